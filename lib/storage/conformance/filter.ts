@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import type { Filter, Storage } from '../contract.ts'
+import { by, fill, ids, list, type Case } from './case.ts'
+import type { Thing } from './thing.ts'
+
+/** A filter, and the ids of what it lets through, in one text. */
+type Row = readonly [filter: Filter, expected: string]
+
+const all: readonly Thing[] = [
+  { id: 'a', name: 'apple', rank: 2, price: 0.5, done: true, note: '' },
+  { id: 'b', name: 'Apple', rank: 10, price: -1.25, done: false, note: null },
+  { id: 'c', name: 'äpple', rank: 9, price: 100, note: 'x' },
+  { id: 'd', name: 'apple ', rank: null, done: true, at: '2024-02-29T12:00:00.000Z' },
+  { id: 'e', name: '😀', at: '2024-03-01T00:00:00.000Z', place: { city: 'Rome', floor: 2, open: true, position: { latitude: 41.9 } } },
+  { id: 'f', name: '', rank: -3, place: { city: 'rome', floor: null, open: false } },
+  { id: 'g', name: "' OR 1=1 --", rank: 0, place: {} }
+]
+
+async function check (storage: Storage<Thing>, rows: readonly Row[]): Promise<void> {
+  for (const [filter, expected] of rows) {
+    assert.equal((await ids(storage, { filter })).join(''), expected, JSON.stringify(filter))
+  }
+}
+
+/** What a filter lets through, and that `not` lets through exactly the rest. */
+const lets = (says: string, rows: readonly Row[]): Case => ({
+  says,
+  needs: ['filter'],
+  async holds (storage) {
+    await fill(storage, ...all)
+    await check(storage, rows)
+    await check(storage, rows.map(([filter, expected]) => [{ not: filter }, rest(expected)]))
+  }
+})
+
+function rest (expected: string): string {
+  return all.map(({ id }) => String(id)).filter((id) => !expected.includes(id)).join('')
+}
+
+export const filter: readonly Case[] = [
+  lets('eq holds for the same value: letter case, accents and spaces count', [
+    [{ member: 'name', is: 'eq', value: 'apple' }, 'a'],
+    [{ member: 'name', is: 'eq', value: 'APPLE' }, ''],
+    [{ member: 'name', is: 'eq', value: 'apple ' }, 'd'],
+    [{ member: 'name', is: 'eq', value: '' }, 'f'],
+    [{ member: 'name', is: 'eq', value: '😀' }, 'e'],
+    [{ member: 'name', is: 'eq', value: "' OR 1=1 --" }, 'g'],
+    [{ member: 'note', is: 'eq', value: '' }, 'a'],
+    [{ member: 'rank', is: 'eq', value: 10 }, 'b'],
+    [{ member: 'rank', is: 'eq', value: 0 }, 'g'],
+    [{ member: 'rank', is: 'eq', value: 2.5 }, ''],
+    [{ member: 'price', is: 'eq', value: -1.25 }, 'b'],
+    [{ member: 'done', is: 'eq', value: true }, 'ad'],
+    [{ member: 'done', is: 'eq', value: false }, 'b'],
+    [{ member: 'at', is: 'eq', value: '2024-02-29T12:00:00.000Z' }, 'd'],
+    [{ member: 'id', is: 'eq', value: 'c' }, 'c']
+  ]),
+  lets('ne holds for every other value, and for null and absent', [
+    [{ member: 'name', is: 'ne', value: 'apple' }, 'bcdefg'],
+    [{ member: 'rank', is: 'ne', value: 2 }, 'bcdefg'],
+    [{ member: 'done', is: 'ne', value: true }, 'bcefg'],
+    [{ member: 'note', is: 'ne', value: 'x' }, 'abdefg']
+  ]),
+  lets('lt, lte, gt and gte compare numbers by value, and never hold for null or absent', [
+    [{ member: 'rank', is: 'lt', value: 9 }, 'afg'],
+    [{ member: 'rank', is: 'lte', value: 9 }, 'acfg'],
+    [{ member: 'rank', is: 'gt', value: 2 }, 'bc'],
+    [{ member: 'rank', is: 'gte', value: 2 }, 'abc'],
+    [{ member: 'rank', is: 'gt', value: 1.5 }, 'abc'],
+    [{ member: 'price', is: 'lt', value: 0.6 }, 'ab'],
+    [{ member: 'price', is: 'gte', value: 0.5 }, 'ac']
+  ]),
+  lets('lt, lte, gt and gte compare text by code point', [
+    [{ member: 'name', is: 'lt', value: 'apple' }, 'bfg'],
+    [{ member: 'name', is: 'lte', value: 'apple' }, 'abfg'],
+    [{ member: 'name', is: 'gt', value: 'z' }, 'ce'],
+    [{ member: 'name', is: 'gt', value: '\uffee' }, 'e'],
+    [{ member: 'name', is: 'gte', value: 'apple ' }, 'cde'],
+    [{ member: 'at', is: 'gt', value: '2024-02-29T12:00:00.000Z' }, 'e'],
+    [{ member: 'at', is: 'lte', value: '2024-02-29T12:00:00.000Z' }, 'd']
+  ]),
+  lets('in holds for any of the values, and for none of an empty list', [
+    [{ member: 'name', is: 'in', value: ['apple', 'Apple', 'nothing'] }, 'ab'],
+    [{ member: 'rank', is: 'in', value: [2, 0, 0] }, 'ag'],
+    [{ member: 'done', is: 'in', value: [false] }, 'b'],
+    [{ member: 'rank', is: 'in', value: [] }, '']
+  ]),
+  lets('nin holds for none of the values, for null and absent, and for all of an empty list', [
+    [{ member: 'name', is: 'nin', value: ['apple', 'Apple', 'nothing'] }, 'cdefg'],
+    [{ member: 'rank', is: 'nin', value: [2, 0] }, 'bcdef'],
+    [{ member: 'rank', is: 'nin', value: [] }, 'abcdefg']
+  ]),
+  lets('null holds for null and absent alike, and not for empty text, zero or false', [
+    [{ member: 'note', is: 'null', value: true }, 'bdefg'],
+    [{ member: 'note', is: 'null', value: false }, 'ac'],
+    [{ member: 'rank', is: 'null', value: true }, 'de'],
+    [{ member: 'rank', is: 'null', value: false }, 'abcfg'],
+    [{ member: 'done', is: 'null', value: false }, 'abd'],
+    [{ member: 'place', is: 'null', value: false }, 'efg']
+  ]),
+  lets('conditions reach nested members; what is not there is null', [
+    [{ member: 'place.city', is: 'eq', value: 'Rome' }, 'e'],
+    [{ member: 'place.city', is: 'like', value: '*ome' }, 'ef'],
+    [{ member: 'place.city', is: 'ne', value: 'Rome' }, 'abcdfg'],
+    [{ member: 'place.floor', is: 'gte', value: 2 }, 'e'],
+    [{ member: 'place.floor', is: 'null', value: true }, 'abcdfg'],
+    [{ member: 'place.open', is: 'eq', value: true }, 'e'],
+    [{ member: 'place.open', is: 'eq', value: false }, 'f'],
+    [{ member: 'place.position.latitude', is: 'gt', value: 41 }, 'e'],
+    [{ member: 'place.position.latitude', is: 'null', value: false }, 'e']
+  ]),
+  lets('all, any and not combine to any depth; all of nothing holds, any of nothing does not', [
+    [{ all: [{ member: 'rank', is: 'gt', value: 0 }, { member: 'done', is: 'eq', value: true }] }, 'a'],
+    [{ any: [{ member: 'rank', is: 'gt', value: 9 }, { member: 'done', is: 'eq', value: true }] }, 'abd'],
+    [{ not: { any: [{ member: 'rank', is: 'gt', value: 9 }, { member: 'done', is: 'eq', value: true }] } }, 'cefg'],
+    [{ all: [{ any: [{ member: 'id', is: 'eq', value: 'a' }, { member: 'id', is: 'eq', value: 'b' }] }, { not: { member: 'rank', is: 'lt', value: 9 } }] }, 'b'],
+    [{ not: { not: { member: 'rank', is: 'lt', value: 0 } } }, 'f'],
+    [{ all: [] }, 'abcdefg'],
+    [{ any: [] }, '']
+  ]),
+  {
+    says: 'a filter and a position work together, in any order',
+    needs: ['filter', 'order'],
+    async holds (storage) {
+      await fill(storage, ...all)
+      const asked = { filter: { member: 'rank', is: 'null', value: false }, order: by('-rank', 'id') } as const
+      const { entries, more } = await list(storage, { ...asked, after: [10, 'b'], limit: 2 })
+      assert.deepEqual([entries.map(({ id }) => id), more], [['c', 'a'], true])
+      assert.deepEqual(await ids(storage, { ...asked, before: [2, 'a'], limit: 1 }), ['c'])
+      assert.equal((await list(storage, { ...asked, after: [2, 'a'], limit: 2 })).more, false)
+    }
+  }
+]

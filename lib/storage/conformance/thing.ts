@@ -1,0 +1,51 @@
+import type { JsonSchema, Shape } from '../contract.ts'
+
+/** An item of the suite. */
+export type Thing = Readonly<Record<string, unknown>>
+
+const text: JsonSchema = { type: 'string' }
+const short: JsonSchema = { type: 'string', maxLength: 60 }
+const orNull = (type: string): JsonSchema => ({ type: [type, 'null'] })
+
+const schema: JsonSchema = {
+  type: 'object',
+  properties: {
+    id: short,
+    name: text,
+    note: orNull('string'),
+    rank: orNull('integer'),
+    price: { type: 'number' },
+    done: { type: 'boolean' },
+    at: { type: 'string', format: 'date-time' },
+    tags: { type: 'array', items: text },
+    // A word of most query languages, too.
+    order: text,
+    place: {
+      type: 'object',
+      properties: {
+        city: text,
+        floor: orNull('integer'),
+        open: { type: 'boolean' },
+        position: { type: 'object', properties: { latitude: { type: 'number' } } }
+      }
+    },
+    email: { type: ['string', 'null'], maxLength: 60 },
+    team: short,
+    number: orNull('integer')
+  },
+  required: ['id', 'name'],
+  additionalProperties: false
+}
+
+export const things: Shape = {
+  name: 'things',
+  schema,
+  id: { member: 'id', by: 'client' },
+  unique: [['email'], ['team', 'number']]
+}
+
+const withInteger: JsonSchema = { ...schema, properties: { ...schema.properties, id: { type: 'integer' } } }
+
+export const numberedThings: Shape = { ...things, schema: withInteger }
+
+export const generatedThings: Shape = { ...things, schema: withInteger, id: { member: 'id', by: 'storage' } }

@@ -1,0 +1,139 @@
+// What a storage is asked and what it answers. Types only: an implementation imports nothing else of this library.
+
+/** The value that stands in the URI of an item. */
+export type Id = string | number
+
+/** Opaque, and never the same twice for one id, not even after delete and re-create. */
+export type Version = string
+
+export interface Entry<Item> {
+  readonly id: Id
+  readonly item: Readonly<Item>
+  readonly version: Version
+  /** When the item last changed, where the storage knows it better than the item does. */
+  readonly modified?: Date
+}
+
+/** An item on its way in: whole, but for the id where the storage generates it. */
+export type Draft<Item> = Readonly<Item>
+
+export type Scalar = string | number | boolean
+
+/** `eq` of null is written `null: true`; a member that is absent counts as null. */
+export type Condition =
+  | { readonly member: string, readonly is: 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte', readonly value: Scalar }
+  | { readonly member: string, readonly is: 'in' | 'nin', readonly value: readonly Scalar[] }
+  /** `*` stands for any run of characters, `\` takes the next character as it is; letter case counts. */
+  | { readonly member: string, readonly is: 'like', readonly value: string }
+  | { readonly member: string, readonly is: 'null', readonly value: boolean }
+
+/** A member is a path: `price`, or `address.city` for a nested one. */
+export type Filter =
+  | Condition
+  | { readonly all: readonly Filter[] }
+  | { readonly any: readonly Filter[] }
+  | { readonly not: Filter }
+
+export interface Order {
+  readonly member: string
+  readonly descending: boolean
+}
+
+/** The values of the members of `order`, in its order: where a page begins. `null` where the member is null or absent. */
+export type Position = ReadonlyArray<Scalar | null>
+
+export interface Query {
+  readonly filter: Filter | undefined
+  /** Words that must all occur, in any letter case, in one of the members. */
+  readonly search: { readonly text: string, readonly members: readonly string[] } | undefined
+  /** Never empty, and it ends with the id: the order is total. Null is greater than every value; text is ordered by code point. */
+  readonly order: readonly Order[]
+  /** Only entries past this position in `order`. */
+  readonly after: Position | undefined
+  /** Only entries ahead of this position, the nearest of them; still answered in `order`. */
+  readonly before: Position | undefined
+  readonly limit: number
+  /** Only these members are needed; more may be given. */
+  readonly members: readonly string[] | undefined
+  readonly count: boolean
+}
+
+export interface Page<Item> {
+  readonly entries: ReadonlyArray<Entry<Item>>
+  /** Whether more entries follow in the direction of travel. */
+  readonly more: boolean
+  /** How many entries match in all; only where `count` was asked. */
+  readonly total?: number
+}
+
+export interface Context {
+  /** Aborted when the client has gone or the deadline has passed. */
+  readonly signal: AbortSignal
+  /** The rows this caller can see and touch; applied in the same step as the verb itself. A row outside is absent. */
+  readonly scope: Filter | undefined
+}
+
+/** A write that was not done, and why. */
+export type Refusal =
+  | { readonly refused: 'absent' }
+  | { readonly refused: 'stale' }
+  | { readonly refused: 'taken', readonly members: readonly string[] }
+
+/** Plain, complete and frozen: what a definition may ask of this storage. */
+export interface Supports {
+  /** The storage can make ids itself. */
+  readonly generatedIds: boolean
+  /** `unique` is kept. */
+  readonly unique: boolean
+  /** `filter` and the row scope are applied. */
+  readonly filter: boolean
+  /** Any member can be ordered by; without it, only the id. */
+  readonly order: boolean
+  readonly search: boolean
+  readonly count: boolean
+  readonly transactions: boolean
+}
+
+export interface Storage<Item> {
+  readonly name: string
+  readonly supports: Supports
+  list (query: Query, context: Context): Promise<Page<Item>>
+  find (id: Id, context: Context): Promise<Entry<Item> | undefined>
+  insert (draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal>
+  /** Compare and write are one step. Without `expected` only the existence is compared. */
+  replace (id: Id, item: Readonly<Item>, expected: Version | undefined, context: Context): Promise<Entry<Item> | Refusal>
+  remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
+  /** All that `work` writes is kept together or not at all; a rejection of `work` undoes it and is passed on. */
+  transaction?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
+}
+
+/** What a storage is told of the collection it keeps. */
+export interface Shape {
+  readonly name: string
+  /** A JSON Schema of type object. */
+  readonly schema: JsonSchema
+  readonly id: { readonly member: string, readonly by: 'library' | 'client' | 'storage' }
+  /** Each entry is a set of members whose values together occur once; a set with a null in it is not compared. */
+  readonly unique: ReadonlyArray<readonly string[]>
+}
+
+export interface JsonSchema {
+  readonly [keyword: string]: unknown
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+}
+
+/** What a user hands to a definition: `memory()`, `sqlite(database)`, or a function of their own. */
+export type Adapter<Item> = (shape: Shape) => Storage<Item>
+
+/**
+ * A fault that passes: the storage cannot be reached, or is too busy, now. Any thrown error that carries
+ * `unreachable: true` is told to the client as 503 with Retry-After; every other one as 500.
+ */
+export interface Unreachable extends Error {
+  readonly unreachable: true
+  /** Seconds after which a retry makes sense. */
+  readonly retryAfter?: number
+}

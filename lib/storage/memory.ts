@@ -1,0 +1,110 @@
+import { Changes } from './memory/changes.ts'
+import type { Adapter, Draft, Entry, Filter, Id, Refusal, Shape, Storage, Supports } from './contract.ts'
+import { filter } from './memory/filter.ts'
+import { page } from './memory/page.ts'
+import { Table, type Rows } from './memory/table.ts'
+
+interface Seed<Item> {
+  readonly items: readonly Item[]
+}
+
+const supports: Supports = Object.freeze({
+  generatedIds: true,
+  unique: true,
+  filter: true,
+  order: true,
+  search: true,
+  count: true,
+  transactions: true
+})
+
+const absent: Refusal = Object.freeze({ refused: 'absent' })
+const stale: Refusal = Object.freeze({ refused: 'stale' })
+
+/** Keeps the items in this process: for tests, for development, and for what may be lost. */
+export function memory (): <Item extends object>(shape: Shape) => Storage<Item>
+export function memory<Item extends object> (seed: Seed<Item>): Adapter<Item>
+export function memory<Item extends object> (seed?: Seed<Item>) {
+  return (shape: Shape): Storage<Item> => {
+    const table = new Table<Item>(shape)
+    for (const item of seed?.items ?? []) {
+      // The seed stays the caller's, while what is inserted gets frozen.
+      const result = insert(table, structuredClone(item))
+      if ('refused' in result) throw new Error(`The seed of ${shape.name} holds an item twice: ${JSON.stringify(item)}`)
+    }
+    return storage(table)
+  }
+}
+
+function storage<Item extends object> (rows: Rows<Item>): Storage<Item> {
+  /** Ends with the transactions begun so far: writes wait for them, reads see what was before. */
+  let turn: Promise<void> | undefined
+  return {
+    name: 'memory',
+    supports,
+    async list (query, { scope }) {
+      return page(rows, query, scope)
+    },
+    async find (id, { scope }) {
+      return visible(rows, id, scope)
+    },
+    async insert (draft) {
+      if (turn !== undefined) await turn
+      return insert(rows, draft)
+    },
+    async replace (id, item, expected, { scope }) {
+      if (turn !== undefined) await turn
+      const previous = visible(rows, id, scope)
+      if (previous === undefined) return absent
+      if (expected !== undefined && expected !== previous.version) return stale
+      return write(rows, id, item)
+    },
+    async remove (id, expected, { scope }) {
+      if (turn !== undefined) await turn
+      const previous = visible(rows, id, scope)
+      if (previous === undefined) return absent
+      if (expected !== undefined && expected !== previous.version) return stale
+      rows.set(id, undefined)
+      return undefined
+    },
+    transaction (work) {
+      const result = (turn ?? Promise.resolve()).then(async () => {
+        const changes = new Changes(rows)
+        const done = await work(storage(changes))
+        changes.commit()
+        return done
+      })
+      const end = () => { if (turn === mine) turn = undefined }
+      const mine = result.then(end, end)
+      turn = mine
+      return result
+    }
+  }
+}
+
+function visible<Item extends object> (rows: Rows<Item>, id: Id, scope: Filter | undefined): Entry<Item> | undefined {
+  const entry = rows.get(id)
+  return entry === undefined || scope === undefined || filter(scope)(entry.item) ? entry : undefined
+}
+
+function insert<Item extends object> (rows: Rows<Item>, draft: Draft<Item>): Entry<Item> | Refusal {
+  const { mint, shape: { id: { member } } } = rows
+  const given = mint.given(draft)
+  const id = mint.id(given)
+  if (rows.get(id) !== undefined) return { refused: 'taken', members: [member] }
+  return write(rows, id, given === id ? draft : { [member]: id, ...draft, [member]: id })
+}
+
+function write<Item extends object> (rows: Rows<Item>, id: Id, item: Readonly<Item>): Entry<Item> | Refusal {
+  const members = rows.taken(item, (owner) => owner !== id)
+  if (members !== undefined) return { refused: 'taken', members }
+  const entry = Object.freeze({ id, item: freeze(item), version: rows.mint.version() })
+  rows.set(id, entry)
+  return entry
+}
+
+/** All the way down and in place: whoever reads gets the item itself, never a copy. */
+function freeze<Value extends object> (value: Value): Readonly<Value> {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) freeze(part)
+  return Object.freeze(value)
+}

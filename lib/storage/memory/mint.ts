@@ -1,0 +1,32 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Id, Shape, Version } from '../contract.ts'
+import { member, type Read } from './member.ts'
+
+/** Makes the ids and versions of one storage. */
+export class Mint {
+  /** The id an item brings along; null where it has none. */
+  readonly given: Read
+  readonly #counts: boolean
+  /** Keeps the versions of one run of the process apart from those of the next. */
+  readonly #epoch = randomBytes(6).toString('base64url')
+  #versions = 0
+  #highest = 0
+
+  constructor ({ schema, id }: Shape) {
+    this.given = member(id.member)
+    const types = [schema.properties?.[id.member]?.type].flat()
+    this.#counts = types.includes('integer') || types.includes('number')
+  }
+
+  /** The id given, or a new one. */
+  id (given: unknown): Id {
+    if (typeof given === 'string') return given
+    if (typeof given !== 'number') return this.#counts ? ++this.#highest : randomUUID()
+    this.#highest = Math.max(this.#highest, Math.floor(given))
+    return given
+  }
+
+  version (): Version {
+    return this.#epoch + (++this.#versions).toString(36)
+  }
+}

@@ -1,0 +1,306 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { test } from 'tap'
+import { conformance, type Open, type Thing } from '../../lib/storage/conformance.ts'
+import { ids } from '../../lib/storage/conformance/case.ts'
+import type { Entry, Filter, Id, Query, Refusal, Storage, Supports } from '../../lib/storage/contract.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+interface Outcome {
+  readonly passed: string[]
+  readonly failed: string[]
+  readonly skipped: string[]
+}
+
+async function run (open: Open, unsupported?: ReadonlyArray<keyof Supports>): Promise<Outcome> {
+  const outcome: Outcome = { passed: [], failed: [], skipped: [] }
+  const bodies: Array<() => Promise<void>> = []
+  conformance((sentence, { skip }, body) => {
+    if (skip) outcome.skipped.push(sentence)
+    else bodies.push(() => body().then(() => { outcome.passed.push(sentence) }, () => { outcome.failed.push(sentence) }))
+  }, open, unsupported)
+  for (const body of bodies) await body()
+  return outcome
+}
+
+/** Memory, but for what a fault does in its place. */
+const broken = (fault: (sound: Storage<Thing>) => Partial<Storage<Thing>>): Open => (shape) => {
+  const sound = memory()<Thing>(shape)
+  return { ...sound, ...fault(sound) }
+}
+
+const tick = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Lets a fault change entries on their way out. */
+function altered (sound: Storage<Thing>, alter: (entry: Entry<Thing>) => Entry<Thing>): Partial<Storage<Thing>> {
+  const result = (result: Entry<Thing> | Refusal) => 'refused' in result ? result : alter(result)
+  return {
+    list: async (query, context) => {
+      const page = await sound.list(query, context)
+      return { ...page, entries: page.entries.map(alter) }
+    },
+    find: async (id, context) => {
+      const entry = await sound.find(id, context)
+      return entry && alter(entry)
+    },
+    insert: async (draft, context) => result(await sound.insert(draft, context)),
+    replace: async (id, item, expected, context) => result(await sound.replace(id, item, expected, context))
+  }
+}
+
+/** Lets a fault change the conditions of a filter. */
+function rewritten (sound: Storage<Thing>, rewrite: (filter: Filter) => Filter): Partial<Storage<Thing>> {
+  const inner = (filter: Filter): Filter => {
+    if ('all' in filter) return { all: filter.all.map(inner) }
+    if ('any' in filter) return { any: filter.any.map(inner) }
+    if ('not' in filter) return { not: inner(filter.not) }
+    return rewrite(filter)
+  }
+  return { list: (query, context) => sound.list({ ...query, filter: query.filter && inner(query.filter) }, context) }
+}
+
+const turnedTies = (order: Query['order']) => order.map((by, index) => index > 0 && index === order.length - 1 ? { ...by, descending: !by.descending } : by)
+
+const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, readonly fails: readonly string[] }> = [
+  {
+    fault: 'compares, waits, then replaces',
+    open: broken((sound) => ({
+      async replace (id, item, expected, context) {
+        const entry = await sound.find(id, context)
+        if (entry !== undefined && expected !== undefined && entry.version !== expected) return { refused: 'stale' }
+        await tick()
+        return await sound.replace(id, item, undefined, context)
+      }
+    })),
+    fails: ['of 20 parallel replaces that expect one version exactly one wins']
+  },
+  {
+    fault: 'compares, waits, then removes',
+    open: broken((sound) => ({
+      async remove (id, expected, context) {
+        const entry = await sound.find(id, context)
+        if (entry !== undefined && expected !== undefined && entry.version !== expected) return { refused: 'stale' }
+        await tick()
+        return await sound.remove(id, undefined, context)
+      }
+    })),
+    fails: ['of parallel replaces and removes that expect one version exactly one wins, whichever starts']
+  },
+  {
+    fault: 'looks for the unique value, waits, then writes',
+    open: (shape) => {
+      const sound = memory()<Thing>({ ...shape, unique: [] })
+      return {
+        ...sound,
+        async insert (draft, context) {
+          if ((await ids(sound, { filter: { member: 'email', is: 'eq', value: String(draft['email']) } })).length > 0) return { refused: 'taken', members: ['email'] }
+          await tick()
+          return await sound.insert(draft, context)
+        }
+      }
+    },
+    fails: ['of 20 parallel inserts of one unique value exactly one wins']
+  },
+  {
+    fault: 'forgets a unique member',
+    open: (shape) => memory()({ ...shape, unique: shape.unique.slice(1) }),
+    fails: [
+      'an insert of a unique value that is there is refused as taken, naming the member',
+      'a replace with the unique value of another is refused as taken, naming the member'
+    ]
+  },
+  {
+    fault: 'takes a set of members for several unique ones',
+    open: (shape) => memory()({ ...shape, unique: shape.unique.flat().map((member) => [member]) }),
+    fails: ['a set of members is taken only where all its values are, and all its members are named']
+  },
+  {
+    fault: 'counts versions from one after a re-create',
+    open: broken((sound) => {
+      const counts = new Map<Id, number>()
+      const real = new Map<string, string>()
+      const count = (entry: Entry<Thing>): Entry<Thing> => {
+        const version = `${counts.get(entry.id)}`
+        real.set(version, entry.version)
+        return { ...entry, version }
+      }
+      const translate = (expected: string | undefined) => expected === undefined ? undefined : real.get(expected) ?? 'never'
+      const outward = altered(sound, count)
+      return {
+        ...outward,
+        async insert (draft, context) {
+          const result = await sound.insert(draft, context)
+          if ('refused' in result) return result
+          counts.set(result.id, 1)
+          return count(result)
+        },
+        async replace (id, item, expected, context) {
+          const result = await sound.replace(id, item, translate(expected), context)
+          if ('refused' in result) return result
+          counts.set(id, (counts.get(id) ?? 0) + 1)
+          return count(result)
+        },
+        remove: (id, expected, context) => sound.remove(id, translate(expected), context)
+      }
+    }),
+    fails: [
+      'a version never comes back, not even after delete and re-create',
+      'the version of a former life is stale'
+    ]
+  },
+  {
+    fault: 'orders ties as it likes',
+    open: broken((sound) => {
+      let calls = 0
+      return { list: (query, context) => sound.list({ ...query, order: calls++ % 2 === 0 ? query.order : turnedTies(query.order) }, context) }
+    }),
+    fails: [
+      'entries that tie come in the order of the next member, the last of which is the id',
+      'pages walked in any order, forward and backward, have each entry once, through ties and nulls'
+    ]
+  },
+  {
+    fault: 'ignores the scope in remove',
+    open: broken((sound) => ({ remove: (id, expected, context) => sound.remove(id, expected, { ...context, scope: undefined }) })),
+    fails: ['a remove outside the scope is refused as absent and removes nothing, whatever version it expects']
+  },
+  {
+    fault: 'ignores the scope in list',
+    open: broken((sound) => ({ list: (query, context) => sound.list(query, { ...context, scope: undefined }) })),
+    fails: [
+      'list sees nothing outside the scope, with a filter or without',
+      'a total counts nothing outside the scope'
+    ]
+  },
+  {
+    fault: 'drops members that are null',
+    open: broken((sound) => altered(sound, (entry) => ({ ...entry, item: Object.fromEntries(Object.entries(entry.item).filter(([, value]) => value !== null)) }))),
+    fails: [
+      'what goes in comes out: null',
+      'absent stays absent, and null stays null'
+    ]
+  },
+  {
+    fault: 'says more where a page is just full',
+    open: broken((sound) => ({
+      async list (query, context) {
+        const page = await sound.list(query, context)
+        return { ...page, more: page.entries.length === query.limit }
+      }
+    })),
+    fails: ['a page has as many entries as its limit, and tells truly whether more follow']
+  },
+  {
+    fault: 'puts nulls first',
+    open: broken((sound) => ({
+      async list (query, context) {
+        const page = await sound.list(query, context)
+        const [{ member, descending } = { member: 'id', descending: false }] = query.order
+        const isFirst = ({ item }: Entry<Thing>) => (item[member] ?? null) === null !== descending
+        return { ...page, entries: [...page.entries.filter(isFirst), ...page.entries.filter((entry) => !isFirst(entry))] }
+      }
+    })),
+    fails: ['null is greater than every value, and absent is ordered as null']
+  },
+  {
+    fault: 'gives the farthest entries ahead of a position',
+    open: broken((sound) => ({
+      async list (query, context) {
+        if (query.before === undefined) return await sound.list(query, context)
+        const { entries } = await sound.list({ ...query, limit: 1000 }, context)
+        return { entries: entries.slice(0, query.limit), more: entries.length > query.limit }
+      }
+    })),
+    fails: [
+      'a page before a position has the nearest entries ahead of it, still in order',
+      'pages walked by id, forward and backward, have each entry once'
+    ]
+  },
+  {
+    fault: 'takes % for *',
+    open: broken((sound) => rewritten(sound, (filter) => 'is' in filter && filter.is === 'like' ? { ...filter, value: filter.value.replaceAll('%', '*') } : filter)),
+    fails: ['like takes * for any run of characters, \\ for the next character as it is, and all else literally']
+  },
+  {
+    fault: 'leaves null out of ne',
+    open: broken((sound) => rewritten(sound, (filter) => 'is' in filter && filter.is === 'ne' ? { all: [filter, { member: filter.member, is: 'null', value: false }] } : filter)),
+    fails: ['ne holds for every other value, and for null and absent']
+  },
+  {
+    fault: 'hands out what it keeps',
+    open: broken((sound) => {
+      const mutable = new WeakMap<object, Entry<Thing>>()
+      return altered(sound, (entry) => {
+        const known = mutable.get(entry) ?? structuredClone(entry)
+        mutable.set(entry, known)
+        return known
+      })
+    }),
+    fails: ['what was handed out cannot change what is kept']
+  },
+  {
+    fault: 'undoes nothing',
+    open: broken((sound) => ({ transaction: (work) => work(sound) })),
+    fails: [
+      'a transaction that rejects leaves nothing behind, and its rejection is passed on',
+      'nobody else ever sees what a transaction did not keep'
+    ]
+  },
+  {
+    fault: 'takes letter case for nothing in find',
+    open: broken((sound) => ({ find: (id, context) => sound.find(typeof id === 'string' ? id.toLowerCase() : id, context) })),
+    fails: [
+      'an id that is not there is found as undefined',
+      'ids that look alike are different items'
+    ]
+  },
+  {
+    fault: 'counts the page only',
+    open: broken((sound) => ({ list: async (query, context) => { const page = await sound.list(query, context); return query.count ? { ...page, total: page.entries.length } : page } })),
+    fails: ['a total is how many match in all, whatever the page']
+  },
+  {
+    fault: 'does not say what it supports',
+    open: broken(({ supports }) => ({ supports: Object.freeze({ ...supports, search: false }) })),
+    fails: ['the storage supports what it is tested for']
+  }
+]
+
+for (const { fault, open, fails } of faults) {
+  test(`a storage that ${fault} does not pass`, async (t) => {
+    const { passed, failed } = await run(open)
+    t.ok(passed.length > failed.length, 'what it does well passes')
+    for (const sentence of fails) t.ok(failed.includes(sentence), sentence)
+  })
+}
+
+test('a sound storage passes, opened at once or later', async (t) => {
+  const { passed, failed, skipped } = await run(async (shape) => {
+    await tick()
+    return memory()(shape)
+  })
+  t.ok(passed.length > 100)
+  t.same([failed, skipped], [[], []])
+})
+
+test('a storage that supports little passes, and what is skipped says why', async (t) => {
+  const all = ['generatedIds', 'unique', 'filter', 'order', 'search', 'count', 'transactions'] as const
+  const { passed, failed, skipped } = await run((shape) => {
+    const { transaction, ...sound } = memory()<Thing>({ ...shape, unique: [] })
+    const supports = { generatedIds: false, unique: false, filter: false, order: false, search: false, count: false, transactions: false }
+    return { ...sound, supports: Object.freeze(supports) }
+  }, all)
+  t.same(failed, [])
+  t.ok(passed.length > 50)
+  t.ok(skipped.every((sentence) => /\(skipped: does not support \w+(, \w+)*\)$/.test(sentence)))
+  for (const name of all) t.ok(skipped.some((sentence) => sentence.includes(name)), name)
+})
+
+test('the suite runs under node:test, and its skips are seen there', async (t) => {
+  const fixture = fileURLToPath(new URL('../fixtures/conformance-under-node-test.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--test', '--test-reporter=tap', fixture])
+  t.match(stdout, /^# fail 0$/m)
+  t.match(stdout, /^# pass 2\d\d$/m)
+  t.match(stdout, /ok \d+ - search looks in no other members \(skipped: does not support search\) # SKIP/)
+})
