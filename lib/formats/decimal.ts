@@ -1,0 +1,29 @@
+// RFC 8259 §6 and RFC 7493 §2.2: whether a double keeps a number as it is written.
+
+interface Decimal {
+  readonly digits: string
+  readonly exponent: number
+}
+
+// Loops, not patterns: /0+$/ takes quadratic time on a long run of zeros.
+function decimal (literal: string): Decimal {
+  const unsigned = literal.startsWith('-') ? literal.slice(1) : literal
+  const [mantissa = '', power = '0'] = unsigned.toLowerCase().split('e')
+  const [integer = '', fraction = ''] = mantissa.split('.')
+  const digits = integer + fraction
+  let first = 0
+  while (digits[first] === '0') first++
+  let last = digits.length
+  while (last > first && digits[last - 1] === '0') last--
+  const exponent = last === first ? 0 : Number(power) - fraction.length + digits.length - last
+  return { digits: digits.slice(first, last), exponent }
+}
+
+/** Whether the shortest form of the double nearest to a JSON number is the same decimal value. */
+export function keeps (literal: string): boolean {
+  const shortest = String(Number(literal))
+  if (shortest === literal) return true
+  const written = decimal(literal)
+  const kept = decimal(shortest)
+  return written.digits === kept.digits && written.exponent === kept.exponent
+}
