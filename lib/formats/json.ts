@@ -1,0 +1,12 @@
+import type { Format } from './format.ts'
+import { parseIJson } from './i-json.ts'
+
+export const json: Format = {
+  name: 'json',
+  mediaType: 'application/json',
+  parse: parseIJson,
+  item: item => JSON.stringify(item),
+  list: items => JSON.stringify(items),
+  join: items => `[${items.join()}]`,
+  describe: schema => schema
+}

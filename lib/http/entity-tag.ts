@@ -1,0 +1,52 @@
+// RFC 9110 §8.8.3: entity tags.
+
+/** As it stands in a field: `"xyzzy"`, or `W/"xyzzy"` where it is weak. */
+export type EntityTag = string
+
+const tag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?=[ \t]*(?:,|$))/y
+const gap = /[ \t,]*/y
+// Up to the next comma that no quotation marks hold.
+const malformed = /(?:"[^"]*(?:"|$)|[^",])*/y
+
+/** The members of If-Match or If-None-Match; malformed ones are left out, so that they never match. */
+export function parseEntityTags (field: string): '*' | EntityTag[] {
+  if (field === '*') return '*'
+  const tags: EntityTag[] = []
+  for (let at = end(gap, field, 0); at < field.length; at = end(gap, field, at)) {
+    const next = end(tag, field, at)
+    if (next > at) tags.push(field.slice(at, next))
+    at = next > at ? next : end(malformed, field, at)
+  }
+  return tags
+}
+
+function end (pattern: RegExp, field: string, at: number): number {
+  pattern.lastIndex = at
+  return pattern.test(field) ? pattern.lastIndex : at
+}
+
+/** §8.8.3.2 */
+export function strongMatch (one: EntityTag, other: EntityTag): boolean {
+  return one === other && !one.startsWith('W/')
+}
+
+/** §8.8.3.2 */
+export function weakMatch (one: EntityTag, other: EntityTag): boolean {
+  return one === other || opaque(one) === opaque(other)
+}
+
+function opaque (tag: EntityTag): string {
+  return tag.startsWith('W/') ? tag.slice(2) : tag
+}
+
+const safe = /^[\x21\x23\x24\x26-\x7e]*$/
+const unsafe = /[^\x21\x23\x24\x26-\x7e]/g
+
+/** A strong entity tag. What cannot stand in one is escaped, so that two texts never share a tag. */
+export function entityTag (opaque: string): EntityTag {
+  return safe.test(opaque) ? `"${opaque}"` : `"${opaque.replace(unsafe, escape)}"`
+}
+
+function escape (character: string): string {
+  return '%' + character.charCodeAt(0).toString(16).padStart(4, '0')
+}

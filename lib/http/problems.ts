@@ -1,0 +1,89 @@
+// RFC 9457: what a client did, or met, told as application/problem+json. docs/problems.md explains each row.
+import { STATUS_CODES } from 'node:http'
+
+interface Row { readonly status: number, readonly title: string }
+
+/** The first row of a status is the one that speaks for it where nothing more is known. */
+export const problems = {
+  malformed: { status: 400, title: 'The content cannot be read' },
+  'bad-query': { status: 400, title: 'A query parameter is not understood' },
+  unauthenticated: { status: 401, title: 'Credentials are missing or not valid' },
+  forbidden: { status: 403, title: 'Not permitted' },
+  absent: { status: 404, title: 'There is nothing at this URI' },
+  'method-not-allowed': { status: 405, title: 'The method is not supported at this URI' },
+  'not-acceptable': { status: 406, title: 'None of the acceptable media types can be given' },
+  conflict: { status: 409, title: 'The state of the resource does not allow this' },
+  taken: { status: 409, title: 'Another item has this value already' },
+  raced: { status: 409, title: 'Other writes came in between, again and again' },
+  'test-failed': { status: 409, title: 'A test operation of the patch failed' },
+  gone: { status: 410, title: 'The item was removed' },
+  stale: { status: 412, title: 'The item is not in the state that the precondition asks for' },
+  'too-large': { status: 413, title: 'The content is larger than this server takes' },
+  'media-type': { status: 415, title: 'The media type of the content is not supported' },
+  'content-coding': { status: 415, title: 'The coding of the content is not supported' },
+  invalid: { status: 422, title: 'The content does not fit the schema' },
+  inapplicable: { status: 422, title: 'The patch cannot be applied to this item' },
+  'precondition-required': { status: 428, title: 'A precondition is required' },
+  'too-many-requests': { status: 429, title: 'Too many requests' },
+  fault: { status: 500, title: 'The server failed' },
+  unreachable: { status: 503, title: 'The storage cannot be reached at the moment' }
+} as const satisfies Record<string, Row>
+
+export type ProblemName = keyof typeof problems
+
+export interface ProblemDetails {
+  /** For this occurrence, in a sentence. */
+  readonly detail?: string
+  /** Header fields that belong to the answer, in lower case. */
+  readonly fields?: Readonly<Record<string, string>>
+  /** Further members of the content. */
+  readonly members?: Readonly<Record<string, unknown>>
+}
+
+/** Thrown, but no Error: it is an answer, and takes no stack with it. */
+export class Problem {
+  readonly status: number
+  readonly name: ProblemName | undefined
+  readonly detail: string | undefined
+  readonly fields: Readonly<Record<string, string>> | undefined
+  readonly members: Readonly<Record<string, unknown>> | undefined
+
+  constructor (status: number, name: ProblemName | undefined, details: ProblemDetails) {
+    this.status = status
+    this.name = name
+    this.detail = details.detail
+    this.fields = details.fields
+    this.members = details.members
+  }
+}
+
+export function problem (name: ProblemName, details: ProblemDetails = {}): Problem {
+  return new Problem(problems[name].status, name, details)
+}
+
+/** RFC 9110 section 15 has renamed these. */
+const phrases: Readonly<Record<number, string | undefined>> = { ...STATUS_CODES, 413: 'Content Too Large', 422: 'Unprocessable Content' }
+
+const byStatus = new Map<number, ProblemName>()
+for (const [name, { status }] of Object.entries(problems)) {
+  if (!byStatus.has(status)) byStatus.set(status, name as ProblemName)
+}
+
+export function problemOfStatus (status: number, details: ProblemDetails = {}): Problem {
+  return new Problem(status, byStatus.get(status), details)
+}
+
+/** Without a base the type is about:blank, whose title is the phrase of the status (RFC 9457 section 4.2.1); the name stands in `code`. */
+export function problemContent (problem: Problem, base: string | undefined, instance: string): string {
+  const { name, status, detail, members } = problem
+  const typed = name !== undefined && base !== undefined
+  return JSON.stringify({
+    type: typed ? base + name : 'about:blank',
+    title: typed ? problems[name].title : phrases[status] ?? 'Unknown',
+    status,
+    detail,
+    instance,
+    code: name,
+    ...members
+  })
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { negotiate } from '../../lib/http/accept.ts'
+import { charset, mediaType } from '../../lib/http/content-type.ts'
+import { split, word } from '../../lib/http/grammar.ts'
+import { link } from '../../lib/http/link.ts'
+import { applied, preferences } from '../../lib/http/prefer.ts'
+import { vary } from '../../lib/http/vary.ts'
+
+test('RFC 9110 §5.6.1: a list is split outside of quoted strings', async t => {
+  t.strictSame(split('a, b ,,\tc,', ','), ['a', 'b', 'c'])
+  t.strictSame(split('a;x="1,2;\\"3", b', ','), ['a;x="1,2;\\"3"', 'b'])
+  t.strictSame(split('a;x="1,2;\\"3";y', ';'), ['a', 'x="1,2;\\"3"', 'y'])
+  t.strictSame(split('a, "b, c', ','), ['a', '"b, c'], 'a quotation mark that is not closed')
+  t.strictSame(split('a, "b\\', ','), ['a'], 'an escape of nothing')
+  t.strictSame(split('a\\,b', ','), ['a\\', 'b'])
+  t.strictSame(split('', ','), [])
+})
+
+test('RFC 9110 §5.6.4: a word is a token or a quoted string', async t => {
+  t.equal(word('a-z.0'), 'a-z.0')
+  t.equal(word('"a \\"b\\" \\\\"'), 'a "b" \\')
+  t.equal(word('""'), '')
+  for (const text of ['', 'a b', '"a', 'a"', '"a"b"', '"a\\"']) t.equal(word(text), undefined, text)
+})
+
+test('RFC 9110 §8.3: the media type of the content, without parameters', async t => {
+  for (const [field, type] of [
+    [undefined, undefined], ['application/json', 'application/json'], ['Application/JSON', 'application/json'], ['application/json; charset=utf-8', 'application/json'],
+    ['application/merge-patch+json;q="a;b"', 'application/merge-patch+json'], ['text/plain ;', 'text/plain'],
+    ['', undefined], ['json', undefined], ['application/', undefined], ['/json', undefined], ['application/json, text/plain', undefined], ['application/json text', undefined], ['a/b/c', undefined], ['a b/c', undefined]
+  ] as const) t.equal(mediaType(field), type, field ?? 'absent')
+})
+
+test('RFC 9110 §8.3.2: the charset of the content', async t => {
+  for (const [field, name] of [
+    [undefined, undefined], ['text/plain', undefined], ['text/plain;charset=UTF-8', 'utf-8'], ['text/plain; Charset="iso-8859-\\1"', 'iso-8859-1'], ['text/plain; format=flowed; charset=us-ascii ;x=y', 'us-ascii'],
+    ['text/plain; charset', undefined], ['text/plain; charset=', undefined], ['text/plain; charset=a b', undefined], ['text/plain; xcharset=a', undefined], ['text/plain; x="; charset=a; y"', undefined], ['text/plain; x="; charset=a; y"; charset=b', 'b']
+  ] as const) t.equal(charset(field), name, field ?? 'absent')
+})
+
+const json = 'application/json'
+const hal = 'application/hal+json'
+const xml = 'application/xml'
+const available = [json, hal, xml]
+
+test('RFC 9110 §12.5.1: no Accept, an empty one and a malformed one take anything', async t => {
+  for (const field of [undefined, '*/*', '', ' ', ',,', 'json', '*', '*/json', 'a/b/c', 'application/xml;q=2', 'application/xml;q=0.1234', 'application/xml;q', 'application/xml;=a', 'application/xml;a=b c']) {
+    t.equal(negotiate(field, available), json, field ?? 'absent')
+  }
+})
+
+test('RFC 9110 §12.5.1: the best of what there is, by weight and then by the order of the server', async t => {
+  for (const [field, best] of [
+    [json, json], [hal, hal], [xml, xml], ['APPLICATION/XML', xml],
+    ['application/json, text/plain, */*', json],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', xml],
+    ['application/xml, application/hal+json', hal],
+    ['application/*;q=0.5, application/xml', xml],
+    ['application/*', json], ['*/*;q=0.1', json],
+    ['application/json;q=0, */*', hal],
+    ['*/*, application/json;q=0.0, application/hal+json;q=0.000', xml],
+    ['application/xml;q=0.5, application/json;q=0.4', xml],
+    ['application/json;q=0.001', json],
+    ['application/xml ; q=0.3 , application/hal+json ; Q=0.2', xml],
+    ['application/*;q=0.2, */*;q=0.9', json],
+    ['application/json;q=x, application/xml;q=0.1', xml],
+    ['application/json; charset=UTF-8', json], ['application/xml;charset="utf-8"', xml],
+    ['application/xml;q=1.000;ext=1, application/hal+json', hal],
+    ['application/xml;x="a,b;q=0", */*;q=0.5', json],
+    ['text/html', undefined], ['text/*', undefined], ['applicatio/*', undefined], ['application/json;q=0', undefined], ['*/*;q=0', undefined], ['application/*;q=0, */*', undefined], ['application/json;version=2', undefined],
+    ['application/json, application/json;q=0', json]
+  ] as const) t.equal(negotiate(field, available), best, field)
+})
+
+test('RFC 9110 §12.5.1: the example of precedence', async t => {
+  const field = 'text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5'
+  for (const [one, other, best] of [
+    ['text/plain', 'text/plain;format=flowed', 'text/plain;format=flowed'],
+    ['text/plain;format=fixed', 'text/plain', 'text/plain'],
+    ['text/html', 'image/jpeg', 'image/jpeg'],
+    ['image/jpeg', 'text/plain;format=fixed', 'image/jpeg'],
+    ['text/html', 'text/plain;format=fixed', 'text/plain;format=fixed'],
+    ['text/plain; Format="flowed"', 'text/plain', 'text/plain; Format="flowed"']
+  ] as const) t.equal(negotiate(field, [one, other]), best, `${one} or ${other}`)
+  t.equal(negotiate('text/html;level=1, text/html;q=0.1', ['text/html', 'text/html;level=1;x=y']), 'text/html;level=1;x=y')
+  t.equal(negotiate('anything/else', ['not a type']), undefined)
+})
+
+test('RFC 9110 §12.5.1: no Accept is an error, and only what there is is given', async () => {
+  fc.assert(fc.property(fc.oneof(fc.string(), fc.array(fc.constantFrom('*', '/', ';', ',', 'q=', '0', '.5', '"', '\\', json, xml, ' ')).map(parts => parts.join(''))), field => {
+    const best = negotiate(field, available)
+    assert.ok(best === undefined || available.includes(best))
+  }), { numRuns: 1000 })
+})
+
+test('RFC 7240 §2: preferences are read; what is unknown or malformed is left out', async t => {
+  for (const [field, expected] of [
+    [undefined, {}], ['', {}], ['return=minimal', { return: 'minimal' }], ['return=representation', { return: 'representation' }], ['handling=strict', { handling: 'strict' }], ['handling=lenient', { handling: 'lenient' }],
+    ['count=exact', { count: 'exact' }], ['RETURN=minimal', { return: 'minimal' }], ['return="minimal"', { return: 'minimal' }], ['return = minimal', { return: 'minimal' }],
+    ['return=minimal; foo="some, parameter"', { return: 'minimal' }], ['respond-async, return=representation ;x, handling=lenient', { return: 'representation', handling: 'lenient' }],
+    ['foo; bar, wait=10, count=exact', { count: 'exact' }], ['return=minimal, return=representation', { return: 'minimal' }], ['return=all, Return=minimal', {}], ['return, return=minimal', {}],
+    ['return=""', {}], ['return=minimal x', {}], ['=minimal', {}], ['return==minimal', {}], ['count=planned', {}], ['__proto__=x, constructor', {}], [',,;=,"', {}], ['return=Minimal', {}]
+  ] as const) t.strictSame(preferences(field), expected, field ?? 'absent')
+  t.equal(preferences(undefined), preferences(undefined), 'nothing is made where nothing was sent')
+  t.ok(Object.isFrozen(preferences(undefined)))
+})
+
+test('RFC 7240 §3: Preference-Applied names what was followed', async t => {
+  t.equal(applied({}), undefined)
+  t.equal(applied({ return: 'minimal' }), 'return=minimal')
+  t.equal(applied({ return: 'representation', count: 'exact' }), 'return=representation, count=exact')
+})
+
+test('RFC 8288 §3: links are written so that nothing in them ends them early', async t => {
+  t.equal(link([]), '')
+  t.equal(link([{ href: '/books?limit=2&after=x', rel: 'next' }]), '</books?limit=2&after=x>; rel="next"')
+  t.equal(link([{ href: '/a', rel: 'first' }, { href: '/b', rel: 'https://example.org/rel', type: 'application/json' }]),
+    '</a>; rel="first", </b>; rel="https://example.org/rel"; type="application/json"')
+  t.equal(link([{ href: '/a', rel: 'x', title: 'say "hi" \\ now, <b>; ok' }]), '</a>; rel="x"; title="say \\"hi\\" \\\\ now, <b>; ok"')
+  t.equal(link([{ href: '/a', rel: 'x', title: 'Bücher 😀 (1)' }]), "</a>; rel=\"x\"; title*=UTF-8''B%C3%BCcher%20%F0%9F%98%80%20%281%29")
+  t.equal(link([{ href: '/a', rel: 'x', title: 'a\r\nSet-Cookie: b' }]), "</a>; rel=\"x\"; title*=UTF-8''a%0D%0ASet-Cookie%3A%20b")
+  t.equal(link([{ href: '/a>; rel="evil" é\ud800\n', rel: 'x"\n', type: 'a"/b' }]), '</a%3E;%20rel=%22evil%22%20%C3%A9%EF%BF%BD%0A>; rel="x\\"%0A"; type="a\\"/b"')
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (href, rel, title) => {
+    assert.match(link([{ href, rel, title, type: title }]), /^<[!#-;=?-~]*>; rel="(?:[ !#-[\]-~]|\\["\\])*"; title(?:="(?:[ !#-[\]-~]|\\["\\])*"|\*=UTF-8''[A-Za-z0-9!#$&+.^_`|~%-]*); type="(?:[ !#-[\]-~]|\\["\\])*"$/)
+  }))
+})
+
+test('RFC 9110 §12.5.5: Vary is merged without doubles, and * says it all', async t => {
+  t.equal(vary(undefined, 'Accept'), 'Accept')
+  t.equal(vary(undefined, 'Accept', 'accept', 'Prefer'), 'Accept, Prefer')
+  t.equal(vary('Origin', 'Accept'), 'Origin, Accept')
+  t.equal(vary('origin,  ACCEPT', 'Accept', 'Origin'), 'origin, ACCEPT')
+  t.equal(vary('*', 'Accept'), '*')
+  t.equal(vary('Accept', '*'), '*')
+  t.equal(vary('', 'Accept'), 'Accept')
+})
