@@ -1,0 +1,59 @@
+import { canonical } from './canonical.ts'
+import { isObject } from '../http/json-value.ts'
+import type { Members as Json } from '../http/json-value.ts'
+import { member, only, without } from './marks.ts'
+import type { Members } from './members.ts'
+
+/**
+ * The value as it takes the place of what stood before: without what a client cannot write,
+ * and with what it cannot write, or has not seen and leaves out, as it was.
+ */
+export function carriedOver (value: unknown, before: unknown, members: Members | undefined): unknown {
+  if (members === undefined || !(members.carries.readOnly || members.carries.writeOnly)) return value
+  if (Array.isArray(value)) {
+    const find = twins(before, members.items)
+    return value.map(item => carriedOver(item, find(item), members.items))
+  }
+  if (!isObject(value)) return value
+  const was = isObject(before) ? before : {}
+  const whole: Json = {}
+  for (const name of Object.keys(value)) {
+    const about = member(members, name)
+    if (about?.readOnly !== true) whole[name] = carriedOver(value[name], was[name], about)
+    else if (Object.hasOwn(was, name)) whole[name] = was[name]
+  }
+  for (const name of Object.keys(was)) {
+    const about = member(members, name)
+    if (!Object.hasOwn(value, name) && (about?.readOnly === true || about?.writeOnly === true)) whole[name] = was[name]
+  }
+  return whole
+}
+
+/**
+ * Finds the item of an array that stood for the same before. Nothing names items but what they hold: it alone has these
+ * readOnly members, or it differs in nothing that the client can have seen and changed.
+ */
+function twins (before: unknown, members: Members | undefined): (item: unknown) => unknown {
+  if (members === undefined || !Array.isArray(before)) return () => undefined
+  const { writeOnly } = members.carries
+  const named = (item: unknown): string | undefined => canonical(only(item, members, 'readOnly'))
+  const rest = (item: unknown): string | undefined => canonical(without(without(item, members, 'readOnly'), members, 'writeOnly'))
+  const [byName, byRest] = [grouped(before, named), grouped(before, rest)]
+  return item => {
+    const name = named(item)
+    const alike = name === undefined ? [] : byName.get(name) ?? []
+    // Those that are alike can stand for each other, unless there is more to them that cannot be seen.
+    return alike.length === 1 || (alike.length > 1 && !writeOnly) ? alike[0] : byRest.get(rest(item))?.pop()
+  }
+}
+
+/** Each group has its first item last, to be taken from there. */
+function grouped<Key> (items: readonly unknown[], key: (item: unknown) => Key): Map<Key, unknown[]> {
+  const groups = new Map<Key, unknown[]>()
+  for (const item of items.toReversed()) {
+    const group = groups.get(key(item))
+    if (group === undefined) groups.set(key(item), [item])
+    else group.push(item)
+  }
+  return groups
+}

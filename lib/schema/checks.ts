@@ -1,0 +1,80 @@
+import { BadOption, BadSchema, UnfilledMember, UnknownMember } from '../errors.ts'
+import { filled } from './marks.ts'
+import { membersOf } from './members.ts'
+import { bears, derived } from './derived.ts'
+import type { JsonSchema, Order } from '../storage/contract.ts'
+import { branches, elements, openings, resolved, subschemas } from './subschemas.ts'
+import { knowsFormat, validator } from './validation.ts'
+import type { Validator } from './validation.ts'
+
+// What a developer can get wrong in a schema, or about its members, told at boot.
+
+/** A schema of objects that have members. */
+export interface ItemSchema extends JsonSchema {
+  readonly properties: Readonly<Record<string, JsonSchema>>
+}
+
+/** The schema, known to be that of an item. */
+export function checkSchema (name: string, schema: JsonSchema): ItemSchema {
+  const properties = schema?.type === 'object' ? schema.properties : undefined
+  if (properties === undefined) throw new BadSchema(name, 'the schema is no object. Use Type.Object({ id: ..., ... }).')
+  checkParts(name, schema)
+  return { ...schema, properties }
+}
+
+/** The validator of a schema, or of a part of it. */
+export function compiled (name: string, schema: JsonSchema): Validator {
+  try {
+    return validator(schema)
+  } catch (cause) {
+    throw new BadSchema(name, `the schema cannot be compiled. ${(cause as Error).message}. Types without a JSON form, such as Type.Date, are written as strings with a format.`)
+  }
+}
+
+function checkParts (name: string, schema: JsonSchema): void {
+  const { format, default: value } = schema
+  if (format !== undefined && !knowsFormat(format)) throw new BadSchema(name, `the format "${format}" is not known, so that it would check nothing. Use one of ajv-formats, or a pattern.`)
+  // A reference means something only within the whole.
+  if (value !== undefined && !refers(schema) && compiled(name, derived(schema, { optional: ['readOnly'] }))(filled(value, membersOf(schema))) !== undefined) {
+    throw new BadSchema(name, `the default ${JSON.stringify(value)} does not fit the schema it stands in, so that no client could leave the member out. Change one of them.`)
+  }
+  for (const inner of subschemas(schema)) checkParts(name, inner)
+}
+
+function refers (schema: JsonSchema): boolean {
+  return schema.$ref !== undefined || subschemas(schema).some(refers)
+}
+
+export function checkMembers (name: string, schema: ItemSchema, named: Readonly<Record<string, readonly string[]>>): void {
+  const known = Object.keys(schema.properties)
+  for (const [option, members] of Object.entries(named)) {
+    const unknown = members.find(member => !known.includes(member))
+    if (unknown !== undefined) throw new UnknownMember(name, `${option} names "${unknown}"`, known.join(', '))
+  }
+}
+
+/** A cursor tells the values that a list is ordered by. */
+export function checkOrder (name: string, schema: ItemSchema, order: readonly Order[]): void {
+  for (const [member, described] of Object.entries(schema.properties)) {
+    if (!order.some(by => by.member === member)) continue
+    if (bears(described, 'writeOnly', schema)) throw new BadOption(name, `order names "${member}", which is writeOnly and would be told by the order. Take it away.`)
+    const types = [described, ...branches(described)].flatMap(({ type = [] }) => type)
+    if (types.some(type => type === 'object' || type === 'array')) throw new BadOption(name, `order names "${member}", whose values have no order. Use members that are text, numbers or booleans.`)
+  }
+}
+
+/** `given` are the members that the library itself fills. */
+export function checkFilled (name: string, schema: JsonSchema, given: ReadonlyArray<string | undefined>): void {
+  const checked = new Set<JsonSchema>()
+  const check = (part: JsonSchema, path: string): void => {
+    if (checked.has(part)) return
+    checked.add(part)
+    for (const [member, described] of Object.entries(part.properties ?? {})) {
+      const [place, closed] = [path + member, bears(described, 'readOnly', schema)]
+      if (closed && part.required?.includes(member) === true && described.default === undefined && !given.includes(place)) throw new UnfilledMember(name, `"${place}"`)
+      if (!closed) check(described, `${place}.`)
+    }
+    for (const same of [...resolved(part, schema), ...branches(part), ...openings(part), ...elements(part)]) check(same, path)
+  }
+  check(schema, '')
+}

@@ -1,0 +1,82 @@
+import type { Mark } from './members.ts'
+import type { JsonSchema } from '../storage/contract.ts'
+import { branches, isSchema, resolved } from './subschemas.ts'
+
+// One schema in, and out of it what each message is held to. Derived here, as JSON Schema, and not by TypeBox: a `Type.Partial` of one of
+// its generations over a schema of the other silently describes nothing.
+
+export interface Rule {
+  /** Members with this mark are not part of it. */
+  readonly drop?: Mark
+  /** Members with one of these marks may be absent. */
+  readonly optional?: readonly Mark[]
+  /** Any member may be absent, and none has a default. */
+  readonly partial?: boolean
+}
+
+/** The schema as the messages of one kind keep to it: closed at every depth, unless it opens an object itself. */
+export function derived (schema: JsonSchema, rule: Rule): JsonSchema {
+  return rewritten(schema, { rule, root: schema }, false)
+}
+
+/** Whether the schema, as a part of `root`, has the mark in itself or in one of its branches. */
+export function bears (schema: JsonSchema, mark: Mark, root: JsonSchema): boolean {
+  const waiting = new Set([schema])
+  for (const each of waiting) {
+    if (each[mark] === true) return true
+    for (const other of [...resolved(each, root), ...branches(each)]) waiting.add(other)
+  }
+  return false
+}
+
+interface Derivation {
+  readonly rule: Rule
+  readonly root: JsonSchema
+}
+
+type Rewrite = (schema: JsonSchema, part: boolean) => JsonSchema
+
+/** Where a schema holds others. `part` is told of those that describe a part of an intersection, which is closed as a whole: one part does not know the members of another. */
+type Rewriting = (value: unknown, rewrite: Rewrite, part: boolean) => unknown
+
+const one: Rewriting = (value, rewrite) => isSchema(value) ? rewrite(value, false) : value
+const many: Rewriting = (value, rewrite, part) => (value as JsonSchema[]).map(schema => rewrite(schema, part))
+const each: Rewriting = (value, rewrite) => Object.fromEntries(Object.entries(value as Record<string, JsonSchema>).map(([name, schema]) => [name, rewrite(schema, false)]))
+const items: Rewriting = (value, rewrite) => Array.isArray(value) ? many(value, rewrite, false) : one(value, rewrite, false)
+
+const rewritings: Readonly<Record<string, Rewriting>> = {
+  items,
+  prefixItems: items,
+  additionalItems: one,
+  additionalProperties: one,
+  unevaluatedProperties: one,
+  patternProperties: each,
+  $defs: each,
+  anyOf: many,
+  oneOf: many,
+  allOf: (value, rewrite) => many(value, rewrite, true)
+}
+
+function rewritten (schema: JsonSchema, derivation: Derivation, part: boolean): JsonSchema {
+  const out: Record<string, unknown> = {}
+  for (const [keyword, value] of Object.entries(schema)) {
+    out[keyword] = rewritings[keyword]?.(value, (inner, part) => rewritten(inner, derivation, part), part) ?? value
+  }
+  if (derivation.rule.partial === true) delete out.default
+  if (schema.properties !== undefined) members(schema, derivation, out)
+  if (part) return out
+  if (schema.allOf !== undefined) out.unevaluatedProperties ??= false
+  else if (schema.properties !== undefined || schema.patternProperties !== undefined) out.additionalProperties ??= false
+  return out
+}
+
+function members ({ properties = {}, required = [] }: JsonSchema, derivation: Derivation, out: Record<string, unknown>): void {
+  const { rule: { drop, optional = [], partial }, root } = derivation
+  const any = (name: string, marks: readonly Mark[]): boolean => marks.some(mark => bears(properties[name] ?? {}, mark, root))
+  const left = Object.entries(properties).filter(([name]) => drop === undefined || !any(name, [drop]))
+  out.properties = Object.fromEntries(left.map(([name, member]) => [name, rewritten(member, derivation, false)]))
+  const lenient = drop === undefined ? optional : [drop, ...optional]
+  const needed = partial === true ? [] : required.filter(name => !any(name, lenient))
+  if (needed.length > 0) out.required = needed
+  else delete out.required
+}

@@ -1,0 +1,76 @@
+import { canonical } from './canonical.ts'
+import { equal, isObject } from '../http/json-value.ts'
+import type { Members as Json } from '../http/json-value.ts'
+import type { Mark, Members } from './members.ts'
+
+// What the marks of members do to a value.
+
+export function member (members: Members, name: string): Members | undefined {
+  return members.named.get(name) ?? members.others
+}
+
+/** The value without the members that bear the mark. */
+export function without (value: unknown, members: Members | undefined, mark: Mark): unknown {
+  if (members === undefined || !members.carries[mark]) return value
+  if (Array.isArray(value)) return value.map(item => without(item, members.items, mark))
+  if (!isObject(value)) return value
+  const kept: Json = {}
+  for (const name of Object.keys(value)) {
+    const about = member(members, name)
+    if (about?.[mark] !== true) kept[name] = without(value[name], about, mark)
+  }
+  return kept
+}
+
+/** The members that bear the mark, and nothing else; undefined where there are none. */
+export function only (value: unknown, members: Members | undefined, mark: Mark): unknown {
+  if (members === undefined || !members.carries[mark]) return undefined
+  if (Array.isArray(value)) {
+    const parts = value.map(item => only(item, members.items, mark))
+    return parts.some(part => part !== undefined) ? parts : undefined
+  }
+  if (!isObject(value)) return undefined
+  const found: Json = {}
+  for (const name of Object.keys(value)) {
+    const about = member(members, name)
+    const part = about?.[mark] === true ? value[name] : only(value[name], about, mark)
+    if (part !== undefined) found[name] = part
+  }
+  return Object.keys(found).length > 0 ? found : undefined
+}
+
+/** The value with defaults in the place of absent members. */
+export function filled (value: unknown, members: Members | undefined): unknown {
+  if (members === undefined || !members.carries.default) return value
+  if (Array.isArray(value)) return value.map(item => filled(item, members.items))
+  if (!isObject(value)) return value
+  const whole: Json = {}
+  for (const name of Object.keys(value)) whole[name] = filled(value[name], member(members, name))
+  for (const [name, about] of members.named) {
+    if (about.default !== undefined && !Object.hasOwn(value, name)) whole[name] = filled(structuredClone(about.default), about)
+  }
+  return whole
+}
+
+/** Where marked members differ, as paths of names. */
+export function differences (before: unknown, after: unknown, members: Members | undefined, mark: Mark): string[][] {
+  if (members === undefined || !members.carries[mark]) return []
+  if (Array.isArray(after)) return strangers(before, after, [members.items, mark])
+  const [was, is] = [isObject(before) ? before : {}, isObject(after) ? after : {}]
+  return [...new Set([...Object.keys(was), ...Object.keys(is)])].flatMap(name => {
+    const about = member(members, name)
+    if (about?.[mark] === true) return equal(was[name], is[name]) ? [] : [[name]]
+    return differences(was[name], is[name], about, mark).map(path => [name, ...path])
+  })
+}
+
+/** An item of an array may carry what any item carried before, or nothing: items come, go and change places. */
+function strangers (before: unknown, after: readonly unknown[], [items, mark]: [Members | undefined, Mark]): string[][] {
+  const was: readonly unknown[] = Array.isArray(before) ? before : []
+  const known = new Set(was.map(item => canonical(only(item, items, mark))))
+  return after.flatMap((item, index) => {
+    const part = only(item, items, mark)
+    if (part === undefined || known.has(canonical(part))) return []
+    return differences(was[index], item, items, mark).map(path => [String(index), ...path])
+  })
+}

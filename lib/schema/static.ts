@@ -1,0 +1,20 @@
+/** @ts-ignore the package is an optional peer; without it, schemas of that generation are typed as unknown */
+import type { Static as StaticOfTypebox } from 'typebox'
+
+/** A TypeBox object of either generation (`@sinclair/typebox` 0.34, `typebox` 1), told by its structure alone, so that neither is needed here. */
+export interface ObjectSchema {
+  readonly type: 'object'
+  readonly properties: object
+}
+
+/** The type of the items that a schema describes. */
+export type StaticOf<Schema> =
+  Schema extends { static: unknown, params: unknown[] }
+    ? (Schema & { params: [] })['static']
+    : Schema extends { '~kind': string } ? StaticOfTypebox<Schema> : unknown
+
+/** The same, known to be an object; of a schema that is not TypeBox's, no more than that is known. */
+export type ItemOf<Schema> = StaticOf<Schema> extends infer Item extends object ? Item : Record<string, unknown>
+
+/** The names of the members of an item. */
+export type MemberOf<Item> = Extract<keyof Item, string>

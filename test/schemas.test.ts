@@ -1,0 +1,417 @@
+import { test } from 'tap'
+import { Type } from '@sinclair/typebox'
+import Type1 from 'typebox'
+import { canonical } from '../lib/schema/canonical.ts'
+import { carriedOver } from '../lib/schema/carried-over.ts'
+import { concealed, revealed } from '../lib/schema/concealment.ts'
+import { identity } from '../lib/identity.ts'
+import { differences, filled, only, without } from '../lib/schema/marks.ts'
+import { membersOf } from '../lib/schema/members.ts'
+import { bears, derived } from '../lib/schema/derived.ts'
+import type { JsonSchema } from '../lib/storage/contract.ts'
+import { resolved, subschemas } from '../lib/schema/subschemas.ts'
+import { uuid } from '../lib/uuid.ts'
+import { knowsFormat, validator, validatorOf } from '../lib/schema/validation.ts'
+
+/** TypeBox schemas are JSON Schema without saying so. */
+const schemaOf = (schema: object): JsonSchema => schema as JsonSchema
+
+const members = (schema: object) => membersOf(schemaOf(schema))
+
+/** As a definition holds items to it. */
+const held = (schema: object) => validator(derived(schemaOf(schema), {}))
+
+const secret = Type.String({ writeOnly: true })
+const given = Type.String({ readOnly: true })
+
+test('marks are known at any depth', async t => {
+  const schemas: Array<[string, object, unknown, unknown]> = [
+    ['a member', Type.Object({ s: secret, p: Type.String() }), { s: 'x', p: 'y' }, { p: 'y' }],
+    ['a nested object', Type.Object({ o: Type.Object({ s: secret, p: Type.String() }) }), { o: { s: 'x', p: 'y' } }, { o: { p: 'y' } }],
+    ['an optional object', Type.Object({ o: Type.Optional(Type.Object({ s: secret })) }), { o: { s: 'x' } }, { o: {} }],
+    ['items of an array', Type.Object({ a: Type.Array(Type.Object({ s: secret, p: Type.String() })) }), { a: [{ s: 'x', p: 'y' }, { s: 'z', p: 'q' }] }, { a: [{ p: 'y' }, { p: 'q' }] }],
+    ['arrays of arrays', Type.Object({ a: Type.Array(Type.Array(Type.Object({ s: secret }))) }), { a: [[{ s: 'x' }], []] }, { a: [[{}], []] }],
+    ['a tuple', Type.Object({ t: Type.Tuple([Type.String(), Type.Object({ s: secret, p: Type.String() })]) }), { t: ['a', { s: 'x', p: 'y' }] }, { t: ['a', { p: 'y' }] }],
+    ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Object({ s: secret, p: Type.String() })) }), { r: { a: { s: 'x', p: 'y' }, b: { s: 'z', p: 'q' } } }, { r: { a: { p: 'y' }, b: { p: 'q' } } }],
+    ['additional members', Type.Object({}, { additionalProperties: Type.Object({ s: secret, p: Type.String() }) }), { any: { s: 'x', p: 'y' } }, { any: { p: 'y' } }],
+    ['several patterns', { type: 'object', patternProperties: { '^a': { type: 'object', properties: { s: { writeOnly: true } } }, '^b': { type: 'object', properties: { p: {} } } } }, { a1: { s: 1 }, b1: { s: 2, p: 3 } }, { a1: {}, b1: { p: 3 } }],
+    ['a nullable object', Type.Object({ n: Type.Union([Type.Object({ s: secret, p: Type.String() }), Type.Null()]) }), { n: { s: 'x', p: 'y' } }, { n: { p: 'y' } }],
+    ['a nullable object that is null', Type.Object({ n: Type.Union([Type.Object({ s: secret }), Type.Null()]) }), { n: null }, { n: null }],
+    ['a union of objects, of which one has the mark', Type.Object({ u: Type.Union([Type.Object({ s: secret, p: Type.String() }), Type.Object({ s: Type.String() })]) }), { u: { s: 'x', p: 'y' } }, { u: { p: 'y' } }],
+    ['a member that is a union, of which one branch is marked', Type.Object({ u: Type.Union([secret, Type.Null()]) }), { u: 'x' }, {}],
+    ['an intersection', Type.Object({ i: Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ s: secret })]) }), { i: { a: 'a', s: 'x' } }, { i: { a: 'a' } }],
+    ['a branch that stands there twice', { type: 'object', properties: { o: { allOf: [{ $ref: '#/$defs/S' }, { $ref: '#/$defs/S' }] } }, $defs: { S: { type: 'object', properties: { s: { writeOnly: true } } } } }, { o: { s: 1 } }, { o: {} }],
+    ['oneOf', { type: 'object', properties: { o: { oneOf: [{ type: 'null' }, { type: 'object', properties: { s: { writeOnly: true } } }] } } }, { o: { s: 1 } }, { o: {} }]
+  ]
+  for (const [where, schema, item, visible] of schemas) {
+    t.strictSame(without(item, members(schema), 'writeOnly'), visible, where)
+  }
+})
+
+test('marks are known behind references, in any order of the members', async t => {
+  const Tree = Type.Recursive(This => Type.Object({
+    up: Type.Union([This, Type.Null()]),
+    children: Type.Array(This),
+    name: Type.String(),
+    s: Type.Optional(secret)
+  }))
+  const leaf = { name: 'b', s: 'hidden', children: [], up: null }
+  const shown = { name: 'b', children: [], up: null }
+  const tree = { up: { ...leaf, up: leaf }, children: [{ ...leaf, children: [leaf] }], name: 'a', s: 'hidden' }
+  const visible = { up: { ...shown, up: shown }, children: [{ ...shown, children: [shown] }], name: 'a' }
+  t.strictSame(without(tree, members(Tree), 'writeOnly'), visible, 'the schema itself is recursive')
+  t.strictSame(without({ tree }, members(Type.Object({ tree: Tree })), 'writeOnly'), { tree: visible }, 'a member is recursive')
+
+  const Node = { name: Type1.String(), s: Type1.String({ writeOnly: true }), next: Type1.Array(Type1.Ref('Node')) }
+  const Chain = Type1.Object({ chain: Type1.Cyclic({ Node: Type1.Object(Node) }, 'Node') })
+  t.strictSame(without({ chain: { name: 'a', s: 'x', next: [{ name: 'b', s: 'y', next: [] }] } }, members(Chain), 'writeOnly'), { chain: { name: 'a', next: [{ name: 'b', next: [] }] } }, 'Type.Cyclic of typebox 1')
+
+  const pointed = { type: 'object', $defs: { s: { type: 'string', writeOnly: true } }, properties: { a: { $ref: '#/$defs/s' }, b: { $ref: '#/$defs/absent/deeper' }, c: { $ref: 'nowhere' }, d: { $ref: 'nowhere', writeOnly: true }, e: { $ref: '#' } } }
+  t.strictSame(without({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, members(pointed), 'writeOnly'), { b: 2, c: 3, e: { b: 6 } }, 'paths within the schema, marks beside a reference, and references to nothing')
+})
+
+test('a value of another type than the schema has is left as it is', async t => {
+  const about = members(Type.Object({ o: Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given }), a: Type.Array(Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given })) }))
+  for (const value of ['text', 1, null, true, undefined, [], ['text'], { o: 'text', a: 'text' }, { o: [1], a: [1] }, { o: null, a: null }]) {
+    t.strictSame(without(value, about, 'writeOnly'), value)
+    t.strictSame(filled(value, about), value)
+    t.strictSame(carriedOver(value, value, about), value)
+    t.strictSame(revealed(concealed(value, about), about), value)
+    t.strictSame(only(value, about, 'readOnly'), undefined)
+    t.strictSame(differences(value, value, about, 'readOnly'), [])
+  }
+  t.strictSame(carriedOver({ o: { r: 'sent' } }, { o: 'text' }, about), { o: {} })
+  t.strictSame(carriedOver({ a: [{ r: 'sent' }] }, { a: 'text' }, about), { a: [{}] })
+})
+
+test('defaults stand in for absent members at any depth', async t => {
+  const schemas: Array<[string, object, unknown, unknown]> = [
+    ['a member', Type.Object({ d: Type.String({ default: 'x' }) }), {}, { d: 'x' }],
+    ['null', Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: null }) }), {}, { d: null }],
+    ['false and zero', Type.Object({ b: Type.Boolean({ default: false }), n: Type.Number({ default: 0 }) }), {}, { b: false, n: 0 }],
+    ['a member that is there, even if null, keeps its value', Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: 'x' }) }), { d: null }, { d: null }],
+    ['a nested object', Type.Object({ o: Type.Object({ d: Type.Integer({ default: 1 }) }) }), { o: {} }, { o: { d: 1 } }],
+    ['an absent object has no members to fill', Type.Object({ o: Type.Optional(Type.Object({ d: Type.Integer({ default: 1 }) })) }), {}, {}],
+    ['a default that has defaults', Type.Object({ o: Type.Object({ d: Type.Integer({ default: 1 }) }, { default: {} }) }), {}, { o: { d: 1 } }],
+    ['items of an array', Type.Object({ a: Type.Array(Type.Object({ d: Type.Integer({ default: 1 }) })) }), { a: [{}, { d: 2 }] }, { a: [{ d: 1 }, { d: 2 }] }],
+    ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Object({ d: Type.Integer({ default: 1 }) })) }), { r: { k: {} } }, { r: { k: { d: 1 } } }],
+    ['a nullable object', Type.Object({ n: Type.Union([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Null()]) }), { n: {} }, { n: { d: 1 } }],
+    ['an intersection', Type.Object({ i: Type.Intersect([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Object({ e: Type.Integer({ default: 2 }) })]) }), { i: {} }, { i: { d: 1, e: 2 } }],
+    ['a default beside an intersection', { type: 'object', properties: { i: { allOf: [{ type: 'string', default: 'x' }] } } }, {}, { i: 'x' }],
+    ['a union of several objects is left alone', Type.Object({ u: Type.Union([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Object({ e: Type.Integer({ default: 2 }) })]) }), { u: {} }, { u: {} }],
+    ['a tuple is left alone', Type.Object({ t: Type.Tuple([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Object({})]) }), { t: [{}, {}] }, { t: [{}, {}] }],
+    ['a default of one branch is only about that branch', Type.Object({ u: Type.Union([Type.String({ default: 'x' }), Type.Null()]) }), {}, {}],
+    ['a recursive schema', Type.Recursive(This => Type.Object({ d: Type.Integer({ default: 1 }), children: Type.Array(This, { default: [] }) })), { children: [{}] }, { children: [{ d: 1, children: [] }], d: 1 }]
+  ]
+  for (const [where, schema, value, whole] of schemas) t.strictSame(filled(value, members(schema)), whole, where)
+})
+
+test('a default is never shared between items', async t => {
+  const about = members(Type.Object({ tags: Type.Array(Type.String(), { default: ['a'] }) }))
+  const [one, other] = [filled({}, about) as { tags: string[] }, filled({}, about) as { tags: string[] }]
+  one.tags.push('b')
+  t.strictSame(other.tags, ['a'])
+})
+
+test('what takes the place of an item keeps what the client cannot write or has not seen', async t => {
+  const Item = Type.Object({
+    name: Type.String(),
+    r: Type.Optional(given),
+    s: Type.Optional(secret),
+    o: Type.Optional(Type.Object({ n: Type.Optional(Type.Integer()), r: Type.Optional(given), s: Type.Optional(secret) })),
+    map: Type.Optional(Type.Record(Type.String(), Type.Object({ r: Type.Optional(given) })))
+  })
+  const before = { name: 'a', r: 'kept', s: 'kept', o: { n: 1, r: 'kept', s: 'kept' } }
+  const cases: Array<[string, object, object]> = [
+    ['absent members are put back', { name: 'b', o: { n: 2 } }, { name: 'b', o: { n: 2, r: 'kept', s: 'kept' }, r: 'kept', s: 'kept' }],
+    ['readOnly ones also in place of what was sent', { r: 'x', name: 'b', o: { r: 'x' } }, { r: 'kept', name: 'b', o: { r: 'kept', s: 'kept' }, s: 'kept' }],
+    ['writeOnly ones are taken where they are sent', { name: 'b', s: 'new', o: { s: 'new' } }, { name: 'b', s: 'new', o: { s: 'new', r: 'kept' }, r: 'kept' }],
+    ['what held them is gone', { name: 'b' }, { name: 'b', r: 'kept', s: 'kept' }],
+    ['what holds them is new', { name: 'b', map: { k: { r: 'x' } } }, { name: 'b', map: { k: {} }, r: 'kept', s: 'kept' }]
+  ]
+  for (const [what, sent, whole] of cases) t.strictSame(carriedOver(sent, before, members(Item)), whole, what)
+  t.strictSame(JSON.stringify(carriedOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, members(Item))), '{"r":"kept","name":"b"}', 'the order is that of the client')
+})
+
+test('an item of an array keeps what is its own, wherever it goes', async t => {
+  const Keys = members(Type.Object({ keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })) }))
+  const keys = [{ name: 'a', s: '1' }, { name: 'b', s: '2' }, { name: 'b', s: '3' }]
+  const put = (sent: unknown[], about = Keys, before: unknown[] = keys) => (carriedOver({ keys: sent }, { keys: before }, about) as { keys: unknown[] }).keys
+  t.strictSame(put([{ name: 'a' }, { name: 'b' }, { name: 'b' }]), keys, 'unchanged')
+  t.strictSame(put([{ name: 'b' }, { name: 'new' }, { name: 'a' }]), [{ name: 'b', s: '2' }, { name: 'new' }, { name: 'a', s: '1' }], 'moved, with a new one')
+  t.strictSame(put([{ name: 'other' }], Keys, [{ name: 'a', s: '1' }]), [{ name: 'other' }], 'what was of one is never given to another')
+  t.strictSame(put([{ name: 'a', s: 'new' }]), [{ name: 'a', s: 'new' }], 'set anew')
+  t.strictSame(put(['text', { name: 'a' }]), ['text', { name: 'a', s: '1' }], 'among others')
+
+  const Lines = members(Type.Object({ keys: Type.Array(Type.Object({ id: Type.Optional(given), n: Type.Integer(), s: Type.Optional(secret) })) }))
+  const lines = [{ id: 'x', n: 1, s: '1' }, { id: 'y', n: 2, s: '2' }]
+  t.strictSame(put([{ id: 'y', n: 20 }, { id: 'x', n: 1 }], Lines, lines), [{ id: 'y', n: 20, s: '2' }, { id: 'x', n: 1, s: '1' }], 'known by its readOnly members, edited and moved')
+  t.strictSame(put([{ id: 'made up', n: 3 }], Lines, lines), [{ n: 3 }], 'a readOnly member that no item had is ignored')
+  t.strictSame(put([{ n: 2 }], Lines, lines), [{ n: 2, id: 'y', s: '2' }], 'known by all else')
+  t.strictSame(put([{ id: 'x', n: 5 }, { id: 'x', n: 1 }], Lines, [{ id: 'x', n: 1, s: '1' }, { id: 'x', n: 2, s: '2' }]), [{ n: 5 }, { id: 'x', n: 1, s: '1' }], 'ambiguous readOnly members say nothing about a secret')
+
+  const Flags = members(Type.Object({ keys: Type.Array(Type.Object({ flag: Type.Optional(Type.Boolean({ readOnly: true })), n: Type.Integer() })) }))
+  t.strictSame(put([{ flag: true, n: 9 }, { flag: false, n: 8 }], Flags, [{ flag: true, n: 1 }, { flag: true, n: 2 }]), [{ flag: true, n: 9 }, { n: 8 }], 'where nothing is hidden, those that are alike can stand for each other')
+})
+
+test('a patch sees nothing of writeOnly members, and loses none of them', async t => {
+  const about = members(Type.Object({
+    s: Type.Optional(secret),
+    keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })),
+    open: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
+  }))
+  const item = { s: 'x', keys: [{ name: 'a', s: '1' }, { name: 'b', s: '2' }] }
+  const seen = concealed(item, about) as { keys: Array<Record<string, unknown>>, s?: string, open?: unknown }
+  t.equal(JSON.stringify(seen), '{"keys":[{"name":"a"},{"name":"b"}]}')
+  t.strictSame(revealed(seen, about), item)
+  t.strictSame(revealed({ ...seen, s: 'new', keys: [seen.keys[1], { ...seen.keys[0], name: 'c' }, { name: 'd' }] }, about), { s: 'new', keys: [{ name: 'b', s: '2' }, { name: 'c', s: '1' }, { name: 'd' }] }, 'moved, edited, added')
+  const open = revealed({ keys: [], open: { moved: seen.keys[0] } }, about) as { open: { moved: object } }
+  t.strictSame(open, { keys: [], open: { moved: { name: 'a' } } }, 'moved out of its place, nothing comes to light')
+  t.strictSame(Object.getOwnPropertySymbols(open.open.moved), [])
+})
+
+test('marked members that differ are told by their paths', async t => {
+  const Item = members(Type.Object({
+    r: Type.Optional(given),
+    'a/b~c': Type.Optional(given),
+    o: Type.Optional(Type.Object({ r: Type.Optional(Type.Object({ x: Type.Integer(), y: Type.Integer() }, { readOnly: true })), w: Type.Optional(Type.String()) })),
+    a: Type.Optional(Type.Array(Type.Object({ r: Type.Optional(given), n: Type.Optional(Type.Integer()), b: Type.Optional(Type.Array(Type.Object({ r: Type.Optional(given) }))) })))
+  }))
+  const before = { r: '1', o: { r: { x: 1, y: 2 }, w: 'w' }, a: [{ r: 'x', n: 1 }, { r: 'y', n: 2 }] }
+  const cases: Array<[string, object, string[][]]> = [
+    ['nothing', before, []],
+    ['the order of members does not count', { ...before, o: { w: 'w', r: { y: 2, x: 1 } } }, []],
+    ['what is not marked', { ...before, o: { ...before.o, w: 'v' } }, []],
+    ['changed', { ...before, r: '2', o: { r: { x: 1, y: 3 } } }, [['r'], ['o', 'r']]],
+    ['removed', { o: {}, a: before.a }, [['r'], ['o', 'r']]],
+    ['removed with what holds it', { r: '1' }, [['o', 'r']]],
+    ['added', { ...before, 'a/b~c': 'x' }, [['a/b~c']]],
+    ['items moved, removed, edited and added', { ...before, a: [{ r: 'y', n: 5 }, { n: 7 }] }, []],
+    ['items with what no item had, each of them', { ...before, a: [{ r: 'z' }, { r: 'y' }, { r: 'q' }] }, [['a', '0', 'r'], ['a', '2', 'r']]],
+    ['an array within an item', { ...before, a: [{ r: 'x', b: [{ r: 'new' }, {}] }] }, [['a', '0', 'b', '0', 'r']]],
+    ['no array any more', { ...before, a: 'text' }, []]
+  ]
+  for (const [what, after, paths] of cases) t.strictSame(differences(before, after, Item, 'readOnly'), paths, what)
+  t.strictSame(differences({}, { a: [{ r: 'x' }] }, Item, 'readOnly'), [['a', '0', 'r']], 'there was no array')
+})
+
+test('a large array is compared in time', async t => {
+  const about = members(Type.Object({ a: Type.Array(Type.Object({ n: Type.Integer(), r: Type.Optional(given), s: Type.Optional(secret) })) }))
+  const before = { a: Array.from({ length: 20_000 }, (_, n) => ({ n, r: String(n), s: 's' })) }
+  const after = { a: before.a.toReversed().map(({ n }) => ({ n })) }
+  const start = performance.now()
+  t.strictSame(differences(before, { a: before.a.toReversed() }, about, 'readOnly'), [])
+  t.match((carriedOver(after, before, about) as typeof before).a[0], { n: 19_999, r: '19999', s: 's' })
+  t.ok(performance.now() - start < 5_000, 'not by comparing each with each')
+})
+
+test('what is equal as JSON has one canonical text', async t => {
+  t.equal(canonical({ b: 1, a: [{ d: 1, c: null }] }), '{"a":[{"c":null,"d":1}],"b":1}')
+  t.equal(canonical({ b: 1, a: 2 }), canonical({ a: 2, b: 1 }))
+  t.not(canonical([1, 2]), canonical([2, 1]))
+  t.equal(canonical(undefined), undefined)
+})
+
+test('the schema of a message keeps, drops and relaxes members at any depth', async t => {
+  const Inner = Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }) })
+  const schema = schemaOf(Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }), o: Inner, a: Type.Array(Inner), t: Type.Tuple([Inner]), u: Type.Union([Inner, Type.Null()]) }))
+  const inner = (wanted: object) => {
+    const closed = { type: 'object', additionalProperties: false, ...wanted }
+    return { o: closed, a: { items: closed }, t: { items: [closed] }, u: { anyOf: [closed, { type: 'null' }] } }
+  }
+  const names = ({ properties = {} }: JsonSchema) => Object.keys(properties)
+
+  const create = derived(schema, { drop: 'readOnly' })
+  t.strictSame(names(create), ['s', 'p', 'o', 'a', 't', 'u'])
+  t.strictSame(create.required, ['s', 'p', 'o', 'a', 't', 'u'])
+  t.match(create.properties, inner({ required: ['s', 'p'], properties: { s: {}, p: { default: 'x' } } }))
+  t.notMatch(create.properties, inner({ properties: { r: {} } }))
+
+  const replace = derived(schema, { drop: 'readOnly', optional: ['writeOnly'] })
+  t.strictSame(replace.required, ['p', 'o', 'a', 't', 'u'])
+  t.match(replace.properties, inner({ required: ['p'] }))
+
+  const patch = derived(schema, { drop: 'readOnly', partial: true })
+  t.notOk(Object.hasOwn(patch, 'required'))
+  t.notOk(JSON.stringify(patch).includes('default'))
+
+  const read = derived(schema, { drop: 'writeOnly' })
+  t.strictSame(names(read), ['r', 'p', 'o', 'a', 't', 'u'])
+  t.notOk(JSON.stringify(read).includes('writeOnly'))
+
+  t.strictSame(derived({ type: 'object', properties: { r: { readOnly: true } }, required: ['r', 'other'], patternProperties: { '^o': {} } }, { drop: 'readOnly' }).required, ['other'], 'what is required without being named stays so')
+  t.strictSame(schema, schemaOf(Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }), o: Inner, a: Type.Array(Inner), t: Type.Tuple([Inner]), u: Type.Union([Inner, Type.Null()]) })), 'the schema given is left as it is')
+})
+
+test('a mark is found in branches and behind references', async t => {
+  const root: JsonSchema = { type: 'object', $defs: { stamp: { $id: 'stamp', type: 'string', readOnly: true } }, properties: { self: { $ref: '#' } } }
+  t.ok(bears({ $ref: 'stamp' }, 'readOnly', root))
+  t.ok(bears({ anyOf: [{ type: 'null' }, { $ref: '#/$defs/stamp' }] }, 'readOnly', root))
+  t.ok(bears({ oneOf: [{ allOf: [{ readOnly: true }] }] }, 'readOnly', root))
+  t.notOk(bears({ $ref: '#' }, 'readOnly', root))
+  t.notOk(bears({ readOnly: false }, 'readOnly', root))
+  t.strictSame(resolved({ $ref: '#/properties' }, { properties: {} }), [{ $ref: '#/properties' }, {}])
+  t.strictSame(subschemas({ type: 'array', prefixItems: [{ const: 1 }], items: { const: 2 } }), [{ const: 2 }, { const: 1 }])
+  const relaxed = derived({ type: 'object', ...root, properties: { a: { $ref: 'stamp' }, b: {} }, required: ['a', 'b'] }, { optional: ['readOnly'] })
+  t.strictSame(relaxed.required, ['b'])
+})
+
+test('an object is closed at any depth, unless the schema opens it', async t => {
+  const Open = Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: true })
+  const One = Type.Object({ a: Type.Optional(Type.String()) })
+  const Two = Type.Object({ b: Type.Optional(Type.String()) })
+  const cases: Array<[string, object, unknown, string[]]> = [
+    ['the item', One, { a: 'x', y: 1, z: 2 }, ['/y', '/z']],
+    ['names with ~ and /', One, { '~y/z': 1 }, ['/~0y~1z']],
+    ['a name of every object', One, { constructor: 1, toString: 2 }, ['/constructor', '/toString']],
+    ['an object', Type.Object({ o: One }), { o: { y: 1 } }, ['/o/y']],
+    ['items of an array', Type.Object({ a: Type.Array(One) }), { a: [{}, { y: 1 }] }, ['/a/1/y']],
+    ['a tuple', Type.Object({ t: Type.Tuple([One]) }), { t: [{ y: 1 }] }, ['/t/0/y']],
+    ['a nullable object', Type.Object({ n: Type.Union([One, Type.Null()]) }), { n: { y: 1 } }, ['/n/y']],
+    ['a union', Type.Object({ u: Type.Union([One, Two]) }), { u: { b: 'x', y: 1 } }, ['/u/y']],
+    ['an intersection, as a whole', Type.Object({ i: Type.Intersect([One, Two]) }), { i: { a: 'x', b: 'y', c: 'z' } }, ['/i/c']],
+    ['an intersection that fits', Type.Object({ i: Type.Intersect([One, Two]) }), { i: { a: 'x', b: 'y' } }, []],
+    ['an intersection of an object and a union', Type.Object({ i: Type.Intersect([One, Type.Union([Two, Type.Object({ c: Type.String() })])]) }), { i: { a: 'x', c: 'y' } }, []],
+    ['an intersection within an intersection', Type.Object({ i: Type.Intersect([One, Type.Intersect([Two, Type.Object({ c: Type.String() })])]) }), { i: { a: 'x', b: 'y', c: 'z', d: 1 } }, ['/i/d']],
+    ['an intersection with an open part', Type.Object({ i: Type.Intersect([Open, Two]) }), { i: { a: 'x', c: 1 } }, []],
+    ['an intersection that is open itself', Type.Object({ i: Type.Intersect([One, Two], { unevaluatedProperties: Type.Object({ n: Type.Integer() }) }) }), { i: { c: { n: 1, y: 2 } } }, ['/i/c/y']],
+    ['within a part of an intersection', Type.Object({ i: Type.Intersect([Type.Object({ o: One }), Two]) }), { i: { o: { y: 1 } } }, ['/i/o/y']],
+    ['an open object', Open, { y: 1, z: { q: 1 } }, []],
+    ['additional members of a kind', Type.Object({}, { additionalProperties: One }), { any: { y: 1 } }, ['/any/y']],
+    ['additional members that are refused', Type.Object({}, { additionalProperties: false }), { any: 1 }, ['/any']],
+    ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Integer()) }), { r: { any: 1, other: 2 } }, []],
+    ['a record, to what is in it', Type.Object({ r: Type.Record(Type.String(), One) }), { r: { any: { y: 1 } } }, ['/r/any/y']],
+    ['a record with names of a pattern', Type.Object({ r: Type.Record(Type.String({ pattern: '^x-' }), Type.Integer()) }), { r: { 'x-a': 1, b: 2 } }, ['/r/b']],
+    ['a recursive schema', Type.Recursive(This => Type.Object({ next: Type.Optional(This) })), { next: { next: { y: 1 } } }, ['/next/next/y']],
+    ['unknown', Type.Object({ u: Type.Unknown() }), { u: { any: { deep: 1 } } }, []],
+    ['not', Type.Object({ u: Type.Not(Two) }), { u: 1 }, []]
+  ]
+  for (const [where, schema, value, pointers] of cases) t.strictSame((held(schema)(value) ?? []).map(({ pointer }) => pointer), pointers, where)
+})
+
+test('every member that does not fit is told at once, with a pointer and a message', async t => {
+  const Item = Type.Object({
+    name: Type.String({ minLength: 2 }),
+    email: Type.String({ format: 'email' }),
+    age: Type.Integer({ minimum: 0 }),
+    role: Type.Union([Type.Literal('admin'), Type.Literal('guest')]),
+    color: Type.Unsafe<string>({ type: 'string', enum: ['red', 'blue'] }),
+    one: Type.Literal(1),
+    lines: Type.Array(Type.Object({ 'a/b~c': Type.Integer() })),
+    nick: Type.Union([Type.String({ minLength: 3 }), Type.Null()]),
+    missing: Type.String()
+  })
+  const found = held(Item)({ name: 'x', email: 'no', age: '41', role: 'owner', color: 'green', one: 2, lines: [{ 'a/b~c': 1 }, { 'a/b~c': 'x' }], nick: 'no', typo: true })
+  t.strictSame(new Map(found?.map(({ pointer, message }) => [pointer, message])), new Map([
+    ['/missing', 'is required'],
+    ['/typo', 'is not known here'],
+    ['/name', 'must NOT have fewer than 2 characters'],
+    ['/email', 'must match format "email"'],
+    ['/age', 'must be integer'],
+    ['/role', 'must be one of "admin", "guest"'],
+    ['/color', 'must be one of "red", "blue"'],
+    ['/one', 'must be 1'],
+    ['/lines/1/a~1b~0c', 'must be integer'],
+    ['/nick', 'must NOT have fewer than 3 characters, or must be null']
+  ]))
+  t.equal(held(Item)({ name: 'xx', email: 'a@example.com', age: 41, role: 'guest', color: 'red', one: 1, lines: [], nick: null, missing: '' }), undefined)
+  t.strictSame(held(Item)('text'), [{ pointer: '', message: 'must be object' }])
+  t.strictSame(held(Item)(undefined), [{ pointer: '', message: 'must be object' }])
+})
+
+test('of a union, the branch that was meant is told', async t => {
+  const Cat = Type.Object({ kind: Type.Literal('cat'), lives: Type.Integer() })
+  const Dog = Type.Object({ kind: Type.Literal('dog'), breed: Type.String() })
+  const Tree = Type.Recursive(This => Type.Object({ name: Type.String(), up: Type.Union([This, Type.Null()]) }))
+  const cases: Array<[string, object, unknown, Record<string, string>]> = [
+    ['by its constant', Type.Union([Cat, Dog]), { kind: 'dog', breed: 5 }, { '/u/breed': 'must be string' }],
+    ['by its constant, with members of the other', Type.Union([Cat, Dog]), { kind: 'dog', breed: 'x', lives: 9 }, { '/u/lives': 'is not known here' }],
+    ['no constant fits', Type.Union([Cat, Dog]), { kind: 'cow' }, { '/u/kind': 'must be one of "cat", "dog"' }],
+    ['the one that fits best', Type.Union([Type.Object({ a: Type.String(), b: Type.String() }), Type.Object({ c: Type.String() })]), { c: 1 }, { '/u/c': 'must be string' }],
+    ['the one that fits best, when it comes first', Type.Union([Type.Object({ c: Type.String() }), Type.Object({ a: Type.String(), b: Type.String() })]), { c: 1 }, { '/u/c': 'must be string' }],
+    ['a nullable object', Type.Union([Cat, Type.Null()]), { kind: 'dog', lives: 9 }, { '/u/kind': 'must be "cat"' }],
+    ['another type altogether', Type.Union([Cat, Type.Null()]), 'text', { '/u': 'must be object or null' }],
+    ['a constant of another type', Type.Union([Type.Literal('a'), Type.Literal('b')]), 5, { '/u': 'must be one of "a", "b"' }],
+    ['constants and types', Type.Union([Type.Literal('auto'), Type.Integer()]), 'x', { '/u': 'must be one of "auto", or must be integer' }],
+    ['behind a reference', Tree, { name: 'a', up: { name: 5, up: null } }, { '/u/up/name': 'must be string' }],
+    ['behind a reference, deeper', Tree, { name: 'a', up: { name: 'b', up: { name: 'c', up: 7 } } }, { '/u/up/up/up': 'must be object or null' }],
+    ['within an intersection, beside other failures', Type.Intersect([Type.Object({ a: Type.String() }), Type.Union([Type.Object({ b: Type.String() }), Type.Object({ c: Type.String() })])]), { a: 1, b: 2 }, { '/u/a': 'must be string', '/u/b': 'must be string' }],
+    ['a union in a union', Type.Union([Type.Object({ v: Type.Union([Type.Literal('x'), Type.Literal('y')]) }), Type.Null()]), { v: 'z' }, { '/u/v': 'must be one of "x", "y"' }],
+    ['one of several that all fit', Type.Unsafe({ oneOf: [{ type: 'string' }, { minLength: 1 }] }), 'x', { '/u': 'must match exactly one schema in oneOf' }]
+  ]
+  for (const [what, schema, value, wanted] of cases) {
+    const found = held(Type.Object({ u: Type.Unsafe(schema) }))({ u: value }) ?? []
+    t.strictSame(Object.fromEntries(found.map(({ pointer, message }) => [pointer, message])), wanted, what)
+  }
+})
+
+test('a failure of one item of an array does not hide that of another', async t => {
+  const values = Array.from({ length: 12 }, (_, index) => index === 1 ? 'text' : { a: index === 10 ? 'x' : 1 })
+  const found = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))({ u: values })
+  t.strictSame(found?.map(({ pointer }) => pointer), ['/u/1', '/u/10/a'])
+})
+
+test('failures are bounded in number and in the time to find them', async t => {
+  const many = Array.from({ length: 20_000 }, () => ({ a: 'x' }))
+  const start = performance.now()
+  const found = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))({ u: many })
+  t.equal(found?.length, 100)
+  t.ok(performance.now() - start < 5_000)
+})
+
+test('nothing is coerced, removed or filled in by validation', async t => {
+  const value = { n: '1', extra: true }
+  t.ok(held(Type.Object({ n: Type.Integer(), d: Type.String({ default: 'x' }) }))(value))
+  t.strictSame(value, { n: '1', extra: true })
+  t.ok(held(Type.Object({ n: Type.Integer() }))({ n: null }))
+  t.ok(held(Type.Object({ b: Type.Boolean() }))({ b: 'true' }))
+})
+
+test('one $id may stand in several schemas', async t => {
+  const first = held(Type.Object({ a: Type.String() }, { $id: 'Thing' }))
+  const second = held(Type.Object({ b: Type.String() }, { $id: 'Thing' }))
+  t.equal(first({ a: 'x' }), undefined)
+  t.equal(second({ b: 'x' }), undefined)
+  t.ok(second({ a: 'x' }))
+})
+
+test('a validator is made once for a schema', async t => {
+  const schema: JsonSchema = { type: 'integer' }
+  t.equal(validatorOf(schema), validatorOf(schema))
+  t.ok(validatorOf(schema)('x'))
+  t.ok(knowsFormat('uuid'))
+  t.notOk(knowsFormat('constructor'))
+})
+
+test('ids are read from path segments; those that no item can have are told', async t => {
+  const read = (id: object, by: 'library' | 'client' | 'storage' = 'client') => identity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { by }).read
+  const cases: Array<[string, (segment: string) => unknown, Record<string, unknown>]> = [
+    ['integers', read(Type.Integer({ minimum: 1 }), 'storage'), { 1: 1, 42: 42, 0: undefined, '01': undefined, '1.0': undefined, '1e3': undefined, '-1': undefined, ' 1': undefined, '': undefined, '9007199254740993': undefined, abc: undefined, Infinity: undefined }],
+    ['numbers', read(Type.Number()), { 7: 7, 1.5: undefined }],
+    ['text', read(Type.String()), { a: 'a', 'a/b': 'a/b', 'ü ': 'ü ', '': undefined, '.': undefined, '..': undefined, '...': '...', 'a\0': undefined }],
+    ['patterns', read(Type.String({ pattern: '^[a-z]+$' })), { abc: 'abc', ABC: undefined, 1: undefined }],
+    ['constants', read(Type.Union([Type.Literal('a'), Type.Literal('b')])), { a: 'a', c: undefined }],
+    ['uuids of the client, as they are', read(Type.String({ format: 'uuid' })), { '0190A000-0000-7000-8000-00000000ABCD': '0190A000-0000-7000-8000-00000000ABCD', x: undefined }],
+    ['uuids of the library, in any letter case (RFC 9562 section 4)', read(Type.String({ format: 'uuid' }), 'library'), { '0190A000-0000-7000-8000-00000000ABCD': '0190a000-0000-7000-8000-00000000abcd', x: undefined }]
+  ]
+  for (const [what, reader, segments] of cases) {
+    for (const [segment, id] of Object.entries(segments)) t.equal(reader(segment), id, `${what}: ${JSON.stringify(segment)}`)
+  }
+})
+
+test('UUIDs of version 7 are in the order of their creation (RFC 9562 sections 5.7 and 6.2)', async t => {
+  const ids = Array.from({ length: 20_000 }, uuid)
+  t.strictSame(ids.toSorted(), ids)
+  t.equal(new Set(ids).size, ids.length)
+  for (const id of ids.slice(0, 100)) t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  t.ok(Math.abs(Number.parseInt(ids[0]!.replace('-', '').slice(0, 12), 16) - Date.now()) < 60_000)
+})
+
+test('a clock that goes backwards does not bring ids out of order', async t => {
+  const { now } = Date
+  t.teardown(() => { Date.now = now })
+  const first = uuid()
+  Date.now = () => now() - 60_000
+  const ids = [first, ...Array.from({ length: 10_000 }, uuid)]
+  t.strictSame(ids.toSorted(), ids, 'nor does it when there are more of them than the counter can count')
+})
