@@ -1,0 +1,20 @@
+import type { Answer } from '../answer.ts'
+import { checkList } from '../conditions.ts'
+import { readContent } from '../content.ts'
+import type { Collection } from '../definition.ts'
+import { tell } from '../entry.ts'
+import { drafted } from '../item.ts'
+import { itemPath } from '../links.ts'
+import { problemOfRefusal, refused } from '../refusal.ts'
+import type { Request } from '../request.ts'
+import { written } from '../written.ts'
+
+/** POST to the collection: a new item. */
+export async function create (collection: Collection, request: Request): Promise<Answer> {
+  await checkList(collection, request)
+  const item = await drafted(collection, request, { content: readContent(collection, request) })
+  const entry = await collection.storage.insert(item, request.context)
+  if (refused(entry)) throw problemOfRefusal(entry)
+  await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
+  return written(collection, request, { entry, status: 201, path: { collection: request.path, item: itemPath(request.path, entry.id) } })
+}

@@ -1,0 +1,19 @@
+import type { Answer } from '../answer.ts'
+import { readContent } from '../content.ts'
+import type { Collection } from '../definition.ts'
+import { tell, write } from '../entry.ts'
+import { drafted, replaced } from '../item.ts'
+import { parentPath } from '../request.ts'
+import type { Request } from '../request.ts'
+import { validated, written } from '../written.ts'
+
+/** PUT of an item: the complete representation takes the place of the one before. */
+export async function replace (collection: Collection, request: Request): Promise<Answer> {
+  const { before, after } = await write(collection, request, {
+    revise: before => replaced(collection, request, { content: readContent(collection, request), before }),
+    create: collection.replace.creates ? id => drafted(collection, request, { content: readContent(collection, request), id }) : undefined
+  })
+  await tell(collection, { action: before === undefined ? 'create' : 'replace', before: before?.item, after: after.item, request: request.original })
+  const answer = written(collection, request, { entry: after, status: before === undefined ? 201 : 200, path: { collection: parentPath(request), item: request.path } })
+  return validated(collection, request, answer)
+}

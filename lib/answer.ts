@@ -1,0 +1,27 @@
+import type { Preferences } from './http/prefer.ts'
+
+export type Fields = Readonly<Record<string, string>>
+
+/** What an action decides. */
+export interface Answer {
+  readonly status: number
+  readonly fields: Fields
+  readonly content: string | undefined
+  /** The preferences that were followed. */
+  readonly applied?: Preferences
+}
+
+const none: Fields = Object.freeze({})
+
+export function ok (content: string, fields: Fields): Answer {
+  return { status: 200, fields, content }
+}
+
+export function noContent (fields: Fields = none): Answer {
+  return { status: 204, fields, content: undefined }
+}
+
+/** RFC 9110 section 15.4.5. */
+export function notModified (fields: Fields): Answer {
+  return { status: 304, fields, content: undefined }
+}

@@ -1,0 +1,41 @@
+import type { Collection } from './definition.ts'
+import { conditional, constrains, evaluate } from './http/preconditions.ts'
+import type { Validators } from './http/preconditions.ts'
+import { problem } from './http/problems.ts'
+import { listQuery } from './paging.ts'
+import { modifiedOf, tagOf, versionOfList } from './representation.ts'
+import type { Request } from './request.ts'
+import type { Entry } from './storage/contract.ts'
+
+/** RFC 9110 section 13, for a read: whether the client has it already; 412 where the precondition does not hold. */
+export function unmodified ({ fields }: Request, current: Validators): boolean {
+  const outcome = evaluate({ safe: true, fields, current })
+  if (outcome === 'failed') throw stale()
+  return outcome === 'not modified'
+}
+
+/** RFC 9110 section 13, for a write: 428 where a precondition is due, 412 where it does not hold. */
+export function check (collection: Collection, request: Request, entry: Entry<object> | undefined): void {
+  const { fields } = request
+  if (collection.precondition === 'required' && !constrains(fields)) {
+    throw problem('precondition-required', { detail: 'Read the item, then repeat the request with the field If-Match and the entity tag of what was read.' })
+  }
+  if (!conditional(fields)) return
+  const current = entry && { tags: collection.formats.map(format => tagOf(entry.version, format)), modified: modifiedOf(collection, entry) }
+  if (evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed') {
+    throw stale()
+  }
+}
+
+/** A POST asks its precondition of the collection: of the list that a GET of the same URI would give. */
+export async function checkList (collection: Collection, request: Request): Promise<void> {
+  const { fields, context } = request
+  if (!conditional(fields)) return
+  const page = await collection.storage.list(listQuery(collection, request), context)
+  const tags = collection.formats.map(format => tagOf(versionOfList(page), format))
+  if (evaluate({ safe: false, fields, current: { tags, modified: undefined }, weak: collection.weakTags }) === 'failed') throw stale()
+}
+
+function stale () {
+  return problem('stale', { detail: 'The resource is not in the state that the precondition of the request asks for. Read it again, then decide.' })
+}

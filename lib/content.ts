@@ -1,0 +1,27 @@
+import type { Collection } from './definition.ts'
+import { Malformed } from './formats/format.ts'
+import { mediaType } from './http/content-type.ts'
+import { problem } from './http/problems.ts'
+import type { Request } from './request.ts'
+
+/** The media types of representations that POST and PUT take. */
+export function representationTypes (collection: Collection): readonly string[] {
+  return collection.formats.filter(format => format.parse !== undefined).map(format => format.mediaType)
+}
+
+/** The representation that the client sent, as it is; RFC 9110 section 8.3 names its format. */
+export function readContent (collection: Collection, request: Request): unknown {
+  const type = mediaType(request.fields['content-type'])
+  const format = collection.formats.find(({ mediaType, parse }) => mediaType === type && parse !== undefined)
+  return parsed(request, content => format?.parse?.(content, collection.schema))
+}
+
+export function parsed (request: Request, parse: (content: Buffer) => unknown): unknown {
+  if (request.content === undefined) throw problem('malformed', { detail: 'The request needs content, and has none.' })
+  try {
+    return parse(request.content)
+  } catch (thrown) {
+    if (thrown instanceof Malformed) throw problem('malformed', { detail: thrown.detail })
+    throw thrown
+  }
+}

@@ -1,0 +1,23 @@
+import type { ServerResponse } from 'node:http'
+import type { Context } from './storage/contract.ts'
+
+/** What a storage is told of the request it works for. The signal costs a listener, so that it is made only for a storage that looks at it. */
+export class RequestContext implements Context {
+  readonly scope = undefined
+  readonly #response: ServerResponse
+  #controller: AbortController | undefined
+
+  /** The response tells when the client has gone; a request is closed as soon as its content is read. */
+  constructor (response: ServerResponse) {
+    this.#response = response
+  }
+
+  get signal (): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = this.#controller = new AbortController()
+      if (this.#response.destroyed) controller.abort()
+      else this.#response.once('close', () => controller.abort())
+    }
+    return this.#controller.signal
+  }
+}

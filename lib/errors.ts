@@ -1,0 +1,13 @@
+import createError from '@fastify/error'
+
+// What a developer got wrong, found at boot. Each message says how to mend it; docs/errors.md lists them all.
+
+export const NoDefinition = createError('FST_COLLECTION_NO_DEFINITION', 'register(collection, ...) needs what define() returned: register(collection, define({ name, schema, storage })), or { ...definition, prefix } to add Fastify\'s own register options.', 500, TypeError)
+export const BadOption = createError('FST_COLLECTION_BAD_OPTION', 'Collection %s: %s', 500, TypeError)
+export const BadName = createError('FST_COLLECTION_BAD_NAME', 'The name %s is not a path segment. Use letters, digits, "-", "_", "." or "~", such as "users".', 500, TypeError)
+export const BadSchema = createError('FST_COLLECTION_BAD_SCHEMA', 'Collection %s: %s', 500, TypeError)
+export const BadId = createError('FST_COLLECTION_BAD_ID', 'Collection %s: %s', 500, TypeError)
+export const UnknownMember = createError('FST_COLLECTION_UNKNOWN_MEMBER', 'Collection %s: %s, which is no member of the schema. Its members are: %s.', 500, TypeError)
+export const UnfilledMember = createError('FST_COLLECTION_UNFILLED_MEMBER', 'Collection %s: the member %s is required and readOnly, so that no client can give it, and nothing else fills it. Give it a default, name it in timestamps, set it in prepare, or make it optional.', 500, TypeError)
+export const Unsupported = createError('FST_COLLECTION_UNSUPPORTED', 'Collection %s: %s, which the storage %s does not support. Leave it out, or choose a storage that does (docs/storage.md has the table).', 500, TypeError)
+export const DuplicatePath = createError('FST_COLLECTION_DUPLICATE_PATH', 'Collection %s: another route serves %s already. Register it once, under another prefix, or with constraints; a single action is left to a route of your own by leaving it out of actions.', 500)

@@ -1,0 +1,49 @@
+import { codings, UndecodableContent } from './http/content-encoding.ts'
+import { Problem, problem, problemOfStatus } from './http/problems.ts'
+
+interface Thrown {
+  readonly statusCode?: unknown
+  readonly status?: unknown
+  readonly message?: unknown
+  readonly headers?: unknown
+}
+
+/** What an action has thrown, most likely its storage. Whatever status or text the error of a driver bears, it is not meant for a client. */
+export class Fault extends Error {
+  readonly unreachable: boolean
+  readonly retryAfter: unknown
+
+  constructor (cause: unknown) {
+    super('The request failed.', { cause })
+    this.name = 'Fault'
+    const { unreachable, retryAfter } = Object(cause) as { unreachable?: unknown, retryAfter?: unknown }
+    this.unreachable = unreachable === true
+    this.retryAfter = retryAfter
+  }
+}
+
+/** What whatever was thrown is called in HTTP. `status` is what the reply bears already. */
+export function problemOfError (thrown: unknown, status: number): Problem {
+  if (thrown instanceof Problem) return thrown
+  if (thrown instanceof UndecodableContent) return problem('content-coding', { detail: thrown.message, fields: { 'accept-encoding': codings.join(', ') } })
+  if (thrown instanceof Fault) return thrown.unreachable ? unreachable(thrown.retryAfter) : problem('fault')
+  const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
+  const fields = fieldsOf(error)
+  const known = [error.statusCode, error.status, status].find(code => typeof code === 'number' && code >= 400 && code < 600)
+  // What a fault says is the server's own affair.
+  if (typeof known !== 'number' || known >= 500) return known === 503 ? problemOfStatus(503, { fields: { 'retry-after': '1', ...fields } }) : problemOfStatus(typeof known === 'number' ? known : 500, { fields })
+  return problemOfStatus(known, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
+}
+
+function unreachable (retryAfter: unknown): Problem {
+  return problem('unreachable', { fields: { 'retry-after': String(typeof retryAfter === 'number' ? Math.ceil(retryAfter) : 1) } })
+}
+
+/** An error may bring header fields, as those of http-errors do; not those that are about another content than ours. */
+function fieldsOf ({ headers }: Thrown): Record<string, string> {
+  if (typeof headers !== 'object' || headers === null) return {}
+  const fields = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const)
+  return Object.fromEntries(fields.filter(([name]) => !framing.test(name)))
+}
+
+const framing = /^(?:content-.*|transfer-encoding|connection|keep-alive|trailer|upgrade)$/

@@ -1,0 +1,43 @@
+import sensible from '@fastify/sensible'
+import type { FastifyInstance } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { representationTypes } from './content.ts'
+import type { Collection } from './definition.ts'
+import { NoDefinition } from './errors.ts'
+import { errorHandler } from './handler.ts'
+import { patchTypes } from './patch.ts'
+import { enrol } from './registry.ts'
+import { routes } from './routes.ts'
+
+/** The plugin: `app.register(collection, define({ ... }))`, once for each resource. */
+async function collection (app: FastifyInstance, definition: Collection): Promise<void> {
+  if (definition?.storage === undefined || definition.schemas === undefined) throw new NoDefinition()
+  // Of our own, and encapsulated: twice on one instance it would end the process.
+  await app.register(sensible)
+  app.setErrorHandler(errorHandler(definition))
+  // Content is read by the actions, after the preconditions; schemas of routes are for documentation alone.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser([...new Set(['*', ...representationTypes(definition), ...patchTypes])], { parseAs: 'buffer' }, (_request, content, done) => done(null, content))
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => String)
+  routes(app, definition)
+  enrol(app, definition)
+}
+
+const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })
+
+export default plugin
+export { plugin as collection }
+export { define } from './definition.ts'
+export type { Collection } from './definition.ts'
+export { Malformed } from './formats/format.ts'
+export type { Format, Link, Links, ListLinks } from './formats/format.ts'
+export { hal } from './formats/hal.ts'
+export { json } from './formats/json.ts'
+export { xml } from './formats/xml.ts'
+export { problem, Problem } from './http/problems.ts'
+export type { ProblemDetails, ProblemName } from './http/problems.ts'
+export type { ActionName, Change, Changed, Options, RouteOptions } from './options.ts'
+export { registry } from './registry.ts'
+export type { Registered } from './registry.ts'
+export type { Adapter, Context, Draft, Entry, Filter, Id, Order, Page, Position, Query, Refusal, Shape, Storage, Supports, Unreachable, Version } from './storage/contract.ts'

@@ -1,0 +1,121 @@
+import { carriedOver } from './schema/carried-over.ts'
+import type { Collection } from './definition.ts'
+import type { Failure } from './schema/failures.ts'
+import { pointer } from './http/json-pointer.ts'
+import { isObject } from './http/json-value.ts'
+import { problem } from './http/problems.ts'
+import { differences, filled, without } from './schema/marks.ts'
+import type { Mark } from './schema/members.ts'
+import type { Change } from './options.ts'
+import type { Request } from './request.ts'
+import type { Entry, Id } from './storage/contract.ts'
+import type { Validator } from './schema/validation.ts'
+
+// Out of what a client sent, the item to be written; 422 where it does not fit.
+
+/** A new item. The id is the one that the URI names, or one made for it, or the client's or the storage's affair. */
+export async function drafted (collection: Collection, request: Request, { content, id }: { content: unknown, id?: Id }): Promise<object> {
+  const { members, validate, timestamps: { created, updated } } = collection
+  if (id !== undefined) contradict(collection, content, id)
+  const own = id ?? collection.id.mint?.()
+  const draft = filled(named(collection, without(content, members, 'readOnly'), own), members)
+  hold(validate.draft, draft)
+  // Read from the content of this request alone, so it is ours to add to.
+  const item = draft as Record<string, unknown>
+  const now = new Date().toISOString()
+  if (created !== undefined) item[created] = now
+  if (updated !== undefined) item[updated] = now
+  const whole = await prepared(collection, { action: 'create', item, before: undefined, request: request.original }, id)
+  addressable(collection, whole, own)
+  return whole
+}
+
+/** The item that takes the place of another, out of a complete representation. What a client cannot send, or has not seen, is kept. */
+export async function replaced (collection: Collection, request: Request, { content, before }: { content: unknown, before: Entry<object> }): Promise<object> {
+  const { members } = collection
+  contradict(collection, content, before.id)
+  const item = carriedOver(named(collection, content, before.id), before.item, members)
+  return revised(collection, { action: 'replace', item: filled(item, members), before, request })
+}
+
+/** The item that takes the place of another, out of what a patch made of it. */
+export async function updated (collection: Collection, request: Request, { result, before }: { result: unknown, before: Entry<object> }): Promise<object> {
+  unchanged(collection, { before: before.item, after: result, mark: 'readOnly' })
+  return revised(collection, { action: 'update', item: result, before, request })
+}
+
+interface Revision {
+  readonly action: 'replace' | 'update'
+  readonly item: unknown
+  readonly before: Entry<object>
+  readonly request: Request
+}
+
+async function revised (collection: Collection, { action, item, before, request }: Revision): Promise<object> {
+  hold(collection.validate.draft, item)
+  unchanged(collection, { before: before.item, after: item, mark: 'immutable' })
+  const { updated } = collection.timestamps
+  const whole = updated === undefined ? item : { ...item, [updated]: new Date().toISOString() }
+  // The hook may change what it is given, of which parts are those of the item that is stored.
+  const own = collection.hooks.prepare ? structuredClone(whole) : whole
+  return prepared(collection, { action, item: own, before: before.item, request: request.original }, before.id)
+}
+
+/** What the hook `prepare` has thrown: it refuses the write in its own words. */
+export class HookError {
+  readonly cause: unknown
+
+  constructor (cause: unknown) {
+    this.cause = cause
+  }
+}
+
+/** `id` is the one that the URI names. */
+async function prepared (collection: Collection, change: Change<object>, id: Id | undefined): Promise<object> {
+  if (!collection.hooks.prepare) return change.item
+  const item: unknown = await asked(collection, change)
+  if (!isObject(item)) throw new TypeError(`The hook "prepare" of the collection ${collection.name} gave no item. Return the item that is to be written.`)
+  hold(collection.validate.item, item)
+  if (id !== undefined && item[collection.id.member] !== id) throw new TypeError(`The hook "prepare" of the collection ${collection.name} changed the id. An id stays what it is.`)
+  return item
+}
+
+async function asked (collection: Collection, change: Change<object>): Promise<unknown> {
+  try {
+    return await collection.prepare(change)
+  } catch (error) {
+    throw new HookError(error)
+  }
+}
+
+/** An id that the library has not made itself has to stand in a URI, or the item could not be reached. */
+function addressable ({ id: { member, read } }: Collection, item: object, own: Id | undefined): void {
+  const id: unknown = Reflect.get(item, member)
+  if (id !== own && read(String(id)) !== id) throw invalid([{ pointer: pointer([member]), message: 'cannot stand in a URI' }])
+}
+
+function hold (validate: Validator, item: unknown): asserts item is object {
+  const failures = validate(item)
+  if (failures !== undefined) throw invalid(failures)
+}
+
+function invalid (failures: readonly Failure[]) {
+  const count = failures.length
+  return problem('invalid', { detail: count === 1 ? 'One member does not fit.' : `${count} members do not fit.`, members: { errors: failures } })
+}
+
+function unchanged (collection: Collection, { before, after, mark }: { before: object, after: unknown, mark: Mark }): void {
+  const paths = isObject(after) ? differences(before, after, collection.members, mark) : []
+  if (paths.length > 0) throw invalid(paths.map(path => ({ pointer: pointer(path), message: mark === 'readOnly' ? 'is read-only' : 'cannot be changed once it is set' })))
+}
+
+/** An id is read-only, and so ignored, but to name another item than the URI does is a contradiction. */
+function contradict ({ id: { member } }: Collection, content: unknown, id: Id): void {
+  if (isObject(content) && Object.hasOwn(content, member) && content[member] !== id) {
+    throw invalid([{ pointer: pointer([member]), message: `contradicts the URI, which names ${JSON.stringify(id)}` }])
+  }
+}
+
+function named ({ id: { member } }: Collection, value: unknown, id: Id | undefined): unknown {
+  return isObject(value) && id !== undefined ? { [member]: id, ...value } : value
+}

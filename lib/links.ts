@@ -1,0 +1,38 @@
+import type { Collection } from './definition.ts'
+import type { Links } from './formats/format.ts'
+import { link } from './http/link.ts'
+import type { LinkValue } from './http/link.ts'
+import type { Entry } from './storage/contract.ts'
+
+// RFC 8288: where one can go from here. `path` is always that of the collection.
+
+export function itemPath (path: string, id: Entry<object>['id']): string {
+  return `${path}/${encodeURIComponent(id)}`
+}
+
+/** The links of an item, for the formats that carry them. */
+export function itemLinks (collection: Collection, entry: Entry<object>, path: string): Links {
+  return { self: { href: itemPath(path, entry.id) }, collection: { href: path }, ...collection.links(entry.item) }
+}
+
+const written = new WeakMap<Collection, { readonly path: string, readonly field: string }>()
+
+/** The field Link of an item: the same for all items at one path. */
+export function itemLink (collection: Collection, path: string): string {
+  const known = written.get(collection)
+  if (known?.path === path) return known.field
+  const field = link([{ href: path, rel: 'collection' }, ...described(collection)])
+  written.set(collection, { path, field })
+  return field
+}
+
+/** The field Link of a list; undefined where there is nowhere to go. */
+export function listLink (collection: Collection, pages: Links): string | undefined {
+  const links = [...Object.entries(pages).map(([rel, { href }]) => ({ href, rel })), ...described(collection)]
+  return links.length === 0 ? undefined : link(links)
+}
+
+/** RFC 8631 section 4.1. */
+function described ({ serviceDescription }: Collection): LinkValue[] {
+  return serviceDescription === undefined ? [] : [{ href: serviceDescription, rel: 'service-desc' }]
+}

@@ -1,0 +1,41 @@
+import { concealed, revealed } from './schema/concealment.ts'
+import type { Collection } from './definition.ts'
+import { parseIJson } from './formats/i-json.ts'
+import { parsed } from './content.ts'
+import { mediaType } from './http/content-type.ts'
+import { jsonPatch, PatchRefusal } from './http/json-patch.ts'
+import { mergePatch } from './http/merge-patch.ts'
+import { problem } from './http/problems.ts'
+import type { Request } from './request.ts'
+
+type Patch = (collection: Collection, item: object, patch: unknown) => unknown
+
+const merge: Patch = (_collection, item, patch) => mergePatch(item, patch)
+
+/** A test or a copy in a JSON Patch would tell what may not leave, so that it is given the item without it. */
+const operations: Patch = ({ members }, item, patch) => {
+  try {
+    return members.carries.writeOnly ? revealed(jsonPatch(concealed(item, members), patch), members) : jsonPatch(item, patch)
+  } catch (thrown) {
+    if (!(thrown instanceof PatchRefusal)) throw thrown
+    const { kind, detail, index, pointer } = thrown
+    throw problem(refusals[kind], { detail, members: { operation: index, pointer } })
+  }
+}
+
+const refusals = { malformed: 'malformed', inapplicable: 'inapplicable', test: 'test-failed' } as const
+
+/** RFC 5789: the formats of PATCH. Plain JSON is what most clients send, and is read as a merge patch. */
+const patches: Readonly<Record<string, Patch>> = {
+  'application/merge-patch+json': merge,
+  'application/json-patch+json': operations,
+  'application/json': merge
+}
+
+export const patchTypes: readonly string[] = Object.keys(patches)
+
+/** The item as the patch that the client sent would have it. */
+export function patched (collection: Collection, request: Request, item: object): unknown {
+  const patch = patches[mediaType(request.fields['content-type']) ?? ''] ?? merge
+  return patch(collection, item, parsed(request, parseIJson))
+}

@@ -1,0 +1,23 @@
+import { problem } from './http/problems.ts'
+import type { Problem } from './http/problems.ts'
+import { pointer } from './http/json-pointer.ts'
+import type { Refusal } from './storage/contract.ts'
+
+/** What each refusal of a storage is called in HTTP. */
+const refusals: { readonly [Reason in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Reason }>) => Problem } = {
+  absent: () => problem('absent'),
+  stale: () => problem('raced', { detail: 'The item was changed by others each time this request tried to write it. Read it again, then repeat the request.' }),
+  taken: ({ members }) => problem('taken', {
+    detail: `Another item has this ${members.join(' and ')} already.`,
+    members: { errors: members.map(member => ({ pointer: pointer([member]), message: 'is taken' })) }
+  })
+}
+
+export function refused<Result extends object> (result: Result | Refusal): result is Refusal {
+  return 'refused' in result
+}
+
+export function problemOfRefusal (refusal: Refusal): Problem {
+  // Each reason is looked up in its own row; TypeScript does not follow that the row takes it.
+  return (refusals[refusal.refused] as (refusal: Refusal) => Problem)(refusal)
+}

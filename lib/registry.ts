@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Collection } from './definition.ts'
+
+/** A collection, and the path at which an app serves it. */
+export interface Registered {
+  readonly path: string
+  readonly collection: Collection
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every collection of the app, wherever it is registered; there once `registry` is. */
+    collections: readonly Registered[]
+  }
+}
+
+// By server, which all contexts of an app share: a collection decorates nothing, and the order of registration does not matter.
+const registered = new WeakMap<object, Registered[]>()
+
+function of (app: FastifyInstance): Registered[] {
+  let collections = registered.get(app.server)
+  if (collections === undefined) registered.set(app.server, collections = [])
+  return collections
+}
+
+export function enrol (app: FastifyInstance, collection: Collection): void {
+  of(app).push({ path: `${app.prefix}/${collection.name}`, collection })
+}
+
+/** Tells the app of its collections, for what belongs to the whole service. Wrapped, so that it reaches the parent. */
+export const registry = fastifyPlugin(async (app: FastifyInstance) => {
+  app.decorate('collections', of(app))
+}, { name: 'fastify-collections-registry', fastify: '5.x' })

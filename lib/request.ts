@@ -1,0 +1,38 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import type { Format } from './formats/format.ts'
+import type { Preferences } from './http/prefer.ts'
+import type { Context } from './storage/contract.ts'
+
+/** What an action is asked. */
+export interface Request {
+  /** The path of the target, as it was sent. */
+  readonly path: string
+  /** The query of the target, as it was sent, without the question mark. */
+  readonly search: string
+  /** The path segment that names the item; empty at the collection. */
+  readonly segment: string
+  readonly query: Readonly<Record<string, unknown>>
+  readonly fields: IncomingHttpHeaders
+  readonly content: Buffer | undefined
+  /** The format in which the client wants to be answered. */
+  readonly format: Format
+  readonly preferences: Preferences
+  readonly context: Context
+  /** For the hooks of the definition, and for the log. */
+  readonly original: FastifyRequest
+}
+
+/** The path of the collection, at an item. */
+export function parentPath ({ path }: Request): string {
+  return path.slice(0, path.lastIndexOf('/'))
+}
+
+/** The path of a target, without what a router may forgive: a whole URI (RFC 9112 section 3.2.2), empty segments, a fragment. */
+export function pathOf (url: string): string {
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  return forgiven.test(path) ? path.replace(/#.*/, '').replace(/^[^/]*:\/\/[^/]*/, '').replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1') : path
+}
+
+const forgiven = /^[^/]|#|\/\/|.\/$/

@@ -1,0 +1,107 @@
+import type { FastifyInstance, FastifySchema, HTTPMethods, RouteOptions as FastifyRouteOptions } from 'fastify'
+import { create } from './actions/create.ts'
+import { list } from './actions/list.ts'
+import { read } from './actions/read.ts'
+import { remove } from './actions/remove.ts'
+import { replace } from './actions/replace.ts'
+import { update } from './actions/update.ts'
+import { admit, decode, leaveDeeper, refuseMethod } from './admission.ts'
+import type { Taken } from './admission.ts'
+import { representationTypes } from './content.ts'
+import type { Collection } from './definition.ts'
+import { describe, hidden } from './description.ts'
+import { DuplicatePath } from './errors.ts'
+import { absent, handler, options } from './handler.ts'
+import type { Action } from './handler.ts'
+import { allow } from './http/allow.ts'
+import { merged, withoutHooks } from './native.ts'
+import type { ActionName, RouteOptions } from './options.ts'
+import { listParameters } from './paging.ts'
+import { patchTypes } from './patch.ts'
+
+interface Row {
+  readonly name: ActionName
+  readonly action: Action
+  readonly at: 'collection' | 'item'
+  readonly methods: readonly [HTTPMethods, ...HTTPMethods[]]
+  readonly content?: 'representation' | 'patch'
+  readonly parameters?: ReadonlySet<string>
+}
+
+const table: readonly Row[] = [
+  { name: 'list', action: list, at: 'collection', methods: ['GET', 'HEAD'], parameters: listParameters },
+  { name: 'create', action: create, at: 'collection', methods: ['POST'], content: 'representation' },
+  { name: 'read', action: read, at: 'item', methods: ['GET', 'HEAD'] },
+  { name: 'replace', action: replace, at: 'item', methods: ['PUT'], content: 'representation' },
+  { name: 'update', action: update, at: 'item', methods: ['PATCH'], content: 'patch' },
+  { name: 'remove', action: remove, at: 'item', methods: ['DELETE'] }
+]
+
+/** Two URLs, six actions, OPTIONS, and 405 for every other method that the server knows. */
+export function routes (app: FastifyInstance, collection: Collection): void {
+  const path = `/${collection.name}`
+  serve(app, collection, { at: 'collection', url: path })
+  serve(app, collection, { at: 'item', url: `${path}/:id` })
+  // A parameter of over 100 characters goes to the app's 404 handler, but what a wildcard matches does not.
+  if (collection.id.by === 'client') serve(app, collection, { at: 'item', url: `${path}/*` })
+  else add(app, collection, { ...about(collection), url: `${path}/*`, method: known(app), onRequest: leaveDeeper(`${app.prefix}${path}/*`), handler: absent(collection) })
+}
+
+function serve (app: FastifyInstance, collection: Collection, { at, url }: { at: Row['at'], url: string }): void {
+  const rows = table.filter(row => row.at === at && collection.actions.has(row.name))
+  const methods: HTTPMethods[] = [...rows.flatMap(row => row.methods), 'OPTIONS']
+  const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
+  for (const row of rows) {
+    const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, admission(collection, row))
+    const served = { action: row.action, parameters: row.parameters ?? none, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, negotiated: row.name !== 'remove' }
+    for (const [index, method] of row.methods.entries()) {
+      const schema: FastifySchema = index === 0 && !url.endsWith('*') ? describe(collection, row.name, app.prefix) : hidden
+      add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
+    }
+  }
+  const allowed = allow(methods)
+  const rest = merged(deeper, about(collection))
+  add(app, collection, { ...rest, url, method: 'OPTIONS', handler: options({ allow: allowed, ...accepted(collection, rows) }) })
+  add(app, collection, { ...merged(rest, { onRequest: refuseMethod(allowed) }), url, method: known(app).filter(method => !methods.includes(method)), handler: absent(collection) })
+}
+
+const none: ReadonlySet<string> = new Set()
+
+function known (app: FastifyInstance): HTTPMethods[] {
+  return app.supportedMethods as HTTPMethods[]
+}
+
+/** What is not about an action but about the URI: OPTIONS and 405 ask for no credentials. */
+function about ({ routes: { every = {} } }: Collection): RouteOptions & { schema: object } {
+  return { ...withoutHooks(every), schema: hidden }
+}
+
+/** Where content comes in, what can be refused is refused before it is read. */
+function admission (collection: Collection, { content }: Row): RouteOptions {
+  return content === undefined ? {} : { onRequest: admit(collection, contents[content](collection)), preParsing: decode }
+}
+
+/** By kind of content: the media types that are taken, and the field that names them. */
+const contents: Readonly<Record<'representation' | 'patch', (collection: Collection) => Taken>> = {
+  representation: collection => ({ types: representationTypes(collection), field: 'accept' }),
+  patch: () => ({ types: patchTypes, field: 'accept-patch' })
+}
+
+/** RFC 5789 section 3.1, and Accept-Post of the Linked Data Platform: what content may be sent. */
+function accepted (collection: Collection, rows: readonly Row[]): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const { methods: [method] } of rows) {
+    if (method === 'POST') fields['accept-post'] = representationTypes(collection).join(', ')
+    if (method === 'PATCH') fields['accept-patch'] = patchTypes.join(', ')
+  }
+  return fields
+}
+
+function add (app: FastifyInstance, collection: Collection, route: FastifyRouteOptions): void {
+  try {
+    app.route(route)
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error
+    throw new DuplicatePath(collection.name, `${[route.method].flat().join(', ')} ${app.prefix}${route.url}`)
+  }
+}

@@ -1,0 +1,31 @@
+import type { Answer } from './answer.ts'
+import type { Collection } from './definition.ts'
+import { represent, entryFields } from './representation.ts'
+import type { Request } from './request.ts'
+import type { Entry } from './storage/contract.ts'
+
+interface Written {
+  readonly entry: Entry<object>
+  readonly status: 200 | 201
+  /** Of the collection and of the item. */
+  readonly path: { readonly collection: string, readonly item: string }
+}
+
+/** The answer to a write that is done: the representation, or none where the client prefers so (RFC 7240 section 4.2). */
+export function written (collection: Collection, request: Request, { entry, status, path }: Written): Answer {
+  const { format, preferences } = request
+  const location = status === 201 ? { location: path.item } : undefined
+  if (preferences.return === 'minimal') {
+    return { status: status === 201 ? 201 : 204, fields: { ...location, ...entryFields(collection, entry, [format, path.collection]) }, content: undefined, applied: { return: 'minimal' } }
+  }
+  const { content, fields } = represent(collection, entry, [format, path.collection])
+  const answer = { status, fields: { ...location, 'content-location': path.item, ...fields }, content }
+  return preferences.return === undefined ? answer : { ...answer, applied: { return: 'representation' } }
+}
+
+/** RFC 9110 section 9.3.4: the answer to a PUT has validators only where what is stored is, byte for byte, what was sent. */
+export function validated (collection: Collection, request: Request, answer: Answer): Answer {
+  if (collection.replace.tag || request.content?.equals(Buffer.from(answer.content ?? '')) === true) return answer
+  const { etag, 'last-modified': modified, ...fields } = answer.fields
+  return { ...answer, fields }
+}

@@ -1,0 +1,86 @@
+import Fastify from 'fastify'
+import type { FastifyInstance, FastifyServerOptions, InjectOptions, LightMyRequestResponse } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import collection, { define } from '../lib/index.ts'
+import type { Collection, Options, Storage } from '../lib/index.ts'
+import { memory } from '../lib/storage/memory.ts'
+
+// The app of most tests: users, with every kind of member that the rules of HTTP speak of.
+
+export const User = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  email: Type.String({ format: 'email' }),
+  name: Type.String({ minLength: 1 }),
+  age: Type.Optional(Type.Integer({ minimum: 0 })),
+  role: Type.String({ default: 'reader' }),
+  password: Type.Optional(Type.String({ writeOnly: true })),
+  address: Type.Optional(Type.Object({ city: Type.String(), zip: Type.Optional(Type.String()) })),
+  createdAt: Type.String({ format: 'date-time', readOnly: true }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+})
+
+/** Without anything that a server adds, so that what is stored can be what was sent. */
+export const Note = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  text: Type.String({ maxLength: 1_000_000 }),
+  marks: Type.Optional(Type.Record(Type.String(), Type.Integer()))
+})
+
+export function users (options: Partial<Options<typeof User>> = {}): Collection {
+  return define({ name: 'users', schema: User, unique: ['email'], storage: memory(), ...options }) as Collection
+}
+
+export function notes (options: Partial<Options<typeof Note>> = {}): Collection {
+  return define({ name: 'notes', schema: Note, storage: memory(), ...options }) as Collection
+}
+
+interface Closing { after (close: () => Promise<unknown>): void }
+
+/** An app that serves the collections; it is closed when the test ends. */
+export async function build (t: Closing, collections: Collection | readonly Collection[], options: FastifyServerOptions = {}): Promise<FastifyInstance> {
+  const app = Fastify({ forceCloseConnections: true, ...options })
+  t.after(() => app.close())
+  for (const definition of [collections].flat()) await app.register(collection, definition)
+  return app
+}
+
+/** An app whose logs are kept, one object for each line. */
+export function logged (): { lines: Array<Record<string, unknown>>, logger: { level: string, stream: { write (line: string): void } } } {
+  const lines: Array<Record<string, unknown>> = []
+  return { lines, logger: { level: 'error', stream: { write: line => { lines.push(JSON.parse(line)) } } } }
+}
+
+export const ada = { email: 'ada@example.com', name: 'Ada' }
+
+export function sent (content: unknown, type = 'application/json'): { payload: string | Buffer, headers: Record<string, string> } {
+  return { payload: typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content), headers: { 'content-type': type } }
+}
+
+/** A request with content, and further fields. */
+export async function ask (app: FastifyInstance, target: string, { content, type, fields, ...rest }: Omit<InjectOptions, 'headers' | 'payload'> & { content?: unknown, type?: string, fields?: Record<string, string | string[]> } = {}): Promise<LightMyRequestResponse> {
+  const [method, url] = target.split(' ') as ['GET', string]
+  const { payload, headers } = content === undefined ? { payload: undefined, headers: {} } : sent(content, type)
+  return app.inject({ method, url, ...payload !== undefined && { payload }, headers: { ...headers, ...fields }, ...rest })
+}
+
+/** POSTs, and tells where the item is and what its entity tag is. */
+export async function created (app: FastifyInstance, url: string, content: unknown): Promise<{ at: string, tag: string, item: Record<string, unknown> }> {
+  const answer = await ask(app, `POST ${url}`, { content })
+  if (answer.statusCode !== 201) throw new Error(answer.payload)
+  return { at: String(answer.headers.location), tag: String(answer.headers.etag), item: answer.json() }
+}
+
+/** A storage of which some verbs are replaced. */
+export function altered (change: (storage: Storage<object>) => Partial<Storage<object>>) {
+  return (shape: Parameters<ReturnType<typeof memory>>[0]): Storage<never> => {
+    const storage = memory()<object>(shape)
+    return { ...storage, ...change(storage) } as Storage<never>
+  }
+}
+
+/** A promise to be resolved from outside. */
+export function gate (): { open: () => void, opened: Promise<void> } {
+  let open = (): void => {}
+  const opened = new Promise<void>(resolve => { open = resolve })
+  return { open, opened }
+}

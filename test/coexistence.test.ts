@@ -1,0 +1,280 @@
+import { gunzipSync, gzipSync } from 'node:zlib'
+import compress from '@fastify/compress'
+import cors from '@fastify/cors'
+import helmet from '@fastify/helmet'
+import sensible from '@fastify/sensible'
+import swagger from '@fastify/swagger'
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { test } from 'tap'
+import type { Test } from 'tap'
+import collection from '../lib/index.ts'
+import type { Collection } from '../lib/index.ts'
+import { ada, ask, created, notes, users } from './app.ts'
+import { listen, Wire } from './wire.ts'
+
+// An app that has everything of its own, with and without collections beside it.
+
+declare module 'fastify' {
+  interface FastifyInstance { answer: number }
+  interface FastifyRequest { caller: string }
+  interface FastifyReply { shout (text: string): FastifyReply }
+}
+
+const origin = 'https://app.example'
+
+async function plugins (app: FastifyInstance): Promise<void> {
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'own', version: '1' } } })
+  await app.register(sensible)
+  await app.register(helmet)
+  await app.register(cors, { origin: [origin], credentials: true, methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], exposedHeaders: ['ETag', 'Location'] })
+  await app.register(compress, { threshold: 100 })
+}
+
+async function own (app: FastifyInstance): Promise<void> {
+  app.decorate('answer', 42)
+  app.decorateRequest('caller', 'nobody')
+  app.decorateReply('shout', function (text) { return this.send(text.toUpperCase()) })
+  app.addHook('onSend', async (_request, reply) => { reply.header('x-own', 'yes') })
+  app.setErrorHandler((error, _request, reply) => {
+    const { message, statusCode = 500, validation } = error as { message: string, statusCode?: number, validation?: unknown }
+    return reply.code(statusCode).send({ oops: message, validated: validation !== undefined })
+  })
+  app.setNotFoundHandler((request, reply) => reply.code(404).send({ lost: request.url }))
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, content, done) => {
+    try {
+      done(null, { ...JSON.parse(String(content)), parser: 'own' })
+    } catch (error) {
+      done(Object.assign(error as Error, { statusCode: 400 }))
+    }
+  })
+  app.get('/own', async request => ({ answer: request.server.answer, caller: request.caller }))
+  app.get('/shout', async (_request, reply) => reply.shout('loud'))
+  app.get('/big', async () => ({ text: 'x'.repeat(5000) }))
+  app.get('/fail', async () => { throw new Error('own failure') })
+  app.get('/tea', async request => { throw request.server.httpErrors.imateapot('short') })
+  app.get('/users/:id/posts', async request => ({ posts: (request.params as { id: string }).id }))
+  app.post('/own', {
+    schema: {
+      body: { type: 'object', additionalProperties: false, required: ['age'], properties: { age: { type: 'integer' }, parser: { type: 'string' }, role: { type: 'string', default: 'x' } } },
+      response: { 200: { type: 'object', properties: { age: { type: 'integer' }, parser: { type: 'string' }, role: { type: 'string' } } } }
+    }
+  }, async request => request.body)
+}
+
+const orders = {
+  'plugins first': [plugins, 'collections', own],
+  'plugins last': ['collections', own, plugins],
+  'everything before': [plugins, own, 'collections'],
+  'everything after': ['collections', plugins, own]
+} as const
+
+async function app (t: Test, order: keyof typeof orders, collections: readonly Collection[]): Promise<FastifyInstance> {
+  const app = Fastify({ forceCloseConnections: true, ajv: { customOptions: { coerceTypes: 'array', removeAdditional: 'all' } } })
+  t.after(() => app.close())
+  for (const step of orders[order]) {
+    if (step === 'collections') for (const definition of collections) await app.register(collection, definition)
+    else await step(app)
+  }
+  return app
+}
+
+const json = 'Content-Type: application/json'
+const preflight = (method: string): string[] => [`Origin: ${origin}`, `Access-Control-Request-Method: ${method}`]
+
+const exchanges: ReadonlyArray<readonly [head: readonly string[], content?: string]> = [
+  [['GET /own']],
+  [['HEAD /own']],
+  [['GET /own', `Origin: ${origin}`]],
+  [['GET /shout']],
+  [['GET /big', 'Accept-Encoding: gzip']],
+  [['HEAD /big', 'Accept-Encoding: gzip']],
+  [['GET /fail']],
+  [['GET /tea', `Origin: ${origin}`]],
+  [['POST /own', json], '{"age":"41","typo":true}'],
+  [['POST /own', json], '{"age":"old"}'],
+  [['POST /own', json], '{'],
+  [['POST /own', 'Content-Type: text/csv'], 'a'],
+  [['POST /own', 'Content-Type: text/plain'], 'a'],
+  [['PUT /own', json], '{}'],
+  [['DELETE /own', json]],
+  [['OPTIONS /own']],
+  [['OPTIONS /own', ...preflight('POST')]],
+  [['GET /nowhere']],
+  [['POST /nowhere', json], '{"a":1}'],
+  [['GET /users/1/posts']],
+  [['HEAD /users/1/posts']],
+  [['POST /users/1/posts', json], '{}']
+]
+
+async function spoken (app: FastifyInstance, rows: typeof exchanges): Promise<string[]> {
+  const port = await listen(app)
+  let wire = new Wire(port)
+  const answers: string[] = []
+  for (const [head, content] of rows) {
+    const { status, fields: { date, ...fields }, content: received } = await wire.ask(head, content)
+    if (fields.connection === 'close') wire = new Wire(port)
+    answers.push(JSON.stringify([head, status, Object.entries(fields), received.toString('base64')]))
+  }
+  wire.close()
+  return answers
+}
+
+for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
+  test(`the routes of an app answer byte for byte the same with and without collections: ${order}`, async t => {
+    const alone = await spoken(await app(t, order, []), exchanges)
+    const beside = await spoken(await app(t, order, [users(), notes()]), exchanges)
+    t.equal(alone.length, exchanges.length)
+    for (const [index, answer] of alone.entries()) t.equal(beside[index], answer)
+  })
+}
+
+test('what lies deeper than an item is the app’s own, or its own 404', async t => {
+  const rows: typeof exchanges = [
+    [['GET /users/1/avatar', `Origin: ${origin}`]],
+    [['GET /users/1/avatar/large?x=1']],
+    [['HEAD /users/1/avatar']],
+    [['DELETE /users/1/avatar']],
+    [['GET /users-and-more']],
+    [['GET /Users']]
+  ]
+  for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
+    const alone = await spoken(await app(t, order, []), rows)
+    const beside = await spoken(await app(t, order, [users(), notes()]), rows)
+    for (const [index, answer] of alone.entries()) t.equal(beside[index], answer)
+  }
+  for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
+    const instance = await app(t, order, [users()])
+    for (const method of instance.supportedMethods.filter(method => method !== 'OPTIONS' && method !== 'HEAD' && method !== 'QUERY')) {
+      const answer = await ask(instance, `${method} /users/1/avatar`)
+      t.equal(answer.statusCode, 404, `${method}: ${order}`)
+      t.strictSame(answer.json(), { lost: '/users/1/avatar' })
+    }
+    t.strictSame((await ask(instance, 'GET /users/1/posts')).json(), { posts: '1' })
+    t.equal((await ask(instance, `GET /users/${'x'.repeat(200)}`)).headers['content-type'], 'application/problem+json')
+  }
+})
+
+test('the collection keeps its ways whatever the app has: validation, parser, error handler, 404 handler', async t => {
+  for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
+    const instance = await app(t, order, [users()])
+    const { at, item } = await created(instance, '/users', ada)
+    t.notOk('parser' in item, 'not the parser of the app')
+    t.equal((await ask(instance, 'POST /users', { content: { ...ada, age: '41' } })).statusCode, 422, 'nothing is coerced')
+    t.equal((await ask(instance, 'POST /users', { content: { ...ada, typo: true } })).statusCode, 422, 'nothing is dropped')
+    for (const target of ['GET /users/none', 'GET /users?x=1', 'TRACE /users', `POST ${at}`]) {
+      const answer = await ask(instance, target)
+      t.equal(answer.headers['content-type'], 'application/problem+json', `${target}: ${order}`)
+      t.equal(answer.json().status, answer.statusCode)
+    }
+    t.equal((await ask(instance, `GET ${at}`)).statusCode, 200)
+    t.equal((await ask(instance, `HEAD ${at}`)).statusCode, 200)
+  }
+})
+
+test('CORS of the app reaches collections: preflights of every method, exposed fields, Vary (Fetch 3.2)', async t => {
+  for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
+    const instance = await app(t, order, [users()])
+    const { at } = await created(instance, '/users', ada)
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      const answer = await ask(instance, `OPTIONS ${at}`, { fields: { origin, 'access-control-request-method': method } })
+      t.equal(answer.statusCode, 204, order)
+      t.equal(answer.headers['access-control-allow-origin'], origin)
+      t.match(answer.headers['access-control-allow-methods'], method)
+    }
+    for (const url of [at, '/users', '/users/none']) {
+      const answer = await ask(instance, `GET ${url}`, { fields: { origin } })
+      t.equal(answer.headers['access-control-allow-origin'], origin, order)
+      t.match(answer.headers['access-control-expose-headers'], 'ETag')
+      t.match(answer.headers.vary, /Origin/)
+      t.match(answer.headers.vary, /Accept\b(?!-)/)
+    }
+  }
+})
+
+test('OPTIONS of a collection is its own where CORS leaves it alone', async t => {
+  const instance = Fastify()
+  t.after(() => instance.close())
+  await instance.register(cors, { origin, strictPreflight: false, preflightContinue: true })
+  await instance.register(collection, users())
+  const answer = await ask(instance, 'OPTIONS /users', { fields: { origin } })
+  t.equal(answer.statusCode, 204)
+  t.equal(answer.headers.allow, 'GET, HEAD, POST, OPTIONS')
+})
+
+test('@fastify/compress encodes our answers, and content is decoded once', async t => {
+  for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
+    const instance = await app(t, order, [notes()])
+    const text = 'long '.repeat(200)
+    const posted = await ask(instance, 'POST /notes', { content: gzipSync(JSON.stringify({ text })), fields: { 'content-encoding': 'gzip' } })
+    t.equal(posted.statusCode, 201, order)
+    const at = String(posted.headers.location)
+    const plain = await ask(instance, `GET ${at}`)
+    t.equal(plain.json().text, text)
+    const bad = await ask(instance, 'POST /notes', { content: 'no gzip', fields: { 'content-encoding': 'gzip' } })
+    t.ok(bad.statusCode >= 400 && bad.statusCode < 500, order)
+    t.equal(bad.headers['content-type'], 'application/problem+json')
+    const unknown = await ask(instance, 'POST /notes', { content: '{}', fields: { 'content-encoding': 'zstd' } })
+    t.equal(unknown.statusCode, 415)
+    t.equal(unknown.headers['content-type'], 'application/problem+json')
+    // The plugin sees only the routes that are declared after it, those of the app as well.
+    if (order === 'plugins last' || order === 'everything after') continue
+    const encoded = await ask(instance, `GET ${at}`, { fields: { 'accept-encoding': 'gzip' } })
+    t.equal(encoded.headers['content-encoding'], 'gzip')
+    t.equal(gunzipSync(encoded.rawPayload).toString(), plain.payload)
+    t.match(encoded.headers.vary, /accept-encoding/i)
+    t.match(encoded.headers.vary, /Accept\b(?!-)/)
+    const revalidated = await ask(instance, `GET ${at}`, { fields: { 'accept-encoding': 'gzip', 'if-none-match': String(encoded.headers.etag) } })
+    t.equal(revalidated.statusCode, 304)
+    t.notOk('content-encoding' in revalidated.headers)
+    const head = await ask(instance, `HEAD ${at}`, { fields: { 'accept-encoding': 'gzip' } })
+    t.equal(head.statusCode, 200)
+    t.equal(head.payload, '')
+    const invalid = await ask(instance, 'POST /notes', { content: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`m${index}`, 1])), fields: { 'accept-encoding': 'gzip' } })
+    t.equal(invalid.statusCode, 422)
+    t.equal(JSON.parse(gunzipSync(invalid.rawPayload).toString()).status, 422)
+  }
+})
+
+interface Operation { operationId: string, parameters?: Array<{ name: string, in: string }>, requestBody?: unknown, responses: Record<string, unknown> }
+
+test('@fastify/swagger builds its document, with the six operations of each collection and unique operationIds', async t => {
+  const instance = await app(t, 'everything before', [users(), notes()])
+  await instance.register(collection, { ...notes(), prefix: '/v2' })
+  await instance.register(async scope => { await scope.register(collection, notes()) }, { prefix: '/teams/:team' })
+  await instance.ready()
+  const { paths = {} } = instance.swagger() as unknown as { paths?: Record<string, Record<string, Operation>> }
+  t.strictSame(Object.keys(paths['/users'] ?? {}).sort(), ['get', 'post'])
+  t.strictSame(Object.keys(paths['/users/{id}'] ?? {}).sort(), ['delete', 'get', 'patch', 'put'])
+  t.ok(paths['/own'], 'beside those of the app')
+  t.notOk(Object.keys(paths).some(path => path.includes('*')))
+  const operations = Object.entries(paths).filter(([path]) => path !== '/own' && /notes|users(\/\{id\})?$/.test(path)).flatMap(([path, item]) => Object.values(item).map(operation => ({ path, ...operation })))
+  const ids = operations.map(({ operationId }) => operationId)
+  t.equal(ids.length, 24)
+  t.equal(new Set(ids).size, 24, ids.join())
+  for (const { path, parameters = [] } of operations) {
+    t.strictSame(parameters.filter(parameter => parameter.in === 'path').map(({ name }) => name).sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!).sort(), `${path} declares its parameters`)
+  }
+})
+
+test('decorators of the app are there for hooks, and the app gets none of ours', async t => {
+  const instance = Fastify()
+  t.after(() => instance.close())
+  await instance.register(collection, notes())
+  t.notOk(instance.hasDecorator('httpErrors'))
+  t.notOk(instance.hasDecorator('collections'))
+  t.notOk(instance.hasReplyDecorator('notFound'))
+  t.ok(instance.hasContentTypeParser('application/json'))
+  const { statusCode, headers } = await ask(instance, 'GET /nowhere')
+  t.equal(statusCode, 404)
+  t.equal(headers['content-type'], 'application/json; charset=utf-8')
+})
+
+test('an app with collections closes', async t => {
+  const instance = await app(t, 'plugins first', [users(), notes()])
+  const wire = new Wire(await listen(instance))
+  t.equal((await wire.ask('GET /users')).status, 200)
+  await instance.close()
+  await wire.closed()
+  t.equal(instance.server.listening, false)
+})

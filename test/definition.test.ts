@@ -1,0 +1,222 @@
+import { test } from 'tap'
+import { Type } from '@sinclair/typebox'
+import Type1 from 'typebox'
+import Fastify from 'fastify'
+import collection, { define, hal, json, registry, xml } from '../lib/index.ts'
+import type { Shape, Storage, Supports } from '../lib/index.ts'
+import { memory } from '../lib/storage/memory.ts'
+import { ada, ask, build, created, users } from './app.ts'
+
+const id = Type.String({ format: 'uuid', readOnly: true })
+const Thing = Type.Object({ id, name: Type.String(), size: Type.Optional(Type.Integer()), at: Type.Optional(Type.String({ format: 'date-time' })) })
+const things = { name: 'things', schema: Thing, storage: memory() }
+
+/** As from JavaScript, where no compiler has looked. */
+const loose = define as unknown as (options: unknown) => unknown
+
+function lacking (missing: keyof Supports) {
+  return (shape: Shape): Storage<never> => {
+    const storage = memory()<never>(shape)
+    return { ...storage, name: 'bare', supports: { ...storage.supports, [missing]: false } }
+  }
+}
+
+/** Each mistake, the error that tells it, and what of its message says how to mend it. */
+const mistakes: Array<[string, object, string, RegExp]> = [
+  ['a name with a slash', { ...things, name: 'a/b' }, 'BAD_NAME', /"a\/b" is not a path segment\. Use letters/],
+  ['an empty name', { ...things, name: '' }, 'BAD_NAME', /"" is not a path segment/],
+  ['a name that is a way up', { ...things, name: '..' }, 'BAD_NAME', /"\.\." is not/],
+  ['a name that ends with a dot', { ...things, name: 'a.' }, 'BAD_NAME', /"a\." is not/],
+  ['a name with a parameter', { ...things, name: ':id' }, 'BAD_NAME', /":id" is not/],
+  ['no name', { schema: Thing, storage: memory() }, 'BAD_NAME', /undefined is not/],
+  ['an option that does not exist', { ...things, uniques: ['name'] }, 'BAD_OPTION', /no option "uniques"\. The options are: name, schema/],
+  ['a part of an option that does not exist', { ...things, page: { max: 5 } }, 'BAD_OPTION', /no option "page\.max"\. page is an object with default and maximum/],
+  ['a part of timestamps that does not exist', { ...things, timestamps: { create: 'at' } }, 'BAD_OPTION', /no option "timestamps\.create".*false or an object with created and updated/],
+  ['a part of id that does not exist', { ...things, id: { name: 'name' } }, 'BAD_OPTION', /no option "id\.name"/],
+  ['an option of another kind', { ...things, unique: 'name' }, 'BAD_OPTION', /unique is "name"\. It has to be an array/],
+  ['an id that is text', { ...things, id: 'name' }, 'BAD_OPTION', /id is "name"\. It has to be an object with member and by/],
+  ['timestamps that are true', { ...things, timestamps: true }, 'BAD_OPTION', /timestamps is true\. It has to be false or/],
+  ['a precondition that is not known', { ...things, precondition: 'always' }, 'BAD_OPTION', /precondition is "always"\. It has to be "optional" or "required"/],
+  ['weak tags that are not known', { ...things, weakTags: true }, 'BAD_OPTION', /"refused" or "tolerated"/],
+  ['a cache policy that is a number', { ...things, cache: 60 }, 'BAD_OPTION', /cache is 60\. It has to be text or an object with list and read/],
+  ['a cache policy for another action', { ...things, cache: { items: 'no-cache' } }, 'BAD_OPTION', /no option "cache\.items"/],
+  ['routes that are null', { ...things, routes: null }, 'BAD_OPTION', /routes is null\. It has to be an object/],
+  ['a hook that is no function', { ...things, prepare: {} }, 'BAD_OPTION', /prepare is \{\}\. It has to be a function/],
+  ['a service description that is no text', { ...things, serviceDescription: 1 }, 'BAD_OPTION', /serviceDescription is 1\. It has to be text/],
+  ['no storage', { name: 'things', schema: Thing }, 'BAD_OPTION', /storage is missing\. Give it one, such as storage: memory\(\)/],
+  ['a storage that was made already', { ...things, storage: memory()({ name: 'things', schema: {}, id: { member: 'id', by: 'library' }, unique: [] }) }, 'BAD_OPTION', /storage: memory\(\)/],
+  ['an action that does not exist', { ...things, actions: ['delete'] }, 'BAD_OPTION', /no action "delete"\. The actions are: list, create, read, replace, update, remove/],
+  ['routes of an action that does not exist', { ...things, routes: { delete: {} } }, 'BAD_OPTION', /routes names "delete"\. Use "every" or an action/],
+  ['a route option of the library', { ...things, routes: { read: { schema: {} } } }, 'BAD_OPTION', /routes\.read\.schema is set by the library itself\. Take it away/],
+  ['a page of nothing', { ...things, page: { default: 0 } }, 'BAD_OPTION', /page is \{ default: 0, maximum: 100 \}\. Both are whole numbers/],
+  ['a page larger than the maximum', { ...things, page: { default: 50, maximum: 10 } }, 'BAD_OPTION', /1 <= default <= maximum/],
+  ['a page of half an item', { ...things, page: { maximum: 20.5 } }, 'BAD_OPTION', /whole numbers/],
+  ['a default page that is no number', { ...things, page: { default: '5' } }, 'BAD_OPTION', /whole numbers/],
+  ['PUT that creates what the storage names', { ...things, id: { by: 'storage' }, replace: { creates: true } }, 'BAD_OPTION', /Leave one of them out/],
+  ['problems at a relative URI', { ...things, problems: '/problems/' }, 'BAD_OPTION', /Make it an absolute URI/],
+  ['no formats', { ...things, formats: [] }, 'BAD_OPTION', /at least one format/],
+  ['two formats of one name', { ...things, formats: [json, { ...hal, name: 'json' }] }, 'BAD_OPTION', /a name and a media type of its own/],
+  ['two formats of one media type', { ...things, formats: [json, { ...hal, mediaType: 'application/json' }] }, 'BAD_OPTION', /a name and a media type of its own/],
+  ['an order by what may not leave', { ...things, schema: Type.Object({ id, pin: Type.String({ writeOnly: true }) }), order: ['pin'] }, 'BAD_OPTION', /"pin", which is writeOnly.*Take it away/],
+  ['an order by objects', { ...things, schema: Type.Object({ id, o: Type.Object({}) }), order: ['o'] }, 'BAD_OPTION', /"o", whose values have no order/],
+  ['an order by nullable lists', { ...things, schema: Type.Object({ id, o: Type.Union([Type.Null(), Type.Array(Type.String())]) }), order: ['-o'] }, 'BAD_OPTION', /"o", whose values have no order/],
+  ['a schema that is no object', { ...things, schema: Type.String() }, 'BAD_SCHEMA', /the schema is no object\. Use Type\.Object/],
+  ['no schema', { name: 'things', storage: memory() }, 'BAD_SCHEMA', /Use Type\.Object/],
+  ['an intersection', { ...things, schema: Type.Intersect([Thing, Type.Object({})]) }, 'BAD_SCHEMA', /Use Type\.Object/],
+  ['a type without a JSON form', { ...things, schema: Type.Object({ id, at: Type.Date() }) }, 'BAD_SCHEMA', /cannot be compiled\. .*written as strings with a format/],
+  ['a pattern that is none', { ...things, schema: Type.Object({ id: Type.String({ pattern: '[' }) }) }, 'BAD_SCHEMA', /cannot be compiled/],
+  ['a reference to nothing', { ...things, schema: Type.Object({ id, other: Type.Ref('Other') }) }, 'BAD_SCHEMA', /cannot be compiled\. .*Other/],
+  ['a format that is not known', { ...things, schema: Type.Object({ id, phone: Type.String({ format: 'phone' }) }) }, 'BAD_SCHEMA', /format "phone" is not known.*Use one of ajv-formats, or a pattern/],
+  ['a format that is not known, in an array in a record', { ...things, schema: Type.Object({ id, o: Type.Record(Type.String(), Type.Array(Type.String({ format: 'phone' }))) }) }, 'BAD_SCHEMA', /format "phone"/],
+  ['a default that does not fit', { ...things, schema: Type.Object({ id, n: Type.Integer({ default: '1' }) }) }, 'BAD_SCHEMA', /default "1" does not fit.*Change one of them/],
+  ['a nested default that does not fit', { ...things, schema: Type.Object({ id, o: Type.Object({ n: Type.Integer() }, { default: {} }) }) }, 'BAD_SCHEMA', /default \{\} does not fit/],
+  ['a timestamp that is no date-time', { ...things, timestamps: { created: 'name' } }, 'BAD_SCHEMA', /"name" is kept as a timestamp, so it has to be Type\.String\(\{ format: 'date-time' \}\)/],
+  ['no id', { ...things, schema: Type.Object({ name: Type.String() }) }, 'BAD_ID', /no member "id"\. Add id: Type\.String/],
+  ['an id by another name', { ...things, id: { member: 'slug', by: 'client' } }, 'BAD_ID', /no member "slug"/],
+  ['an optional id', { ...things, id: { member: 'size', by: 'client' } }, 'BAD_ID', /"size" is optional.*Take the Type\.Optional away/],
+  ['an id made by nobody known', { ...things, id: { by: 'server' } }, 'BAD_ID', /id\.by is "server"\. Use 'library', 'client', 'storage' or a function/],
+  ['a UUID for an integer', { ...things, schema: Type.Object({ id: Type.Integer() }) }, 'BAD_ID', /does not fit the schema of "id"\. Use Type\.String\(\{ format: 'uuid' \}\)/],
+  ['a function whose ids do not fit', { ...things, id: { by: () => 'x' } }, 'BAD_ID', /an id such as "x" does not fit/],
+  ['a function whose ids cannot stand in a URI', { ...things, schema: Type.Object({ id: Type.String() }), id: { by: () => '..' } }, 'BAD_ID', /an id such as "\.\."/],
+  ['unique of what is no member', { ...things, unique: ['email'] }, 'UNKNOWN_MEMBER', /unique names "email", which is no member.*Its members are: id, name, size, at/],
+  ['unique of a set with what is no member', { ...things, unique: [['name', 'email']] }, 'UNKNOWN_MEMBER', /unique names "email"/],
+  ['order by what is no member', { ...things, order: ['-email'] }, 'UNKNOWN_MEMBER', /order names "email"/],
+  ['a timestamp in what is no member', { ...things, timestamps: { updated: 'changed' } }, 'UNKNOWN_MEMBER', /timestamps names "changed"/],
+  ['a member that nothing fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }) }, 'UNFILLED_MEMBER', /"owner" is required and readOnly.*Give it a default, name it in timestamps, set it in prepare, or make it optional/],
+  ['a nested member that nothing fills', { ...things, schema: Type.Object({ id, o: Type.Array(Type.Object({ id: Type.String({ readOnly: true }) })) }) }, 'UNFILLED_MEMBER', /"o\.id" is required/],
+  ['an id of the client that no client can give', { ...things, schema: Type.Object({ id: Type.String({ readOnly: true }) }), id: { by: 'client' } }, 'UNFILLED_MEMBER', /"id" is required/],
+  ['timestamps that are switched off', { ...things, timestamps: false, schema: Type.Object({ id, createdAt: Type.String({ format: 'date-time', readOnly: true }) }) }, 'UNFILLED_MEMBER', /"createdAt"/],
+  ['unique in a storage without', { ...things, storage: lacking('unique'), unique: ['name'] }, 'UNSUPPORTED', /unique is asked for, which the storage bare does not support\. Leave it out, or choose/],
+  ['order in a storage without', { ...things, storage: lacking('order'), order: ['name'] }, 'UNSUPPORTED', /an order by other members than the id/],
+  ['ids by a storage that makes none', { ...things, storage: lacking('generatedIds'), id: { by: 'storage' } }, 'UNSUPPORTED', /ids made by the storage/]
+]
+
+test('a definition with a mistake is refused at boot, by an error that says how to mend it', async t => {
+  for (const [what, options, code, message] of mistakes) {
+    t.throws(() => loose(options), { code: `FST_COLLECTION_${code}`, message }, what)
+  }
+})
+
+test('what asks no more than it gets is no mistake', async t => {
+  const stamp = Type.String({ format: 'date-time', readOnly: true })
+  const right: Array<[string, object]> = [
+    ['every option', { ...things, id: { member: 'id', by: 'library' }, unique: ['name', ['name', 'size']], timestamps: { created: 'at', updated: 'at' }, actions: ['list'], routes: { every: { config: {} }, read: {} }, page: { default: 1, maximum: 1 }, order: ['-size', 'name'], replace: { creates: true, tag: true }, precondition: 'required', weakTags: 'tolerated', cache: { list: 'no-store', read: 'no-cache' }, formats: [json, hal, xml], links: () => ({}), serviceDescription: '/openapi.json', problems: 'https://example.com/', prepare: ({ item }: { item: object }) => item, changed: () => {} }],
+    ['a cache policy for all reads', { ...things, cache: 'no-cache' }],
+    ['options that are undefined', { ...things, unique: undefined, prepare: undefined, page: undefined, id: undefined, timestamps: undefined }],
+    ['the id alone as the order of a storage without', { ...things, storage: lacking('order'), order: ['-id'] }],
+    ['a readOnly member with a default', { ...things, schema: Type.Object({ id, views: Type.Integer({ readOnly: true, default: 0 }) }) }],
+    ['a readOnly member that is optional', { ...things, schema: Type.Object({ id, views: Type.Optional(Type.Integer({ readOnly: true })) }) }],
+    ['a readOnly member that prepare fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }), prepare: ({ item }: { item: object }) => ({ ...item, owner: 'x' }) }],
+    ['readOnly members within a readOnly one', { ...things, schema: Type.Object({ id, o: Type.Optional(Type.Object({ x: stamp }, { readOnly: true })) }) }],
+    ['timestamps by convention', { ...things, schema: Type.Object({ id, createdAt: stamp, updatedAt: stamp }) }],
+    ['a recursive schema', { ...things, schema: Type.Recursive(This => Type.Object({ id, children: Type.Array(This), up: Type.Optional(This) })), timestamps: false, prepare: ({ item }: { item: object }) => item }],
+    ['a default in a recursive schema', { ...things, schema: Type.Object({ id, tree: Type.Recursive(This => Type.Object({ children: Type.Array(This, { default: [] }) }), { default: {} }) }) }],
+    ['typebox 1', { ...things, schema: Type1.Object({ id: Type1.String({ format: 'uuid' }), name: Type1.Optional(Type1.String()) }) }],
+    ['a schema of plain JSON', { ...things, schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] } }],
+    ['an order by a nullable member', { ...things, schema: Type.Object({ id, n: Type.Union([Type.Null(), Type.Integer()]), u: Type.Unknown() }), order: ['n', 'u'] }]
+  ]
+  for (const [what, options] of right) t.doesNotThrow(() => loose(options), what)
+})
+
+test('the definition is frozen, and has its defaults', async t => {
+  const definition = define(things)
+  t.ok(Object.isFrozen(definition))
+  t.throws(() => { (definition as { name: string }).name = 'others' }, TypeError)
+  t.match(definition, {
+    name: 'things',
+    id: { member: 'id', by: 'library' },
+    timestamps: { created: undefined, updated: undefined },
+    page: { default: 20, maximum: 100 },
+    order: [{ member: 'id', descending: false }],
+    replace: { creates: false, tag: false },
+    precondition: 'optional',
+    weakTags: false,
+    formats: [json, hal, xml],
+    mediaTypes: ['application/json', 'application/hal+json', 'application/xml'],
+    problems: undefined
+  })
+  t.strictSame([...definition.actions], ['list', 'create', 'read', 'replace', 'update', 'remove'])
+  t.strictSame(definition.links({ id: 'x', name: 'y' }), {})
+})
+
+test('the schema given is left as it is', async t => {
+  const schema = Type.Object({ id: Type.String({ format: 'uuid' }), at: Type.String({ format: 'date-time' }) })
+  const text = JSON.stringify(schema)
+  const definition = define({ name: 'things', schema, storage: memory(), timestamps: { created: 'at' } })
+  t.equal(JSON.stringify(schema), text)
+  t.match(definition.schema.properties, { id: { readOnly: true }, at: { readOnly: true } })
+})
+
+test('the order ends with the id', async t => {
+  const order = (...members: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => define({ ...things, order: members }).order.map(({ member, descending }) => (descending ? '-' : '') + member)
+  t.strictSame(order(), ['id'])
+  t.strictSame(order('-name', 'size'), ['-name', 'size', 'id'])
+  t.strictSame(order('-id'), ['-id'])
+  t.strictSame(order('name', '-id', 'size'), ['name', '-id'], 'past it nothing is left to be ordered')
+})
+
+test('the storage is told the shape of the collection', async t => {
+  const shapes: Shape[] = []
+  define({ name: 'things', schema: Thing, unique: ['name', ['name', 'size']], id: { by: () => '0190a000-0000-7000-8000-000000000000' }, storage: shape => { shapes.push(shape); return memory()(shape) } })
+  t.match(shapes, [{ name: 'things', id: { member: 'id', by: 'library' }, unique: [['name'], ['name', 'size']], schema: { type: 'object', properties: { id: { readOnly: true } } } }])
+})
+
+test('timestamps are members by convention, by option, or none', async t => {
+  const stamp = Type.String({ format: 'date-time', readOnly: true })
+  const of = (schema: object, timestamps?: unknown) => (loose({ name: 'things', schema, storage: memory(), timestamps, prepare: ({ item }: { item: object }) => item }) as ReturnType<typeof users>).timestamps
+  const none = { created: undefined, updated: undefined }
+  t.strictSame(of(Type.Object({ id, createdAt: stamp, updatedAt: stamp })), { created: 'createdAt', updated: 'updatedAt' })
+  t.strictSame(of(Type.Object({ id, updatedAt: stamp })), { created: undefined, updated: 'updatedAt' })
+  t.strictSame(of(Type.Object({ id, createdAt: Type.String({ format: 'date-time' }), updatedAt: Type.String({ readOnly: true }) })), none, 'only readOnly date-times')
+  t.strictSame(of(Type.Object({ id, createdAt: stamp, updatedAt: stamp }), false), none)
+  t.strictSame(of(Type.Object({ id, createdAt: stamp, at: stamp }), { updated: 'at' }), { created: undefined, updated: 'at' })
+})
+
+test('register takes what define returned, and nothing else', async t => {
+  for (const given of [undefined, {}, things, { prefix: '/v1' }, { storage: things.storage }]) {
+    const app = Fastify()
+    t.after(() => app.close())
+    const register = app.register as (plugin: unknown, options: unknown) => PromiseLike<unknown>
+    await t.rejects(async () => { await register.call(app, collection, given) }, { code: 'FST_COLLECTION_NO_DEFINITION', message: /needs what define\(\) returned.*or \{ \.\.\.definition, prefix \}/ })
+  }
+})
+
+test('one definition is served under two prefixes, over one storage', async t => {
+  const app = Fastify()
+  t.after(() => app.close())
+  const definition = users()
+  await app.register(registry)
+  await app.register(collection, { ...definition, prefix: '/v1' })
+  await app.register(async nested => { await nested.register(collection, definition) }, { prefix: '/v2' })
+  const { at, item } = await created(app, '/v1/users', ada)
+  t.match(at, /^\/v1\/users\//)
+  const other = await ask(app, `GET /v2/users/${item.id}`)
+  t.strictSame(other.json(), item)
+  t.strictSame(app.collections.map(({ path }) => path), ['/v1/users', '/v2/users'])
+})
+
+test('two collections on one path are refused', async t => {
+  const duplicate = { code: 'FST_COLLECTION_DUPLICATE_PATH', message: /^Collection users: another route serves GET \/users already\. Register it once, under another prefix, or with constraints/ }
+  const app = await build(t, users())
+  await t.rejects(async () => { await app.register(collection, users()) }, duplicate)
+
+  const own = Fastify()
+  t.after(() => own.close())
+  own.get('/v1/users', async () => 'own')
+  await t.rejects(async () => { await own.register(collection, { ...users(), prefix: '/v1' }) }, { ...duplicate, message: /GET \/v1\/users/ })
+})
+
+test('versions of one path live side by side by constraints', async t => {
+  const versioned = (version: string) => users({ routes: { every: { constraints: { version } } } })
+  const app = await build(t, [versioned('1.0.0'), versioned('2.0.0')])
+  const answer = await ask(app, 'POST /users', { content: ada, fields: { 'accept-version': '1.x' } })
+  t.equal(answer.statusCode, 201)
+  t.strictSame((await ask(app, 'GET /users', { fields: { 'accept-version': '1.x' } })).json().length, 1)
+  t.strictSame((await ask(app, 'GET /users', { fields: { 'accept-version': '2.x' } })).json().length, 0)
+})
+
+test('another error of a route is passed on as it is', async t => {
+  const app = Fastify()
+  t.after(() => app.close())
+  await t.rejects(async () => { await app.register(collection, users({ routes: { read: { bodyLimit: -1 } } })) }, { code: 'FST_ERR_ROUTE_BODY_LIMIT_OPTION_NOT_INT' })
+})

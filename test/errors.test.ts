@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import t, { test } from 'tap'
+import * as errors from '../lib/errors.ts'
+import collection, { define } from '../lib/index.ts'
+import type { Adapter, Supports } from '../lib/index.ts'
+import { memory } from '../lib/storage/memory.ts'
+
+const uuid = Type.String({ format: 'uuid' })
+const User = Type.Object({ id: uuid, email: Type.String() })
+const users = { name: 'users', schema: User, storage: memory() }
+
+/** What no compiler would let pass: a developer may have none. */
+const loose = define as unknown as (options: object) => ReturnType<typeof define>
+const register = collection as unknown as (app: object, definition: unknown) => Promise<void>
+
+/** A storage that supports all but some. */
+function without (...names: ReadonlyArray<keyof Supports>): Adapter<{ id: string, email: string }> {
+  return shape => {
+    const storage = memory()<{ id: string, email: string }>(shape)
+    return { ...storage, supports: { ...storage.supports, ...Object.fromEntries(names.map(name => [name, false])) } }
+  }
+}
+
+async function twice (): Promise<void> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const definition = define(users)
+  await app.register(collection, definition)
+  await app.register(collection, definition)
+}
+
+/** By code: what provokes it, and what the message names to mend it. */
+const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, provoke: () => unknown, names: RegExp]>>> = {
+  FST_COLLECTION_NO_DEFINITION: [
+    ['options that define did not return', () => register(Fastify(), users), /define\(/],
+    ['nothing', () => register(Fastify(), undefined), /define\(/]
+  ],
+  FST_COLLECTION_BAD_OPTION: [
+    ['an option that does not exist', () => loose({ ...users, uniqe: ['email'] }), /"uniqe".*unique/],
+    ['no storage', () => loose({ ...users, storage: undefined }), /memory\(\)/],
+    ['an action that does not exist', () => loose({ ...users, actions: ['delete'] }), /"delete".*remove/],
+    ['route options of an action that does not exist', () => loose({ ...users, routes: { delete: {} } }), /"delete".*every/],
+    ['a route option of the library', () => loose({ ...users, routes: { list: { schema: {} } } }), /routes\.list\.schema/],
+    ['a page above its maximum', () => define({ ...users, page: { default: 200 } }), /default: 200, maximum: 100/],
+    ['a page of no items', () => define({ ...users, page: { default: 0 } }), /default: 0/],
+    ['PUT that creates, with ids by the storage', () => define({ ...users, id: { by: 'storage' }, replace: { creates: true } }), /replace\.creates/],
+    ['problems without an absolute URI', () => define({ ...users, problems: '/problems/' }), /absolute URI/]
+  ],
+  FST_COLLECTION_BAD_NAME: [
+    ['a name with a space', () => define({ ...users, name: 'my users' }), /"my users".*letters/],
+    ['a name with a slash', () => define({ ...users, name: 'a/b' }), /"a\/b"/],
+    ['the name of the folder above', () => define({ ...users, name: '..' }), /"\.\."/],
+    ['no name', () => loose({ ...users, name: undefined }), /undefined/]
+  ],
+  FST_COLLECTION_BAD_SCHEMA: [
+    ['a schema that is no object', () => loose({ ...users, schema: Type.String() }), /Type\.Object/],
+    ['no schema', () => loose({ ...users, schema: undefined }), /Type\.Object/],
+    ['a format that is not known', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ format: 'mail' }) }) }), /"mail".*ajv-formats/],
+    ['a type without a JSON form', () => define({ ...users, schema: Type.Object({ id: uuid, at: Type.Date() }) }), /format/],
+    ['a timestamp that is no date-time', () => define({ ...users, timestamps: { created: 'email' } }), /"email".*date-time/]
+  ],
+  FST_COLLECTION_BAD_ID: [
+    ['no id', () => define({ name: 'users', schema: Type.Object({ email: Type.String() }), storage: memory() }), /"id".*Type\.String/],
+    ['an optional id', () => define({ name: 'users', schema: Type.Object({ id: Type.Optional(uuid) }), storage: memory() }), /Type\.Optional/],
+    ['an id by nobody', () => loose({ ...users, id: { by: 'nobody' } }), /"nobody".*'client'/],
+    ['a minted id that does not fit', () => define({ name: 'users', schema: Type.Object({ id: Type.Integer() }), storage: memory() }), /does not fit.*uuid/]
+  ],
+  FST_COLLECTION_UNKNOWN_MEMBER: [
+    ['unique', () => loose({ ...users, unique: ['mail'] }), /unique names "mail".*id, email/],
+    ['order', () => loose({ ...users, order: ['-mail'] }), /order names "mail".*id, email/],
+    ['timestamps', () => loose({ ...users, timestamps: { updated: 'at' } }), /timestamps names "at".*id, email/]
+  ],
+  FST_COLLECTION_UNFILLED_MEMBER: [
+    ['a required member that is readOnly', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ readOnly: true }) }) }), /"email".*prepare/]
+  ],
+  FST_COLLECTION_UNSUPPORTED: [
+    ['unique', () => define({ ...users, storage: without('unique'), unique: ['email'] }), /unique.*memory/],
+    ['ids by the storage', () => define({ ...users, storage: without('generatedIds'), id: { by: 'storage' } }), /id\.by.*memory/],
+    ['an order by other members', () => define({ ...users, storage: without('order'), order: ['email'] }), /order.*memory/]
+  ],
+  FST_COLLECTION_DUPLICATE_PATH: [
+    ['one collection twice', twice, /\/users already.*prefix/]
+  ]
+}
+
+const codes = Object.values(errors).map(CollectionError => new CollectionError('', '', '').code).sort()
+
+test('every error of lib/errors.ts can be met', async t => {
+  t.same(Object.keys(mistakes).sort(), codes)
+})
+
+for (const [code, cases] of Object.entries(mistakes)) {
+  for (const [what, provoke, names] of cases) {
+    test(`${what} is ${code}, and the message says how to mend it`, async t => {
+      await t.rejects((async () => provoke())(), { code, message: names })
+    })
+  }
+}
+
+test('docs/errors.md has every error of lib/errors.ts, and no other', async t => {
+  const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8')
+  t.same([...page.matchAll(/^\| `(FST_COLLECTION_\w+)` \|/gm)].map(match => match[1]).sort(), codes)
+})

@@ -1,0 +1,215 @@
+import { test } from 'tap'
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import collection, { define } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { ask, build, created, notes } from '../app.ts'
+
+// The query of a list: limit, cursor, and what is not known.
+
+const Book = Type.Object({
+  id: Type.Integer({ minimum: 1 }),
+  title: Type.String(),
+  year: Type.Optional(Type.Integer()),
+  shelf: Type.Optional(Type.Union([Type.String(), Type.Null()]))
+})
+
+const items = Array.from({ length: 25 }, (_, index) => ({ id: index + 1, title: `T${index % 3}`, ...index % 4 !== 0 && { year: 1900 + index % 7 }, ...index % 5 === 0 && { shelf: null } }))
+
+function books (name: string, order: ReadonlyArray<'title' | '-year' | '-id' | 'shelf'> = []) {
+  return define({ name, schema: Book, storage: memory({ items }), id: { by: 'storage' }, order })
+}
+
+function links (field: unknown): Record<string, string> {
+  return Object.fromEntries([...String(field ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, href, rel]) => [rel, href]))
+}
+
+async function walk (app: FastifyInstance, from: string, relation: string): Promise<number[][]> {
+  const pages: number[][] = []
+  let url: string | undefined = from
+  while (url !== undefined && pages.length < 30) {
+    const answer = await ask(app, `GET ${url}`)
+    if (answer.statusCode !== 200) throw new Error(answer.payload)
+    pages.push(answer.json().map(({ id }: { id: number }) => id))
+    url = links(answer.headers.link)[relation]
+  }
+  return pages
+}
+
+async function lastOf (app: FastifyInstance, from: string): Promise<string> {
+  let url = from
+  for (let count = 0; count < 30; count++) {
+    const next = links((await ask(app, `GET ${url}`)).headers.link).next
+    if (next === undefined) return url
+    url = next
+  }
+  throw new Error('the walk does not end')
+}
+
+test('a list is walked forward and back through Link next, prev and first, in any order (RFC 8288)', async t => {
+  const app = await build(t, [])
+  const orders = { plain: [], reverse: ['-id'], titles: ['title'], years: ['-year', 'title'], shelves: ['shelf', '-id'] } as const
+  for (const [name, order] of Object.entries(orders)) await app.register(collection, books(name, order))
+  for (const name of Object.keys(orders)) {
+    for (const limit of [1, 4, 5, 24, 25, 100]) {
+      const start = `/${name}?limit=${limit}`
+      const forward = await walk(app, start, 'next')
+      const all = forward.flat()
+      t.equal(forward.length, Math.ceil(25 / limit), `${start} has no empty page at its end`)
+      t.equal(new Set(all).size, 25, `${start} gives each item once`)
+      t.strictSame(all, (await ask(app, `GET /${name}?limit=100`)).json().map(({ id }: { id: number }) => id))
+      const last = await lastOf(app, start)
+      const back = await walk(app, last, 'prev')
+      const [nearest = [], ...others] = back
+      t.strictSame([...others.reverse().flat(), ...nearest], all, `${start} backward`)
+      if (limit < 25) t.equal(links((await ask(app, `GET ${last}`)).headers.link).first, start)
+    }
+  }
+})
+
+test('Link keeps the other parameters and tells only what there is', async t => {
+  const app = await build(t, [])
+  await app.register(collection, books('books'))
+  const whole = await ask(app, 'GET /books?limit=25')
+  t.notOk('link' in whole.headers)
+  t.strictSame(Object.keys(links((await ask(app, 'GET /books?limit=24')).headers.link)), ['next', 'first'])
+  const standard = links((await ask(app, 'GET /books')).headers.link)
+  t.match(standard, { first: '/books', next: /^\/books\?cursor=[\w-]+$/ })
+  const second = await ask(app, `GET ${standard.next}`)
+  t.strictSame(Object.keys(links(second.headers.link)), ['prev', 'first'])
+  const lenient = await ask(app, 'GET /books?limit=3&x=%26%3E', { fields: { prefer: 'handling=lenient' } })
+  t.match(links(lenient.headers.link), { first: '/books?limit=3&x=%26%3E', next: /^\/books\?limit=3&x=%26%3E&cursor=/ })
+})
+
+test('parameters are the same however they are written, and empty ones are none (URL 5.1)', async t => {
+  const app = await build(t, [])
+  await app.register(collection, books('books'))
+  const { next } = links((await ask(app, 'GET /books?&%6cimit=2&')).headers.link)
+  const second = await ask(app, `GET ${next!.replace('cursor=', '%63ursor=')}`)
+  t.strictSame(second.json().map(({ id }: { id: number }) => id), [3, 4])
+  const third = links(second.headers.link).next!
+  t.strictSame((await ask(app, `GET ${third}`)).json().map(({ id }: { id: number }) => id), [5, 6])
+})
+
+test('the page before the first is empty, and leads back', async t => {
+  const app = await build(t, [])
+  await app.register(collection, books('books'))
+  const { next } = links((await ask(app, 'GET /books?limit=1')).headers.link)
+  const { prev } = links((await ask(app, `GET ${next}`)).headers.link)
+  const { prev: before, next: again } = links((await ask(app, `GET ${prev}`)).headers.link)
+  t.equal(before, undefined)
+  t.strictSame((await ask(app, `GET ${again}`)).json()[0].id, 2)
+  for (const { id } of items.slice(0, 25)) await ask(app, `DELETE /books/${id}`)
+  const empty = await ask(app, `GET ${next}`)
+  t.equal(empty.payload, '[]')
+  t.strictSame(links(empty.headers.link), { first: '/books?limit=1' })
+})
+
+test('limit is a whole number from 1 to the maximum, anything else is 400', async t => {
+  const app = await build(t, [])
+  await app.register(collection, books('books'))
+  await app.register(collection, define({ name: 'small', schema: Book, storage: memory({ items }), id: { by: 'storage' }, page: { default: 2, maximum: 3 } }))
+  t.equal((await ask(app, 'GET /books')).json().length, 20)
+  t.equal((await ask(app, 'GET /small')).json().length, 2)
+  t.equal((await ask(app, 'GET /small?limit=3')).json().length, 3)
+  t.equal((await ask(app, 'GET /small?limit=03')).json().length, 3)
+  for (const [path, limits] of [['books', ['0', '101', '-1', '1.5', '1e1', '', 'ten', '0x1', '%31%00', '99999999999', 'Infinity', '1&limit=2', '%zz']], ['small', ['4']]] as const) {
+    for (const limit of limits) {
+      const answer = await ask(app, `GET /${path}?limit=${limit}`)
+      t.equal(answer.statusCode, 400, limit)
+      t.match(answer.json(), { code: 'bad-query', parameter: 'limit', detail: /^limit has to be a whole number from 1 to (100|3)\.$/ })
+    }
+  }
+})
+
+test('an unknown query parameter is 400 and named, unless the client prefers leniency (RFC 7240 4.4)', async t => {
+  const app = await build(t, notes())
+  const { at } = await created(app, '/notes', { text: 'a' })
+  for (const [target, name] of [['GET /notes?page=2', 'page'], ['HEAD /notes?page=2', 'page'], ['GET /notes?limit=1&Limit=2', 'Limit'], ['GET /notes?__proto__=1', '__proto__'], ['GET /notes?=', ''], ['POST /notes?limit=1', 'limit'], [`GET ${at}?fields=a`, 'fields'], [`PUT ${at}?x`, 'x'], [`PATCH ${at}?x`, 'x'], [`DELETE ${at}?x`, 'x']] as const) {
+    const content = /^P/.test(target) ? { text: 'b' } : undefined
+    const strict = await ask(app, target, { content })
+    t.equal(strict.statusCode, 400, target)
+    if (!target.startsWith('HEAD')) t.match(strict.json(), { code: 'bad-query', parameter: name })
+    t.equal((await ask(app, target, { content, fields: { prefer: 'handling=strict' } })).statusCode, 400)
+    if (target.startsWith('DELETE')) continue
+    const lenient = await ask(app, target, { content, fields: { prefer: 'handling=lenient' } })
+    t.ok(lenient.statusCode < 300, `${target} leniently`)
+    t.equal(lenient.headers['preference-applied'], 'handling=lenient')
+    t.match(lenient.headers.vary, /\bPrefer\b/, 'a cache must not give it to who is strict')
+  }
+  t.equal((await ask(app, 'GET /notes?')).statusCode, 200)
+  t.notOk('preference-applied' in (await ask(app, 'GET /notes?limit=1', { fields: { prefer: 'handling=lenient' } })).headers)
+  t.equal((await ask(app, 'GET /notes?limit=0', { fields: { prefer: 'handling=lenient' } })).statusCode, 400, 'what is known and wrong stays wrong')
+})
+
+test('a cursor that this list has not given is 400', async t => {
+  const app = await build(t, [])
+  await app.register(collection, books('books'))
+  await app.register(collection, books('others'))
+  await app.register(collection, books('titles', ['title']))
+  await app.register(collection, notes())
+  const cursor = async (path: string): Promise<string> => new URL(links((await ask(app, `GET ${path}`)).headers.link).next!, 'http://x').searchParams.get('cursor')!
+  const own = await cursor('/books?limit=2')
+  t.equal((await ask(app, `GET /books?cursor=${own}`)).json()[0].id, 3)
+  const bytes = Buffer.from(own, 'base64url')
+  const tampered = Array.from(bytes, (byte, index) => Buffer.from(bytes.map((other, at) => at === index ? byte ^ 1 : other)).toString('base64url'))
+  const foreign = [await cursor('/others?limit=2'), await cursor('/titles?limit=2')]
+  const forged = ['', 'x', '%00', own.slice(1), own.slice(0, -1), own + own, `${own}&cursor=${own}`, 'null', Buffer.from('{"after":[1]}').toString('base64url'), Buffer.from([0xff, 0xfe]).toString('base64url'), 'é', 'a'.repeat(5000)]
+  for (const given of [...tampered, ...foreign, ...forged]) {
+    const answer = await ask(app, `GET /books?cursor=${given}`)
+    t.equal(answer.statusCode, 400, given)
+    t.match(answer.json(), { code: 'bad-query', parameter: 'cursor' })
+  }
+})
+
+/** The seal of a cursor keeps no secret, so that anybody can make one. */
+function sealed (name: string, order: readonly string[], content: string): string {
+  let hash = 0x811c9dc5
+  for (const text of [name, ...order, content]) for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  return Buffer.from((hash >>> 0).toString(36).padStart(7, '0') + content).toString('base64url')
+}
+
+test('a cursor that was made up with a right seal is held to the schema, and 400 otherwise', async t => {
+  const app = await build(t, [])
+  await app.register(collection, books('titles', ['title']))
+  const get = (content: string) => ask(app, `GET /titles?cursor=${sealed('titles', ['titlefalse', 'idfalse'], content)}`)
+  t.equal((await get('["after","T1",3]')).statusCode, 200, 'the seal is the right one')
+  t.equal((await get('["before",null,3]')).statusCode, 200)
+  for (const content of ['', '{', 'null', '1', '{}', '[]', '["after"]', '["after","T1"]', '["after","T1",3,4]', '["beside","T1",3]', '["__proto__","T1",3]', '["after",1,3]', '["after","T1","3"]', '["after","T1",1.5]', '["after","T1",{}]', '["after","\\u0000",3]', '["after","\\ud800",3]', '["after",["T1"],3]']) {
+    const answer = await get(content)
+    t.equal(answer.statusCode, 400, content)
+    t.match(answer.json(), { code: 'bad-query', parameter: 'cursor' })
+  }
+})
+
+test('a list of a service that has a description says where (RFC 8631 4.1)', async t => {
+  const app = await build(t, notes({ serviceDescription: '/openapi.json' }))
+  t.equal((await ask(app, 'GET /notes')).headers.link, '</openapi.json>; rel="service-desc"')
+  const { at } = await created(app, '/notes', { text: 'a' })
+  t.equal((await ask(app, `GET ${at}`)).headers.link, '</notes>; rel="collection", </openapi.json>; rel="service-desc"')
+})
+
+test('an item that is added or removed between two pages is neither skipped nor given twice', async t => {
+  const app = await build(t, notes())
+  const made: string[] = []
+  for (let index = 0; index < 6; index++) made.push(String((await created(app, '/notes', { text: String(index) })).item.id))
+  const first = await ask(app, 'GET /notes?limit=3')
+  await ask(app, `DELETE /notes/${made[0]}`)
+  await ask(app, `DELETE /notes/${made[2]}`)
+  const added = (await created(app, '/notes', { text: 'late' })).item.id
+  const { next } = links(first.headers.link)
+  t.strictSame((await ask(app, `GET ${next!.replace('limit=3', 'limit=9')}`)).json().map(({ id }: { id: string }) => id), [...made.slice(3), added])
+})
+
+test('HAL carries the links of the page and of each item in its content', async t => {
+  const app = await build(t, [])
+  const definition = define({ name: 'books', schema: Book, storage: memory({ items }), id: { by: 'storage' }, links: ({ title }) => ({ author: { href: `/authors/${title}`, title } }) })
+  await app.register(collection, { ...definition, prefix: '/v1' })
+  const list = await ask(app, 'GET /v1/books?limit=2', { fields: { accept: 'application/hal+json' } })
+  t.equal(list.headers['content-type'], 'application/hal+json')
+  const { _links, _embedded } = list.json()
+  t.match(_links, { self: { href: '/v1/books' }, next: { href: /^\/v1\/books\?limit=2&cursor=/ }, first: { href: '/v1/books?limit=2' } })
+  t.strictSame(_embedded.items[1]._links, { self: { href: '/v1/books/2' }, collection: { href: '/v1/books' }, author: { href: '/authors/T1', title: 'T1' } })
+  const item = await ask(app, 'GET /v1/books/2', { fields: { accept: 'application/hal+json' } })
+  t.strictSame(item.json(), _embedded.items[1])
+})

@@ -1,0 +1,416 @@
+import { test } from 'tap'
+import Fastify from 'fastify'
+import type { LightMyRequestResponse } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import collection, { define } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { ada, ask, build, created, notes, users } from '../app.ts'
+import { listen, Wire } from '../wire.ts'
+
+const nowhere = '/users/018f4e6a-0000-7000-8000-000000000000'
+const itemMethods = 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'
+const listMethods = 'GET, HEAD, POST, OPTIONS'
+
+function fieldsOf ({ headers }: LightMyRequestResponse): Record<string, unknown> {
+  const { date, connection, ...fields } = headers
+  return fields
+}
+
+test('POST answers 201 with Location, Content-Location, the representation and its entity tag (RFC 9110 9.3.3, 15.3.2)', async t => {
+  const app = await build(t, users())
+  const answer = await ask(app, 'POST /users', { content: { ...ada, password: 'secret' } })
+  const item = answer.json()
+  t.equal(answer.statusCode, 201)
+  t.match(item, { id: /^[0-9a-f-]{36}$/, ...ada, role: 'reader', createdAt: /Z$/, updatedAt: item.createdAt })
+  t.notOk('password' in item)
+  t.strictSame(fieldsOf(answer), {
+    location: `/users/${item.id}`,
+    'content-location': `/users/${item.id}`,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(answer.payload)),
+    etag: answer.headers.etag,
+    'last-modified': new Date(item.updatedAt).toUTCString(),
+    link: '</users>; rel="collection"',
+    'cache-control': 'no-store',
+    vary: 'Accept',
+    'x-content-type-options': 'nosniff'
+  })
+  const read = await ask(app, `GET ${answer.headers.location}`)
+  t.equal(read.statusCode, 200)
+  t.equal(read.payload, answer.payload)
+  t.equal(read.headers.etag, answer.headers.etag)
+})
+
+test('GET of an item answers 200 with exactly the fields of its representation (RFC 9110 9.3.1)', async t => {
+  const app = await build(t, users())
+  const { at, tag, item } = await created(app, '/users', ada)
+  const answer = await ask(app, `GET ${at}`)
+  t.equal(answer.statusCode, 200)
+  t.strictSame(answer.json(), item)
+  t.strictSame(fieldsOf(answer), {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(answer.payload)),
+    etag: tag,
+    'last-modified': new Date(String(item.updatedAt)).toUTCString(),
+    link: '</users>; rel="collection"',
+    'cache-control': 'no-cache',
+    vary: 'Accept',
+    'x-content-type-options': 'nosniff'
+  })
+})
+
+test('GET of a list answers a bare array and its entity tag', async t => {
+  const app = await build(t, users())
+  t.equal((await ask(app, 'GET /users')).payload, '[]')
+  const { item } = await created(app, '/users', ada)
+  const answer = await ask(app, 'GET /users')
+  t.strictSame(answer.json(), [item])
+  t.strictSame(fieldsOf(answer), {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(answer.payload)),
+    etag: answer.headers.etag,
+    'cache-control': 'no-cache',
+    vary: 'Accept',
+    'x-content-type-options': 'nosniff'
+  })
+})
+
+test('HEAD has the fields of GET, a true Content-Length and no content (RFC 9110 9.3.2)', async t => {
+  const app = await build(t, users())
+  const { at } = await created(app, '/users', { ...ada, name: 'Adæ' })
+  const wire = new Wire(await listen(app))
+  t.teardown(() => wire.close())
+  for (const url of [at, '/users', '/users?limit=1', nowhere, '/users?limit=0']) {
+    const get = await wire.ask(`GET ${url}`)
+    const head = await wire.ask(`HEAD ${url}`)
+    t.equal(head.status, get.status, url)
+    t.strictSame({ ...head.fields, date: '' }, { ...get.fields, date: '' }, url)
+    t.equal(head.fields['content-length'], String(get.content.length), url)
+    t.equal(wire.rest.length, 0, 'nothing follows the header section')
+  }
+})
+
+test('PUT answers 200 with the representation and Content-Location, 204 with Prefer: return=minimal (RFC 9110 9.3.4, RFC 7240 4.2)', async t => {
+  const app = await build(t, users())
+  const { at, item, tag } = await created(app, '/users', { ...ada, age: 36, password: 'secret' })
+  const answer = await ask(app, `PUT ${at}`, { content: { ...ada, name: 'Countess' } })
+  t.equal(answer.statusCode, 200)
+  t.match(answer.json(), { id: item.id, name: 'Countess', role: 'reader', createdAt: item.createdAt })
+  t.notOk('age' in answer.json(), 'what is left out is gone')
+  t.strictSame(fieldsOf(answer), {
+    'content-location': at,
+    link: '</users>; rel="collection"',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(answer.payload)),
+    'cache-control': 'no-store',
+    vary: 'Accept',
+    'x-content-type-options': 'nosniff'
+  })
+  t.not((await ask(app, `GET ${at}`)).headers.etag, tag)
+  const minimal = await ask(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=minimal' } })
+  t.equal(minimal.statusCode, 204)
+  t.equal(minimal.payload, '')
+  t.strictSame(fieldsOf(minimal), { link: '</users>; rel="collection"', 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff', 'preference-applied': 'return=minimal' })
+  const whole = await ask(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=representation' } })
+  t.equal(whole.statusCode, 200)
+  t.equal(whole.headers['preference-applied'], 'return=representation')
+})
+
+test('PUT bears an entity tag only where the stored representation equals the bytes sent, or where the definition says so (RFC 9110 9.3.4)', async t => {
+  const app = await build(t, [notes(), users({ replace: { tag: true } })])
+  const { at, item } = await created(app, '/notes', { text: 'a' })
+  const equal = await ask(app, `PUT ${at}`, { content: { id: item.id, text: 'b' } })
+  t.equal(equal.statusCode, 200)
+  t.equal(equal.headers.etag, (await ask(app, `GET ${at}`)).headers.etag)
+  const spaced = await ask(app, `PUT ${at}`, { content: `{ "id": "${item.id}", "text": "c" }` })
+  t.equal(spaced.statusCode, 200)
+  t.notOk('etag' in spaced.headers)
+  t.notOk('last-modified' in spaced.headers)
+  const xml = await ask(app, `PUT ${at}`, { content: { id: item.id, text: 'd' }, fields: { accept: 'application/xml' } })
+  t.equal(xml.headers['content-type'], 'application/xml')
+  t.notOk('etag' in xml.headers)
+  const user = await created(app, '/users', ada)
+  const relaxed = await ask(app, `PUT ${user.at}`, { content: ada })
+  t.equal(relaxed.headers.etag, (await ask(app, `GET ${user.at}`)).headers.etag)
+})
+
+test('PUT on an absent id is 404, and 201 with Location where replace.creates is set (RFC 9110 9.3.4)', async t => {
+  const app = await build(t, [users(), notes({ replace: { creates: true } })])
+  t.equal((await ask(app, `PUT ${nowhere}`, { content: ada })).statusCode, 404)
+  const at = nowhere.replace('users', 'notes')
+  const answer = await ask(app, `PUT ${at}`, { content: { text: 'new' } })
+  t.equal(answer.statusCode, 201)
+  t.equal(answer.headers.location, at)
+  t.equal(answer.headers['content-location'], at)
+  t.strictSame((await ask(app, `GET ${at}`)).json(), answer.json())
+  t.equal((await ask(app, `PUT ${at}`, { content: { text: 'again' } })).statusCode, 200)
+  const minimal = await ask(app, `PUT ${at.replace(/0$/, '1')}`, { content: { text: 'new' }, fields: { prefer: 'return=minimal' } })
+  t.equal(minimal.statusCode, 201)
+  t.equal(minimal.payload, '')
+  t.equal(minimal.headers['content-length'], '0')
+  const contradiction = await ask(app, `PUT ${at.replace(/0$/, '2')}`, { content: { id: at.slice(7), text: 'other' } })
+  t.equal(contradiction.statusCode, 422)
+  t.match(contradiction.json().errors, [{ pointer: '/id', message: /contradicts the URI/ }])
+  t.equal((await ask(app, 'PUT /notes/no-uuid', { content: { text: 'x' } })).statusCode, 404, 'an id that cannot exist is not made')
+})
+
+test('PATCH answers 200 with the representation and its tag, 204 and the tag with Prefer: return=minimal (RFC 5789 2.1)', async t => {
+  const app = await build(t, users())
+  const { at, item } = await created(app, '/users', { ...ada, age: 36, address: { city: 'London', zip: 'W1' } })
+  const answer = await ask(app, `PATCH ${at}`, { content: { age: null, address: { zip: null } }, type: 'application/merge-patch+json' })
+  t.equal(answer.statusCode, 200)
+  t.strictSame(answer.json(), { id: item.id, email: ada.email, name: ada.name, role: 'reader', createdAt: item.createdAt, updatedAt: answer.json().updatedAt, address: { city: 'London' } })
+  t.equal(answer.headers['content-location'], at)
+  t.equal(answer.headers.etag, (await ask(app, `GET ${at}`)).headers.etag)
+  const minimal = await ask(app, `PATCH ${at}`, { content: { age: 37 }, fields: { prefer: 'return=minimal' } })
+  t.equal(minimal.statusCode, 204)
+  t.equal(minimal.headers.etag, (await ask(app, `GET ${at}`)).headers.etag)
+  t.equal(minimal.headers['preference-applied'], 'return=minimal')
+  t.equal((await ask(app, `GET ${at}`)).json().age, 37)
+  t.equal((await ask(app, `PATCH ${nowhere}`, { content: {} })).statusCode, 404)
+})
+
+test('PATCH takes a JSON Patch, as a whole or not at all (RFC 6902, RFC 5789 2.2)', async t => {
+  const app = await build(t, users())
+  const { at, tag } = await created(app, '/users', { ...ada, password: 'secret' })
+  const patch = (content: unknown) => ask(app, `PATCH ${at}`, { content, type: 'application/json-patch+json' })
+  const failed = await patch([{ op: 'replace', path: '/name', value: 'B' }, { op: 'test', path: '/role', value: 'admin' }])
+  t.equal(failed.statusCode, 409)
+  t.match(failed.json(), { code: 'test-failed', operation: 1, pointer: '/role' })
+  const lost = await patch([{ op: 'replace', path: '/name', value: 'B' }, { op: 'remove', path: '/nothing' }])
+  t.equal(lost.statusCode, 422)
+  t.match(lost.json(), { code: 'inapplicable', operation: 1, pointer: '/nothing' })
+  const malformed = await patch([{ op: 'jump', path: '/name' }])
+  t.equal(malformed.statusCode, 400)
+  t.match(malformed.json(), { code: 'malformed', operation: 0 })
+  const invalid = await patch([{ op: 'replace', path: '/name', value: '' }])
+  t.equal(invalid.statusCode, 422)
+  t.match(invalid.json(), { code: 'invalid', errors: [{ pointer: '/name' }] })
+  t.match((await patch([{ op: 'replace', path: '/id', value: 'x' }])).json(), { status: 422, errors: [{ pointer: '/id', message: 'is read-only' }] })
+  t.equal((await patch([{ op: 'test', path: '/password', value: 'secret' }])).statusCode, 422, 'a test tells nothing of what may not leave')
+  t.equal((await patch([{ op: 'copy', from: '/password', path: '/name' }])).statusCode, 422)
+  t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'nothing was written')
+  const done = await patch([{ op: 'test', path: '/name', value: 'Ada' }, { op: 'replace', path: '/name', value: 'B' }, { op: 'add', path: '/age', value: 3 }])
+  t.match(done.json(), { name: 'B', age: 3 })
+})
+
+test('DELETE answers a bare 204, 200 with the last representation where the client prefers it, and then 404 (RFC 9110 9.3.5)', async t => {
+  const seen: unknown[] = []
+  const app = await build(t, users({ changed: ({ action, before, after }) => { seen.push([action, before?.name, after?.name]) } }))
+  const first = await created(app, '/users', ada)
+  const bare = await ask(app, `DELETE ${first.at}`, { fields: { 'content-type': 'application/json' } })
+  t.equal(bare.statusCode, 204)
+  t.strictSame(fieldsOf(bare), { 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
+  for (const method of ['DELETE', 'GET', 'HEAD', 'PATCH']) t.equal((await ask(app, `${method} ${first.at}`)).statusCode, 404, method)
+  const second = await created(app, '/users', ada)
+  const shown = await ask(app, `DELETE ${second.at}`, { fields: { prefer: 'return=representation' } })
+  t.equal(shown.statusCode, 200)
+  t.strictSame(shown.json(), second.item)
+  t.equal(shown.headers['preference-applied'], 'return=representation')
+  t.notOk('etag' in shown.headers, 'what is gone has no tag')
+  t.notOk('content-location' in shown.headers)
+  const third = await created(app, '/users', ada)
+  t.equal((await ask(app, `DELETE ${third.at}`, { content: 'anything', type: 'text/plain', fields: { prefer: 'return=minimal', accept: 'image/png' } })).statusCode, 204)
+  t.strictSame(seen.filter(change => (change as string[])[0] === 'remove'), Array(3).fill(['remove', 'Ada', undefined]))
+})
+
+test('DELETE without anybody who wants to know the item asks the storage once', async t => {
+  const app = await build(t, notes())
+  const { at } = await created(app, '/notes', { text: 'a' })
+  t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
+  t.equal((await ask(app, `DELETE ${at}`)).statusCode, 404)
+  t.equal((await ask(app, `DELETE ${at}`, { fields: { prefer: 'return=representation' } })).statusCode, 404)
+})
+
+test('OPTIONS answers 204 with Allow, Accept-Post and Accept-Patch, whatever the preconditions (RFC 9110 9.3.7, RFC 5789 3.1)', async t => {
+  const app = await build(t, users())
+  const list = await ask(app, 'OPTIONS /users', { fields: { 'if-match': '"x"' } })
+  t.equal(list.statusCode, 204)
+  t.strictSame(fieldsOf(list), { allow: listMethods, 'accept-post': 'application/json, application/xml', 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
+  const item = await ask(app, `OPTIONS ${nowhere}`, { fields: { 'if-none-match': '*' } })
+  t.equal(item.statusCode, 204)
+  t.strictSame(fieldsOf(item), { allow: itemMethods, 'accept-patch': 'application/merge-patch+json, application/json-patch+json, application/json', 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
+})
+
+test('every other method that the server knows is 405 with a truthful Allow (RFC 9110 15.5.6)', async t => {
+  const app = await build(t, users())
+  for (const [url, allow] of [['/users', listMethods], [nowhere, itemMethods], ['/users/no-uuid', itemMethods]] as const) {
+    const refused = app.supportedMethods.filter(method => !allow.split(', ').includes(method))
+    t.ok(refused.includes('TRACE') && refused.includes('QUERY'))
+    for (const method of refused) {
+      const answer = await ask(app, `${method} ${url}`)
+      t.equal(answer.statusCode, 405, `${method} ${url}`)
+      t.equal(answer.headers.allow, allow)
+      t.equal(answer.headers['content-type'], 'application/problem+json')
+      t.match(answer.json(), { status: 405, title: 'Method Not Allowed', type: 'about:blank', instance: url, code: 'method-not-allowed' })
+    }
+  }
+})
+
+test('what `actions` leaves out is 405 and missing from Allow, HEAD with GET', async t => {
+  const app = await build(t, [users({ actions: ['read', 'update'] }), notes({ actions: [] })])
+  for (const [target, allow] of [['GET /users', 'OPTIONS'], ['HEAD /users', 'OPTIONS'], ['POST /users', 'OPTIONS'], [`PUT ${nowhere}`, 'GET, HEAD, PATCH, OPTIONS'], [`DELETE ${nowhere}`, 'GET, HEAD, PATCH, OPTIONS'], ['GET /notes/1', 'OPTIONS']] as const) {
+    const answer = await ask(app, target)
+    t.equal(answer.statusCode, 405, target)
+    t.equal(answer.headers.allow, allow)
+  }
+  t.equal((await ask(app, `GET ${nowhere}`)).statusCode, 404)
+  const options = await ask(app, 'OPTIONS /users')
+  t.equal(options.headers.allow, 'OPTIONS')
+  t.notOk('accept-post' in options.headers)
+  t.notOk('accept-patch' in (await ask(app, 'OPTIONS /notes/1')).headers)
+})
+
+test('405, 406 and 415 are told before content is read, and the connection goes on (RFC 9110 9.3, 15.5.6)', async t => {
+  const app = await build(t, users())
+  const wire = new Wire(await listen(app))
+  t.teardown(() => wire.close())
+  for (const [head, status] of [
+    [['PATCH /users', 'Content-Type: application/json'], 405],
+    [['POST /users', 'Content-Type: application/json', 'Accept: image/png'], 406],
+    [['POST /users', 'Content-Type: text/csv'], 415],
+    [['POST /users', 'Content-Type: application/json', 'Content-Encoding: zstd'], 415],
+    [['PUT /users/1', 'Content-Type: application/json', 'Content-Range: bytes 0-1/2'], 400]
+  ] as const) {
+    wire.write([...head, 'Content-Length: 5'], '{')
+    const answer = await wire.answer()
+    t.equal(answer.status, status, 'answered while the content is still on its way')
+    wire.socket.write('xxxx')
+    t.equal((await wire.ask('GET /users')).status, 200)
+  }
+})
+
+test('a method override is ignored', async t => {
+  const app = await build(t, users())
+  const { at } = await created(app, '/users', ada)
+  t.equal((await ask(app, `GET ${at}`, { fields: { 'x-http-method-override': 'DELETE', 'x-method-override': 'DELETE', 'x-http-method': 'DELETE' } })).statusCode, 200)
+  t.equal((await ask(app, `POST ${at}`, { fields: { 'x-http-method-override': 'DELETE' } })).statusCode, 405)
+  t.equal((await ask(app, `GET ${at}?_method=DELETE`)).statusCode, 400)
+  t.equal((await ask(app, `GET ${at}`)).statusCode, 200)
+})
+
+test('204 and 304 have neither Content-Length nor Content-Type on the wire (RFC 9110 8.6, 15.4.5)', async t => {
+  const app = await build(t, users())
+  const { at, tag } = await created(app, '/users', ada)
+  const wire = new Wire(await listen(app))
+  t.teardown(() => wire.close())
+  for (const [head, content, status] of [
+    [[`GET ${at}`, `If-None-Match: ${tag}`], '', 304],
+    [[`HEAD ${at}`, `If-None-Match: ${tag}`], '', 304],
+    [['GET /users', 'If-None-Match: *'], '', 304],
+    [['OPTIONS /users'], '', 204],
+    [[`PATCH ${at}`, 'Content-Type: application/json', 'Prefer: return=minimal'], '{}', 204],
+    [[`DELETE ${at}`], '', 204]
+  ] as const) {
+    const answer = await wire.ask(head, content)
+    t.equal(answer.status, status)
+    for (const field of ['content-length', 'content-type', 'transfer-encoding']) t.notOk(field in answer.fields, `${head[0]} has no ${field}`)
+    t.ok(answer.fields.date)
+    t.equal(wire.rest.length, 0)
+  }
+})
+
+test('content may come in chunks, and after Expect: 100-continue (RFC 9112 7.1, RFC 9110 10.1.1)', async t => {
+  const app = await build(t, users())
+  const wire = new Wire(await listen(app))
+  t.teardown(() => wire.close())
+  wire.write(['POST /users', 'Content-Type: application/json', 'Transfer-Encoding: chunked'])
+  const content = JSON.stringify(ada)
+  for (const part of [content.slice(0, 7), content.slice(7), '']) wire.socket.write(`${part.length.toString(16)}\r\n${part}\r\n`)
+  t.equal((await wire.answer()).status, 201)
+  wire.write(['POST /users', 'Content-Type: application/json', 'Content-Length: 11', 'Expect: 100-continue'])
+  t.equal((await wire.answer()).status, 100)
+  wire.socket.write('{"name":""}')
+  t.equal((await wire.answer()).status, 422)
+  t.equal((await wire.ask('GET /users')).status, 200)
+})
+
+test('Range is ignored: never a wrong 206 (RFC 9110 14.2)', async t => {
+  const app = await build(t, users())
+  const { at, item } = await created(app, '/users', ada)
+  for (const range of ['bytes=0-3', 'users=0-24', 'nonsense']) {
+    const answer = await ask(app, `GET ${at}`, { fields: { range } })
+    t.equal(answer.statusCode, 200)
+    t.strictSame(answer.json(), item)
+  }
+})
+
+test('409 names the member that is taken', async t => {
+  const app = await build(t, users())
+  await created(app, '/users', ada)
+  const { at } = await created(app, '/users', { ...ada, email: 'b@example.com' })
+  for (const target of ['POST /users', `PUT ${at}`, `PATCH ${at}`]) {
+    const answer = await ask(app, target, { content: ada })
+    t.equal(answer.statusCode, 409, target)
+    t.match(answer.json(), { code: 'taken', status: 409, detail: 'Another item has this email already.', errors: [{ pointer: '/email', message: 'is taken' }] })
+  }
+})
+
+test('409 where a PUT that creates names a value that is taken', async t => {
+  const app = await build(t, users({ replace: { creates: true } }))
+  await created(app, '/users', ada)
+  t.match((await ask(app, `PUT ${nowhere}`, { content: ada })).json(), { status: 409, code: 'taken', errors: [{ pointer: '/email' }] })
+  t.equal((await ask(app, `GET ${nowhere}`)).statusCode, 404)
+})
+
+test('the problem has an absolute type where the definition gives a base (RFC 9457 3.1.1)', async t => {
+  const app = await build(t, users({ problems: 'https://example.com/problems/' }))
+  t.strictSame((await ask(app, `GET ${nowhere}?x=1`)).json(), {
+    type: 'https://example.com/problems/bad-query',
+    title: 'A query parameter is not understood',
+    status: 400,
+    detail: 'The query parameter "x" is not known. No query parameter is known here.',
+    instance: nowhere,
+    code: 'bad-query',
+    parameter: 'x'
+  })
+})
+
+test('422 tells every failing member at once, with its JSON Pointer (RFC 6901)', async t => {
+  const app = await build(t, users())
+  const answer = await ask(app, 'POST /users', { content: { email: 'no', age: -1, extra: 1, address: { zip: 5 } } })
+  t.equal(answer.statusCode, 422)
+  t.strictSame(answer.json().errors.map(({ pointer }: { pointer: string }) => pointer).sort(), ['/address/city', '/address/zip', '/age', '/email', '/extra', '/name'])
+  t.equal(answer.json().detail, '6 members do not fit.')
+})
+
+test('ids of the client, slugs and numbers, are found as they are written in the URI (RFC 3986 2.1)', async t => {
+  const Page = Type.Object({ slug: Type.String({ minLength: 1 }), title: Type.String() })
+  const Counter = Type.Object({ id: Type.Integer({ minimum: 1 }), label: Type.String() })
+  const app = Fastify({ routerOptions: { maxParamLength: 100 } })
+  t.teardown(() => app.close())
+  await app.register(collection, define({ name: 'pages', schema: Page, storage: memory(), id: { member: 'slug', by: 'client' }, replace: { creates: true } }))
+  await app.register(collection, define({ name: 'counters', schema: Counter, storage: memory(), id: { by: 'storage' } }))
+  for (const slug of ['a/b', 'ä ö', '100%', 'x'.repeat(300), 'a?b#c', '..%2f', 'ключ']) {
+    const answer = await ask(app, 'POST /pages', { content: { slug, title: 't' } })
+    t.equal(answer.statusCode, 201, slug)
+    const at = String(answer.headers.location)
+    t.equal(at, `/pages/${encodeURIComponent(slug)}`)
+    const read = await ask(app, `GET ${at}`)
+    t.equal(read.statusCode, 200, at)
+    t.equal(read.json().slug, slug)
+    t.equal((await ask(app, `HEAD ${at}`)).statusCode, 200)
+    t.equal((await ask(app, `PUT ${at}`, { content: { slug, title: 'u' } })).statusCode, 200)
+    t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'v' } })).json().title, 'v')
+    t.equal((await ask(app, `OPTIONS ${at}`)).headers.allow, itemMethods)
+    t.equal((await ask(app, `POST ${at}`)).statusCode, 405)
+    t.equal((await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode, 409, 'never an overwrite')
+    t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
+  }
+  for (const slug of ['.', '..', '']) t.equal((await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode, 422, `"${slug}" cannot stand in a URI`)
+  const long = await ask(app, `PUT /pages/${'y'.repeat(200)}`, { content: { slug: 'y'.repeat(200), title: 't' } })
+  t.equal(long.statusCode, 201)
+  t.equal(long.headers.location, `/pages/${'y'.repeat(200)}`)
+  const first = await ask(app, 'POST /counters', { content: { label: 'a' } })
+  t.equal(first.headers.location, '/counters/1')
+  t.equal((await ask(app, 'GET /counters/1')).statusCode, 200)
+  for (const odd of ['01', '1.0', '+1', '1e0', '0x1', '9007199254740993', '-1', '%20', 'NaN']) t.equal((await ask(app, `GET /counters/${odd}`)).statusCode, 404, odd)
+})
+
+test('a UUID is read in any letter case (RFC 9562 4)', async t => {
+  const app = await build(t, users())
+  const { at, item } = await created(app, '/users', ada)
+  t.equal((await ask(app, `GET /users/${String(item.id).toUpperCase()}`)).statusCode, 200)
+  t.equal((await ask(app, `DELETE /users/${String(item.id).toUpperCase()}`)).statusCode, 204)
+  t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
+})

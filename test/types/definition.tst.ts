@@ -1,0 +1,224 @@
+import { expect, test } from 'tstyche'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import Type1 from 'typebox'
+import collection, { define } from '../../lib/index.ts'
+import type { Adapter, Change, Changed, Collection, Link, Options, Registered, Storage } from '../../lib/index.ts'
+import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+// The schema of one user, written with either generation of TypeBox, is one type everywhere.
+
+interface User {
+  id: string
+  email: string
+  age?: number
+  role: 'admin' | 'guest'
+  address: { city: string, lines: string[] }
+  nick: string | null
+  createdAt: string
+}
+
+const User034 = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  email: Type.String({ format: 'email' }),
+  age: Type.Optional(Type.Integer()),
+  role: Type.Union([Type.Literal('admin'), Type.Literal('guest')]),
+  address: Type.Object({ city: Type.String(), lines: Type.Array(Type.String()) }),
+  nick: Type.Union([Type.String(), Type.Null()]),
+  createdAt: Type.String({ format: 'date-time', readOnly: true })
+})
+
+const User1 = Type1.Object({
+  id: Type1.String({ format: 'uuid', readOnly: true }),
+  email: Type1.String({ format: 'email' }),
+  age: Type1.Optional(Type1.Integer()),
+  role: Type1.Union([Type1.Literal('admin'), Type1.Literal('guest')]),
+  address: Type1.Object({ city: Type1.String(), lines: Type1.Array(Type1.String()) }),
+  nick: Type1.Union([Type1.String(), Type1.Null()]),
+  createdAt: Type1.String({ format: 'date-time', readOnly: true })
+})
+
+type Name = 'id' | 'email' | 'age' | 'role' | 'address' | 'nick' | 'createdAt'
+
+test('the type of an item is that of its schema, for @sinclair/typebox 0.34 and typebox 1', () => {
+  expect<StaticOf<typeof User034>>().type.toBe<User>()
+  expect<StaticOf<typeof User1>>().type.toBe<User>()
+  expect<ItemOf<typeof User034>>().type.toBe<User>()
+  expect<ItemOf<typeof User1>>().type.toBe<User>()
+  expect<MemberOf<ItemOf<typeof User034>>>().type.toBe<Name>()
+  expect<MemberOf<ItemOf<typeof User1>>>().type.toBe<Name>()
+  expect<ItemOf<typeof User034>>().type.not.toBe<any>()
+  expect<ItemOf<typeof User1>>().type.not.toBe<any>()
+})
+
+test('the item reaches prepare, changed, links and storage without a cast: @sinclair/typebox 0.34', () => {
+  define({
+    name: 'users',
+    schema: User034,
+    storage (shape) {
+      expect(shape.name).type.toBe<string>()
+      return memory()<User>(shape)
+    },
+    prepare (change) {
+      expect(change).type.toBe<Change<User>>()
+      expect(change.item).type.toBe<User>()
+      expect(change.item).type.not.toBe<any>()
+      expect(change.before).type.toBe<Readonly<User> | undefined>()
+      expect(change.action).type.toBe<'create' | 'replace' | 'update'>()
+      expect(change.request).type.toBe<FastifyRequest>()
+      expect(change.item.age).type.toBe<number | undefined>()
+      expect(change.item.address.lines).type.toBe<string[]>()
+      expect(change.item).type.not.toHaveProperty('password')
+      return { ...change.item, email: change.item.email.toLowerCase() }
+    },
+    changed (change) {
+      expect(change).type.toBe<Changed<User>>()
+      expect(change.before).type.toBe<Readonly<User> | undefined>()
+      expect(change.after).type.toBe<Readonly<User> | undefined>()
+      expect(change.action).type.toBe<'create' | 'replace' | 'update' | 'remove'>()
+    },
+    links (item) {
+      expect(item).type.toBe<Readonly<User>>()
+      return { home: { href: `/homes/${item.address.city}` } }
+    }
+  })
+})
+
+test('the item reaches prepare, changed, links and storage without a cast: typebox 1', () => {
+  define({
+    name: 'users',
+    schema: User1,
+    storage: shape => memory()<User>(shape),
+    prepare (change) {
+      expect(change).type.toBe<Change<User>>()
+      expect(change.item).type.not.toBe<any>()
+      expect(change.item.role).type.toBe<'admin' | 'guest'>()
+      return { ...change.item, email: change.item.email.toLowerCase() }
+    },
+    changed (change) {
+      expect(change).type.toBe<Changed<User>>()
+    },
+    links (item) {
+      expect(item).type.toBe<Readonly<User>>()
+      return { home: { href: `/homes/${item.address.city}` } }
+    }
+  })
+})
+
+test('define gives a collection of its items', () => {
+  const of034 = define({ name: 'users', schema: User034, storage: memory() })
+  const of1 = define({ name: 'users', schema: User1, storage: memory() })
+  expect(of034).type.toBe<Collection<User>>()
+  expect(of1).type.toBe<Collection<User>>()
+  expect(of034.storage).type.toBe<Storage<User>>()
+  expect(of034.storage).type.not.toBe<any>()
+  expect(of034.links).type.toBe<(item: Readonly<User>) => Readonly<Record<string, Link>>>()
+})
+
+test('a definition cannot be changed', () => {
+  const users = define({ name: 'users', schema: User034, storage: memory() })
+  type Data = Pick<Collection<User>, { [Name in keyof Collection]: Collection[Name] extends (...parameters: never) => unknown ? never : Name }[keyof Collection]>
+  expect<Data>().type.toBe<Readonly<Data>>()
+  expect(users.actions).type.not.toHaveProperty('add')
+  expect(users.order).type.not.toHaveProperty('push')
+})
+
+test('names that are no members are compile errors', () => {
+  const of034 = { name: 'users', schema: User034, storage: memory() }
+  const of1 = { name: 'users', schema: User1, storage: memory() }
+  expect(define).type.toBeCallableWith({ ...of034, unique: ['email', ['email', 'role']] })
+  expect(define).type.toBeCallableWith({ ...of1, unique: ['email', ['email', 'role']] })
+  expect(define).type.not.toBeCallableWith({ ...of034, unique: ['mail'] })
+  expect(define).type.not.toBeCallableWith({ ...of1, unique: ['mail'] })
+  expect(define).type.not.toBeCallableWith({ ...of034, unique: [['email', 'mail']] })
+  expect(define).type.not.toBeCallableWith({ ...of1, unique: [['email', 'mail']] })
+
+  expect(define).type.toBeCallableWith({ ...of034, order: ['email', '-age'] })
+  expect(define).type.toBeCallableWith({ ...of1, order: ['email', '-age'] })
+  expect(define).type.not.toBeCallableWith({ ...of034, order: ['mail'] })
+  expect(define).type.not.toBeCallableWith({ ...of034, order: ['-mail'] })
+  expect(define).type.not.toBeCallableWith({ ...of034, order: ['+age'] })
+  expect(define).type.not.toBeCallableWith({ ...of1, order: ['-mail'] })
+
+  expect(define).type.toBeCallableWith({ ...of034, timestamps: { created: 'createdAt' } })
+  expect(define).type.toBeCallableWith({ ...of034, timestamps: false })
+  expect(define).type.not.toBeCallableWith({ ...of034, timestamps: { created: 'since' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, timestamps: { create: 'createdAt' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, timestamps: true })
+  expect(define).type.not.toBeCallableWith({ ...of1, timestamps: { updated: 'since' } })
+
+  expect(define).type.toBeCallableWith({ ...of034, id: { member: 'email', by: 'client' } })
+  expect(define).type.toBeCallableWith({ ...of034, id: { by: () => 'x' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, id: { member: 'slug', by: 'client' } })
+  expect(define).type.not.toBeCallableWith({ ...of1, id: { member: 'slug', by: 'client' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, id: { by: 'server' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, id: { by: () => true } })
+})
+
+test('options that do not exist, or have another value, are compile errors', () => {
+  const users = { name: 'users', schema: User034, storage: memory() }
+  expect(define).type.toBeCallableWith(users)
+  expect(define).type.not.toBeCallableWith({ ...users, uniques: ['email'] })
+  expect(define).type.not.toBeCallableWith({ ...users, actions: ['delete'] })
+  expect(define).type.not.toBeCallableWith({ ...users, page: { max: 5 } })
+  expect(define).type.not.toBeCallableWith({ ...users, precondition: 'always' })
+  expect(define).type.not.toBeCallableWith({ ...users, routes: { delete: {} } })
+  expect(define).type.toBeCallableWith({ ...users, routes: { read: { config: {}, preHandler: async () => {} } } })
+  expect(define).type.not.toBeCallableWith({ ...users, routes: { read: { schema: {} } } })
+  expect(define).type.not.toBeCallableWith({ name: 'users', schema: User034 })
+  expect(define).type.not.toBeCallableWith({ name: 'users', storage: memory() })
+  expect(define).type.not.toBeCallableWith({ ...users, schema: Type.String() })
+  expect(define).type.not.toBeCallableWith({ ...users, schema: Type1.String() })
+  expect(define).type.not.toBeCallableWith({ ...users, schema: Type.Array(Type.String()) })
+})
+
+test('what prepare returns is an item', () => {
+  const users = { name: 'users', schema: User034, storage: memory() }
+  expect(define).type.toBeCallableWith({ ...users, prepare: async ({ item }: Change<User>) => item })
+  expect(define).type.not.toBeCallableWith({ ...users, prepare: () => ({ id: 'x' }) })
+  expect(define).type.not.toBeCallableWith({ ...users, prepare: () => {} })
+  expect(define).type.not.toBeCallableWith({ ...users, prepare: ({ item }: Change<User>) => ({ ...item, age: 'old' }) })
+  expect(define).type.not.toBeCallableWith({ ...users, prepare: ({ item }: Change<{ other: string }>) => item })
+})
+
+test('a storage for the items is taken, one for others is refused', () => {
+  interface Animal { id: string, legs: number }
+  const keep = <Item>() => ({}) as Adapter<Item>
+  expect<Options<typeof User034>['storage']>().type.toBe<Adapter<User>>()
+  expect<Options<typeof User1>['storage']>().type.toBe<Adapter<User>>()
+  expect(define).type.toBeCallableWith({ name: 'users', schema: User034, storage: keep<User>() })
+  expect(define).type.toBeCallableWith({ name: 'users', schema: User1, storage: keep<User>() })
+  expect(define).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: keep<Animal>() })
+  expect(define).type.not.toBeCallableWith({ name: 'users', schema: User1, storage: keep<Animal>() })
+  expect(define).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory({ items: [{ id: 'x', legs: 4 }] }) })
+  expect<Storage<User>>().type.not.toBeAssignableTo<Storage<Animal>>()
+  expect<Storage<Animal>>().type.not.toBeAssignableTo<Storage<User>>()
+})
+
+test('a seed of the memory storage is one of items', () => {
+  const ada = { id: 'x', email: 'a', role: 'guest' as const, address: { city: 'x', lines: [] }, nick: null, createdAt: '' }
+  expect(define).type.toBeCallableWith({ name: 'users', schema: User034, storage: memory<User>({ items: [ada] }) })
+  expect(memory<User>).type.not.toBeCallableWith({ items: [{ ...ada, role: 'owner' }] })
+})
+
+test('a collection is registered as it is, and with the options of register', () => {
+  const app = {} as FastifyInstance
+  const users = define({ name: 'users', schema: User034, storage: memory() })
+  const animals = define({ name: 'animals', schema: Type1.Object({ id: Type1.Integer() }), id: { by: 'storage' }, storage: memory() })
+  app.register(collection, users)
+  app.register(collection, animals)
+  app.register(collection, { ...users, prefix: '/v1' })
+  app.register(collection, { ...animals, prefix: '/v1', logLevel: 'warn' })
+  expect(users).type.toBeAssignableTo<Collection>()
+  expect(animals).type.toBeAssignableTo<Collection>()
+  expect<{ name: string, schema: typeof User034 }>().type.not.toBeAssignableTo<Collection>()
+  expect(app.collections).type.toBe<readonly Registered[]>()
+})
+
+test('a schema that says nothing of its type has items of unknown members', () => {
+  const plain = define({ name: 'plain', schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }, storage: memory() })
+  expect(plain).type.not.toBe<Collection<any>>()
+  expect(plain).type.not.toBe<Collection<never>>()
+  expect(plain).type.toBe<Collection<Record<string, unknown>>>()
+})
