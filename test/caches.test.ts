@@ -1,0 +1,293 @@
+import { test } from 'tap'
+import type { Test } from 'tap'
+import { gunzipSync } from 'node:zlib'
+import { Client } from './caches/client.ts'
+import type { Received, Sent } from './caches/client.ts'
+import { converse } from './caches/conversation.ts'
+import { installed, start } from './caches/daemon.ts'
+import type { Program } from './caches/daemon.ts'
+import { page } from './caches/guide.ts'
+import { nginx } from './caches/nginx.ts'
+import { startOrigin } from './caches/origin.ts'
+import type { Origin } from './caches/origin.ts'
+import { squid } from './caches/squid.ts'
+import { varnish } from './caches/varnish.ts'
+
+// Real caches in front of a real app, each configured as docs/caching.md shows.
+
+interface Row {
+  readonly program: (origin: number) => Program
+  /** Of what is kept fresh: what is asked for again after a write to the item through the cache. */
+  readonly drops: readonly string[]
+}
+
+const caches: readonly Row[] = [
+  { program: nginx, drops: [] },
+  { program: varnish, drops: ['/news/kept', '/news'] },
+  { program: squid, drops: ['/news/kept'] }
+]
+
+/** What an answer through a cache may have of its own, and why. Everything else is the same as without the cache. */
+const added: Readonly<Record<string, string>> = {
+  date: 'nginx tells when it sent the answer, and the app was asked at another moment',
+  connection: 'is about this hop alone (RFC 9110 section 7.6.1)',
+  'keep-alive': 'is about this hop alone',
+  via: 'names the intermediaries (RFC 9110 section 7.6.3)',
+  age: 'tells how long ago the app said so (RFC 9111 section 5.1)',
+  server: 'is nginx',
+  'x-varnish': 'is the number of the exchange in the log of Varnish',
+  'x-cache': 'tells whether Squid had it',
+  'x-cache-lookup': 'tells whether Squid looked for it',
+  'accept-ranges': 'tells that Varnish gives parts of what it has stored'
+}
+
+function withoutAdded ({ status, fields, content }: Received): Received {
+  return { status, fields: Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(added, name))), content }
+}
+
+interface Stage {
+  readonly origin: Origin
+  /** Asks the app itself. */
+  readonly app: Client
+  /** Asks through the cache. */
+  readonly cache: Client
+}
+
+async function stage (t: Test, program: (origin: number) => Program): Promise<Stage> {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const daemon = await start(program(origin.port))
+  t.teardown(async () => {
+    if (!t.passing()) t.comment(await daemon.log())
+    await daemon.end()
+  })
+  const clients = { app: new Client(origin.port), cache: new Client(daemon.port) }
+  t.teardown(() => Object.values(clients).forEach(client => client.close()))
+  return { origin, ...clients }
+}
+
+/** False where the program is there; where it has to be there, there is no excuse. */
+function missing (binary: string): string | false {
+  return installed(binary) || process.env.CI === 'true' ? false : `${binary} is not installed`
+}
+
+const xml = { fields: { accept: 'application/xml' } }
+
+function sent (method: string, text: string, id: string): Sent {
+  if (method === 'DELETE') return {}
+  return { fields: { 'content-type': 'application/json' }, content: JSON.stringify(method === 'PATCH' ? { text } : { id, text }) }
+}
+
+async function write (client: Client, line: string, text = 'new'): Promise<Received> {
+  const [method = '', path = ''] = line.split(' ')
+  const answer = await client.ask(line, sent(method, text, path.split('/')[2] ?? text))
+  if (answer.status >= 300) throw new Error(`${line}: ${answer.status} ${answer.content}`)
+  return answer
+}
+
+test('docs/caching.md names the fields that a cache adds', async t => {
+  const named = /for fields that are about the connection or the cache itself: (.*)\.$/m.exec(page)?.[1]
+  t.strictSame(named?.replaceAll('`', '').toLowerCase().split(', ').sort(), Object.keys(added).sort())
+})
+
+for (const { program, drops } of caches) {
+  const { name, binary } = program(0)
+  test(`behind ${name}`, { skip: missing(binary) }, async t => {
+    const { origin, app, cache } = await stage(t, program)
+
+    await t.test('every answer of every route is the same as without the cache', async t => {
+      const bare = await startOrigin()
+      t.teardown(() => bare.close())
+      const client = new Client(bare.port)
+      t.teardown(() => client.close())
+      const [direct, through] = [await converse(client), await converse(cache)]
+      for (const [index, { turn, expected, answer }] of direct.entries()) {
+        const other = through[index]!.answer
+        t.equal(answer.status, expected, turn)
+        t.strictSame(withoutAdded(other), withoutAdded(answer), turn)
+        if (expected === 204 || expected === 304) t.notOk('content-length' in other.fields, `${turn}: no Content-Length (RFC 9110 section 8.6)`)
+      }
+    })
+
+    await t.test('three GETs are revalidated, with the content and the validators of the app (RFC 9111 section 4.3)', async t => {
+      await write(app, 'POST /notes', 'thrice')
+      for (const [line, format] of [['GET /notes/thrice', {}], ['GET /notes', {}], ['GET /notes/thrice', xml], ['GET /notes?limit=1', {}]] as const) {
+        const expected = withoutAdded(await app.ask(line, format))
+        origin.asked()
+        for (let turn = 0; turn < 3; turn++) t.strictSame(withoutAdded(await cache.ask(line, format)), expected, line)
+        const asked = origin.asked()
+        t.match(asked[0], { line, status: 200 })
+        t.strictSame(asked.slice(1), Array(2).fill({ line, conditional: true, status: 304 }), `${line}: what the cache has is asked for, not sent again`)
+      }
+    })
+
+    await t.test('three GETs are served by the cache where the definition says so', async t => {
+      await write(app, 'POST /news', 'served')
+      for (const line of ['GET /news/served', 'GET /news?limit=50']) {
+        const expected = withoutAdded(await app.ask(line))
+        t.equal(expected.fields['cache-control'], 'public, max-age=60')
+        origin.asked()
+        for (let turn = 0; turn < 3; turn++) t.strictSame(withoutAdded(await cache.ask(line)), expected, line)
+        t.strictSame(origin.asked(), [{ line, conditional: false, status: 200 }], `${line} is asked for once`)
+      }
+    })
+
+    await t.test('nothing is stale after a write through the cache or behind it', async t => {
+      for (const [name, writer] of [['through', cache], ['behind', app]] as const) {
+        await write(writer, 'POST /notes', name)
+        for (const method of ['PUT', 'PATCH', 'POST', 'DELETE']) {
+          const at = `/notes/${name}`
+          for (const format of [{}, xml, {}, xml]) {
+            await cache.ask(`GET ${at}`, format)
+            await cache.ask('GET /notes', format)
+          }
+          await write(writer, method === 'POST' ? 'POST /notes' : `${method} ${at}`, `${name}-${method.toLowerCase()}`)
+          for (const format of [{}, xml]) {
+            for (const line of [`GET ${at}`, `HEAD ${at}`, 'GET /notes']) {
+              t.strictSame(withoutAdded(await cache.ask(line, format)), withoutAdded(await app.ask(line, format)), `${line} after a ${method} ${name} the cache`)
+            }
+          }
+        }
+      }
+    })
+
+    await t.test('a write is seen by the GET that follows it, however many others read meanwhile', async t => {
+      await write(app, 'POST /notes', 'busy')
+      const readers = Array.from({ length: 6 }, () => new Client(cache.port))
+      const over = new AbortController()
+      const reading = Promise.all(readers.map(async reader => {
+        while (!over.signal.aborted) await reader.ask('GET /notes/busy')
+      }))
+      const read: unknown[] = []
+      const texts = Array.from({ length: 60 }, (_, turn) => `state ${turn}`)
+      for (const text of texts) {
+        await write(app, 'PATCH /notes/busy', text)
+        const answer = await cache.ask('GET /notes/busy')
+        read.push((JSON.parse(answer.content) as { text: unknown }).text)
+      }
+      over.abort()
+      await reading
+      for (const reader of readers) reader.close()
+      t.strictSame(read, texts)
+    })
+
+    await t.test('what credentials have opened is never given to anybody else', async t => {
+      const ada = [{ authorization: 'Bearer ada' }, { cookie: 'session=ada' }]
+      const bob = [{ authorization: 'Bearer bob' }, { cookie: 'session=bob' }]
+      for (const name of ['diaries', 'journals']) {
+        const secret = await cache.ask(`POST /${name}`, { fields: { 'content-type': 'application/json', ...ada[0] }, content: JSON.stringify({ id: 'secret', text: 'secret' }) })
+        t.equal(secret.status, 201)
+        for (const path of [`/${name}/secret`, `/${name}`]) {
+          for (const [caller, credentials] of [['ada', ada], ['bob', bob], ['ada', ada]] as const) {
+            for (const fields of credentials) {
+              for (const method of ['GET', 'HEAD', 'GET']) {
+                const answer = await cache.ask(`${method} ${path}`, { fields })
+                t.match(answer, { status: 200, fields: { 'x-caller': caller, 'cache-control': name === 'diaries' ? 'no-store' : 'private, max-age=60' } }, `${method} ${path} of ${caller}`)
+              }
+              for (const stranger of [{}, { authorization: 'Bearer eve' }, { cookie: 'session=eve' }]) {
+                const refused = await cache.ask(`GET ${path}`, { fields: stranger })
+                t.match(refused, { status: 401, fields: { 'cache-control': 'no-store', 'www-authenticate': 'Bearer' } })
+                t.notMatch(refused.content, /"text"/)
+                t.notOk('x-caller' in refused.fields)
+              }
+            }
+          }
+        }
+      }
+    })
+
+    await t.test('a request with credentials is asked of the app, whatever the cache has', async t => {
+      await write(app, 'POST /notes', 'open')
+      await write(app, 'POST /news', 'open')
+      await write(app, 'POST /news', 'opened')
+      for (const [path, open, credentialed] of [['/notes/open', 'no-cache', 'no-store'], ['/news/open', 'public, max-age=60', 'public, max-age=60']] as const) {
+        for (const fields of [{ authorization: 'Bearer ada' }, { cookie: 'session=ada' }]) {
+          for (let turn = 0; turn < 2; turn++) {
+            t.equal((await cache.ask(`GET ${path}`)).fields['cache-control'], open)
+            origin.asked()
+            t.equal((await cache.ask(`GET ${path}`, { fields })).fields['cache-control'], credentialed)
+            t.strictSame(origin.asked(), [{ line: `GET ${path}`, conditional: false, status: 200 }])
+          }
+        }
+      }
+      for (const fields of [{ authorization: 'Bearer ada' }, { cookie: 'session=ada' }, {}]) await cache.ask('GET /news/opened', { fields })
+      t.equal(origin.asked().length, 3, 'what such a request was answered is not stored')
+    })
+
+    await t.test('a cookie that the app sets is set for one client', async t => {
+      await write(app, 'POST /visits', 'once')
+      const cookies: string[] = []
+      for (const line of ['GET /visits/once', 'GET /visits/once', 'HEAD /visits/once', 'GET /visits/once', 'GET /visits', 'GET /visits']) {
+        const { fields } = await cache.ask(line)
+        if (fields['set-cookie'] !== undefined) cookies.push(fields['set-cookie'])
+      }
+      t.ok(cookies.length > 0)
+      t.equal(new Set(cookies).size, cookies.length, cookies.join())
+    })
+
+    await t.test('XML and JSON of one URI are never mixed up, not even where they are served without asking (RFC 9111 section 4.1)', async t => {
+      await write(app, 'POST /news', 'formats')
+      for (let turn = 0; turn < 2; turn++) {
+        for (const path of ['/notes', '/news', '/news/formats']) {
+          for (const type of ['application/json', 'application/xml', 'application/hal+json']) {
+            for (const method of ['GET', 'HEAD']) {
+              const { fields } = await cache.ask(`${method} ${path}`, { fields: { accept: type } })
+              t.match(fields, { 'content-type': type, vary: /Accept/, etag: new RegExp(`\\.${type.replace(/.*\/|\+.*/g, '')}"$`) }, `${method} ${path}`)
+            }
+          }
+          t.equal((await cache.ask(`GET ${path}`, { fields: { accept: 'image/png' } })).status, 406)
+        }
+      }
+    })
+
+    await t.test('a list that is given to whoever prefers leniency is not given to others (RFC 7240 section 2)', async t => {
+      for (let turn = 0; turn < 2; turn++) {
+        t.match(await cache.ask('GET /news?colour=red', { fields: { prefer: 'handling=lenient' } }), { status: 200, fields: { vary: /Prefer/ } })
+        t.equal((await cache.ask('GET /news?colour=red')).status, 400)
+      }
+    })
+
+    await t.test(`a write through the cache drops ${drops.join(' and ') || 'nothing'} of what is kept fresh`, async t => {
+      await write(app, 'POST /news', 'kept')
+      for (const line of ['PUT /news/kept', 'PATCH /news/kept']) {
+        for (const path of ['/news/kept', '/news']) {
+          await cache.ask(`GET ${path}`)
+          await cache.ask(`GET ${path}`)
+        }
+        origin.asked()
+        t.equal((await write(cache, line, line.toLowerCase())).fields['cache-group-invalidation'], '"news"')
+        for (const path of ['/news/kept', '/news']) {
+          const [{ fields, content }, current] = [await cache.ask(`GET ${path}`), await app.ask(`GET ${path}`)]
+          t.equal(fields['cache-groups'], '"news"')
+          t.equal(content === current.content, drops.includes(path), `${path} after ${line}`)
+        }
+      }
+    })
+  })
+}
+
+test('nginx with gzip makes our strong tag weak, which If-Match takes where the definition tolerates it (RFC 9110 sections 8.8.1 and 13.1.1)', { skip: missing('nginx') }, async t => {
+  const { app, cache } = await stage(t, origin => nginx(origin, { compressing: true }))
+  const coded = { 'accept-encoding': 'gzip' }
+  for (const [name, status] of [['notes', 412], ['drafts', 200]] as const) {
+    const at = `/${name}/weak`
+    const content = JSON.stringify({ id: 'weak', text: 'x'.repeat(1_000) })
+    const { fields: { etag: tag = '' } } = await app.ask(`POST /${name}`, { fields: { 'content-type': 'application/json' }, content })
+    const plain = await cache.ask(`GET ${at}`)
+    t.match(plain.fields, { etag: tag, 'content-encoding': undefined }, 'who does not take gzip gets what the app gave')
+    for (let turn = 0; turn < 3; turn++) {
+      const zipped = await cache.ask(`GET ${at}`, { fields: coded })
+      t.match(zipped.fields, { etag: `W/${tag}`, 'content-encoding': 'gzip', vary: /Accept-Encoding/ })
+      t.match(zipped.fields.vary, /Accept(,|$)/)
+      t.equal(gunzipSync(Buffer.from(zipped.content, 'latin1')).toString(), plain.content)
+    }
+    const known = await cache.ask(`GET ${at}`, { fields: { ...coded, 'if-none-match': `W/${tag}` } })
+    t.equal(known.status, 304, 'If-None-Match compares weakly, so a weak tag still saves the content')
+    for (const client of [cache, app]) {
+      const fields = { 'content-type': 'application/json', 'if-match': `W/${(await client.ask(`GET ${at}`)).fields.etag}` }
+      t.equal((await client.ask(`PATCH ${at}`, { fields, content: '{"text":"changed"}' })).status, status, `PATCH ${at} with a weak tag`)
+      t.equal((await client.ask(`PUT ${at}`, { fields: { ...fields, 'if-match': 'W/"other.json"' }, content })).status, 412, `PUT ${at} with a weak tag that is not ours`)
+    }
+    t.equal((await cache.ask(`DELETE ${at}`, { fields: { 'if-match': String((await cache.ask(`GET ${at}`)).fields.etag) } })).status, 204, 'a strong tag is taken in either case')
+  }
+})

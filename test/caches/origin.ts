@@ -1,0 +1,72 @@
+import type { AddressInfo } from 'node:net'
+import Fastify from 'fastify'
+import type { onRequestHookHandler, onSendHookHandler } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import collection, { define, problem } from '../../lib/index.ts'
+import type { Collection, Options } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+// The app behind the cache, which keeps an account of what it is asked.
+
+export interface Asked {
+  readonly line: string
+  /** Whether there was an If-None-Match. */
+  readonly conditional: boolean
+  readonly status: number
+}
+
+export interface Origin {
+  readonly port: number
+  /** What has been asked since the last call. */
+  asked (): Asked[]
+  close (): Promise<void>
+}
+
+const Note = Type.Object({
+  id: Type.String({ pattern: '^[a-z0-9-]+$' }),
+  text: Type.String(),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+})
+
+function notes (name: string, options: Partial<Options<typeof Note>>): Collection {
+  return define({ name, schema: Note, id: { by: 'client' }, storage: memory(), ...options }) as Collection
+}
+
+/** Tells in every answer whose it is, so that one that is replayed to somebody else is found out. */
+const known: onRequestHookHandler = async function (request, reply) {
+  const { authorization, cookie } = request.headers
+  const caller = /^(?:Bearer |session=)(ada|bob)$/.exec(authorization ?? cookie ?? '')?.[1]
+  if (caller === undefined) throw problem('unauthenticated', { fields: { 'www-authenticate': 'Bearer' } })
+  reply.header('x-caller', caller)
+}
+
+export async function startOrigin (): Promise<Origin> {
+  let visitors = 0
+  const visited: onSendHookHandler = async function (_request, reply) {
+    // A 304 without a cookie leaves the one that is stored as it is.
+    if (reply.statusCode === 200) reply.header('set-cookie', `visitor=${++visitors}`)
+  }
+  const app = Fastify({ forceCloseConnections: true })
+  let account: Asked[] = []
+  app.addHook('onSend', async ({ method, url, headers }, { statusCode }) => {
+    account.push({ line: `${method} ${url}`, conditional: headers['if-none-match'] !== undefined, status: statusCode })
+  })
+  for (const definition of [
+    notes('notes', {}),
+    notes('news', { cache: 'public, max-age=60' }),
+    notes('diaries', { routes: { every: { onRequest: known } } }),
+    notes('journals', { routes: { every: { onRequest: known } }, cache: 'private, max-age=60' }),
+    notes('visits', { routes: { every: { onSend: visited } } }),
+    notes('drafts', { weakTags: 'tolerated' })
+  ]) await app.register(collection, definition)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    asked () {
+      const asked = account
+      account = []
+      return asked
+    },
+    close: () => app.close()
+  }
+}
