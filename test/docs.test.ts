@@ -1,0 +1,387 @@
+import { execFile, fork, spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import type { InjectOptions } from 'fastify'
+import t, { test } from 'tap'
+import { problems } from '../lib/http/problems.ts'
+import collection, { define } from '../lib/index.ts'
+import { optionNames } from '../lib/options.ts'
+import { things } from '../lib/storage/conformance/thing.ts'
+import type { Adapter, Storage, Supports } from '../lib/storage/contract.ts'
+import { memory } from '../lib/storage/memory.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)]
+const text = (page: string): string => readFileSync(join(root, page), 'utf8')
+
+interface Block { readonly page: string, readonly line: number, readonly language: string, readonly code: string }
+
+const blocks: readonly Block[] = pages.flatMap(page => [...text(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(match => ({
+  page, line: text(page).slice(0, match.index).split('\n').length, language: match[1] ?? '', code: match[2] ?? ''
+})))
+
+/** The rows of the tables below a heading, cell by cell and without the marks of code. */
+function rows (page: string, heading?: string): string[][] {
+  const from = heading === undefined ? 0 : text(page).search(new RegExp(`^#+ ${heading}$`, 'm'))
+  const section = heading === undefined ? text(page) : text(page).slice(from).replace(/^(#+ .*\n[^]*?)^#+ [^]*$/m, '$1')
+  return section.split('\n').filter(line => /^\| /.test(line)).map(line => line.split(/(?<!\\)\|/).slice(1, -1).map(cell => cell.trim().replaceAll('`', '')))
+}
+
+// Programs: what has imports stands alone; what has none goes on from the first block of its page.
+
+const scratch = join(root, '.tap', `docs-${process.pid}`)
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, string | { default: string }> }
+
+/** The package's own name, as the source that stands behind it. */
+function sourced (code: string): string {
+  return code.replace(/(from |require\()'fastify-collections(\/[\w-]+)?'/g, (specifier: string, before: string, path = '') => {
+    const target = exports[`.${path}`]
+    // What is not exported stays as it is, and cannot be found.
+    return typeof target !== 'object' ? specifier : `${before}'${relative(scratch, join(root, target.default.replace(/^\.\/dist\/(.*)\.js$/, 'lib/$1.ts')))}'`
+  })
+}
+
+function program (block: Block): string {
+  const first = blocks.find(({ page, language }) => page === block.page && language === 'ts')
+  if (block.language === 'js' || block === first || !first) return block.code
+  if (/^import .* from 'fastify-collections/m.test(block.code)) return block.code
+  const imports = block.code.match(/^import .*\n/gm)?.join('') ?? ''
+  return `${imports}${first.code}\n{\n${block.code.replace(/^import .*\n/gm, '')}}\nexport {}\n`
+}
+
+const programs = blocks.filter(({ language }) => language === 'ts' || language === 'js').map(block => {
+  const file = join(scratch, `${block.page.replace(/\W+/g, '-')}-${block.line}.${block.language === 'js' ? 'cjs' : 'ts'}`)
+  const code = sourced(program(block))
+  const printed = [...block.code.matchAll(/^\s*.*console\.log\(.*\)+ \/\/ (.*)$/gm)].map(match => match[1])
+  return { ...block, file, code: code.replace('port: 3000', 'port: 0'), printed }
+})
+
+const server = /from '(pg|postgres|mysql2|mysql2\/promise|mariadb|better-sqlite3)'/
+const [major = 0] = process.versions.node.split('.').map(Number)
+
+function unable ({ code, language }: { code: string, language: string }): string | false {
+  if (language === 'js' && major < 22) return 'this Node cannot require sources; test/package.test.ts has it require the package'
+  if (server.test(code)) return 'it needs a database server or a driver of its own'
+  return code.includes('node:sqlite') && major < 22 ? 'node:sqlite comes with Node 22' : false
+}
+
+/** One process for them all, which tells what each printed, or why it failed; whatever they started ends with it. */
+const runner = `
+let lines = []
+console.log = (...values) => { lines.push(values.join(' ')) }
+for (const file of process.argv.slice(2)) {
+  lines = []
+  const error = await import(file).then(() => undefined, thrown => String(thrown?.stack))
+  await new Promise(resolve => setTimeout(resolve, 20))
+  process.send({ file, lines, error })
+}
+process.exit()
+`
+
+t.setTimeout(300_000)
+t.before(() => {
+  mkdirSync(scratch, { recursive: true })
+  for (const { file, code } of programs) writeFileSync(file, code)
+  writeFileSync(join(scratch, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify({
+    extends: '../../tsconfig.json', compilerOptions: { rootDir: root, noUnusedLocals: false, noUnusedParameters: false }, include: ['*.ts']
+  }))
+  writeFileSync(join(scratch, 'run.mjs'), runner)
+})
+t.teardown(() => rmSync(scratch, { recursive: true, force: true }))
+
+test('every program of the documentation is type-checked', { skip: major < 22 && 'types are the same on every Node' }, async t => {
+  const { stdout, status } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', scratch], { encoding: 'utf8' })
+  t.equal(status, 0, stdout)
+})
+
+test('every program of the documentation runs, and prints what it says', async t => {
+  const alone = programs.filter(({ code, language }) => !code.includes("from 'node:test'") && unable({ code, language }) === false)
+  const child = fork(join(scratch, 'run.mjs'), alone.map(({ file }) => file), { cwd: scratch })
+  const told = new Map<string, { lines: string[], error?: string }>()
+  child.on('message', (message: { file: string, lines: string[], error?: string }) => told.set(message.file, message))
+  await once(child, 'exit')
+  for (const { page, line, file, code, language, printed } of programs.filter(({ code }) => !code.includes("from 'node:test'"))) {
+    await t.test(`${page}, line ${line}`, { skip: unable({ code, language }) }, async t => {
+      t.equal(told.get(file)?.error, undefined)
+      if (printed.length > 0) t.same(told.get(file)?.lines, printed)
+    })
+  }
+})
+
+test('every suite of the documentation passes', async t => {
+  for (const { page, line, file } of programs.filter(({ code }) => code.includes("from 'node:test'"))) {
+    const child = fork(file, { cwd: scratch, silent: true })
+    const output = collected(child.stdout)
+    const [status] = await once(child, 'close')
+    t.equal(status, 0, `${page}, line ${line}: ${output()}`)
+    t.match(output(), /pass [1-9]/)
+  }
+})
+
+function collected (stream: NodeJS.ReadableStream | null): () => string {
+  let content = ''
+  stream?.on('data', chunk => { content += String(chunk) })
+  return () => content
+}
+
+// Conversations: `$` begins a command, the lines below are its output; `...` stands for anything, alone in a line for any lines.
+
+interface Command { readonly run: string, readonly shown: string[] }
+
+function commands (code: string): Command[] {
+  return code.split(/^\$ /m).slice(1).map(part => {
+    const [run = '', ...shown] = part.replace(/\\\n\s*/g, '').trimEnd().split('\n')
+    return { run, shown }
+  })
+}
+
+function pattern (shown: readonly string[]): RegExp {
+  const lines = shown.map(line => line === '...' ? '(?:.*\\n)*?' : `${line.split('...').map(escaped).join('.*')}\\n`)
+  return new RegExp(`^${lines.join('')}$`)
+}
+
+function escaped (literal: string): string {
+  return literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+const conversations = new Map<string, Command[]>()
+for (const { page, language, code } of blocks) {
+  if (language === 'console') conversations.set(page, [...conversations.get(page) ?? [], ...commands(code)])
+}
+
+/** The example service on a port of its own, once it listens. */
+async function example (environment: Record<string, string> = {}): Promise<{ child: ChildProcess, address: string, output: () => string }> {
+  const child = fork(join(root, 'examples/users/server.ts'), { silent: true, env: { ...process.env, PORT: '0', HOST: '127.0.0.1', ...environment } })
+  const output = collected(child.stdout)
+  const errors = collected(child.stderr)
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', () => { if (output().includes('Ctrl+C')) resolve() })
+    child.once('exit', () => reject(new Error(errors())))
+  })
+  return { child, address: /http:\/\/[\d.:]+/.exec(output())![0], output }
+}
+
+const curl = spawnSync('curl', ['--version']).status === 0 && spawnSync('bash', ['--version']).status === 0
+
+for (const [page, all] of conversations) {
+  test(`every command of ${page} is answered as it shows`, { skip: curl ? false : 'there is no curl' }, async t => {
+    const { child, address } = await example()
+    t.teardown(() => child.kill())
+    const end = '-- end of output --'
+    const script = all.map(({ run }) => `${run.replaceAll('http://localhost:3000', address).replace(/(?<=^|\()curl /, 'curl --silent --max-time 10 ')}\necho; echo '${end}'\n`).join('')
+    const { stdout } = await promisify(execFile)('bash', ['-c', script])
+    const answers = stdout.replaceAll('\r', '').split(`${end}\n`)
+    for (const [index, { run, shown }] of all.entries()) {
+      t.match(`${answers[index]!.replace(/\n*$/, '')}\n`, shown.length === 0 ? /^\n$/ : pattern(shown), run)
+    }
+  })
+}
+
+test('the example service tells what to try, and ends with 0 when it is asked to', async t => {
+  const { child, output } = await example()
+  for (const [, url, content] of output().matchAll(/curl -i (\S+)(?: --json '(.*)')?/g)) {
+    const { status } = await fetch(url!, content === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: content })
+    t.equal(status, content === undefined ? 200 : 201)
+  }
+  child.kill('SIGTERM')
+  t.same(await once(child, 'exit'), [0, null])
+})
+
+test('the example service says in one sentence why it cannot listen', async t => {
+  const { child, address } = await example()
+  t.teardown(() => child.kill())
+  const { port } = new URL(address)
+  for (const [value, sentence] of [[port, `Port ${port} at 127.0.0.1 is in use already. Choose another: PORT=3001 npm start\n`], ['x', 'PORT is "x". Make it a number from 0 to 65535.\n']] as const) {
+    const second = spawn(process.execPath, [...process.execArgv, join(root, 'examples/users/server.ts')], { env: { ...process.env, HOST: '127.0.0.1', PORT: value } })
+    const errors = collected(second.stderr)
+    t.same(await once(second, 'close'), [1, null])
+    t.ok(errors().endsWith(sentence), errors())
+  }
+})
+
+// The tables of docs/http.md, each row of them asked.
+
+const User = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  email: Type.String(),
+  tenant: Type.String({ immutable: true, default: 'public' }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+})
+const [ada, grace] = ['1', '2'].map(digit => ({ id: `01900000-0000-7000-8000-00000000000${digit}`, email: digit, tenant: 'public', updatedAt: '2026-01-01T00:00:00.000Z' })) as [Static<typeof User>, Static<typeof User>]
+const { id } = ada
+const none = '01900000-0000-7000-8000-000000000009'
+const base = { name: 'users', schema: User, unique: ['email'] as ['email'], storage: memory({ items: [ada, grace] }) }
+type Variation = Partial<Parameters<typeof define<typeof User>>[0]>
+
+interface Question extends Omit<InjectOptions, 'url'> { readonly at?: string, readonly given?: Variation }
+type Ask = (tag: string) => Question
+
+const merge = (payload: object | string, type = 'application/merge-patch+json'): Question => ({ payload, headers: { 'content-type': type } })
+const steps = (...payload: object[]): Question => merge(JSON.stringify(payload), 'application/json-patch+json')
+const broken = (type = 'application/json'): Question => ({ payload: '{', headers: { 'content-type': type } })
+const required: Variation = { precondition: 'required' }
+
+const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
+  'The collection': {
+    'GET, HEAD: there is a page': () => ({}),
+    'GET, HEAD: there are further pages': () => ({ at: '?limit=1' }),
+    'GET, HEAD: If-None-Match names the tag of the page': tag => ({ headers: { 'if-none-match': tag } }),
+    'GET, HEAD: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
+    'GET, HEAD: limit or cursor is wrong': () => ({ at: '?limit=0' }),
+    'GET, HEAD: an unknown query parameter': () => ({ at: '?colour=red' }),
+    'GET, HEAD: an unknown query parameter, Prefer: handling=lenient': () => ({ at: '?colour=red', headers: { prefer: 'handling=lenient' } }),
+    'GET, HEAD: Accept names no format': () => ({ headers: { accept: 'image/png' } }),
+    'POST: the item is made': () => ({ payload: { email: '3' } }),
+    'POST: the item is made, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
+    'POST: a precondition on the list does not hold': () => ({ payload: { email: '3' }, headers: { 'if-match': '"other"' } }),
+    'POST: no content, or content that cannot be read': () => broken(),
+    'POST: content that does not fit the schema': () => ({ payload: { email: 3 } }),
+    'POST: the id or a unique value is taken': () => ({ payload: { email: '1' } }),
+    'POST: Content-Type is not taken': () => ({ payload: 'email=3', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+    'POST: Content-Encoding is not taken': () => ({ payload: { email: '3' }, headers: { 'content-encoding': 'rot13' } }),
+    'POST: content is larger than bodyLimit': () => ({ payload: { email: '3'.repeat(99) }, given: { routes: { create: { bodyLimit: 50 } } } }),
+    'POST: Accept names no format': () => ({ payload: { email: '3' }, headers: { accept: 'image/png' } }),
+    'OPTIONS: always': () => ({}),
+    'any other: always': () => ({ method: 'DELETE' })
+  },
+  'The item': {
+    'GET, HEAD: the item is there': () => ({}),
+    'GET, HEAD: If-None-Match names its tag': tag => ({ headers: { 'if-none-match': tag } }),
+    'GET, HEAD: If-Modified-Since, and it was not': () => ({ headers: { 'if-modified-since': 'Thu, 01 Jan 2026 00:00:00 GMT' } }),
+    'GET, HEAD: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
+    'GET, HEAD: there is no such item': () => ({ at: `/${none}` }),
+    'GET, HEAD: the id cannot exist': () => ({ at: '/none' }),
+    'GET, HEAD: Accept names no format': () => ({ headers: { accept: 'image/png' } }),
+    'PUT: the item is replaced': () => ({ payload: { email: '3' } }),
+    'PUT: the item is replaced, replace: { tag: true }': () => ({ payload: { email: '3' }, given: { replace: { tag: true } } }),
+    'PUT: the item is replaced, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
+    'PUT: there is no such item': () => ({ at: `/${none}`, payload: { email: '3' } }),
+    'PUT: there is no such item, replace: { creates: true }': () => ({ at: `/${none}`, payload: { email: '3' }, given: { replace: { creates: true } } }),
+    'PUT: If-Match names another tag, whatever the content': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
+    'PUT: If-None-Match: *, and the item is there': () => ({ payload: { email: '3' }, headers: { 'if-none-match': '*' } }),
+    "PUT: no precondition, precondition: 'required'": () => ({ payload: { email: '3' }, given: required }),
+    'PUT: content that cannot be read': () => broken(),
+    'PUT: Content-Range': () => ({ payload: { email: '3' }, headers: { 'content-range': 'bytes 0-9/20' } }),
+    'PUT: content that does not fit the schema': () => ({ payload: { email: 3 } }),
+    'PUT: an id that contradicts the URI': () => ({ payload: { id: none, email: '3' } }),
+    'PUT: an immutable member would change': () => ({ payload: { email: '3', tenant: 'other' } }),
+    'PUT: a unique value is taken': () => ({ payload: { email: '2' } }),
+    'PUT: Content-Type is not taken': () => broken('text/plain'),
+    'PATCH: a merge patch is applied': () => merge({ email: '3' }),
+    'PATCH: a JSON Patch is applied': () => steps({ op: 'replace', path: '/email', value: '3' }),
+    'PATCH: the patch is applied, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
+    'PATCH: there is no such item': () => ({ at: `/${none}`, payload: { email: '3' } }),
+    'PATCH: If-Match names another tag, whatever the content': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
+    "PATCH: no precondition, precondition: 'required'": () => ({ payload: { email: '3' }, given: required }),
+    'PATCH: content that cannot be read': () => broken(),
+    'PATCH: a test of a JSON Patch fails': () => steps({ op: 'test', path: '/email', value: '3' }),
+    'PATCH: a JSON Patch names what is not there': () => steps({ op: 'remove', path: '/colour' }),
+    'PATCH: a readOnly or immutable member would change': () => merge({ tenant: 'other' }),
+    'PATCH: the result does not fit the schema': () => merge({ email: null }),
+    'PATCH: Content-Type is not taken': () => broken('application/xml'),
+    'DELETE: the item is removed': () => ({}),
+    'DELETE: the item is removed, Prefer: return=representation': () => ({ headers: { prefer: 'return=representation' } }),
+    'DELETE: a JSON Content-Type and no content': () => ({ headers: { 'content-type': 'application/json' } }),
+    'DELETE: there is no such item, or not any more': () => ({ at: `/${none}` }),
+    'DELETE: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
+    "DELETE: no precondition, precondition: 'required'": () => ({ given: required }),
+    'OPTIONS: always': () => ({}),
+    'any other: always': () => ({ method: 'POST' })
+  },
+  Either: {
+    'any: a hook throws an error with a status': () => ({ given: { routes: { every: { onRequest: async () => { throw Object.assign(new Error(), { statusCode: 418 }) } } } } }),
+    'any: the storage cannot be reached': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw Object.assign(new Error(), { unreachable: true }) } }) } }),
+    'any: anything else is thrown': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw new Error() } }) } }),
+    'PUT, PATCH: no precondition, and others wrote in between 20 times': () => ({ payload: { email: '3' }, given: { storage: failing(storage => { storage.replace = async () => ({ refused: 'stale' }) }) } })
+  }
+}
+
+function failing (spoil: (storage: Storage<Static<typeof User>>) => void): Adapter<Static<typeof User>> {
+  return shape => {
+    const storage = base.storage(shape)
+    spoil(storage)
+    return storage
+  }
+}
+
+for (const [heading, questions] of Object.entries(asked)) {
+  const [, ...table] = rows('docs/http.md', heading)
+  test(`docs/http.md, ${heading.toLowerCase()}: every row is answered as it says, and every question has a row`, async t => {
+    t.same(table.map(([methods, situation]) => `${methods}: ${situation}`), Object.keys(questions))
+    for (const [methods = '', situation, status, fields = ''] of table) {
+      for (const method of methods.split(', ')) {
+        const { statusCode, headers } = await answer(questions[`${methods}: ${situation}`]!, { method, item: heading !== 'The collection' })
+        t.equal(statusCode, status === 'its own' ? 418 : Number(status), `${method}: ${situation}`)
+        const all = ['Cache-Control', 'Vary', 'X-Content-Type-Options', ...statusCode >= 400 ? ['Content-Type'] : [], ...fields.split(', ').filter(field => /^[A-Z]/.test(field))]
+        t.same(all.filter(field => headers[field.toLowerCase()] === undefined), [], `${method}: ${situation}`)
+      }
+    }
+  })
+}
+
+async function answer (ask: Ask, { method, item }: { method: string, item: boolean }) {
+  const path = item ? `/users/${id}` : '/users'
+  const app = Fastify()
+  await app.register(collection, define({ ...base, ...ask('').given }))
+  const { headers } = await app.inject(path)
+  const { at, given, ...call } = ask(String(headers.etag))
+  return await app.inject({ method: method.startsWith('any') ? 'GET' : method as 'GET', ...call, url: at === undefined ? path : `/users${at}` })
+}
+
+// Tables and links.
+
+test('docs/problems.md has the rows of lib/http/problems.ts, and no other', async t => {
+  const told = rows('docs/problems.md').filter(([, status]) => /^\d+$/.test(status ?? '')).map(([name, status, title]) => [name, Number(status), title])
+  t.same(told, Object.entries(problems).map(([name, { status, title }]) => [name, status, title]))
+})
+
+test('docs/definition.md and README.md have every option, and no other', async t => {
+  t.same([...text('docs/definition.md').matchAll(/^## (.*)$/gm)].map(match => match[1]), [...optionNames])
+  t.same(rows('README.md', 'Options').slice(1).map(([option]) => /\[(\w+)\]/.exec(option!)?.[1]), [...optionNames])
+})
+
+test('docs/storage.md says of each storage what its `supports` says', async t => {
+  const [head = [], ...lines] = rows('docs/storage.md', 'What each supports')
+  const real: Record<string, Supports> = { memory: memory()(things).supports, ...await sqlStorages() }
+  t.same(head.slice(1), Object.keys(real))
+  for (const [index, name] of Object.keys(real).entries()) {
+    const told = Object.fromEntries(lines.map(cells => [cells[0]!.split(':')[0], cells[index + 1] === 'yes']))
+    t.same(told, real[name], name)
+  }
+})
+
+async function sqlStorages (): Promise<Record<string, Supports>> {
+  // Nothing is asked of the drivers before the first statement.
+  const { sqlite } = await import('../lib/storage/sqlite.ts')
+  const { postgres } = await import('../lib/storage/postgres.ts')
+  const { mysql } = await import('../lib/storage/mysql.ts')
+  const driver = new Proxy({}, { get: () => () => undefined })
+  return Object.fromEntries(Object.entries({ sqlite, postgres, mysql }).map(([name, storage]) => [name, (storage as unknown as (driver: object) => ReturnType<typeof memory>)(driver)(things).supports]))
+}
+
+test('every file that the documentation names is there', async t => {
+  const named = pages.flatMap(page => text(page).match(/(?<=`)(lib|test|examples)\/[\w./-]+(?=`)/g) ?? [])
+  const files = ['The collection', 'The item', 'Either'].flatMap(heading => rows('docs/http.md', heading).slice(1)).map(cells => `lib/${cells[4]}`)
+  t.same([...named, ...files].filter(file => !existsSync(join(root, file))), [])
+})
+
+test('every link within the documentation leads somewhere', async t => {
+  const links = pages.flatMap(page => [...text(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, target = '']) => ({ page, target })))
+  t.same(links.filter(({ page, target }) => {
+    const [path, anchor] = target.split('#') as [string, string?]
+    const file = path === '' ? page : join(page, '..', path)
+    return !existsSync(join(root, file)) || (anchor !== undefined && !anchors(file).includes(anchor))
+  }), [])
+})
+
+function anchors (page: string): string[] {
+  return [...text(page).matchAll(/^#+ (.*)$/gm)].map(match => match[1]!.toLowerCase().replace(/[^\w\s-]/g, '').replaceAll(' ', '-'))
+}
