@@ -1,0 +1,37 @@
+import type { Server } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import type { Adapter } from '../lib/storage/contract.ts'
+import type { User } from './user.ts'
+
+interface App {
+  open (): FastifyInstance
+  add (app: FastifyInstance, name: string, adapter: Adapter<User>): void
+}
+
+interface Whole {
+  start (): Promise<Server>
+}
+
+/** One row per contestant: a file loaded in the contestant's own process only. */
+export const contestants: Record<string, () => Promise<App | Whole>> = {
+  node: () => import('./contestants/node.ts'),
+  plain: () => import('./contestants/plain.ts'),
+  features: () => import('./contestants/features.ts'),
+  ours: () => import('./contestants/ours.ts')
+}
+
+export async function app (name: string): Promise<App> {
+  const contestant = await contestants[name]?.()
+  if (contestant === undefined || !('open' in contestant)) throw new Error(`${name} is no contestant that takes collections`)
+  return contestant
+}
+
+export async function start (name: string, adapter: Adapter<User>): Promise<Server> {
+  const contestant = await contestants[name]?.()
+  if (contestant === undefined) throw new Error(`${name} is no contestant: ${Object.keys(contestants).join(', ')}`)
+  if ('start' in contestant) return contestant.start()
+  const fastify = contestant.open()
+  contestant.add(fastify, 'users', adapter)
+  await fastify.listen({ port: 0, host: '127.0.0.1' })
+  return fastify.server
+}

@@ -1,0 +1,65 @@
+// The process that asks. It is told what to drive, says that it stands ready, and drives when told to.
+import { Connection, type Tally } from './connection.ts'
+import { depths, scenarios } from './scenarios.ts'
+
+export interface Task { port: number, scenario: string, table: 'scenarios' | 'depths', connections: number }
+
+export interface Drive {
+  turns: number
+  seconds: number
+  p50: number
+  p99: number
+  /** Bytes of the answers of one turn, fields included. */
+  answer: number
+  /** Share of the time in which the driver was busy: near 1, it is the driver that was measured. */
+  driver: number
+}
+
+const tables = { scenarios, depths }
+let connections: Connection[] = []
+let task: Task
+/** Last pages by port: the way there is long, and the same in every round. */
+const lastPages = new Map<number, string>()
+
+async function open (next: Task) {
+  task = next
+  const scenario = tables[task.table][task.scenario]!
+  connections = Array.from({ length: task.connections }, (_, number) => new Connection(task.port, number))
+  for (const connection of connections) {
+    const known = scenario.prepare?.follow === true ? lastPages.get(task.port) : undefined
+    if (known !== undefined) connection.client.path = known
+    else await connection.prepare(scenario)
+    if (scenario.prepare?.follow === true) lastPages.set(task.port, connection.client.path)
+  }
+  return 'ready'
+}
+
+async function drive (seconds: number): Promise<Drive> {
+  const scenario = tables[task.table][task.scenario]!
+  const tally: Tally = { latencies: [], sizes: [] }
+  const cpu = process.cpuUsage()
+  const begun = performance.now()
+  await Promise.all(connections.map(connection => connection.run(scenario, tally, begun + seconds * 1000)))
+  const elapsed = (performance.now() - begun) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  for (const connection of connections) connection.close()
+  const sorted = Float64Array.from(tally.latencies).sort()
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
+  return {
+    turns: sorted.length,
+    seconds: elapsed,
+    p50: at(0.5),
+    p99: at(0.99),
+    answer: tally.sizes.reduce((sum, size) => sum + size, 0) / tally.sizes.length,
+    driver: (user + system) / 1e6 / elapsed
+  }
+}
+
+process.on('message', async (message: { open: Task } | { drive: number }) => {
+  try {
+    process.send!('open' in message ? await open(message.open) : await drive(message.drive))
+  } catch (error) {
+    process.send!({ error: String(error) })
+  }
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,83 @@
+import type { Context, Draft, Entry, Id, Page, Query, Refusal, Storage, Supports, Version } from '../lib/storage/contract.ts'
+import type { User } from './user.ts'
+
+type Answer = Promise<Entry<User> | Refusal>
+
+const absent: Refusal = { refused: 'absent' }
+const stale: Refusal = { refused: 'stale' }
+const taken: Refusal = { refused: 'taken', members: ['email'] }
+
+/** What one would write by hand for this one schema: a map, the ids in order, an index of the one unique member. */
+export class MapStorage implements Storage<User> {
+  readonly name = 'map'
+  readonly supports: Supports = {
+    generatedIds: false, unique: true, filter: false, order: false, search: false, count: true, transactions: false
+  }
+
+  #entries = new Map<Id, Entry<User>>()
+  #ids: string[] = []
+  #emails = new Map<string, Id>()
+  #writes = 0
+
+  #place (id: string) {
+    let low = 0
+    let high = this.#ids.length
+    if (high === 0 || this.#ids[high - 1]! < id) return high
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#ids[middle]! < id) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #keep (item: User) {
+    const entry: Entry<User> = { id: item.id, item, version: (++this.#writes).toString(36) }
+    this.#entries.set(item.id, entry)
+    this.#emails.set(item.email, item.id)
+    return entry
+  }
+
+  async list ({ after, limit, count }: Query, _context: Context): Promise<Page<User>> {
+    let start = 0
+    if (after !== undefined) {
+      start = this.#place(String(after[0]))
+      if (this.#ids[start] === after[0]) start++
+    }
+    const entries = this.#ids.slice(start, start + limit).map(id => this.#entries.get(id)!)
+    const page = { entries, more: start + limit < this.#ids.length }
+    return count ? { ...page, total: this.#ids.length } : page
+  }
+
+  async find (id: Id, _context: Context) {
+    return this.#entries.get(id)
+  }
+
+  async insert (draft: Draft<User>, _context: Context): Answer {
+    if (this.#emails.has(draft.email)) return taken
+    const place = this.#place(draft.id)
+    if (place === this.#ids.length) this.#ids.push(draft.id)
+    else this.#ids.splice(place, 0, draft.id)
+    return this.#keep(draft)
+  }
+
+  async replace (id: Id, item: Readonly<User>, expected: Version | undefined, _context: Context): Answer {
+    const present = this.#entries.get(id)
+    if (present === undefined) return absent
+    if (expected !== undefined && present.version !== expected) return stale
+    if (present.item.email !== item.email) {
+      if (this.#emails.has(item.email)) return taken
+      this.#emails.delete(present.item.email)
+    }
+    return this.#keep(item)
+  }
+
+  async remove (id: Id, expected: Version | undefined, _context: Context) {
+    const present = this.#entries.get(id)
+    if (present === undefined) return absent
+    if (expected !== undefined && present.version !== expected) return stale
+    this.#ids.splice(this.#place(present.item.id), 1)
+    this.#entries.delete(id)
+    this.#emails.delete(present.item.email)
+  }
+}

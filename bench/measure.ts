@@ -1,0 +1,45 @@
+import type { ChildProcess } from 'node:child_process'
+import type { Drive, Task } from './driver.ts'
+import { ask } from './process.ts'
+import type { Allocation, Usage } from './server.ts'
+
+export interface Contender { name: string, server: ChildProcess, port: number }
+
+export interface Sample extends Drive {
+  rate: number
+  /** Microseconds of the server's CPU per turn, on all its threads. */
+  cpu: number
+  /** Share of the time in which the server was busy: well below 1 with many connections, something else was in its way. */
+  server: number
+}
+
+export interface Course extends Omit<Task, 'port'> { seconds: number }
+
+export async function measure (driver: ChildProcess, { server, port }: Contender, { seconds, ...task }: Course): Promise<Sample> {
+  await ask(driver, { open: { ...task, port } })
+  const before = await ask<Usage>(server, { order: 'usage' })
+  const drive = await ask<Drive>(driver, { drive: seconds })
+  const after = await ask<Usage>(server, { order: 'usage' })
+  await ask(server, { order: 'reset' })
+  const cpu = after.microseconds - before.microseconds
+  return { ...drive, rate: drive.turns / drive.seconds, cpu: cpu / drive.turns, server: cpu / 1e6 / drive.seconds }
+}
+
+/** Bytes per turn on V8's heap; a drive of its own, since counting is not free. */
+export async function allocation (driver: ChildProcess, { server, port }: Contender, { seconds, ...task }: Course) {
+  await ask(driver, { open: { ...task, port } })
+  await ask(server, { order: 'count' })
+  const { turns } = await ask<Drive>(driver, { drive: seconds })
+  const { bytes } = await ask<Allocation>(server, { order: 'counted' })
+  await ask(server, { order: 'reset' })
+  return bytes / turns
+}
+
+/** Writes a CPU profile of the steady state, nothing of the start in it. */
+export async function profile (driver: ChildProcess, { server, port }: Contender, { file, course: { seconds, ...task } }: { file: string, course: Course }) {
+  await ask(driver, { open: { ...task, port } })
+  await ask(server, { order: 'profile' })
+  await ask(driver, { drive: seconds })
+  await ask(server, { order: 'profiled', file })
+  await ask(server, { order: 'reset' })
+}

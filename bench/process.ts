@@ -1,0 +1,44 @@
+import { fork, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+/** Two cores and `taskset` give server and driver a core each; elsewhere the system places them. */
+export const pinned = process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
+
+export interface Launch { args?: string[], flags?: string[], core: number }
+
+export function launch (file: string, { args = [], flags = [], core }: Launch): ChildProcess {
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  const stdio: Array<'ignore' | 'inherit' | 'ipc'> = ['ignore', 'inherit', 'inherit', 'ipc']
+  if (!pinned) return fork(path, args, { execArgv: flags, stdio })
+  return fork(path, args, { execPath: 'taskset', execArgv: ['-c', String(core), process.execPath, ...flags], stdio })
+}
+
+/** The next message of a child; what it could not do is thrown here. The caller knows what it asked for. */
+export async function heard<Message> (child: ChildProcess): Promise<Message> {
+  const gone = new AbortController()
+  const exit = (code: number | null) => gone.abort(new Error(`a process of the bench ended with ${code}`))
+  child.once('exit', exit)
+  try {
+    const [message] = await once(child, 'message', { signal: gone.signal })
+    if (message.error !== undefined) throw new Error(message.error)
+    return message
+  } catch (error) {
+    throw gone.signal.aborted ? gone.signal.reason : error
+  } finally {
+    child.off('exit', exit)
+  }
+}
+
+export function ask<Message> (child: ChildProcess, message: object): Promise<Message> {
+  const reply = heard<Message>(child)
+  child.send(message)
+  return reply
+}
+
+export async function end (child: ChildProcess) {
+  if (child.exitCode !== null || !child.connected) return
+  child.disconnect()
+  await once(child, 'exit')
+}

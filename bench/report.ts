@@ -1,0 +1,104 @@
+import { cpus } from 'node:os'
+import type { Course, Sample } from './measure.ts'
+import { pinned } from './process.ts'
+import { scenarios } from './scenarios.ts'
+import type { Settings } from './settings.ts'
+import { ratio, spread, type Spread } from './statistics.ts'
+
+interface Row {
+  rate: Spread
+  p50: number
+  p99: number
+  cpu: Spread
+  allocated: number
+  answer: number
+  server: number
+  driver: number
+  /** By contestant: throughput over theirs, and CPU time per turn over theirs. */
+  of: Record<string, { rate: Spread, cpu: Spread }>
+}
+
+export interface Result { scenario: string, connections: number, rows: Record<string, Row> }
+
+export function machine ({ store, rounds, duration }: Settings) {
+  return {
+    node: `Node ${process.version}`,
+    cpu: `${cpus().length} x ${cpus()[0]?.model ?? process.arch}`,
+    cores: pinned ? 'server and driver pinned to a core each' : 'not pinned',
+    store: `store ${store}`,
+    rounds: `${rounds} rounds of ${duration} s`
+  }
+}
+
+export function result ({ scenario, connections }: Course, samples: Map<string, Sample[]>, allocated: Map<string, number>): Result {
+  const rows: Result['rows'] = {}
+  for (const [name, own] of samples) {
+    const of: Row['of'] = {}
+    for (const [other, theirs] of samples) {
+      if (other === name) continue
+      of[other] = {
+        rate: ratio(own.map(sample => sample.rate), theirs.map(sample => sample.rate)),
+        cpu: ratio(own.map(sample => sample.cpu), theirs.map(sample => sample.cpu))
+      }
+    }
+    const median = (member: keyof Sample) => spread(own.map(sample => sample[member])).median
+    rows[name] = {
+      rate: spread(own.map(sample => sample.rate)),
+      p50: median('p50'),
+      p99: median('p99'),
+      cpu: spread(own.map(sample => sample.cpu)),
+      allocated: allocated.get(name) ?? NaN,
+      answer: median('answer'),
+      server: median('server'),
+      driver: median('driver'),
+      of
+    }
+  }
+  return { scenario, connections, rows }
+}
+
+const whole = (value: number) => Math.round(value).toLocaleString('en')
+const share = ({ median, low, high }: Spread) => `${median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`
+
+export function table (lines: string[][]) {
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map(line => line[column]!.length)))
+  for (const line of lines) console.log(line.map((cell, column) => column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)).join('  '))
+}
+
+export function print ({ scenario, connections, rows }: Result) {
+  console.log(`\n${scenario} · ${connections} connection${connections === 1 ? '' : 's'}`)
+  const names = Object.keys(rows)
+  table([
+    ['', 'turns/s', '(quartiles)', 'p50 ms', 'p99 ms', 'CPU us', 'heap B', 'answer B', 'server', 'driver', ...names.map(name => `of ${name}`)],
+    ...Object.entries(rows).map(([name, row]) => [
+      name, whole(row.rate.median), `(${whole(row.rate.low)}-${whole(row.rate.high)})`, row.p50.toFixed(3), row.p99.toFixed(3),
+      row.cpu.median.toFixed(1), whole(row.allocated), whole(row.answer), row.server.toFixed(2), row.driver.toFixed(2),
+      ...names.map(other => other === name ? '' : share(row.of[other]!.rate))
+    ])
+  ])
+}
+
+/** Throughput and, less shaken by a busy machine, CPU time: of the last contestant over each other one. */
+export function summary (results: Result[], wanted: string[]) {
+  const names = [...new Set(results.flatMap(({ rows }) => Object.keys(rows)))]
+  const last = wanted.findLast(name => names.includes(name))
+  if (last === undefined) return
+  const others = names.filter(name => name !== last)
+  console.log(`\n${last} over the others: throughput (quartiles) | CPU (theirs over its own, per turn): above 1 is better`)
+  table([
+    ['scenario', 'connections', ...others.flatMap(name => [`/ ${name}`, 'CPU']), 'over its own'],
+    ...results.map(({ scenario, connections, rows }) => {
+      const against = scenarios[scenario]?.against
+      const base = results.find(other => other.scenario === against && other.connections === connections)?.rows[last]
+      const own = rows[last]
+      return [
+        scenario, String(connections),
+        ...others.flatMap(name => {
+          const of = own?.of[name]
+          return of === undefined ? ['-', '-'] : [share(of.rate), (1 / of.cpu.median).toFixed(2)]
+        }),
+        base === undefined || own === undefined ? '' : `${(own.rate.median / base.rate.median).toFixed(2)} ${against}`
+      ]
+    })
+  ])
+}

@@ -1,0 +1,74 @@
+// The process that answers: one contestant, one filled collection, and an account of what it has used.
+import { writeFileSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import { GCProfiler, getHeapStatistics } from 'node:v8'
+import type { AddressInfo } from 'node:net'
+import type { Storage } from '../lib/storage/contract.ts'
+import { start } from './contestants.ts'
+import { fill, reset, storages } from './storages.ts'
+import type { User } from './user.ts'
+
+export interface Order { order: string, file?: string }
+export interface Usage { microseconds: number }
+export interface Allocation { bytes: number }
+
+const [name = '', kind = '', count = '1000'] = process.argv.slice(2)
+let storage: Storage<User> | undefined
+let profiler = new GCProfiler()
+let used = 0
+const session = new Session()
+
+/** What stood on the heap before each collection, less what the one before had left: all that was allocated. */
+function allocated () {
+  const { statistics } = profiler.stop()
+  let bytes = 0
+  let left = used
+  for (const { beforeGC, afterGC } of statistics) {
+    bytes += Math.max(0, beforeGC.heapStatistics.usedHeapSize - left)
+    left = afterGC.heapStatistics.usedHeapSize
+  }
+  return bytes + Math.max(0, getHeapStatistics().used_heap_size - left)
+}
+
+const answers: Record<string, (file: string) => unknown> = {
+  usage () {
+    const { user, system } = process.cpuUsage()
+    return { microseconds: user + system } satisfies Usage
+  },
+  count () {
+    profiler = new GCProfiler()
+    profiler.start()
+    used = getHeapStatistics().used_heap_size
+    return 'counting'
+  },
+  counted: () => ({ bytes: allocated() } satisfies Allocation),
+  async profile () {
+    session.connect()
+    await session.post('Profiler.enable')
+    await session.post('Profiler.start')
+    return 'profiling'
+  },
+  async profiled (file) {
+    const { profile } = await session.post('Profiler.stop')
+    writeFileSync(file, JSON.stringify(profile))
+    session.disconnect()
+    return 'profiled'
+  },
+  async reset () {
+    if (storage !== undefined) await reset(storage, Number(count))
+    return 'reset'
+  }
+}
+
+process.on('message', async ({ order, file = '' }: Order) => process.send!(await answers[order]!(file)))
+process.on('disconnect', () => process.exit())
+
+try {
+  const adapter = await storages[kind]!()
+  const server = await start(name, shape => (storage = adapter(shape)))
+  if (storage !== undefined) await fill(storage, Number(count))
+  const { port } = server.address() as AddressInfo // a TCP server's address is never a string
+  process.send!({ port })
+} catch (error) {
+  process.send!({ error: error instanceof Error ? error.message : String(error) })
+}

@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util'
+import { contestants } from './contestants.ts'
+import { scenarios } from './scenarios.ts'
+import { storages } from './storages.ts'
+
+export interface Settings {
+  contestants: string[]
+  scenarios: string[]
+  connections: number[]
+  rounds: number
+  duration: number
+  warmup: number
+  store: string
+  profile: string | undefined
+  json: boolean
+}
+
+const usual = { scenarios: Object.keys(scenarios).join(), connections: '1,64', rounds: '7', duration: '1', warmup: '2' }
+const quick = { scenarios: 'get,list,create', connections: '64', rounds: '5', duration: '0.5', warmup: '0.7' }
+
+export const usage = `npm run bench -- [--quick] [--json] [--profile folder]
+  --contestants ${Object.keys(contestants).join()}
+  --scenarios   ${usual.scenarios}
+  --connections ${usual.connections}
+  --rounds      ${usual.rounds}
+  --duration    ${usual.duration} (seconds per contestant and round)
+  --warmup      ${usual.warmup} (seconds per contestant and scenario)
+  --store       ${Object.keys(storages).join(' or ')}, the same for all`
+
+function known (text: string, table: object) {
+  const names = text.split(',')
+  for (const name of names) if (!Object.hasOwn(table, name)) throw new Error(`${name} is none of ${Object.keys(table).join()}`)
+  return names
+}
+
+export function settings (args: string[]): Settings | undefined {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean', default: false } as const
+  const { values } = parseArgs({
+    args,
+    options: {
+      contestants: text,
+      scenarios: text,
+      connections: text,
+      rounds: text,
+      duration: text,
+      warmup: text,
+      store: text,
+      profile: text,
+      quick: flag,
+      json: flag,
+      help: flag
+    }
+  })
+  if (values.help) return
+  const chosen = { ...(values.quick ? quick : usual), contestants: Object.keys(contestants).join(), store: 'memory', ...values }
+  return {
+    contestants: known(chosen.contestants, contestants),
+    scenarios: known(chosen.scenarios, scenarios),
+    connections: chosen.connections.split(',').map(Number),
+    rounds: Number(chosen.rounds),
+    duration: Number(chosen.duration),
+    warmup: Number(chosen.warmup),
+    store: known(chosen.store, storages)[0]!,
+    profile: values.profile,
+    json: chosen.json
+  }
+}

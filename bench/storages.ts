@@ -1,0 +1,41 @@
+import type { Adapter, Context, Id, Query, Storage } from '../lib/storage/contract.ts'
+import { MapStorage } from './map-storage.ts'
+import { seed, seedId, type User } from './user.ts'
+
+/** One row per storage that all contestants of a run can be given; the library is loaded only where it is asked for. */
+export const storages: Record<string, () => Promise<Adapter<User>>> = {
+  memory: async () => (await import('../lib/storage/memory.ts')).memory(),
+  map: async () => () => new MapStorage()
+}
+
+export const context: Context = { signal: new AbortController().signal, scope: undefined }
+
+export function page (after: string | undefined, limit: number): Query {
+  return {
+    filter: undefined,
+    search: undefined,
+    order: [{ member: 'id', descending: false }],
+    after: after === undefined ? undefined : [after],
+    before: undefined,
+    limit,
+    members: undefined,
+    count: false
+  }
+}
+
+export async function fill (storage: Storage<User>, items: number) {
+  for (let number = 0; number < items; number++) await storage.insert(seed(number), context)
+}
+
+/** Removes what a scenario has created, the newest first, so that every round meets the same collection. */
+export async function reset (storage: Storage<User>, items: number) {
+  const created: Id[] = []
+  let last = seedId(items - 1)
+  for (let more = true; more;) {
+    const found = await storage.list(page(last, 1000), context)
+    for (const { id } of found.entries) created.push(id)
+    last = String(created.at(-1))
+    more = found.more
+  }
+  for (const id of created.reverse()) await storage.remove(id, undefined, context)
+}
