@@ -1,0 +1,159 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { test } from 'tap'
+
+t.setTimeout(600_000)
+
+interface Manifest { readonly exports: object, readonly dependencies: Record<string, string> }
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const bin = join(root, 'node_modules/.bin')
+const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
+// Also where the packing itself fails.
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
+
+/** What was printed, where it ends well; where not, that is what the assertion shows. */
+function run (command: string, parameters: readonly string[], folder: string): { status: number | null, output: string } {
+  const { status, stdout, stderr, error } = spawnSync(command, parameters, { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } })
+  return { status, output: `${stdout}${stderr}${error ?? ''}` }
+}
+
+/** This Node, and the machine's own if it is another. */
+const machine = (process.env['PATH'] ?? '').split(delimiter).filter(folder => !folder.includes('node_modules')).map(folder => join(folder, 'node')).find(existsSync) ?? process.execPath
+const nodes = [...new Set([process.execPath, machine].map(path => realpathSync(path)))]
+
+const skip = nodes.length === 1 && existsSync(join(bin, 'node')) && 'the Node of the repository packs it, and tries it on this one too'
+
+/** Packs what the repository holds, built in a clean place, so that no earlier build is in it. */
+function pack (): { tarball: string, files: string[] } {
+  const folder = join(scratch, 'repository')
+  mkdirSync(folder)
+  for (const name of readdirSync(root).filter(name => !/^(\.git|\.tap|node_modules|dist)$/.test(name))) cpSync(join(root, name), join(folder, name), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const output = execFileSync('npm', ['pack', '--json', '--pack-destination', scratch], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  // Ahead of the JSON stands what the build has printed.
+  const [{ filename, files }] = JSON.parse(output.slice(output.search(/^\[$/m))) as [{ filename: string, files: Array<{ path: string }> }]
+  return { tarball: join(scratch, filename), files: files.map(({ path }) => path) }
+}
+
+const { tarball, files } = skip === false ? pack() : { tarball: '', files: [] }
+
+test('the package has what a user needs, and nothing else', { skip }, async t => {
+  const sources = readdirSync(join(root, 'lib'), { recursive: true }).map(String).filter(name => name.endsWith('.ts'))
+  const pages = readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
+  t.same(files.toSorted(), [
+    'LICENSE', 'README.md', 'package.json',
+    ...pages.map(name => `docs/${name}`),
+    ...sources.map(name => `lib/${name}`),
+    ...sources.flatMap(name => ['.js', '.js.map', '.d.ts', '.d.ts.map'].map(extension => `dist/${name.replace(/\.ts$/, extension)}`))
+  ].toSorted())
+})
+
+test('publint has nothing to say', { skip }, async t => {
+  const { status, output } = run(join(bin, 'publint'), ['run', '--strict', tarball], scratch)
+  t.equal(status, 0, output)
+})
+
+test('the types are right for ES modules', { skip }, async t => {
+  const { status, output } = run(join(bin, 'attw'), [tarball, '--profile', 'esm-only', '--no-color'], scratch)
+  t.equal(status, 0, output)
+})
+
+/** An app with the package unpacked into it and, beside it, what the package depends on and these. */
+function app (name: string, type: 'module' | 'commonjs', packages: readonly string[]): string {
+  const folder = join(scratch, name)
+  const own = join(folder, 'node_modules/fastify-collections')
+  mkdirSync(own, { recursive: true })
+  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', own])
+  const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as Manifest
+  for (const dependency of [...Object.keys(dependencies), 'typescript', '@types/node', ...packages]) {
+    const place = join(folder, 'node_modules', dependency)
+    mkdirSync(dirname(place), { recursive: true })
+    symlinkSync(join(root, 'node_modules', dependency), place)
+  }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, type, private: true }))
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
+    compilerOptions: { module: 'nodenext', target: 'es2023', strict: true, types: ['node'], outDir: 'out', rootDir: '.', skipLibCheck: name !== 'esm' },
+    files: ['app.ts']
+  }))
+  return folder
+}
+
+/** `main` is the same for every kind of module: an app that is started and called. */
+const source = (typebox: string): string => `
+import Fastify from 'fastify'
+import { Type } from '${typebox}'
+import collection, { define } from 'fastify-collections'
+import { memory } from 'fastify-collections/memory'
+
+const User = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  email: Type.String({ format: 'email' }),
+  age: Type.Optional(Type.Integer())
+})
+
+const users = define({
+  name: 'users',
+  schema: User,
+  unique: ['email'],
+  storage: memory(),
+  prepare ({ item }) {
+    const email: string = item.email.toLowerCase()
+    const age: number | undefined = item.age
+    // @ts-expect-error the member is no number
+    const wrong: number = item.email
+    return { ...item, email, ...age !== undefined && { age }, ...wrong === undefined && {} }
+  }
+})
+
+// @ts-expect-error there is no such member
+try { define({ name: 'users', schema: User, unique: ['mail'], storage: memory() }) } catch {}
+
+async function main () {
+  const app = Fastify()
+  await app.register(collection, { ...users, prefix: '/v1' })
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const response = await fetch(address + '/v1/users', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"email":"Ada@example.com","age":36}' })
+  const { id, ...rest } = await response.json() as { id: string }
+  console.log(response.status, JSON.stringify(rest), (await fetch(address + response.headers.get('location'))).status)
+  await app.close()
+}
+
+main()
+`
+
+const expected = '201 {"email":"ada@example.com","age":36} 200\n'
+
+for (const [name, type, typebox] of [['esm', 'module', '@sinclair/typebox'], ['commonjs', 'commonjs', '@sinclair/typebox'], ['newer', 'module', 'typebox']] as const) {
+  test(`an app (${type}, ${typebox}) that installs the package compiles, starts and is answered`, { skip }, async t => {
+    const folder = app(name, type, ['fastify', typebox])
+    writeFileSync(join(folder, 'app.ts'), source(typebox))
+    const compiled = run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], folder)
+    t.equal(compiled.status, 0, compiled.output)
+    t.equal(existsSync(join(folder, 'node_modules/typebox')), typebox === 'typebox', 'there is one generation of TypeBox alone')
+    for (const node of nodes) {
+      const { status, output } = run(node, ['--no-warnings', 'out/app.js'], folder)
+      t.same({ status, output }, { status: 0, output: expected }, node)
+    }
+  })
+}
+
+test('require() gives the plugin, on every Node that is here', { skip }, async t => {
+  const folder = app('required', 'commonjs', ['fastify', '@sinclair/typebox'])
+  writeFileSync(join(folder, 'app.js'), `
+const app = require('fastify')()
+const { Type } = require('@sinclair/typebox')
+const { define } = require('fastify-collections')
+const { memory } = require('fastify-collections/memory')
+const schema = Type.Object({ id: Type.String({ format: 'uuid' }) })
+app.register(require('fastify-collections'), define({ name: 'things', schema, storage: memory() }))
+app.inject('/things').then(({ statusCode, body }) => console.log(statusCode, body, typeof require('fastify-collections/conformance').conformance))
+`)
+  for (const node of nodes) {
+    const { status, output } = run(node, ['--no-warnings', 'app.js'], folder)
+    t.same({ status, output }, { status: 0, output: '200 [] function\n' }, node)
+  }
+})
