@@ -34,7 +34,7 @@ export function leaveDeeper (pattern: string): onRequestHookHandler {
 export interface Taken {
   readonly types: readonly string[]
   /** The field that names them in an answer. */
-  readonly field: 'accept' | 'accept-patch'
+  readonly field: 'accept' | 'accept-patch' | 'accept-query'
 }
 
 /** 406 and 415 by the header section: what content comes in, and in what format an answer could go out. */

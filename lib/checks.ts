@@ -50,6 +50,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   routes: { kind: 'an object', fits: isObject },
   page: group('default', 'maximum'),
   order: list,
+  filter: list,
+  sort: list,
+  search: list,
   replace: group('creates', 'tag'),
   precondition: oneOf('optional', 'required'),
   weakTags: oneOf('refused', 'tolerated'),
@@ -77,10 +80,20 @@ function checkKinds (name: string, options: object): void {
   }
 }
 
+/** `known` are the members that a list can be asked by. */
+export function checkListing (name: string, known: ReadonlySet<string>, named: Readonly<Record<string, readonly string[] | undefined>>): void {
+  for (const [option, members = []] of Object.entries(named)) {
+    const unknown = members.find(member => !known.has(member))
+    if (unknown !== undefined) throw new BadOption(name, `${option} names "${unknown}", by which no list can be asked: it is no scalar that clients see. Choose of: ${[...known].join(', ')}.`)
+  }
+}
+
 const asked = {
   unique: 'unique is asked for',
   generatedIds: 'ids made by the storage are asked for (id.by)',
-  order: 'an order by other members than the id is asked for'
+  order: 'an order by other members than the id is asked for',
+  filter: 'filters are asked for',
+  search: 'a search is asked for'
 } as const
 
 export function checkSupport (name: string, storage: Storage<object>, needs: Readonly<Record<keyof typeof asked, boolean>>): void {

@@ -1,4 +1,4 @@
-import { checkOptions, checkSupport } from './checks.ts'
+import { checkListing, checkOptions, checkSupport } from './checks.ts'
 import { BadSchema } from './errors.ts'
 import type { Format, Link } from './formats/format.ts'
 import { hal } from './formats/hal.ts'
@@ -9,6 +9,8 @@ import type { CachePolicy } from './http/cache-control.ts'
 import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
 import { identity } from './identity.ts'
 import type { Identity } from './identity.ts'
+import { listing } from './listing/listing.ts'
+import type { Listing } from './listing/listing.ts'
 import { membersOf } from './schema/members.ts'
 import type { Mark, Members } from './schema/members.ts'
 import { actionNames } from './options.ts'
@@ -39,6 +41,7 @@ export interface Collection<Item = object> {
   readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
   readonly page: { readonly default: number, readonly maximum: number }
   readonly order: readonly Order[]
+  readonly listing: Listing
   readonly replace: { readonly creates: boolean, readonly tag: boolean }
   readonly precondition: 'optional' | 'required'
   readonly weakTags: boolean
@@ -79,8 +82,10 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member) })
   checkOrder(name, schema, order)
   const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
-  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 })
+  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined, search: options.search !== undefined })
   if (options.prepare === undefined) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
+  const lists = listing(schema, options, storage.supports)
+  checkListing(name, new Set(lists.known.keys()), { filter: options.filter, sort: options.sort, search: options.search })
   const draft = compiled(name, derived(schema, { optional: ['readOnly'] }))
   const formats = options.formats ?? [json, hal, xml]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
@@ -94,6 +99,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     routes: options.routes ?? {},
     page: { default: 20, maximum: 100, ...options.page },
     order,
+    listing: lists,
     replace: { creates: false, tag: false, ...options.replace },
     precondition: options.precondition ?? 'optional',
     weakTags: options.weakTags === 'tolerated',

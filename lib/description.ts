@@ -1,5 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import type { Collection } from './definition.ts'
+import { querySchema } from './listing/listing.ts'
 import type { ActionName } from './options.ts'
 import type { JsonSchema } from './storage/contract.ts'
 
@@ -26,14 +27,6 @@ function messages ({ schemas }: Collection): Readonly<Record<ActionName, { body?
   }
 }
 
-const query = (collection: Collection): JsonSchema => ({
-  type: 'object',
-  properties: {
-    limit: { type: 'integer', minimum: 1, maximum: collection.page.maximum, default: collection.page.default },
-    cursor: { type: 'string', description: 'Where the page begins, as the links of a list give it' }
-  }
-})
-
 /** Under a prefix, which may have parameters of its own and tells apart collections of one name. */
 export function describe (collection: Collection, name: ActionName, prefix: string): FastifySchema & Record<string, unknown> {
   const { body, status, content } = messages(collection)[name]
@@ -45,7 +38,7 @@ export function describe (collection: Collection, name: ActionName, prefix: stri
     operationId: [...prefix.match(/\w+/g) ?? [], collection.name, name].join('.'),
     summary: summaries[name],
     ...required.length > 0 && { params: { type: 'object', required, properties: parameters } },
-    ...name === 'list' && { querystring: query(collection) },
+    ...name === 'list' && { querystring: querySchema(collection.listing, collection.page) },
     ...body && { body },
     response: { [status]: content === undefined ? { type: 'null', description: 'No content' } : { description: 'Success', ...content } }
   }

@@ -20,8 +20,8 @@ export type Action = (collection: Collection, request: Request) => Promise<Answe
 
 export interface Served {
   readonly action: Action
-  /** The query parameters that it takes. */
-  readonly parameters: ReadonlySet<string>
+  /** The query parameters that it takes; undefined where it looks at them itself. */
+  readonly parameters: ReadonlySet<string> | undefined
   /** Of its successful answers. */
   readonly cache: CachePolicy
   /** Whether it is refused, and not done all the same, where the client accepts none of our formats. */
@@ -37,12 +37,12 @@ export function handler (collection: Collection, { action, parameters, cache, ne
       const format = formatOf(collection, incoming.headers.accept)
       if (format === undefined && negotiated) throw notAcceptable(collection)
       const request = requestOf(format ?? collection.formats[0]!, [incoming, reply])
-      const lenient = checkQuery(request, parameters)
+      const lenient = parameters !== undefined && checkQuery(request, parameters)
       const answer = await action(collection, request)
       if (collection.groups !== undefined) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
       if (followed !== undefined) reply.header('preference-applied', applied(followed))
-      if (lenient) varyBy('Prefer', reply)
+      if (followed?.handling !== undefined || followed?.count !== undefined) varyBy('Prefer', reply)
       return send(answer, cache, [incoming, reply])
     } catch (thrown) {
       if (thrown instanceof Problem) return refuse(collection, thrown, [incoming, reply])
@@ -90,7 +90,7 @@ function requestOf (format: Format, [incoming, reply]: Exchange): Request {
   }
 }
 
-const safe = new Set(['GET', 'HEAD'])
+const safe = new Set(['GET', 'HEAD', 'QUERY'])
 
 function send ({ status, fields, content }: Answer, policy: CachePolicy, [incoming, reply]: Exchange): FastifyReply {
   const { authorization, cookie } = incoming.headers

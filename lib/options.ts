@@ -58,6 +58,12 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   page?: { default?: number, maximum?: number }
   /** The order of lists; `-` in front means descending. The id is always the last. */
   order?: ReadonlyArray<MemberOf<Item> | `-${MemberOf<Item>}`>
+  /** The members that a list can be filtered by; by default every scalar that a client can see. */
+  filter?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
+  /** The members that a list can be sorted by; by default every scalar that a client can see. */
+  sort?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
+  /** The members that `?q=` looks into; without it there is no search. */
+  search?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
   /** PUT: whether it creates an absent item, and whether its answer bears the entity tag although the item differs from what was sent. */
   replace?: { creates?: boolean, tag?: boolean }
   /** Whether PUT, PATCH and DELETE need a precondition; without one they are answered 428. */
@@ -82,6 +88,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'page', 'order', 'replace', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'page', 'order', 'filter', 'sort', 'search', 'replace', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

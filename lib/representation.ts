@@ -13,8 +13,8 @@ export function tagOf (version: string, format: Format): string {
 }
 
 /** The version of a list: it changes when any entry of the page does, or where a link to more comes or goes. */
-export function versionOfList ({ entries, more }: Page<object>): string {
-  let versions = `${more}\n`
+export function versionOfList ({ entries, more }: Page<object>, selected?: readonly string[]): string {
+  let versions = `${more} ${selected?.join() ?? ''}\n`
   for (const { id, version } of entries) versions += `${id} ${version}\n`
   return hash('sha1', versions, 'base64url')
 }
@@ -56,11 +56,35 @@ export function entryFields (collection: Collection, entry: Entry<object>, [form
   return fields
 }
 
+/** Of an item, only the members that the client wants; what is written so is not kept. */
+export function representSelected (collection: Collection, entry: Entry<object>, { format, path, selected }: { format: Format, path: string, selected: readonly string[] }): Representation {
+  const fields = entryFields(collection, entry, [format, path])
+  return {
+    path,
+    content: format.item(picked(visible(collection, entry), selected), itemLinks(collection, entry, path), collection.schemas.read),
+    fields: { ...fields, 'content-type': format.mediaType, etag: tagOf(versionOfSelected(entry, selected), format) }
+  }
+}
+
+/** What is selected makes another representation, with a tag of its own. */
+export function versionOfSelected ({ version }: Entry<object>, selected: readonly string[] | undefined): string {
+  return selected === undefined ? version : `${version}~${selected.join()}`
+}
+
+function picked (item: object, selected: readonly string[]): object {
+  return Object.fromEntries(Object.entries(item).filter(([name]) => selected.includes(name)))
+}
+
+interface ListParts {
+  readonly format: Format
+  readonly path: string
+  readonly links: Links
+  readonly selected: readonly string[] | undefined
+}
+
 /** A page of entries as the client sees it. */
-export function representList (collection: Collection, entries: ReadonlyArray<Entry<object>>, { format, path, links }: { format: Format, path: string, links: Links }): string {
-  if (format.join !== undefined) return format.join(entries.map(entry => represent(collection, entry, [format, path]).content))
-  return format.list(entries.map(entry => visible(collection, entry)), {
-    list: links,
-    items: entries.map(entry => itemLinks(collection, entry, path))
-  }, collection.schemas.read)
+export function representList (collection: Collection, entries: ReadonlyArray<Entry<object>>, { format, path, links, selected }: ListParts): string {
+  if (format.join !== undefined && selected === undefined) return format.join(entries.map(entry => represent(collection, entry, [format, path]).content))
+  const items = entries.map(entry => selected === undefined ? visible(collection, entry) : picked(visible(collection, entry), selected))
+  return format.list(items, { list: links, items: entries.map(entry => itemLinks(collection, entry, path)) }, collection.schemas.read)
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifySchema, HTTPMethods, RouteOptions as FastifyRouteOptions } from 'fastify'
 import { create } from './actions/create.ts'
 import { list } from './actions/list.ts'
+import { query } from './actions/query.ts'
 import { read } from './actions/read.ts'
 import { remove } from './actions/remove.ts'
 import { replace } from './actions/replace.ts'
@@ -16,7 +17,6 @@ import type { Action } from './handler.ts'
 import { allow } from './http/allow.ts'
 import { merged, withoutHooks } from './native.ts'
 import type { ActionName, RouteOptions } from './options.ts'
-import { listParameters } from './paging.ts'
 import { patchTypes } from './patch.ts'
 
 interface Row {
@@ -24,17 +24,21 @@ interface Row {
   readonly action: Action
   readonly at: 'collection' | 'item'
   readonly methods: readonly [HTTPMethods, ...HTTPMethods[]]
-  readonly content?: 'representation' | 'patch'
+  readonly content?: 'representation' | 'patch' | 'query'
+  /** The query parameters that it takes; without it, it looks at them itself. */
   readonly parameters?: ReadonlySet<string>
 }
 
+const none: ReadonlySet<string> = new Set()
+
 const table: readonly Row[] = [
-  { name: 'list', action: list, at: 'collection', methods: ['GET', 'HEAD'], parameters: listParameters },
-  { name: 'create', action: create, at: 'collection', methods: ['POST'], content: 'representation' },
-  { name: 'read', action: read, at: 'item', methods: ['GET', 'HEAD'] },
-  { name: 'replace', action: replace, at: 'item', methods: ['PUT'], content: 'representation' },
-  { name: 'update', action: update, at: 'item', methods: ['PATCH'], content: 'patch' },
-  { name: 'remove', action: remove, at: 'item', methods: ['DELETE'] }
+  { name: 'list', action: list, at: 'collection', methods: ['GET', 'HEAD'] },
+  { name: 'list', action: query, at: 'collection', methods: ['QUERY'], content: 'query' },
+  { name: 'create', action: create, at: 'collection', methods: ['POST'], content: 'representation', parameters: none },
+  { name: 'read', action: read, at: 'item', methods: ['GET', 'HEAD'], parameters: new Set(['fields']) },
+  { name: 'replace', action: replace, at: 'item', methods: ['PUT'], content: 'representation', parameters: none },
+  { name: 'update', action: update, at: 'item', methods: ['PATCH'], content: 'patch', parameters: none },
+  { name: 'remove', action: remove, at: 'item', methods: ['DELETE'], parameters: none }
 ]
 
 /** Two URLs, six actions, OPTIONS, and 405 for every other method that the server knows. */
@@ -53,9 +57,9 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, admission(collection, row))
-    const served = { action: row.action, parameters: row.parameters ?? none, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, negotiated: row.name !== 'remove' }
+    const served = { action: row.action, parameters: row.parameters, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
-      const schema: FastifySchema = index === 0 && !url.endsWith('*') ? describe(collection, row.name, app.prefix) : hidden
+      const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
     }
   }
@@ -64,8 +68,6 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   add(app, collection, { ...rest, url, method: 'OPTIONS', handler: options({ allow: allowed, ...accepted(collection, rows) }) })
   add(app, collection, { ...merged(rest, { onRequest: refuseMethod(allowed) }), url, method: known(app).filter(method => !methods.includes(method)), handler: absent(collection) })
 }
-
-const none: ReadonlySet<string> = new Set()
 
 function known (app: FastifyInstance): HTTPMethods[] {
   return app.supportedMethods as HTTPMethods[]
@@ -76,23 +78,28 @@ function about ({ routes: { every = {} } }: Collection): RouteOptions & { schema
   return { ...withoutHooks(every), schema: hidden }
 }
 
+/** A structured-field list of tokens (RFC 9651 section 3.3.4), which a media type happens to be. */
+const queryTypes: readonly string[] = ['application/json']
+
 /** Where content comes in, what can be refused is refused before it is read. */
 function admission (collection: Collection, { content }: Row): RouteOptions {
   return content === undefined ? {} : { onRequest: admit(collection, contents[content](collection)), preParsing: decode }
 }
 
 /** By kind of content: the media types that are taken, and the field that names them. */
-const contents: Readonly<Record<'representation' | 'patch', (collection: Collection) => Taken>> = {
+const contents: Readonly<Record<NonNullable<Row['content']>, (collection: Collection) => Taken>> = {
   representation: collection => ({ types: representationTypes(collection), field: 'accept' }),
-  patch: () => ({ types: patchTypes, field: 'accept-patch' })
+  patch: () => ({ types: patchTypes, field: 'accept-patch' }),
+  query: () => ({ types: queryTypes, field: 'accept-query' })
 }
 
-/** RFC 5789 section 3.1, and Accept-Post of the Linked Data Platform: what content may be sent. */
+/** RFC 5789 section 3.1, RFC 10008 section 3, and Accept-Post of the Linked Data Platform: what content may be sent. */
 function accepted (collection: Collection, rows: readonly Row[]): Record<string, string> {
   const fields: Record<string, string> = {}
   for (const { methods: [method] } of rows) {
     if (method === 'POST') fields['accept-post'] = representationTypes(collection).join(', ')
     if (method === 'PATCH') fields['accept-patch'] = patchTypes.join(', ')
+    if (method === 'QUERY') fields['accept-query'] = queryTypes.join(', ')
   }
   return fields
 }

@@ -1,0 +1,19 @@
+import type { Answer } from '../answer.ts'
+import { parsed } from '../content.ts'
+import type { Collection } from '../definition.ts'
+import { parseIJson } from '../formats/i-json.ts'
+import { equalGet } from '../listing/equal-get.ts'
+import { page } from '../listing/page.ts'
+import { askedInContent } from '../listing/query-content.ts'
+import { askedInString } from '../listing/query-string.ts'
+import { joined } from '../listing/question.ts'
+import type { Request } from '../request.ts'
+
+/** QUERY of the collection (RFC 10008): a page of it, as GET, with the question in the content. */
+export async function query (collection: Collection, request: Request): Promise<Answer> {
+  const question = joined(askedInString(collection, request), askedInContent(collection, parsed(request, parseIJson)))
+  const answer = await page(collection, request, question)
+  const search = equalGet(collection, question)
+  if (search === undefined) return answer
+  return { ...answer, fields: { ...answer.fields, 'content-location': search === '' ? request.path : `${request.path}?${search}` } }
+}

@@ -1,0 +1,113 @@
+import type { Condition, JsonSchema, Scalar } from '../storage/contract.ts'
+import { validatorOf } from '../schema/validation.ts'
+import type { Queryable } from './queryable.ts'
+
+type Operator = Condition['is']
+type Type = Queryable['type']
+type Operand = 'value' | 'values' | 'pattern' | 'truth'
+
+const any: ReadonlySet<Type> = new Set(['string', 'number', 'integer', 'boolean'])
+const ordered: ReadonlySet<Type> = new Set(['string', 'number', 'integer'])
+const text: ReadonlySet<Type> = new Set(['string'])
+
+/** Operator -> the types that it compares, and what it compares them with. */
+const operators: Readonly<Record<Operator, { readonly types: ReadonlySet<Type>, readonly takes: Operand }>> = {
+  eq: { types: any, takes: 'value' },
+  ne: { types: any, takes: 'value' },
+  lt: { types: ordered, takes: 'value' },
+  lte: { types: ordered, takes: 'value' },
+  gt: { types: ordered, takes: 'value' },
+  gte: { types: ordered, takes: 'value' },
+  in: { types: any, takes: 'values' },
+  nin: { types: any, takes: 'values' },
+  like: { types: text, takes: 'pattern' },
+  null: { types: any, takes: 'truth' }
+}
+
+export const operatorNames = Object.keys(operators) as Operator[]
+
+/** More make no statement that a database would take. */
+export const mostValues = 1000
+
+/** `price.gte`: what a condition is about. `price` alone is `price.eq`. */
+export interface Key {
+  readonly member: string
+  readonly is: Operator
+  /** What the operand has to be. */
+  readonly schema: JsonSchema
+  readonly takes: Operand
+  readonly type: Type
+}
+
+export function keyOf (name: string, members: ReadonlyMap<string, Queryable>): Key | undefined {
+  const whole = members.get(name)
+  if (whole !== undefined) return key(whole, 'eq')
+  const dot = name.lastIndexOf('.')
+  const queryable = members.get(name.slice(0, dot))
+  const is = name.slice(dot + 1)
+  return queryable !== undefined && isOperator(is) && operators[is].types.has(queryable.type) ? key(queryable, is) : undefined
+}
+
+function isOperator (name: string): name is Operator {
+  return Object.hasOwn(operators, name)
+}
+
+function key ({ member, type, schema }: Queryable, is: Operator): Key {
+  const { takes } = operators[is]
+  return { member, is, takes, type, schema: operands[takes](schema) }
+}
+
+const pattern: JsonSchema = { type: 'string', description: '* stands for any run of characters, \\ takes the next one as it is' }
+const truth: JsonSchema = { type: 'boolean' }
+
+const operands: Readonly<Record<Operand, (schema: JsonSchema) => JsonSchema>> = {
+  value: schema => schema,
+  values: schema => ({ type: 'array', items: schema, maxItems: mostValues }),
+  pattern: () => pattern,
+  truth: () => truth
+}
+
+/** Every key that the members can be asked by, with the schema of its operand. */
+export function * keys (members: ReadonlyMap<string, Queryable>): Generator<[name: string, schema: JsonSchema]> {
+  for (const queryable of members.values()) {
+    for (const is of operatorNames) {
+      if (operators[is].types.has(queryable.type)) yield [is === 'eq' ? queryable.member : `${queryable.member}.${is}`, key(queryable, is).schema]
+    }
+  }
+}
+
+/** The condition, or what its operand would have to be. */
+export function condition ({ member, is, schema, takes, type }: Key, operand: unknown): Condition | { readonly wanted: string } {
+  const items = takes === 'values' ? schema.items as JsonSchema : schema
+  const valid = takes === 'values' ? Array.isArray(operand) && operand.length <= mostValues && operand.every(value => fits(value, items)) : fits(operand, schema)
+  // What fits the schema of the operand is what the operator takes.
+  return valid ? { member, is, value: operand } as Condition : { wanted: wanted(takes, type, items) }
+}
+
+function fits (value: unknown, schema: JsonSchema): value is Scalar {
+  return validatorOf(schema)(value) === undefined && (typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0')))
+}
+
+function wanted (takes: Operand, type: Type, { enum: allowed, format }: JsonSchema): string {
+  if (takes === 'truth') return 'true or false'
+  if (takes === 'pattern') return 'a text, in which * stands for any run of characters'
+  const one = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : `${type === 'integer' ? 'an' : 'a'} ${format ?? type}`
+  return takes === 'values' ? `up to ${mostValues} values, each ${one}` : one
+}
+
+const number = /^-?\d{1,400}(?:\.\d{1,400})?(?:e[+-]?\d{1,3})?$/i
+
+const readings: Readonly<Record<Type, (text: string) => unknown>> = {
+  string: text => text,
+  number: text => number.test(text) ? Number(text) : text,
+  integer: text => number.test(text) ? Number(text) : text,
+  boolean: text => text === 'true' ? true : text === 'false' ? false : text
+}
+
+/** The operand that a text in a query string means. Values of a list are parted by commas; `\,` is a comma in one of them. */
+export function operandOf ({ takes, type }: Key, text: string): unknown {
+  if (takes === 'pattern') return text
+  if (takes === 'truth') return readings.boolean(text)
+  if (takes === 'value') return readings[type](text)
+  return text === '' ? [] : text.split(/(?<!\\),/).map(value => readings[type](value.replaceAll('\\,', ',')))
+}

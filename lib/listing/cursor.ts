@@ -1,0 +1,76 @@
+import type { Collection } from '../definition.ts'
+import { problem } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
+import type { Entry, Filter, JsonSchema, Order, Position, Scalar } from '../storage/contract.ts'
+import { validatorOf } from '../schema/validation.ts'
+
+// Where a page begins: opaque, and all that has to be known is in it, so that any process can go on.
+
+/** What a cursor belongs to. */
+export interface Bound {
+  readonly filter: Filter | undefined
+  readonly search: string | undefined
+  readonly order: readonly Order[]
+}
+
+export type Direction = 'after' | 'before'
+
+export function writeCursor (collection: Collection, bound: Bound, [direction, { item }]: [Direction, Entry<object>]): string {
+  const position = bound.order.map(({ member }) => valueAt(item, member) ?? null)
+  const content = JSON.stringify([direction, ...position])
+  return Buffer.from(seal(collection, bound, content) + content).toString('base64url')
+}
+
+function valueAt (item: object, member: string): Scalar | null | undefined {
+  let value: unknown = item
+  for (const name of member.split('.')) value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+  return value as Scalar | null | undefined
+}
+
+const sealLength = 7
+
+/** Tells a cursor from elsewhere, or one that was changed. It keeps no secret. */
+function seal ({ name }: Collection, { filter, search = '', order }: Bound, content: string): string {
+  let hash = 0x811c9dc5
+  for (const text of [name, ...order.map(({ member, descending }) => member + descending), filter === undefined ? '' : JSON.stringify(filter), search, content]) {
+    for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  }
+  return (hash >>> 0).toString(36).padStart(sealLength, '0')
+}
+
+export function readCursor (collection: Collection, given: string, bound: Bound): { after?: Position, before?: Position } {
+  const text = Buffer.from(given, 'base64url').toString()
+  const content = text.slice(sealLength)
+  if (text.slice(0, sealLength) !== seal(collection, bound, content)) throw foreign()
+  const [direction, ...position] = read(content)
+  const fits = position.length === bound.order.length && bound.order.every(({ member }, index) => {
+    const value = position[index]
+    return value === null || (storable(value) && validatorOf(schemaOf(collection, member))(value) === undefined)
+  })
+  if (!fits || (direction !== 'after' && direction !== 'before')) throw foreign()
+  return { [direction]: position }
+}
+
+/** The order that the definition states may have members by which no client can ask. */
+function schemaOf ({ listing, schema }: Collection, member: string): JsonSchema {
+  return listing.known.get(member)?.schema ?? schema.properties?.[member] ?? {}
+}
+
+/** As the reader of content has it. */
+function storable (value: unknown): boolean {
+  return typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))
+}
+
+/** Anybody can make a seal: what it seals is held to be a cursor no sooner than it proves to be one. */
+function read (content: string): [unknown, ...Position] {
+  try {
+    const value: unknown = JSON.parse(content)
+    return Array.isArray(value) ? value as [unknown, ...Position] : [undefined]
+  } catch {
+    return [undefined]
+  }
+}
+
+function foreign (): Problem {
+  return problem('bad-query', { detail: 'cursor is none that this list has given. Follow the links of the list, or leave it out to begin anew.', members: { parameter: 'cursor' } })
+}

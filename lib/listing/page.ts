@@ -1,0 +1,33 @@
+import { notModified, ok } from '../answer.ts'
+import type { Answer } from '../answer.ts'
+import { unmodified } from '../conditions.ts'
+import type { Collection } from '../definition.ts'
+import { listLink } from '../links.ts'
+import { representList, tagOf, versionOfList } from '../representation.ts'
+import type { Request } from '../request.ts'
+import { pageLinks } from './pages.ts'
+import { queryOf } from './question.ts'
+import type { Question } from './question.ts'
+
+/** The page of a list that answers a question. */
+export async function page (collection: Collection, request: Request, question: Question): Promise<Answer> {
+  const { format, path, search } = request
+  const query = queryOf(collection, question)
+  const page = await collection.storage.list(query, request.context)
+  const etag = tagOf(versionOfList(page, question.fields), format)
+  const links = pageLinks(collection, request, { page, query, question })
+  const fields: Record<string, string> = { etag }
+  const link = listLink(collection, links)
+  if (link !== undefined) fields.link = link
+  if (page.total !== undefined) fields['x-total-count'] = String(page.total)
+  const applied = appliedOf(request, question)
+  if (unmodified(request, { tags: [etag], modified: undefined })) return { ...notModified(fields), ...applied }
+  fields['content-type'] = format.mediaType
+  const self = { href: search === '' ? path : `${path}?${search}` }
+  return { ...ok(representList(collection, page.entries, { format, path, links: { self, ...links }, selected: question.fields }), fields), ...applied }
+}
+
+function appliedOf ({ preferences: { count } }: Request, { lenient }: Question): Pick<Answer, 'applied'> | undefined {
+  if (lenient !== true && count === undefined) return undefined
+  return { applied: { ...lenient === true && { handling: 'lenient' }, ...count !== undefined && { count } } }
+}

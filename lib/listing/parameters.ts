@@ -1,0 +1,53 @@
+import type { Collection } from '../definition.ts'
+import type { Question } from './question.ts'
+import { readFields, readOrder } from './selection.ts'
+
+/** What can be asked of a list beside its filter. */
+interface Parameter {
+  /** The value that a text in a query string means. */
+  readonly ofText: (text: string) => unknown
+  /** What the value says of the question, or, as a text, what it would have to be. */
+  readonly read: (collection: Collection, value: unknown) => Question | string
+}
+
+const asItIs = (text: string): unknown => text
+const parted = (text: string): unknown => text.split(',')
+
+function isNames (value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(name => typeof name === 'string')
+}
+
+const parameters: Readonly<Record<string, Parameter>> = {
+  limit: {
+    ofText: text => /^\d{1,9}$/.test(text) ? Number(text) : text,
+    read: ({ page }, limit) => typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= page.maximum ? { limit } : `a whole number from 1 to ${page.maximum}`
+  },
+  cursor: {
+    ofText: asItIs,
+    read: (_collection, cursor) => typeof cursor === 'string' ? { cursor } : 'a text'
+  },
+  sort: {
+    ofText: parted,
+    read: (collection, names) => readOrder(collection, isNames(names) ? names : [''])
+  },
+  fields: {
+    ofText: parted,
+    read: (collection, names) => readFields(collection, isNames(names) ? names : [''])
+  },
+  count: {
+    ofText: text => text === 'true' ? true : text === 'false' ? false : text,
+    read: (_collection, count) => typeof count === 'boolean' ? { count } : 'true or false'
+  },
+  q: {
+    ofText: asItIs,
+    read: (_collection, text) => typeof text === 'string' && text.trim() !== '' && !text.includes('\0') ? { search: text } : 'a text'
+  }
+}
+
+export function parameterOf ({ listing }: Collection, name: string): Parameter | undefined {
+  return Object.hasOwn(parameters, name) && (name !== 'q' || listing.search.length > 0) ? parameters[name] : undefined
+}
+
+export function parameterNames ({ listing }: Collection): string[] {
+  return Object.keys(parameters).filter(name => name !== 'q' || listing.search.length > 0)
+}

@@ -1,0 +1,55 @@
+import type { JsonSchema } from '../storage/contract.ts'
+
+/** What of an item a list can be asked by: a scalar that a client can see. */
+export interface Queryable {
+  /** The path of the member, with dots. */
+  readonly member: string
+  readonly type: 'string' | 'number' | 'integer' | 'boolean'
+  /** What a value to compare it with has to be: of the type and format, but not of the length or range that an item is held to. */
+  readonly schema: JsonSchema
+}
+
+const scalars = new Set(['string', 'number', 'integer', 'boolean'])
+
+export function queryable (schema: JsonSchema): ReadonlyMap<string, Queryable> {
+  const found = new Map<string, Queryable>()
+  collect(schema, '', found)
+  return found
+}
+
+function collect (schema: JsonSchema, path: string, found: Map<string, Queryable>): void {
+  for (const [name, described] of Object.entries(schema.properties ?? {})) {
+    // A dot in a name cannot be told from one between names.
+    if (described.writeOnly === true || name.includes('.')) continue
+    const member = path + name
+    const [only, ...others] = kinds(described)
+    if (only === undefined || others.length > 0) continue
+    if (only.properties !== undefined) collect(only, `${member}.`, found)
+    const type = typeOf(only)
+    if (type !== undefined) found.set(member, { member, type, schema: { type, ...kept(described, only) } })
+  }
+}
+
+/** What a value can be but null, where several say the same as one. */
+function kinds (schema: JsonSchema): JsonSchema[] {
+  const branches = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined
+  if (branches === undefined) return [schema]
+  const kinds = branches.filter(branch => branch.type !== 'null')
+  const constants = kinds.every(branch => branch.const !== undefined && typeOf(branch) === typeOf(kinds[0]!))
+  return constants && kinds.length > 0 ? [{ type: typeOf(kinds[0]!)!, enum: kinds.map(branch => branch.const) }] : kinds
+}
+
+function typeOf ({ type, const: constant }: JsonSchema): Queryable['type'] | undefined {
+  const named = type ?? (constant === undefined ? undefined : typeof constant)
+  const [only, ...others] = [named].flat().filter(type => type !== 'null')
+  return typeof only === 'string' && others.length === 0 && scalars.has(only) ? only as Queryable['type'] : undefined
+}
+
+function kept (described: JsonSchema, { format, enum: values, const: constant }: JsonSchema): JsonSchema {
+  const allowed = values ?? (constant === undefined ? undefined : [constant])
+  return {
+    ...format !== undefined && { format },
+    ...allowed !== undefined && { enum: (allowed as unknown[]).filter(value => value !== null) },
+    ...typeof described.description === 'string' && { description: described.description }
+  }
+}
