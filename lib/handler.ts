@@ -6,6 +6,7 @@ import { Fault, problemOfError } from './fault.ts'
 import type { Format } from './formats/format.ts'
 import { cacheControl } from './http/cache-control.ts'
 import type { CachePolicy } from './http/cache-control.ts'
+import { knownTag } from './http/entity-tag.ts'
 import { applied, preferences } from './http/prefer.ts'
 import type { Preferences } from './http/prefer.ts'
 import { Problem, problem, problemContent } from './http/problems.ts'
@@ -100,6 +101,8 @@ function send ({ status, fields, content }: Answer, policy: CachePolicy, [incomi
   varyBy('Accept', reply)
   reply.header('x-content-type-options', 'nosniff')
   write(fields, reply)
+  const known = incoming.headers['if-none-match']
+  if (status === 304 && known !== undefined && fields.etag !== undefined) reply.header('etag', knownTag(fields.etag, known))
   // With a serialiser of its own, the reply leaves the Content-Type as it is: JSON has no charset parameter (RFC 8259 section 11).
   if (content !== undefined && incoming.method !== 'HEAD') return reply.serializer(asItIs).send(content)
   // RFC 9110 section 9.3.2: HEAD tells the length of what GET would send.

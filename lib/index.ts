@@ -1,6 +1,7 @@
 import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { tagCodings } from './codings.ts'
 import { representationTypes } from './content.ts'
 import type { Collection } from './definition.ts'
 import { NoDefinition } from './errors.ts'
@@ -20,6 +21,7 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   app.addContentTypeParser([...new Set(['*', ...representationTypes(definition), ...patchTypes])], { parseAs: 'buffer' }, (_request, content, done) => done(null, content))
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => String)
+  app.addHook('onRoute', tagCodings)
   routes(app, definition)
   enrol(app, definition)
 }

@@ -199,7 +199,7 @@ test('OPTIONS of a collection is its own where CORS leaves it alone', async t =>
   await instance.register(collection, users())
   const answer = await ask(instance, 'OPTIONS /users', { fields: { origin } })
   t.equal(answer.statusCode, 204)
-  t.equal(answer.headers.allow, 'GET, HEAD, POST, OPTIONS')
+  t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
 test('@fastify/compress encodes our answers, and content is decoded once', async t => {
@@ -227,6 +227,19 @@ test('@fastify/compress encodes our answers, and content is decoded once', async
     const revalidated = await ask(instance, `GET ${at}`, { fields: { 'accept-encoding': 'gzip', 'if-none-match': String(encoded.headers.etag) } })
     t.equal(revalidated.statusCode, 304)
     t.notOk('content-encoding' in revalidated.headers)
+    // RFC 9110 8.8.3.3: codings have tags of their own, a 304 names the one that the client has, and each will do for a write.
+    t.equal(encoded.headers.etag, String(plain.headers.etag).replace(/"$/, '-gzip"'))
+    t.equal(revalidated.headers.etag, encoded.headers.etag)
+    const listed = await ask(instance, `GET ${at}`, { fields: { 'if-none-match': `"other", W/${String(encoded.headers.etag)}` } })
+    t.strictSame([listed.statusCode, listed.headers.etag], [304, encoded.headers.etag])
+    const both = await ask(instance, `GET ${at}`, { fields: { 'if-none-match': `${String(encoded.headers.etag)}, ${String(plain.headers.etag)}` } })
+    t.strictSame([both.statusCode, both.headers.etag], [304, plain.headers.etag])
+    const any = await ask(instance, `GET ${at}`, { fields: { 'if-none-match': '*' } })
+    t.strictSame([any.statusCode, any.headers.etag], [304, plain.headers.etag])
+    const patched = await ask(instance, `PATCH ${at}`, { content: { text }, fields: { 'if-match': String(encoded.headers.etag) } })
+    t.equal(patched.statusCode, 200)
+    const stale = await ask(instance, `PATCH ${at}`, { content: { text }, fields: { 'if-match': String(encoded.headers.etag) } })
+    t.equal(stale.statusCode, 412)
     const head = await ask(instance, `HEAD ${at}`, { fields: { 'accept-encoding': 'gzip' } })
     t.equal(head.statusCode, 200)
     t.equal(head.payload, '')

@@ -39,6 +39,26 @@ function opaque (tag: EntityTag): string {
   return tag.startsWith('W/') ? tag.slice(2) : tag
 }
 
+const coding = /-(?:gzip|br|deflate|zstd)"$/
+
+/** §8.8.3.3: a coding makes another representation, with a tag of its own. */
+export function codedTag (tag: EntityTag, coding: string): EntityTag {
+  return `${tag.slice(0, -1)}-${coding}"`
+}
+
+/** The tag of what the coding was applied to. */
+export function uncodedTag (tag: EntityTag): EntityTag {
+  return tag.replace(coding, '"')
+}
+
+/** The tag by which a client knows the representation, as its If-None-Match tells: it may have it in a coding. */
+export function knownTag (tag: EntityTag, field: string): EntityTag {
+  if (field === tag) return tag
+  const given = parseEntityTags(field)
+  const known = given === '*' ? [] : given.map(opaque)
+  return known.includes(tag) ? tag : known.find(coded => uncodedTag(coded) === tag) ?? tag
+}
+
 const safe = /^[\x21\x23\x24\x26-\x7e]*$/
 const unsafe = /[^\x21\x23\x24\x26-\x7e]/g
 

@@ -1,7 +1,7 @@
 // RFC 9110 §13: If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since.
 
 import { parseDate } from './date.ts'
-import { parseEntityTags, strongMatch, weakMatch } from './entity-tag.ts'
+import { parseEntityTags, strongMatch, uncodedTag, weakMatch } from './entity-tag.ts'
 import type { EntityTag } from './entity-tag.ts'
 
 export interface PreconditionFields {
@@ -68,7 +68,7 @@ function isNew ({ safe, fields, current }: Question): boolean {
 function names (field: string, tags: readonly EntityTag[], match: typeof strongMatch): boolean {
   if (tags.includes(field)) return match(field, field)
   const given = parseEntityTags(field)
-  return given === '*' || given.some(tag => tags.some(current => match(tag, current)))
+  return given === '*' || given.some(tag => tags.some(current => match(uncodedTag(tag), current)))
 }
 
 function dateOf (field: string | undefined): Date | undefined {

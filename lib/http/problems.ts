@@ -26,6 +26,7 @@ export const problems = {
   'precondition-required': { status: 428, title: 'A precondition is required' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
   fault: { status: 500, title: 'The server failed' },
+  unavailable: { status: 503, title: 'The service cannot answer at the moment' },
   unreachable: { status: 503, title: 'The storage cannot be reached at the moment' }
 } as const satisfies Record<string, Row>
 
