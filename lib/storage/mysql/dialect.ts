@@ -1,0 +1,134 @@
+import type { Dialect, Fault, JsonFacts } from '../sql/dialect.ts'
+import { networkFaults } from '../sql/faults.ts'
+
+/** By code point and to the last space: each of the two servers has its own name for that, and reads only its own comment. */
+const binary = 'COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
+const text = `CHARACTER SET utf8mb4 ${binary}`
+const exact = (expression: string) => `CONVERT(${expression} USING utf8mb4) ${binary}`
+const cast = (column: string) => `CAST(${column} AS CHAR)`
+
+const path = (names: readonly string[]) => literal(`$${names.map((name) => `.${JSON.stringify(name)}`).join('')}`)
+const extracted: JsonFacts['value']['string'] = (column, names) => `JSON_EXTRACT(${column}, ${path(names)})`
+
+/** What MySQL and MariaDB do in their own way. */
+export const dialect: Dialect = {
+  name: 'mysql',
+  quote: (name) => `\`${name.replaceAll('`', '``')}\``,
+  placeholder: () => '?',
+
+  types: {
+    boolean: 'BOOLEAN',
+    integer: 'BIGINT',
+    number: 'DOUBLE',
+    text: `LONGTEXT ${text}`,
+    uuid: 'CHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
+    date: 'DATE',
+    'date-time': 'DATETIME(3)',
+    // MySQL's own JSON type changes the order of members.
+    json: `LONGTEXT ${text}`
+  },
+  keyText: (length) => `VARCHAR(${length}) ${text}`,
+  // InnoDB has 3072 bytes for a key, four for each character, and the id may be part of it.
+  keyLength: 700,
+  identity: 'BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY',
+  tableOptions: ' ENGINE=InnoDB',
+  inlineIndexes: true,
+  jsonCheck: (column) => ` CHECK (JSON_VALID(${column}))`,
+
+  returning: false,
+  emptyInsert: '() VALUES ()',
+  unset: 'DEFAULT',
+
+  // So that it matters not which types the pool was told to convert.
+  select: { date: cast, 'date-time': cast, json: cast },
+  textual: (column) => `${exact(cast(column))}`,
+  same: (a, b) => `${a} <=> ${b}`,
+  instant: (instant) => instant.replace('T', ' ').replace('Z', ''),
+
+  // In a table that exists, the column's own collation finds candidates by its index.
+  equatable: (column, kind, own) => own || (kind !== 'text' && kind !== 'uuid') ? [column] : [column, exact(column)],
+  ordered: (column, kind, own) => own || (kind !== 'text' && kind !== 'uuid') ? column : exact(column),
+  text (column, kind, own) {
+    if (kind === 'date-time') return `CONCAT(DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.'), LPAD(MICROSECOND(${column}) DIV 1000, 3, '0'), 'Z')`
+    return own && kind === 'text' ? column : exact(column)
+  },
+  fraction: (placeholder) => placeholder,
+  like: (expression, placeholder) => `${expression} LIKE ${placeholder} ESCAPE '|'`,
+  pattern: (runs) => runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%'),
+  contains: (expression, placeholder) => `LOCATE(${placeholder}, LOWER(${expression})) > 0`,
+  order (expression, descending, nullable) {
+    const direction = descending ? ' DESC' : ''
+    return nullable ? `${expression} IS NULL${direction}, ${expression}${direction}` : `${expression}${direction}`
+  },
+  rowValues: false,
+  // A number would be bound as one with a fraction.
+  limit: String,
+  json: {
+    type: (column, names) => `NULLIF(JSON_TYPE(${extracted(column, names)}), 'NULL')`,
+    types: { string: ['STRING'], number: ['INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL'], boolean: ['BOOLEAN'] },
+    value: {
+      string: (column, names) => exact(`JSON_UNQUOTE(${extracted(column, names)})`),
+      number: (column, names) => `JSON_UNQUOTE(${extracted(column, names)}) + 0e0`,
+      boolean: (column, names) => `JSON_UNQUOTE(${extracted(column, names)}) = 'true'`
+    }
+  },
+
+  now: 'CURRENT_TIMESTAMP(6)',
+  later: (column) => `GREATEST(CURRENT_TIMESTAMP(6), COALESCE(${column} + INTERVAL 1 MICROSECOND, CURRENT_TIMESTAMP(6)))`,
+
+  fault (error) {
+    const { errno = 0, code = '', message } = detail(error)
+    return faults[errno] ?? faults[code] ?? (lost.test(message) ? 'passing' : 'other')
+  },
+  violation (error) {
+    const { errno, message } = detail(error)
+    // `Duplicate entry 'x' for key 'users.email'`, or without the table.
+    const constraint = message.slice(message.lastIndexOf("'", message.length - 2) + 1, -1)
+    return errno === 1062 ? { constraint: constraint.slice(constraint.lastIndexOf('.') + 1), columnsOf } : undefined
+  }
+}
+
+const columnsOf = (table: readonly string[]) => `SELECT COLUMN_NAME AS name FROM information_schema.STATISTICS
+  WHERE TABLE_SCHEMA = ${table.slice(0, -1).map(literal).join() || 'DATABASE()'} AND TABLE_NAME = ${table.slice(-1).map(literal).join()} AND INDEX_NAME = ?
+  ORDER BY SEQ_IN_INDEX`
+
+function literal (value: string): string {
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+}
+
+/** https://mariadb.com/docs/server/reference/error-codes by number. */
+const faults: Readonly<Record<string, Fault>> = {
+  1213: 'again', // deadlock, and a lost certification in a cluster
+  1020: 'again', // changed since it was read
+  1021: 'passing', // disk full
+  1040: 'passing', // too many connections
+  1041: 'passing', // out of memory
+  1047: 'passing', // a node that has not joined its cluster
+  1053: 'passing', // shutting down
+  1114: 'passing', // table full
+  1158: 'passing', // network, up to 1161
+  1159: 'passing',
+  1160: 'passing',
+  1161: 'passing',
+  1203: 'passing', // too many connections of this user
+  1205: 'passing', // a lock that was not to be had in time
+  1226: 'passing', // too much asked by this user within the hour
+  1290: 'passing', // read-only, as a replica is until it takes over
+  1317: 'passing', // cancelled
+  1792: 'passing', // read-only transaction
+  1836: 'passing', // read-only mode
+  1927: 'passing', // connection was killed
+  1969: 'passing', // MariaDB's time limit
+  3024: 'passing', // MySQL's time limit
+  PROTOCOL_CONNECTION_LOST: 'passing',
+  PROTOCOL_SEQUENCE_TIMEOUT: 'passing',
+  ...networkFaults
+}
+
+/** What mysql2 says without a code. */
+const lost = /^(?:Queue limit reached|Can't add new command when connection is in closed state|Connection lost)/
+
+function detail (error: unknown): { readonly errno?: number, readonly code?: string, readonly message: string } {
+  // mysql2 adds to Error what the types of the language do not know.
+  return error instanceof Error ? error as Error & { errno?: number, code?: string } : { message: '' }
+}

@@ -1,0 +1,81 @@
+import type { JsonSchema, Shape, Storage, Supports } from './contract.ts'
+import { createTable } from './sql/create-table.ts'
+import type { Dialect } from './sql/dialect.ts'
+import { layout } from './sql/layout.ts'
+import type { SqlOptions } from './sql/options.ts'
+import { Reading } from './sql/reading.ts'
+import type { Session } from './sql/session.ts'
+import { Writing } from './sql/writing.ts'
+
+export type { ExistingVersion, SqlOptions } from './sql/options.ts'
+
+/** A shape, or as much of a definition as tells it. */
+export interface Described {
+  readonly name: string
+  readonly schema: JsonSchema
+  readonly id?: Shape['id']
+  readonly unique?: ReadonlyArray<string | readonly string[]>
+}
+
+export interface SqlAdapter {
+  <Item extends object>(shape: Shape): Storage<Item>
+  /** Makes the table of a collection, and its indexes; one that exists is left as it is. */
+  createTable (collection: Described): Promise<void>
+  /** The same as text, for a migration. */
+  createTableSql (collection: Described): string
+}
+
+/** A database: what it does in its own way, and what runs its statements. */
+export interface Engine {
+  readonly dialect: Dialect
+  readonly session: Session
+}
+
+const supports: Supports = Object.freeze({
+  generatedIds: true,
+  unique: true,
+  filter: true,
+  order: true,
+  search: true,
+  count: true,
+  transactions: true
+})
+
+/** The storage of every SQL database. */
+export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdapter {
+  const statements = (collection: Described) => createTable(layout(dialect, shapeOf(collection), options))
+  const adapter = <Item extends object>(shape: Shape): Storage<Item> => {
+    const table = layout(dialect, shape, options)
+    const reading = new Reading<Item>(table)
+    return storage(dialect.name, session, { reading, writing: new Writing(table, reading) })
+  }
+  return Object.assign(adapter, {
+    async createTable (collection: Described) {
+      for (const text of statements(collection)) await session.execute(text)
+    },
+    createTableSql: (collection: Described) => statements(collection).map((text) => `${text};\n`).join('')
+  })
+}
+
+interface Verbs<Item extends object> {
+  readonly reading: Reading<Item>
+  readonly writing: Writing<Item>
+}
+
+function storage<Item extends object> (name: string, session: Session, verbs: Verbs<Item>): Storage<Item> {
+  const { reading, writing } = verbs
+  return {
+    name,
+    supports,
+    list: (query, context) => reading.list(session, query, context),
+    find: (id, context) => reading.find(session, id, context),
+    insert: (draft, context) => writing.insert(session, draft, context),
+    replace: (id, item, expected, context) => writing.replace(session, item, { id, expected, context }),
+    remove: (id, expected, context) => writing.remove(session, { id, expected, context }),
+    transaction: (work) => session.transaction((inner) => work(storage(name, inner, verbs)))
+  }
+}
+
+function shapeOf ({ name, schema, id = { member: 'id', by: 'library' }, unique = [] }: Described): Shape {
+  return { name, schema, id, unique: unique.map((members) => [members].flat()) }
+}

@@ -1,0 +1,18 @@
+/** Keeps what was made for a key; past its size it begins anew, so that no client can make it grow. */
+export class Cache<Value> {
+  readonly #size: number
+  readonly #values = new Map<string, Value>()
+
+  constructor (size: number) {
+    this.#size = size
+  }
+
+  get (key: string, make: () => Value): Value {
+    const known = this.#values.get(key)
+    if (known !== undefined) return known
+    if (this.#values.size === this.#size) this.#values.clear()
+    const value = make()
+    this.#values.set(key, value)
+    return value
+  }
+}

@@ -1,0 +1,23 @@
+import type { JsonSchema } from '../contract.ts'
+import type { Codec } from './codec.ts'
+import type { Kind } from './kind.ts'
+
+/** A member of the items, as a table has it. */
+export interface Column {
+  readonly member: string
+  readonly schema: JsonSchema
+  readonly name: string
+  /** The name as a statement has it. */
+  readonly sql: string
+  /** What a SELECT or RETURNING says. */
+  readonly select: string
+  /** What it is called in a row. Not as the column where it is another expression, or ORDER BY would take that. */
+  readonly alias: string
+  readonly kind: Kind
+  readonly codec: Codec
+  /** Null is one of the member's values. */
+  readonly nullable: boolean
+  readonly required: boolean
+  /** Filled by the database alone. */
+  readonly generated: boolean
+}

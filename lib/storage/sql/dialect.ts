@@ -1,0 +1,89 @@
+import type { Kind } from './kind.ts'
+
+/** What is bound to a placeholder. */
+export type Value = string | number | null
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** The type of a value within JSON. */
+export type JsonType = 'string' | 'number' | 'boolean'
+
+/** How the members nested in a JSON column are reached. `path` leads there from the column. */
+export interface JsonFacts {
+  /** The name the database has for the type of what is there; SQL's NULL where nothing or null is. */
+  type (column: string, path: readonly string[]): string
+  readonly types: Readonly<Record<JsonType, readonly string[]>>
+  readonly value: Readonly<Record<JsonType, (column: string, path: readonly string[]) => string>>
+}
+
+/** How a fault is met: tried again at once, told as passing, or left as it is. */
+export type Fault = 'again' | 'passing' | 'other'
+
+/** What one database does in its own way. Facts only: the statements are written once, over these. */
+export interface Dialect {
+  readonly name: string
+  readonly quote: (name: string) => string
+  readonly placeholder: (position: number) => string
+
+  /** The types of the columns of a table made for a collection. */
+  readonly types: Readonly<Record<Kind, string>>
+  /** The type of text that is part of a key, of so many characters at most. */
+  readonly keyText: (length: number) => string
+  /** The most characters that all text in one key has together; `Infinity` where it needs no bound. */
+  readonly keyLength: number
+  /** The whole of an id column that the database fills. */
+  readonly identity: string
+  readonly tableOptions: string
+  /** Whether a plain index stands within CREATE TABLE, or is a statement of its own. */
+  readonly inlineIndexes: boolean
+  /** A check that a JSON column holds JSON; empty where its type sees to it. */
+  readonly jsonCheck: (column: string) => string
+
+  /** Whether INSERT and UPDATE can answer the row written. */
+  readonly returning: boolean
+  /** What an INSERT without a single column says. */
+  readonly emptyInsert: string
+  /** What an UPDATE sets where the member is absent, in a table that exists. */
+  readonly unset: string
+
+  /** How a column is selected, where not as it is. */
+  readonly select: Partial<Readonly<Record<Kind, (column: string) => string>>>
+  /** Any column as one text (or as it is), the same text for the same value: for derived versions. */
+  readonly textual: (column: string) => string
+  /** Equality that holds between NULLs as well. */
+  readonly same: (a: string, b: string) => string
+  /** How an instant, given in milliseconds UTC by RFC 3339, is bound. */
+  readonly instant: (text: string) => string
+
+  /** What is equal exactly where all of these are; the first can use an index. */
+  readonly equatable: (column: string, kind: Kind, own: boolean) => readonly [string, ...string[]]
+  /** What orders text by code point, and the rest by value. */
+  readonly ordered: (column: string, kind: Kind, own: boolean) => string
+  /** A column of text, a date or an instant, as the text the item has. */
+  readonly text: (column: string, kind: Kind, own: boolean) => string
+  /** A number that is no integer, to compare an integer column with. */
+  readonly fraction: (placeholder: string) => string
+  readonly like: (text: string, placeholder: string) => string
+  /** The pattern of a `like` condition, given as the texts between its stars. */
+  readonly pattern: (runs: readonly string[]) => string
+  /** Whether a text contains another, given in lower case, in any letter case. */
+  readonly contains: (text: string, placeholder: string) => string
+  readonly order: (expression: string, descending: boolean, nullable: boolean) => string
+  /** Whether an index serves `(a, b) > (?, ?)`. */
+  readonly rowValues: boolean
+  readonly limit: (limit: number) => Value
+  readonly json: JsonFacts
+
+  /** Now, and later than what the column holds: for a version kept as a time. */
+  readonly now: string
+  readonly later: (column: string) => string
+
+  readonly fault: (error: unknown) => Fault
+  /** What a violated unique constraint is about. */
+  readonly violation: (error: unknown) => Violation | undefined
+}
+
+export type Violation =
+  | { readonly columns: readonly string[] }
+  /** Where an error tells but the name, a statement to which it is bound asks for the columns, as `name`. A schema may come ahead of the table. */
+  | { readonly constraint: string, readonly columnsOf: (table: readonly string[]) => string }

@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Unreachable } from '../contract.ts'
+import type { Dialect, Fault } from './dialect.ts'
+
+/** Told to the client as 503, with the driver's error as its cause for the log. */
+export class StorageUnreachable extends Error implements Unreachable {
+  readonly unreachable = true
+  readonly retryAfter = 1
+
+  constructor (message: string, cause: unknown) {
+    super(message, { cause })
+    this.name = 'StorageUnreachable'
+  }
+}
+
+/** What Node.js says of a server that is not there, or no longer. */
+export const networkFaults: Readonly<Record<string, Fault>> = {
+  ECONNREFUSED: 'passing',
+  ECONNRESET: 'passing',
+  EPIPE: 'passing',
+  ETIMEDOUT: 'passing',
+  EHOSTUNREACH: 'passing',
+  ENETUNREACH: 'passing',
+  EAI_AGAIN: 'passing',
+  ENOENT: 'passing' // the socket of a local server that is down
+}
+
+/** Milliseconds ahead of each further attempt. */
+const pauses = [4, 12, 36, 108, 324]
+
+/** The error to throw in place of a driver's. */
+export function told ({ fault, name }: Dialect, error: unknown): unknown {
+  if (error instanceof StorageUnreachable || fault(error) === 'other') return error
+  return new StorageUnreachable(`${name} cannot be reached now, or is too busy`, error)
+}
+
+/** Does it again where that can help. Each attempt must stand alone: what failed has left nothing behind. */
+export async function retried<Result> (dialect: Dialect, attempt: () => Promise<Result>): Promise<Result> {
+  for (const pause of pauses) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (dialect.fault(error) !== 'again') throw told(dialect, error)
+    }
+    // By chance, in part: those who collided do not meet again.
+    await delay(pause * (0.5 + Math.random()))
+  }
+  return await attempt().catch((error: unknown) => { throw told(dialect, error) })
+}
+
+/** Waits no longer than the signal allows. */
+export async function awaited<Result> (promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  if (signal.aborted) throw abandoned(signal)
+  return await new Promise<Result>((resolve, reject) => {
+    const leave = () => reject(abandoned(signal))
+    signal.addEventListener('abort', leave, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+  })
+}
+
+export function abandoned (signal: AbortSignal): StorageUnreachable {
+  return new StorageUnreachable('Not waited for any longer', signal.reason)
+}

@@ -1,0 +1,137 @@
+import { Cache } from './cache.ts'
+import type { Dialect, Row, Value } from './dialect.ts'
+import { awaited, retried, told } from './faults.ts'
+import type { Session, Statement, Written } from './session.ts'
+
+/** A database that answers at once: one connection, used by all. */
+export interface Handle {
+  exec (text: string): unknown
+  prepare (text: string): Prepared
+}
+
+export interface Prepared {
+  all (...values: Value[]): unknown[]
+  run (...values: Value[]): { readonly changes: number | bigint }
+}
+
+/** Who is in a transaction on a handle; all others wait, or they would be part of it. */
+class Turns {
+  last: Promise<void> | undefined
+
+  async take<Result> (work: () => Promise<Result>): Promise<Result> {
+    const result = (this.last ?? Promise.resolve()).then(work)
+    const end = () => { if (this.last === mine) this.last = undefined }
+    const mine = result.then(end, end)
+    this.last = mine
+    return await result
+  }
+}
+
+const turnsOf = new WeakMap<Handle, Turns>()
+
+/** Within a transaction. */
+class InnerSession implements Session {
+  readonly #handle: Handle
+  readonly #statements = new Cache<Prepared>(300)
+
+  constructor (handle: Handle) {
+    this.#handle = handle
+  }
+
+  all ({ text, values }: Statement): Row[] {
+    // The rows of a driver are objects by the names of the columns.
+    return this.#prepared(text).all(...values) as Row[]
+  }
+
+  run ({ text, values }: Statement): Written {
+    return { count: Number(this.#prepared(text).run(...values).changes), id: undefined }
+  }
+
+  async rows (statement: Statement): Promise<readonly Row[]> {
+    return this.all(statement)
+  }
+
+  async write (statement: Statement): Promise<Written> {
+    return this.run(statement)
+  }
+
+  async execute (text: string): Promise<void> {
+    this.#handle.exec(text)
+  }
+
+  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await work(this)
+  }
+
+  async guarded<Result> (write: () => Promise<Result>): Promise<Result> {
+    return await write()
+  }
+
+  #prepared (text: string): Prepared {
+    return this.#statements.get(text, () => this.#handle.prepare(text))
+  }
+}
+
+export class HandleSession implements Session {
+  readonly #dialect: Dialect
+  readonly #inner: InnerSession
+  readonly #turns: Turns
+  readonly #all = (statement: Statement) => this.#inner.all(statement)
+  readonly #run = (statement: Statement) => this.#inner.run(statement)
+
+  constructor (handle: Handle, dialect: Dialect) {
+    this.#dialect = dialect
+    this.#inner = new InnerSession(handle)
+    this.#turns = turnsOf.get(handle) ?? new Turns()
+    turnsOf.set(handle, this.#turns)
+  }
+
+  rows (statement: Statement): Promise<readonly Row[]> {
+    return this.#alone(statement, this.#all)
+  }
+
+  write (statement: Statement): Promise<Written> {
+    return this.#alone(statement, this.#run)
+  }
+
+  execute (text: string): Promise<void> {
+    return this.#turns.take(() => this.#retried(() => this.#inner.execute(text)))
+  }
+
+  guarded<Result> (write: () => Promise<Result>): Promise<Result> {
+    return write()
+  }
+
+  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await this.#turns.take(async () => {
+      await this.#retried(() => this.#inner.execute('BEGIN IMMEDIATE'))
+      try {
+        const result = await work(this.#inner)
+        await this.#retried(() => this.#inner.execute('COMMIT'))
+        return result
+      } catch (error) {
+        // After a grave fault SQLite has undone the transaction by itself, and says so.
+        await this.#inner.execute('ROLLBACK').catch(() => {})
+        throw told(this.#dialect, error)
+      }
+    })
+  }
+
+  /** Mostly done at once: what is slow here is paid by every read. */
+  async #alone<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {
+    try {
+      if (this.#turns.last === undefined) return run(statement)
+    } catch (error) {
+      if (this.#dialect.fault(error) !== 'again') throw told(this.#dialect, error)
+    }
+    return await this.#retried(async () => {
+      // Another may have begun a transaction during a pause.
+      while (this.#turns.last !== undefined) await awaited(this.#turns.last, statement.context.signal)
+      return run(statement)
+    })
+  }
+
+  #retried<Result> (attempt: () => Promise<Result>): Promise<Result> {
+    return retried(this.#dialect, attempt)
+  }
+}

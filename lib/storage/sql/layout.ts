@@ -1,0 +1,94 @@
+import type { Shape } from '../contract.ts'
+import { codecs, type Codec } from './codec.ts'
+import type { Column } from './column.ts'
+import type { Dialect } from './dialect.ts'
+import { kindOf, type Kind } from './kind.ts'
+import type { SqlOptions } from './options.ts'
+import { versioning, type Versioning } from './versioning.ts'
+
+/** A shape laid out in a table of one database: all that the statements are made of. */
+export interface Layout {
+  readonly dialect: Dialect
+  readonly shape: Shape
+  readonly codecs: Readonly<Record<Kind, Codec>>
+  /** The name of the table, as a statement has it. */
+  readonly table: string
+  /** The same, as the database has it: a schema may come first. */
+  readonly path: readonly string[]
+  /** The last of it. */
+  readonly name: string
+  /** Whether the table is as `createTable` makes it. */
+  readonly own: boolean
+  readonly id: Column
+  readonly columns: readonly Column[]
+  readonly byMember: ReadonlyMap<string, Column>
+  readonly version: Versioning
+  /** Names the members that are null where they could be absent too. */
+  readonly nulls: { readonly alias: string, readonly sql: string } | undefined
+  readonly indexes: ReadonlyArray<readonly string[]>
+}
+
+export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): Layout {
+  const { schema: { properties = {}, required = [] }, id: { member: idMember } } = shape
+  const own = typeof (options.version ?? '') === 'string'
+  const derived = typeof options.version === 'object' && 'derived' in options.version
+  const versionColumn = typeof options.version === 'object' && 'column' in options.version ? options.version.column : undefined
+  const all = codecs(dialect.instant)
+  const kept = own ? all : { ...all, uuid: { ...all.uuid, write: all.text.write } }
+  const columns = Object.entries(properties).map(([member, schema], index): Column => {
+    const { kind, nullable } = kindOf(schema)
+    const name = columnName(member, options.columns)
+    const sql = dialect.quote(name)
+    const expression = (derived ? dialect.textual : dialect.select[kind])?.(sql) ?? sql
+    const alias = expression === sql ? name : `text ${index}`
+    return {
+      member,
+      schema,
+      name,
+      sql,
+      select: expression === sql ? sql : `${expression} AS ${dialect.quote(alias)}`,
+      alias,
+      kind,
+      codec: kept[kind],
+      nullable: nullable && member !== idMember,
+      required: required.includes(member) || member === idMember,
+      generated: name === versionColumn || (options.generated?.includes(member) ?? false)
+    }
+  })
+  const byMember = new Map(columns.map((column) => [column.member, column]))
+  const id = columnOf({ byMember, shape }, idMember)
+  const version = versioning(dialect, columns, options.version ?? 'version')
+  const nulls = own && columns.some(({ nullable, required }) => nullable && !required) ? 'nulls' : undefined
+  for (const reserved of own ? [version.name, nulls] : []) {
+    const clash = columns.find(({ name }) => name === reserved)
+    if (clash !== undefined) throw new TypeError(`The column ${reserved} of ${shape.name} is needed by the storage: give the member ${clash.member} another with the option "columns"`)
+  }
+  const path = (options.table ?? shape.name).split('.')
+  return {
+    dialect,
+    shape,
+    codecs: kept,
+    table: path.map(dialect.quote).join('.'),
+    path,
+    name: path.slice(-1).join(),
+    own,
+    id,
+    columns,
+    byMember,
+    version,
+    nulls: nulls === undefined ? undefined : { alias: nulls, sql: dialect.quote(nulls) },
+    indexes: options.indexes ?? []
+  }
+}
+
+/** Only a member of the item itself has one; what is nested is part of it. */
+export function columnOf ({ byMember, shape }: Pick<Layout, 'byMember' | 'shape'>, member: string): Column {
+  const column = byMember.get(member)
+  if (column === undefined) throw new TypeError(`${shape.name} has no column for ${member}: the schema has no such member of the item itself`)
+  return column
+}
+
+function columnName (member: string, columns: SqlOptions['columns']): string {
+  if (columns === 'snake_case') return member.replace(/(?<=[\da-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+  return columns?.[member] ?? member
+}

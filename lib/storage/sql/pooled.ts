@@ -1,0 +1,144 @@
+import type { Dialect, Row, Value } from './dialect.ts'
+import { abandoned, awaited, retried, StorageUnreachable, told } from './faults.ts'
+import type { Session, Statement, Written } from './session.ts'
+
+/** What is done with one connection of a pool, by the driver at hand. */
+export interface Connections<Client> {
+  connect (): Promise<Client>
+  /** Back into the pool; a broken one is closed. */
+  release (client: Client, broken: boolean): void
+  rows (client: Client, text: string, values: readonly Value[]): Promise<readonly Row[]>
+  write (client: Client, text: string, values: readonly Value[]): Promise<Written>
+  execute (client: Client, text: string): Promise<unknown>
+  /** Ends the statement that `client` runs, by way of another connection. */
+  cancel (client: Client, other: Client): Promise<unknown>
+  /** Whether a statement that fails spoils the transaction it is in. */
+  readonly spoils: boolean
+}
+
+type Run<Client, Result> = (client: Client) => Promise<Result>
+
+const nothing = () => {}
+
+/** A pool of connections: each statement takes one, each transaction keeps one. */
+export class PooledSession<Client> implements Session {
+  readonly #connections: Connections<Client>
+  readonly #dialect: Dialect
+
+  constructor (connections: Connections<Client>, dialect: Dialect) {
+    this.#connections = connections
+    this.#dialect = dialect
+  }
+
+  rows ({ text, values, context: { signal } }: Statement): Promise<readonly Row[]> {
+    return retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.rows(client, text, values)))
+  }
+
+  write ({ text, values, context: { signal } }: Statement): Promise<Written> {
+    return retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.write(client, text, values)))
+  }
+
+  async execute (text: string): Promise<void> {
+    const { signal } = new AbortController()
+    await retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.execute(client, text)))
+  }
+
+  guarded<Result> (write: () => Promise<Result>): Promise<Result> {
+    return write()
+  }
+
+  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+    const connections = this.#connections
+    const client = await connections.connect().catch((error: unknown) => { throw told(this.#dialect, error) })
+    try {
+      await connections.execute(client, 'BEGIN')
+      const result = await work(new ConnectionSession(connections, client))
+      await connections.execute(client, 'COMMIT')
+      connections.release(client, false)
+      return result
+    } catch (error) {
+      const reason = told(this.#dialect, error)
+      // A connection in doubt is closed instead, which undoes as well: nothing is waited for.
+      const broken = reason instanceof StorageUnreachable || await connections.execute(client, 'ROLLBACK').then(() => false, () => true)
+      connections.release(client, broken)
+      throw reason
+    }
+  }
+
+  async #once<Result> (signal: AbortSignal, run: Run<Client, Result>): Promise<Result> {
+    if (signal.aborted) throw abandoned(signal)
+    const { connect, release } = this.#connections
+    const connecting = connect()
+    const client = await awaited(connecting, signal).catch((error) => {
+      connecting.then((late) => release(late, false), nothing)
+      throw error
+    })
+    let running = true
+    const answer = run(client).finally(() => { running = false })
+    try {
+      const result = await awaited(answer, signal)
+      release(client, false)
+      return result
+    } catch (error) {
+      if (running) this.#cancel(client, answer).catch(nothing)
+      else release(client, this.#dialect.fault(error) === 'passing')
+      throw error
+    }
+  }
+
+  /** The connection goes back only once its statement and the cancelling are over, or another's could be hit. */
+  async #cancel (client: Client, answer: Promise<unknown>): Promise<void> {
+    const { connect, release, cancel } = this.#connections
+    let running = true
+    let cancelling: Promise<unknown> | undefined
+    connect().then(async (other) => {
+      if (running) cancelling = cancel(client, other).catch(nothing)
+      await cancelling
+      release(other, false)
+    }).catch(nothing)
+    await answer.catch(nothing)
+    running = false
+    await cancelling
+    release(client, false)
+  }
+}
+
+/** The one connection of a transaction. What fails is met by the transaction as a whole. */
+class ConnectionSession<Client> implements Session {
+  readonly #connections: Connections<Client>
+  readonly #client: Client
+
+  constructor (connections: Connections<Client>, client: Client) {
+    this.#connections = connections
+    this.#client = client
+  }
+
+  rows ({ text, values, context: { signal } }: Statement): Promise<readonly Row[]> {
+    return awaited(this.#connections.rows(this.#client, text, values), signal)
+  }
+
+  write ({ text, values, context: { signal } }: Statement): Promise<Written> {
+    return awaited(this.#connections.write(this.#client, text, values), signal)
+  }
+
+  async execute (text: string): Promise<void> {
+    await this.#connections.execute(this.#client, text)
+  }
+
+  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await work(this)
+  }
+
+  async guarded<Result> (write: () => Promise<Result>): Promise<Result> {
+    if (!this.#connections.spoils) return await write()
+    await this.execute('SAVEPOINT guarded')
+    try {
+      const result = await write()
+      await this.execute('RELEASE SAVEPOINT guarded')
+      return result
+    } catch (error) {
+      await this.execute('ROLLBACK TO SAVEPOINT guarded')
+      throw error
+    }
+  }
+}

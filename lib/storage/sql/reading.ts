@@ -1,0 +1,90 @@
+import type { Context, Entry, Id, Page, Query } from '../contract.ts'
+import { Cache } from './cache.ts'
+import { Conditions } from './condition.ts'
+import type { Row } from './dialect.ts'
+import { Keyset } from './keyset.ts'
+import type { Layout } from './layout.ts'
+import { Parameters } from './parameters.ts'
+import { projection, type Projection } from './rows.ts'
+import type { Session, Statement } from './session.ts'
+
+/** The statements that read, of one layout. */
+export class Reading<Item extends object> {
+  readonly full: Projection<Item>
+  readonly #layout: Layout
+  readonly #projections = new Cache<Projection<Item>>(100)
+  readonly #find: string
+  readonly #times: number
+
+  constructor (layout: Layout) {
+    const { dialect, id, own, table } = layout
+    this.#layout = layout
+    this.full = projection(layout, layout.columns)
+    const equatable = dialect.equatable(id.sql, id.kind, own)
+    this.#times = equatable.length
+    const same = equatable.map((expression, index) => `${expression} = ${dialect.placeholder(index + 1)}`)
+    this.#find = `SELECT ${this.full.select} FROM ${table} WHERE ${same.join(' AND ')}`
+  }
+
+  async find (session: Session, id: Id, context: Context): Promise<Entry<Item> | undefined> {
+    if (!this.#layout.id.codec.fits(id)) return undefined
+    const [row] = await session.rows(this.#byId(id, context))
+    return row && this.full.read(row)
+  }
+
+  /** The row as it is; the id must fit. */
+  async row (session: Session, id: Id, context: Context): Promise<Row | undefined> {
+    const [row] = await session.rows(this.#byId(id, context))
+    return row
+  }
+
+  #byId (id: Id, context: Context): Statement {
+    const value = this.#layout.id.codec.write(id)
+    const values = this.#times === 1 ? [value] : [value, value]
+    if (context.scope === undefined) return { text: this.#find, values, context }
+    const parameters = new Parameters(this.#layout.dialect, values)
+    const scope = new Conditions(this.#layout, parameters).scope(context)
+    return { text: this.#find + scope, values: parameters.values, context }
+  }
+
+  async list (session: Session, query: Query, context: Context): Promise<Page<Item>> {
+    const { dialect, table } = this.#layout
+    const parameters = new Parameters(dialect)
+    const matching = this.#matching(query, context, parameters)
+    const total = query.count
+      ? await session.rows({ text: `SELECT count(*) AS total FROM ${table}${where(matching)}`, values: [...parameters.values], context })
+      : undefined
+    const backward = query.before !== undefined
+    const keyset = new Keyset(this.#layout, query.order, backward)
+    if (query.after !== undefined) matching.push(keyset.past(query.after, parameters, backward))
+    if (query.before !== undefined) matching.push(keyset.past(query.before, parameters))
+    const { select, read } = this.#projection(query.members)
+    const limit = parameters.bind(dialect.limit(query.limit + 1))
+    const text = `SELECT ${select} FROM ${table}${where(matching)} ORDER BY ${keyset.orderBy()} LIMIT ${limit}`
+    const rows = await session.rows({ text, values: parameters.values, context })
+    const entries = rows.slice(0, query.limit).map(read)
+    if (backward) entries.reverse()
+    const page = { entries, more: rows.length > query.limit }
+    return total === undefined ? page : { ...page, total: Number(total[0]?.total) }
+  }
+
+  #matching ({ filter, search }: Query, { scope }: Context, parameters: Parameters): string[] {
+    const conditions = new Conditions(this.#layout, parameters)
+    const matching = [scope, filter].filter((by) => by !== undefined).map((by) => conditions.filter(by))
+    return search === undefined ? matching : [...matching, ...conditions.search(search)]
+  }
+
+  #projection (members: readonly string[] | undefined): Projection<Item> {
+    const { columns, id, version } = this.#layout
+    // A derived version is made of the whole row.
+    if (members === undefined || version.select === undefined) return this.full
+    return this.#projections.get(members.join(), () => {
+      const asked = new Set(members.flatMap((path) => [path, path.split('.', 1).join()]))
+      return projection(this.#layout, columns.filter((column) => column === id || asked.has(column.member)))
+    })
+  }
+}
+
+function where (conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
+}

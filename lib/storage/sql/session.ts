@@ -1,0 +1,29 @@
+import type { Context } from '../contract.ts'
+import type { Row, Value } from './dialect.ts'
+
+export interface Statement {
+  readonly text: string
+  readonly values: readonly Value[]
+  /** Whose signal ends the waiting. */
+  readonly context: Pick<Context, 'signal'>
+}
+
+export interface Written {
+  /** How many rows met the conditions. */
+  readonly count: number
+  /** The key that the database made, where it tells it so. */
+  readonly id: number | undefined
+}
+
+/** What runs statements: a database or pool, or within a transaction one connection. */
+export interface Session {
+  /** For what answers rows: SELECT, and writes with RETURNING. */
+  rows (statement: Statement): Promise<readonly Row[]>
+  write (statement: Statement): Promise<Written>
+  /** Within a transaction the same transaction goes on. */
+  transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result>
+  /** A write that fails in here leaves the session as it was before it. */
+  guarded<Result> (write: () => Promise<Result>): Promise<Result>
+  /** Statements without parameters or rows. */
+  execute (text: string): Promise<void>
+}

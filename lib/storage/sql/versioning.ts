@@ -1,0 +1,78 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Version } from '../contract.ts'
+import type { Column } from './column.ts'
+import type { Dialect, Row, Value } from './dialect.ts'
+import type { SqlOptions } from './options.ts'
+
+/** How one table keeps versions. */
+export interface Versioning {
+  /** The column; undefined where the version is derived. */
+  readonly name: string | undefined
+  /** What a SELECT or RETURNING says besides the item's columns. */
+  readonly select: string | undefined
+  readonly read: (row: Row) => Version
+  /** What INSERT and UPDATE set the column to; undefined where the database sees to it. */
+  readonly insert: Assignment | undefined
+  readonly update: Assignment | undefined
+  /** What must equal the version expected, and that version as it is bound; undefined where it is derived. */
+  readonly compare: { readonly sql: string, readonly bind: (expected: Version) => Value } | undefined
+}
+
+/** A fresh value to bind, or an expression. */
+export type Assignment = { readonly column: string } & ({ readonly value: () => Value } | { readonly sql: string })
+
+/** What the version is called in a row: no column has this name. */
+export const alias = 'entity tag'
+
+/** Told apart from every other process, and from this one's past. */
+const epoch = randomBytes(8).toString('base64url')
+let count = 0
+
+/** Never the same twice, also not for an id that was deleted and made again. */
+const mint = (): Version => epoch + (++count).toString(36)
+
+export function versioning (dialect: Dialect, columns: readonly Column[], option: NonNullable<SqlOptions['version']>): Versioning {
+  if (typeof option === 'object' && 'derived' in option) return derived(columns)
+  const { column: name, as } = typeof option === 'string' ? { column: option, as: 'random' as const } : option
+  const column = dialect.quote(name)
+  const textual = dialect.textual(column)
+  const asText: Pick<Versioning, 'name' | 'select' | 'read' | 'compare'> = {
+    name,
+    select: `${textual} AS ${dialect.quote(alias)}`,
+    read: (row) => String(row[alias]),
+    compare: { sql: textual, bind: String }
+  }
+  switch (as) {
+    case 'random':
+      return {
+        ...asText,
+        select: `${column} AS ${dialect.quote(alias)}`,
+        insert: { column, value: mint },
+        update: { column, value: mint },
+        compare: { sql: column, bind: String }
+      }
+    case 'integer':
+      return {
+        ...asText,
+        insert: { column, sql: '1' },
+        update: { column, sql: `${column} + 1` },
+        // What no version of this table can be is bound as one that none is.
+        compare: { sql: column, bind: (expected) => /^\d{1,15}$/.test(expected) ? Number(expected) : -1 }
+      }
+    case 'timestamp':
+      return { ...asText, insert: { column, sql: dialect.now }, update: { column, sql: dialect.later(column) } }
+    case 'system':
+      return { ...asText, insert: undefined, update: undefined }
+  }
+}
+
+function derived (columns: readonly Column[]): Versioning {
+  return {
+    name: undefined,
+    select: undefined,
+    read: (row) => createHash('sha256').update(JSON.stringify(columns.map((column) => row[column.alias]))).digest('base64url').slice(0, 27),
+    insert: undefined,
+    update: undefined,
+    compare: undefined
+  }
+}

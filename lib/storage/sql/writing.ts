@@ -1,0 +1,134 @@
+import type { Context, Draft, Entry, Id, Refusal, Version } from '../contract.ts'
+import { Assignments } from './assignments.ts'
+import { Conditions } from './condition.ts'
+import type { Dialect, Row } from './dialect.ts'
+import type { Layout } from './layout.ts'
+import { Parameters } from './parameters.ts'
+import type { Reading } from './reading.ts'
+import type { Session } from './session.ts'
+import { taken } from './taken.ts'
+
+const absent: Refusal = Object.freeze({ refused: 'absent' })
+const stale: Refusal = Object.freeze({ refused: 'stale' })
+
+/** The row that a write is meant for. */
+interface Target {
+  readonly id: Id
+  readonly expected: Version | undefined
+  readonly context: Context
+}
+
+/** The statements that write, of one layout. */
+export class Writing<Item extends object> {
+  readonly #layout: Layout
+  readonly #dialect: Dialect
+  readonly #reading: Reading<Item>
+  readonly #assignments: Assignments
+  readonly #returning: string
+
+  constructor (layout: Layout, reading: Reading<Item>) {
+    this.#layout = layout
+    this.#dialect = layout.dialect
+    this.#reading = reading
+    this.#assignments = new Assignments(layout)
+    this.#returning = layout.dialect.returning ? ` RETURNING ${reading.full.select}` : ''
+  }
+
+  async insert (session: Session, draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal> {
+    const { id, table } = this.#layout
+    const { text, values, row } = this.#assignments.insert(draft)
+    const statement = { text: `INSERT INTO ${table} ${text}${this.#returning}`, values, context }
+    return await this.#refusable(session, async (inner) => {
+      if (this.#dialect.returning) return this.#entry((await inner.rows(statement))[0])
+      const made = await inner.write(statement)
+      return await this.#written(inner, { [id.alias]: made.id, ...row() }, context)
+    })
+  }
+
+  async replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
+    const where = await this.#where(session, target)
+    if (typeof where !== 'function') return where
+    const { text, values, row } = this.#assignments.update(item)
+    const parameters = new Parameters(this.#dialect, values)
+    const { table, id } = this.#layout
+    const statement = {
+      text: `UPDATE ${table} SET ${text} WHERE ${where(parameters)}${this.#returning}`,
+      values: parameters.values,
+      context: target.context
+    }
+    return await this.#refusable(session, async (inner) => {
+      if (this.#dialect.returning) {
+        const [answer] = await inner.rows(statement)
+        return answer === undefined ? await this.#missed(inner, target) : this.#entry(answer)
+      }
+      const { count } = await inner.write(statement)
+      if (count === 0) return await this.#missed(inner, target)
+      return await this.#written(inner, { ...row(), [id.alias]: target.id }, target.context)
+    })
+  }
+
+  async remove (session: Session, target: Target): Promise<Refusal | undefined> {
+    const where = await this.#where(session, target)
+    if (typeof where !== 'function') return where
+    const parameters = new Parameters(this.#dialect)
+    const text = `DELETE FROM ${this.#layout.table} WHERE ${where(parameters)}`
+    const { count } = await session.guarded(() => session.write({ text, values: parameters.values, context: target.context }))
+    return count === 0 ? await this.#missed(session, target) : undefined
+  }
+
+  /** The conditions of a write: the compare is part of its statement. */
+  async #where (session: Session, { id, expected, context }: Target): Promise<Refusal | ((parameters: Parameters) => string)> {
+    const { version: { compare }, id: { member, codec } } = this.#layout
+    if (!codec.fits(id)) return absent
+    let compared = (_: Parameters) => ''
+    if (expected !== undefined && compare !== undefined) {
+      compared = (parameters) => ` AND ${compare.sql} = ${parameters.bind(compare.bind(expected))}`
+    } else if (expected !== undefined) {
+      const row = await this.#reading.row(session, id, context)
+      if (row === undefined) return absent
+      if (this.#layout.version.read(row) !== expected) return stale
+      compared = (parameters) => this.#unchanged(parameters, row)
+    }
+    return (parameters) => {
+      const conditions = new Conditions(this.#layout, parameters)
+      return conditions.filter({ member, is: 'eq', value: id }) + compared(parameters) + conditions.scope(context)
+    }
+  }
+
+  /** Where the version is derived, all columns must still be as they were read. */
+  #unchanged (parameters: Parameters, row: Row): string {
+    return this.#layout.columns.map(({ sql, alias }) => {
+      // What is selected as text, or as SQLite has it, is one of these.
+      const value = row[alias] as string | number | null
+      return ` AND ${this.#dialect.same(this.#dialect.textual(sql), parameters.bind(value))}`
+    }).join('')
+  }
+
+  async #missed (session: Session, { id, expected, context }: Target): Promise<Refusal> {
+    if (expected === undefined) return absent
+    return await this.#reading.row(session, id, context) === undefined ? absent : stale
+  }
+
+  #entry (row: Row | undefined): Entry<Item> {
+    if (row === undefined) throw new Error(`The row written to ${this.#layout.name} was not to be seen`)
+    return this.#reading.full.read(row)
+  }
+
+  /** What the values were made into by a table that exists is read within the transaction of the write. */
+  async #written (session: Session, row: Row, { signal }: Context): Promise<Entry<Item>> {
+    const { own, id } = this.#layout
+    if (own) return this.#entry(row)
+    // The value was bound as an id, or is a key that the database made.
+    const key = id.codec.read(row[id.alias]) as Id
+    return this.#entry(await this.#reading.row(session, key, { signal, scope: undefined }))
+  }
+
+  async #refusable (session: Session, write: (session: Session) => Promise<Entry<Item> | Refusal>): Promise<Entry<Item> | Refusal> {
+    try {
+      if (this.#dialect.returning || this.#layout.own) return await session.guarded(() => write(session))
+      return await session.transaction(write)
+    } catch (error) {
+      return await taken(this.#layout, session, error)
+    }
+  }
+}

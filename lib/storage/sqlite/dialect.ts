@@ -1,0 +1,85 @@
+import type { Dialect, JsonFacts, Violation } from '../sql/dialect.ts'
+
+const path = (names: readonly string[]) => literal(`$${names.map((name) => `."${name}"`).join('')}`)
+const extracted: JsonFacts['value'][keyof JsonFacts['value']] = (column, names) => `json_extract(${column}, ${path(names)})`
+
+/** What SQLite does in its own way. `lower` is the function that writes text in small letters. */
+export function dialect (lower: string): Dialect {
+  return { ...facts, contains: (text, placeholder) => `instr(${lower}(${text}), ${placeholder}) > 0` }
+}
+
+const facts: Omit<Dialect, 'contains'> = {
+  name: 'sqlite',
+  quote: (name) => `"${name.replaceAll('"', '""')}"`,
+  placeholder: () => '?',
+
+  types: { boolean: 'INTEGER', integer: 'INTEGER', number: 'REAL', text: 'TEXT', uuid: 'TEXT', date: 'TEXT', 'date-time': 'TEXT', json: 'TEXT' },
+  keyText: () => 'TEXT',
+  keyLength: Infinity,
+  identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+  tableOptions: ' STRICT',
+  inlineIndexes: false,
+  jsonCheck: (column) => ` CHECK (json_valid(${column}))`,
+
+  returning: true,
+  emptyInsert: 'DEFAULT VALUES',
+  unset: 'NULL',
+
+  select: {},
+  textual: (column) => column,
+  same: (a, b) => `${a} IS ${b}`,
+  instant: (text) => text,
+
+  equatable: (column, kind, own) => [facts.ordered(column, kind, own)],
+  ordered (column, kind, own) {
+    if (own) return column
+    // Tables that exist have times in any of SQLite's forms, and text in any collation.
+    if (kind === 'date-time') return `strftime('%Y-%m-%dT%H:%M:%fZ', ${column})`
+    if (kind === 'date') return `date(${column})`
+    return kind === 'text' || kind === 'uuid' ? `${column} COLLATE BINARY` : column
+  },
+  text: (column, kind, own) => facts.ordered(column, kind, own),
+  fraction: (placeholder) => placeholder,
+  // LIKE takes capital and small letters of ASCII for the same; GLOB does not.
+  like: (text, placeholder) => `${text} GLOB ${placeholder}`,
+  pattern: (runs) => runs.map((run) => run.replace(/[*?[]/g, '[$&]')).join('*'),
+  order: (expression, descending, nullable) => `${expression}${descending ? ' DESC' : ''}${nullable ? ` NULLS ${descending ? 'FIRST' : 'LAST'}` : ''}`,
+  rowValues: true,
+  limit: (limit) => limit,
+  json: {
+    type: (column, names) => `NULLIF(json_type(${column}, ${path(names)}), 'null')`,
+    types: { string: ['text'], number: ['integer', 'real'], boolean: ['true', 'false'] },
+    value: { string: extracted, number: extracted, boolean: extracted }
+  },
+
+  now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+  // A day in SQLite has 86,400,000 milliseconds.
+  later: (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', max(julianday('now'), coalesce(julianday(${column}) + 1.0 / 86400000, 0)))`,
+
+  fault (error) {
+    const code = primaryCode(error)
+    if (code === 5 || code === 6) return 'again'
+    return code === 13 ? 'passing' : 'other'
+  },
+  violation
+}
+
+function literal (text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** https://sqlite.org/rescode.html: the number in node:sqlite's errors, the name in better-sqlite3's. */
+const codes: Readonly<Record<string, number>> = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, FULL: 13, CONSTRAINT: 19 }
+
+function primaryCode (error: unknown): number | undefined {
+  if (!(error instanceof Error)) return undefined
+  // Both drivers add to Error what the types of the language do not know.
+  const { errcode, code = '' } = error as { errcode?: number, code?: string }
+  return errcode === undefined ? codes[code.split('_')[1] ?? ''] : errcode & 0xff
+}
+
+/** `UNIQUE constraint failed: users.tenant, users.email`. */
+function violation (error: unknown): Violation | undefined {
+  const [, columns] = error instanceof Error && primaryCode(error) === 19 ? /^UNIQUE constraint failed: (.+)$/.exec(error.message) ?? [] : []
+  return columns === undefined ? undefined : { columns: columns.split(', ').map((column) => column.slice(column.indexOf('.') + 1)) }
+}

@@ -1,0 +1,98 @@
+import driver, { type Pool, type PoolOptions } from 'mysql2/promise'
+import type pg from 'pg'
+import { mysql } from '../../lib/storage/mysql.ts'
+import { postgres } from '../../lib/storage/postgres.ts'
+import type { SqlAdapter, SqlOptions } from '../../lib/storage/sql.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
+import { startPostgres } from './servers.ts'
+
+/** A real database, empty, for one test file. */
+export interface Database {
+  adapter (options?: SqlOptions): SqlAdapter
+  /** Statements of the test itself. */
+  run (...texts: string[]): Promise<void>
+  rows (text: string): Promise<unknown[]>
+  end (): Promise<void>
+}
+
+export interface Available {
+  readonly name: 'sqlite' | 'postgres' | 'mysql'
+  /** Why it cannot be tested here. */
+  readonly skip: string | false
+  open (): Promise<Database>
+}
+
+/** Only Node.js 22 and newer have it. */
+export const nodeSqlite = await import('node:sqlite').catch(() => undefined)
+
+const { MYSQL_URL: url, CI } = process.env
+
+export const noSqlite = nodeSqlite === undefined ? 'this Node.js has no node:sqlite' : false
+
+/** In CI a missing server is a failure: nothing is skipped there. */
+export const noMysql = url === undefined && CI !== 'true' ? 'MYSQL_URL names no server' : false
+
+/** A pool on a database of its own; the user of MYSQL_URL must be able to make one. */
+export async function mysqlPool (options: PoolOptions = {}): Promise<{ pool: Pool, name: string, end: () => Promise<void> }> {
+  if (url === undefined) throw new Error('MYSQL_URL must name a MySQL or MariaDB server')
+  const name = `collections_${process.pid}_${count++}`
+  const first = await driver.createConnection({ uri: url })
+  await first.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
+  const pool = driver.createPool({ uri: url, ...options, database: name })
+  return {
+    pool,
+    name,
+    async end () {
+      await pool.end()
+      await first.query(`DROP DATABASE ${name}`)
+      await first.end()
+    }
+  }
+}
+
+let count = 0
+
+export const databases: readonly Available[] = [
+  {
+    name: 'sqlite',
+    skip: noSqlite,
+    async open () {
+      if (nodeSqlite === undefined) throw new Error('node:sqlite is missing')
+      const database = new nodeSqlite.DatabaseSync(':memory:')
+      return {
+        adapter: (options) => sqlite(database, options),
+        async run (...texts) { for (const text of texts) database.exec(text) },
+        rows: async (text) => database.prepare(text).all(),
+        async end () { database.close() }
+      }
+    }
+  },
+  {
+    name: 'postgres',
+    skip: false,
+    async open () {
+      const server = await startPostgres()
+      const pool: pg.Pool = server.pool()
+      return {
+        adapter: (options) => postgres(pool, options),
+        async run (...texts) { for (const text of texts) await pool.query(text) },
+        rows: async (text) => (await pool.query(text)).rows,
+        end: () => server.end()
+      }
+    }
+  },
+  {
+    name: 'mysql',
+    skip: noMysql,
+    async open () {
+      const { pool, end } = await mysqlPool()
+      return {
+        adapter: (options) => mysql(pool, options),
+        async run (...texts) { for (const text of texts) await pool.query(text) },
+        // A SELECT gives rows.
+        rows: async (text) => (await pool.query(text))[0] as unknown[],
+        end
+      }
+    }
+  }
+]

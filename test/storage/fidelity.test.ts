@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Thing } from '../../lib/storage/conformance.ts'
+import type { Context, Entry, Filter, JsonSchema, Query, Scalar, Shape, Storage } from '../../lib/storage/contract.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { databases } from './databases.ts'
+
+const context: Context = { signal: new AbortController().signal, scope: undefined }
+
+/** A schema, what it lets through, and whether its values are ordered. */
+interface Sort {
+  readonly schema: JsonSchema
+  readonly values: fc.Arbitrary<unknown>
+  readonly ordered: boolean
+}
+
+const text = fc.string({ unit: 'binary', maxLength: 12 }).filter((value) => !value.includes('\0'))
+const instant = fc.date({ min: new Date('1000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }).map((date) => date.toISOString())
+const json = fc.jsonValue({ maxDepth: 2 }).map((value): unknown => JSON.parse(JSON.stringify(value)))
+
+const sorts: readonly Sort[] = [
+  { schema: { type: 'string' }, values: text, ordered: true },
+  { schema: { type: 'integer' }, values: fc.maxSafeInteger(), ordered: true },
+  { schema: { type: 'number' }, values: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0), ordered: true },
+  { schema: { type: 'boolean' }, values: fc.boolean(), ordered: true },
+  { schema: { type: 'string', format: 'uuid' }, values: fc.uuid(), ordered: true },
+  { schema: { type: 'string', format: 'date' }, values: instant.map((value) => value.slice(0, 10)), ordered: true },
+  { schema: { type: 'string', format: 'date-time' }, values: instant, ordered: true },
+  { schema: { type: 'string', format: 'decimal' }, values: fc.tuple(fc.maxSafeInteger(), fc.nat(99)).map(([whole, part]) => `${whole}.${String(part).padStart(2, '0')}`), ordered: true },
+  { schema: { enum: ['draft', 'published', ''] }, values: fc.constantFrom('draft', 'published', ''), ordered: true },
+  { schema: { anyOf: [{ const: 1 }, { const: 2 }] }, values: fc.constantFrom(1, 2), ordered: true },
+  { schema: { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'boolean' }] }, values: fc.oneof(fc.nat(5), fc.constantFrom('1', 'x', ''), fc.boolean()), ordered: false },
+  { schema: { type: 'array' }, values: fc.array(json, { maxLength: 3 }), ordered: false },
+  { schema: { type: 'object' }, values: fc.dictionary(text.filter((name) => name !== '__proto__'), json, { maxKeys: 3, noNullPrototype: true }), ordered: false },
+  { schema: {}, values: json.filter((value) => value !== null), ordered: false }
+]
+
+interface Member {
+  readonly name: string
+  readonly sort: Sort
+  readonly nullable: boolean
+  readonly required: boolean
+}
+
+interface Plan {
+  readonly shape: Shape
+  readonly members: readonly Member[]
+  readonly items: readonly Thing[]
+}
+
+/** Names that a query language has taken, and such that it must not. */
+const names = ['name', 'order', 'group', 'select', 'Upper', 'with space', 'quo"te', "apo'strophe", 'back`tick', 'ünï']
+
+const plans: fc.Arbitrary<Plan> = fc.uniqueArray(fc.record({
+  name: fc.constantFrom(...names),
+  sort: fc.constantFrom(...sorts),
+  nullable: fc.boolean(),
+  required: fc.boolean()
+}), { selector: ({ name }) => name, minLength: 1, maxLength: 5 }).chain((members) => {
+  const schema: JsonSchema = {
+    type: 'object',
+    required: ['id', ...members.filter(({ required }) => required).map(({ name }) => name)],
+    properties: {
+      id: { type: 'string', maxLength: 40 },
+      ...Object.fromEntries(members.map(({ name, nullable, sort: { schema } }) => [name, nullable ? { anyOf: [schema, { type: 'null' }] } : schema]))
+    }
+  }
+  const entries = members.map(({ sort: { values }, nullable, required }) => {
+    const present = nullable ? fc.option(values, { nil: null, freq: 3 }) : values
+    return required ? present : fc.option(present, { nil: undefined, freq: 3 })
+  })
+  return fc.array(fc.tuple(...entries), { minLength: 1, maxLength: 8 }).map((rows): Plan => ({
+    shape: { name: 'random', schema, id: { member: 'id', by: 'client' }, unique: [] },
+    members,
+    items: rows.map((row, index) => Object.fromEntries([['id', `i${index}`], ...row.map((value, column) => [members[column]?.name, value])].filter(([, value]) => value !== undefined)))
+  }))
+})
+
+const isScalar = (value: unknown): value is Scalar => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+/** Each condition with each value that is there. */
+function filters ({ members, items }: Plan): Filter[] {
+  return members.flatMap(({ name: member, sort: { ordered } }) => {
+    const values = items.map((item) => item[member]).filter(isScalar)
+    const compared = values.slice(0, 2).flatMap((value): Filter[] => [
+      { member, is: 'eq', value }, { member, is: 'ne', value },
+      ...ordered ? (['lt', 'lte', 'gt', 'gte'] as const).map((is) => ({ member, is, value })) : []
+    ])
+    return [...compared, { member, is: 'in', value: values }, { not: { member, is: 'in', value: values.slice(1) } }, { member, is: 'null', value: true }]
+  })
+}
+
+function query (asked: Partial<Query>): Query {
+  return { filter: undefined, search: undefined, order: [{ member: 'id', descending: false }], after: undefined, before: undefined, limit: 100, members: undefined, count: false, ...asked }
+}
+
+async function ids (storage: Storage<Thing>, asked: Partial<Query>): Promise<unknown[]> {
+  return (await storage.list(query(asked), context)).entries.map(({ id }) => id)
+}
+
+/** As JSON, in which minus zero is zero. */
+const plain = (entry: Entry<Thing> | undefined): unknown => JSON.parse(JSON.stringify(entry?.item ?? null))
+
+function check (actual: unknown, expected: unknown, what: unknown): void {
+  if (!isDeepStrictEqual(actual, expected)) throw new Error(`${JSON.stringify(what)} gives ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`)
+}
+
+for (const { name, skip, open } of databases) {
+  test(`${name}: random items of random schemas are kept, filtered, ordered and paged as memory does`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    let tables = 0
+    await fc.assert(fc.asyncProperty(plans, async (plan) => {
+      const { shape, members, items } = plan
+      const adapter = database.adapter({ table: `random_${tables++}` })
+      await adapter.createTable(shape)
+      const storage = adapter<Thing>(shape)
+      const reference = memory()<Thing>(shape)
+      for (const item of items) {
+        const inserted = await storage.insert(structuredClone(item), context)
+        check(plain(inserted as Entry<Thing>), plain({ id: '', item, version: '' }), item)
+        await reference.insert(structuredClone(item), context)
+      }
+      const swapped = items.map((item, index) => ({ ...items[items.length - 1 - index], id: item['id'] }))
+      for (const item of swapped) {
+        const id = String(item['id'])
+        await storage.replace(id, structuredClone(item), undefined, context)
+        await reference.replace(id, structuredClone(item), undefined, context)
+        check(plain(await storage.find(id, context)), plain(await reference.find(id, context)), item)
+      }
+      for (const filter of filters(plan)) check(await ids(storage, { filter }), await ids(reference, { filter }), filter)
+      for (const { name: member, sort: { ordered } } of members) {
+        if (!ordered) continue
+        for (const descending of [true, false]) {
+          const order = [{ member, descending }, { member: 'id', descending: false }]
+          const { entries } = await reference.list(query({ order }), context)
+          check(await ids(storage, { order }), entries.map(({ id }) => id), order)
+          for (const { id, item } of entries) {
+            const here = [(item[member] ?? null) as Scalar | null, id]
+            for (const asked of [{ order, after: here, limit: 3 }, { order, before: here, limit: 3 }]) check(await ids(storage, asked), await ids(reference, asked), asked)
+          }
+        }
+      }
+      await database.run(`DROP TABLE random_${tables - 1}`)
+    }), { numRuns: 60, endOnFailure: true })
+    t.pass(`${tables} tables`)
+  })
+}

