@@ -1,8 +1,8 @@
 import { BadName, BadOption, Unsupported } from './errors.ts'
 import { actionNames, optionNames, ownedRouteOptions } from './options.ts'
-import type { ActionName, Options } from './options.ts'
+import type { ActionName, Options, Relation } from './options.ts'
 import type { ObjectSchema } from './schema/static.ts'
-import type { Storage } from './storage/contract.ts'
+import type { JsonSchema, Storage } from './storage/contract.ts'
 
 // What a developer can get wrong in the options of a definition, told at boot.
 
@@ -53,6 +53,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   filter: list,
   sort: list,
   search: list,
+  bulk: group('maximum'),
   replace: group('creates', 'tag'),
   precondition: oneOf('optional', 'required'),
   weakTags: oneOf('refused', 'tolerated'),
@@ -88,12 +89,23 @@ export function checkListing (name: string, known: ReadonlySet<string>, named: R
   }
 }
 
+export function checkRelations (name: string, schema: JsonSchema, relations: Readonly<Record<string, Relation>> = {}): void {
+  const members = Object.keys(schema.properties ?? {})
+  for (const [relation, { collection, member }] of Object.entries(relations)) {
+    if (members.includes(relation)) throw new BadOption(name, `the relation "${relation}" is called as a member of the schema is. Call it otherwise.`)
+    if (!members.includes(member)) throw new BadOption(name, `the relation "${relation}" names the member "${member}", which is not in the schema. Its members are: ${members.join(', ')}.`)
+    if (!collection.actions.has('read')) throw new BadOption(name, `the relation "${relation}" leads to ${collection.name}, whose items cannot be read. Add "read" to its actions, or take the relation away.`)
+    if (!collection.storage.supports.filter) throw new Unsupported(name, `the relation "${relation}" leads to ${collection.name}, of which several items are read at once`, collection.storage.name)
+  }
+}
+
 const asked = {
   unique: 'unique is asked for',
   generatedIds: 'ids made by the storage are asked for (id.by)',
   order: 'an order by other members than the id is asked for',
   filter: 'filters are asked for',
-  search: 'a search is asked for'
+  search: 'a search is asked for',
+  transactions: 'bulk is asked for'
 } as const
 
 export function checkSupport (name: string, storage: Storage<object>, needs: Readonly<Record<keyof typeof asked, boolean>>): void {

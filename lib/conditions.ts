@@ -33,7 +33,7 @@ export async function checkList (collection: Collection, request: Request): Prom
   const { fields, context } = request
   if (!conditional(fields)) return
   const page = await collection.storage.list(queryOf(collection, askedInString(collection, request)), context)
-  const tags = collection.formats.map(format => tagOf(versionOfList(page), format))
+  const tags = collection.formats.map(format => tagOf(versionOfList(collection, page), format))
   if (evaluate({ safe: false, fields, current: { tags, modified: undefined }, weak: collection.weakTags }) === 'failed') throw stale()
 }
 

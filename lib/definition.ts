@@ -1,5 +1,4 @@
-import { checkListing, checkOptions, checkSupport } from './checks.ts'
-import { BadSchema } from './errors.ts'
+import { checkListing, checkOptions, checkRelations, checkSupport } from './checks.ts'
 import type { Format, Link } from './formats/format.ts'
 import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
@@ -12,15 +11,22 @@ import type { Identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
 import type { Listing } from './listing/listing.ts'
 import { membersOf } from './schema/members.ts'
-import type { Mark, Members } from './schema/members.ts'
+import type { Members } from './schema/members.ts'
 import { actionNames } from './options.ts'
-import type { ActionName, Change, Changed, Options, RouteOptions } from './options.ts'
+import type { ActionName, Change, Changed, Options, Relation, RouteOptions } from './options.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
-import type { ItemSchema } from './schema/checks.ts'
-import { derived } from './schema/derived.ts'
+import { anonymous, derived, marked } from './schema/derived.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import type { Entry, JsonSchema, Order, Storage } from './storage/contract.ts'
+import { timestampsOf } from './timestamps.ts'
+import type { Timestamps } from './timestamps.ts'
 import type { Validator } from './schema/validation.ts'
+
+/** The collection in whose items another one lies, and the member by which an item names it. */
+export interface Parent {
+  readonly collection: Collection
+  readonly member: string
+}
 
 /** An entry as a client sees it, with the fields that describe it. */
 export interface Representation {
@@ -36,12 +42,15 @@ export interface Collection<Item = object> {
   readonly schema: JsonSchema
   readonly storage: Storage<Item>
   readonly id: Identity
-  readonly timestamps: { readonly created: string | undefined, readonly updated: string | undefined }
+  readonly timestamps: Timestamps
   readonly actions: ReadonlySet<ActionName>
   readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
   readonly page: { readonly default: number, readonly maximum: number }
   readonly order: readonly Order[]
   readonly listing: Listing
+  /** What the items refer to, by the name of the relation. */
+  readonly relations: Readonly<Record<string, Relation>>
+  readonly bulk: { readonly maximum: number } | undefined
   readonly replace: { readonly creates: boolean, readonly tag: boolean }
   readonly precondition: 'optional' | 'required'
   readonly weakTags: boolean
@@ -60,6 +69,10 @@ export interface Collection<Item = object> {
   readonly schemas: { readonly create: JsonSchema, readonly replace: JsonSchema, readonly patch: JsonSchema, readonly read: JsonSchema }
   /** Before `prepare`, with readOnly members not yet filled, and after it. */
   readonly validate: { readonly draft: Validator, readonly item: Validator }
+  /** Where it is nested in another collection. */
+  readonly parent: Parent | undefined
+  /** The names of the collections that are nested in its items. */
+  readonly children: Set<string>
   readonly hooks: { readonly prepare: boolean, readonly changed: boolean }
   links (item: Readonly<Item>): Readonly<Record<string, Link>>
   prepare (change: Change<Item>): Item | Promise<Item>
@@ -72,7 +85,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
   const given = checkSchema(name, options.schema as unknown as JsonSchema)
   const id = identity(name, given, options.id)
-  const timestamps = readTimestamps(name, given, options.timestamps)
+  const timestamps = timestampsOf(name, given, options.timestamps)
   const schema = marked(given, {
     [id.member]: id.by === 'client' ? 'immutable' : 'readOnly',
     ...Object.fromEntries(Object.values(timestamps).filter(member => member !== undefined).map(member => [member, 'readOnly' as const]))
@@ -82,10 +95,11 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member) })
   checkOrder(name, schema, order)
   const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
-  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined, search: options.search !== undefined })
+  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined, search: options.search !== undefined, transactions: options.bulk !== undefined })
   if (options.prepare === undefined) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
   const lists = listing(schema, options, storage.supports)
   checkListing(name, new Set(lists.known.keys()), { filter: options.filter, sort: options.sort, search: options.search })
+  checkRelations(name, schema, options.relations)
   const draft = compiled(name, derived(schema, { optional: ['readOnly'] }))
   const formats = options.formats ?? [json, hal, xml]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
@@ -100,6 +114,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     page: { default: 20, maximum: 100, ...options.page },
     order,
     listing: lists,
+    relations: options.relations ?? {},
+    bulk: options.bulk && { maximum: 100, ...options.bulk },
     replace: { creates: false, tag: false, ...options.replace },
     precondition: options.precondition ?? 'optional',
     weakTags: options.weakTags === 'tolerated',
@@ -118,6 +134,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
       read: derived(schema, { drop: 'writeOnly' })
     },
     validate: { draft, item: options.prepare === undefined ? draft : compiled(name, derived(id.by === 'storage' ? anonymous(schema, id.member) : schema, {})) },
+    parent: undefined,
+    children: new Set<string>(),
     hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined },
     links: options.links ?? (() => ({})),
     prepare: options.prepare ?? (({ item }) => item),
@@ -125,39 +143,9 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   })
 }
 
-function readTimestamps (name: string, schema: ItemSchema, options: { created?: string, updated?: string } | false | undefined): Collection['timestamps'] {
-  if (options === false) return { created: undefined, updated: undefined }
-  if (options === undefined) return { created: conventional(schema, 'createdAt'), updated: conventional(schema, 'updatedAt') }
-  const { created, updated } = options
-  for (const member of [created, updated]) {
-    if (member === undefined) continue
-    checkMembers(name, schema, { timestamps: [member] })
-    if (schema.properties[member]?.format !== 'date-time') throw new BadSchema(name, `the member "${member}" is kept as a timestamp, so it has to be Type.String({ format: 'date-time' }).`)
-  }
-  return { created, updated }
-}
-
-function conventional (schema: ItemSchema, member: string): string | undefined {
-  const described = schema.properties[member]
-  return described?.format === 'date-time' && described.readOnly === true ? member : undefined
-}
-
-function marked (schema: ItemSchema, marks: Readonly<Record<string, Mark>>): ItemSchema {
-  const properties = Object.entries(schema.properties).map(([name, member]) => {
-    const mark = marks[name]
-    return [name, mark === undefined ? member : { ...member, [mark]: true }]
-  })
-  return { ...schema, properties: Object.fromEntries(properties) }
-}
-
 /** The order ends with the id, past which nothing is left to be ordered. */
 function readOrder (members: readonly string[], id: string): Order[] {
   const order = members.map(member => member.startsWith('-') ? { member: member.slice(1), descending: true } : { member, descending: false })
   const last = order.findIndex(({ member }) => member === id)
   return last < 0 ? [...order, { member: id, descending: false }] : order.slice(0, last + 1)
-}
-
-/** A new item has no id before the storage has made it. */
-function anonymous (schema: JsonSchema, id: string): JsonSchema {
-  return { ...schema, required: [schema.required].flat().filter(member => member !== undefined).filter(member => member !== id) }
 }

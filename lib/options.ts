@@ -1,7 +1,9 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { Format, Link } from './formats/format.ts'
+import type { Identity } from './identity.ts'
+import type { Members } from './schema/members.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
-import type { Adapter } from './storage/contract.ts'
+import type { Adapter, Storage } from './storage/contract.ts'
 
 // What a user writes. docs/definition.md has a line for each.
 
@@ -34,6 +36,21 @@ export interface Changed<Item> {
   readonly request: FastifyRequest
 }
 
+/** What has to be known of a collection that others refer to; `define` returns it. */
+export interface Related {
+  readonly name: string
+  readonly actions: ReadonlySet<ActionName>
+  readonly storage: Storage<object>
+  readonly id: Identity
+  readonly members: Members
+}
+
+/** Another collection, and the member by which an item names one of its items. */
+export interface Relation<Member extends string = string> {
+  readonly collection: Related
+  readonly member: Member
+}
+
 export interface Options<Schema extends ObjectSchema, Item extends object = ItemOf<Schema>> {
   /** The path segment of the collection: `users` is served at `/users`. */
   name: string
@@ -64,6 +81,10 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   sort?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
   /** The members that `?q=` looks into; without it there is no search. */
   search?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
+  /** What the items refer to, by the name of the relation: `?expand=author` gives it with them. */
+  relations?: Readonly<Record<string, Relation<MemberOf<Item>>>>
+  /** Whether POST takes an array, and how many items at most; all are made, or none. */
+  bulk?: { maximum?: number }
   /** PUT: whether it creates an absent item, and whether its answer bears the entity tag although the item differs from what was sent. */
   replace?: { creates?: boolean, tag?: boolean }
   /** Whether PUT, PATCH and DELETE need a precondition; without one they are answered 428. */
@@ -88,6 +109,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'page', 'order', 'filter', 'sort', 'search', 'replace', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'replace', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

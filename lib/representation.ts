@@ -4,8 +4,9 @@ import type { Format, Links } from './formats/format.ts'
 import { formatDate } from './http/date.ts'
 import { entityTag } from './http/entity-tag.ts'
 import { itemLink, itemLinks } from './links.ts'
-import { without } from './schema/marks.ts'
 import type { Entry, Page } from './storage/contract.ts'
+import { seen, versionSeen, visible } from './view.ts'
+import type { View } from './view.ts'
 
 /** RFC 9110 section 8.8.3.3: the formats of one version have different tags. */
 export function tagOf (version: string, format: Format): string {
@@ -13,9 +14,9 @@ export function tagOf (version: string, format: Format): string {
 }
 
 /** The version of a list: it changes when any entry of the page does, or where a link to more comes or goes. */
-export function versionOfList ({ entries, more }: Page<object>, selected?: readonly string[]): string {
-  let versions = `${more} ${selected?.join() ?? ''}\n`
-  for (const { id, version } of entries) versions += `${id} ${version}\n`
+export function versionOfList (collection: Collection, { entries, more }: Page<object>, view?: View): string {
+  let versions = `${more}\n`
+  for (const entry of entries) versions += `${entry.id} ${view === undefined ? entry.version : versionSeen(collection, entry, view)}\n`
   return hash('sha1', versions, 'base64url')
 }
 
@@ -43,48 +44,41 @@ export function represent (collection: Collection, entry: Entry<object>, [format
 /** A list can be joined only of items that carry no links. */
 const none: Links = Object.freeze({})
 
-export function visible (collection: Collection, entry: Entry<object>): object {
-  // Of an object, `without` makes an object.
-  return without(entry.item, collection.members, 'writeOnly') as object
-}
-
 /** The fields that go with a representation, also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
 export function entryFields (collection: Collection, entry: Entry<object>, [format, path]: [Format, string]): Record<string, string> {
   const fields: Record<string, string> = { etag: tagOf(entry.version, format), link: itemLink(collection, path) }
   const modified = modifiedOf(collection, entry)
-  if (modified !== undefined) fields['last-modified'] = formatDate(modified)
+  // Section 8.8.2.1: a clock elsewhere may be ahead of ours, but nothing is told to have changed later than it is now.
+  if (modified !== undefined) fields['last-modified'] = formatDate(modified.getTime() > Date.now() ? new Date() : modified)
   return fields
 }
 
-/** Of an item, only the members that the client wants; what is written so is not kept. */
-export function representSelected (collection: Collection, entry: Entry<object>, { format, path, selected }: { format: Format, path: string, selected: readonly string[] }): Representation {
-  const fields = entryFields(collection, entry, [format, path])
+/** As the client wants to see it; what is written so is not kept. */
+export function representSeen (collection: Collection, entry: Entry<object>, { format, path, view }: { format: Format, path: string, view: View }): Representation {
   return {
     path,
-    content: format.item(picked(visible(collection, entry), selected), itemLinks(collection, entry, path), collection.schemas.read),
-    fields: { ...fields, 'content-type': format.mediaType, etag: tagOf(versionOfSelected(entry, selected), format) }
+    content: format.item(seen(collection, entry, view), itemLinks(collection, entry, path), collection.schemas.read),
+    fields: { 'content-type': format.mediaType, ...seenFields(collection, entry, { format, path, view }) }
   }
 }
 
-/** What is selected makes another representation, with a tag of its own. */
-export function versionOfSelected ({ version }: Entry<object>, selected: readonly string[] | undefined): string {
-  return selected === undefined ? version : `${version}~${selected.join()}`
-}
-
-function picked (item: object, selected: readonly string[]): object {
-  return Object.fromEntries(Object.entries(item).filter(([name]) => selected.includes(name)))
+/** When the item changed says nothing of what it refers to. */
+export function seenFields (collection: Collection, entry: Entry<object>, { format, path, view }: { format: Format, path: string, view: View }): Record<string, string> {
+  const { 'last-modified': modified, ...fields } = entryFields(collection, entry, [format, path])
+  const etag = tagOf(versionSeen(collection, entry, view), format)
+  return modified === undefined || view.expansion !== undefined ? { ...fields, etag } : { ...fields, etag, 'last-modified': modified }
 }
 
 interface ListParts {
   readonly format: Format
   readonly path: string
   readonly links: Links
-  readonly selected: readonly string[] | undefined
+  readonly view: View | undefined
 }
 
 /** A page of entries as the client sees it. */
-export function representList (collection: Collection, entries: ReadonlyArray<Entry<object>>, { format, path, links, selected }: ListParts): string {
-  if (format.join !== undefined && selected === undefined) return format.join(entries.map(entry => represent(collection, entry, [format, path]).content))
-  const items = entries.map(entry => selected === undefined ? visible(collection, entry) : picked(visible(collection, entry), selected))
+export function representList (collection: Collection, entries: ReadonlyArray<Entry<object>>, { format, path, links, view }: ListParts): string {
+  if (format.join !== undefined && view === undefined) return format.join(entries.map(entry => represent(collection, entry, [format, path]).content))
+  const items = entries.map(entry => view === undefined ? visible(collection, entry) : seen(collection, entry, view))
   return format.list(items, { list: links, items: entries.map(entry => itemLinks(collection, entry, path)) }, collection.schemas.read)
 }

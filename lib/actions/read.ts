@@ -3,22 +3,25 @@ import type { Answer } from '../answer.ts'
 import { unmodified } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
 import { find } from '../entry.ts'
+import { viewOf } from '../expansion.ts'
 import { conditional } from '../http/preconditions.ts'
-import { askedFields } from '../listing/query-string.ts'
-import { entryFields, modifiedOf, represent, representSelected, tagOf, versionOfSelected } from '../representation.ts'
+import { askedOfItem } from '../listing/query-string.ts'
+import { entryFields, modifiedOf, represent, representSeen, seenFields } from '../representation.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
 
 /** GET and HEAD of an item. */
 export async function read (collection: Collection, request: Request): Promise<Answer> {
-  const { format, fields } = request
-  const selected = askedFields(collection, request)
+  const { format, fields, context } = request
+  const question = askedOfItem(collection, request)
   const entry = await find(collection, request)
   const path = parentPath(request)
+  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, [entry], { ...question, context })
   if (conditional(fields)) {
-    const etag = tagOf(versionOfSelected(entry, selected), format)
-    if (unmodified(request, { tags: [etag], modified: modifiedOf(collection, entry) })) return notModified({ ...entryFields(collection, entry, [format, path]), etag })
+    const known = view === undefined ? entryFields(collection, entry, [format, path]) : seenFields(collection, entry, { format, path, view })
+    const modified = view?.expansion === undefined ? modifiedOf(collection, entry) : undefined
+    if (unmodified(request, { tags: [known.etag!], modified })) return notModified(known)
   }
-  const representation = selected === undefined ? represent(collection, entry, [format, path]) : representSelected(collection, entry, { format, path, selected })
+  const representation = view === undefined ? represent(collection, entry, [format, path]) : representSeen(collection, entry, { format, path, view })
   return ok(representation.content, representation.fields)
 }

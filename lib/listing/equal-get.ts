@@ -7,7 +7,7 @@ import type { Question } from './question.ts'
 const longest = 2000
 
 /** The query string that asks the same question, where there is one; RFC 10008 section 2.4. */
-export function equalGet (collection: Collection, { filter, search, order, fields, limit, cursor, count }: Question): string | undefined {
+export function equalGet (collection: Collection, { filter, search, order, fields, expand, limit, cursor, count }: Question): string | undefined {
   const parameters = new URLSearchParams()
   for (const condition of filter === undefined ? [] : flat(filter)) {
     const [name, text] = condition === undefined ? [] : written(collection, condition)
@@ -16,6 +16,7 @@ export function equalGet (collection: Collection, { filter, search, order, field
   }
   if (order !== undefined) parameters.set('sort', order.map(({ member, descending }) => descending ? `-${member}` : member).join())
   if (fields !== undefined) parameters.set('fields', fields.join())
+  if (expand !== undefined) parameters.set('expand', expand.join())
   if (limit !== undefined) parameters.set('limit', String(limit))
   if (count !== undefined) parameters.set('count', String(count))
   if (search !== undefined) parameters.set('q', search)

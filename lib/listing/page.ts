@@ -5,6 +5,7 @@ import type { Collection } from '../definition.ts'
 import { listLink } from '../links.ts'
 import { representList, tagOf, versionOfList } from '../representation.ts'
 import type { Request } from '../request.ts'
+import { viewOf } from '../expansion.ts'
 import { pageLinks } from './pages.ts'
 import { queryOf } from './question.ts'
 import type { Question } from './question.ts'
@@ -14,7 +15,8 @@ export async function page (collection: Collection, request: Request, question: 
   const { format, path, search } = request
   const query = queryOf(collection, question)
   const page = await collection.storage.list(query, request.context)
-  const etag = tagOf(versionOfList(page, question.fields), format)
+  const view = await viewOf(collection, page.entries, { ...question, context: request.context })
+  const etag = tagOf(versionOfList(collection, page, view), format)
   const links = pageLinks(collection, request, { page, query, question })
   const fields: Record<string, string> = { etag }
   const link = listLink(collection, links)
@@ -24,7 +26,7 @@ export async function page (collection: Collection, request: Request, question: 
   if (unmodified(request, { tags: [etag], modified: undefined })) return { ...notModified(fields), ...applied }
   fields['content-type'] = format.mediaType
   const self = { href: search === '' ? path : `${path}?${search}` }
-  return { ...ok(representList(collection, page.entries, { format, path, links: { self, ...links }, selected: question.fields }), fields), ...applied }
+  return { ...ok(representList(collection, page.entries, { format, path, links: { self, ...links }, view }), fields), ...applied }
 }
 
 function appliedOf ({ preferences: { count } }: Request, { lenient }: Question): Pick<Answer, 'applied'> | undefined {

@@ -1,6 +1,6 @@
 import type { Collection } from '../definition.ts'
 import type { Question } from './question.ts'
-import { readFields, readOrder } from './selection.ts'
+import { readExpand, readFields, readOrder } from './selection.ts'
 
 /** What can be asked of a list beside its filter. */
 interface Parameter {
@@ -34,6 +34,10 @@ const parameters: Readonly<Record<string, Parameter>> = {
     ofText: parted,
     read: (collection, names) => readFields(collection, isNames(names) ? names : [''])
   },
+  expand: {
+    ofText: parted,
+    read: (collection, names) => readExpand(collection, isNames(names) ? names : [''])
+  },
   count: {
     ofText: text => text === 'true' ? true : text === 'false' ? false : text,
     read: (_collection, count) => typeof count === 'boolean' ? { count } : 'true or false'
@@ -44,10 +48,15 @@ const parameters: Readonly<Record<string, Parameter>> = {
   }
 }
 
-export function parameterOf ({ listing }: Collection, name: string): Parameter | undefined {
-  return Object.hasOwn(parameters, name) && (name !== 'q' || listing.search.length > 0) ? parameters[name] : undefined
+export function parameterOf (collection: Collection, name: string): Parameter | undefined {
+  return Object.hasOwn(parameters, name) && offered(collection, name) ? parameters[name] : undefined
 }
 
-export function parameterNames ({ listing }: Collection): string[] {
-  return Object.keys(parameters).filter(name => name !== 'q' || listing.search.length > 0)
+export function parameterNames (collection: Collection): string[] {
+  return Object.keys(parameters).filter(name => offered(collection, name))
+}
+
+function offered ({ listing, relations }: Collection, name: string): boolean {
+  if (name === 'q') return listing.search.length > 0
+  return name !== 'expand' || Object.keys(relations).length > 0
 }

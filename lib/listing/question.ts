@@ -8,6 +8,7 @@ export interface Question {
   readonly search?: string
   readonly order?: readonly Order[]
   readonly fields?: readonly string[]
+  readonly expand?: readonly string[]
   readonly limit?: number
   readonly cursor?: string
   readonly count?: boolean
@@ -23,7 +24,7 @@ export function joined (first: Question, second: Question): Question {
 
 /** The same, as the storage is asked. */
 export function queryOf (collection: Collection, question: Question): Query {
-  const { filter, search, order = collection.order, fields, limit = collection.page.default, cursor, count = false } = question
+  const { filter, search, order = collection.order, fields, expand = [], limit = collection.page.default, cursor, count = false } = question
   const position: { after?: Position, before?: Position } = cursor === undefined ? {} : readCursor(collection, cursor, { filter, search, order })
   return {
     filter,
@@ -32,7 +33,7 @@ export function queryOf (collection: Collection, question: Question): Query {
     after: position.after,
     before: position.before,
     limit,
-    members: fields && needed(collection, fields, order),
+    members: fields && needed(collection, [...fields, ...expand.map(name => collection.relations[name]!.member)], order),
     count
   }
 }

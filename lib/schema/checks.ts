@@ -50,6 +50,8 @@ export function checkMembers (name: string, schema: ItemSchema, named: Readonly<
   for (const [option, members] of Object.entries(named)) {
     const unknown = members.find(member => !known.includes(member))
     if (unknown !== undefined) throw new UnknownMember(name, `${option} names "${unknown}"`, known.join(', '))
+    const dotted = members.find(member => member.includes('.'))
+    if (dotted !== undefined) throw new BadOption(name, `${option} names "${dotted}", which a storage would look for inside of another member. Call it by a name without a dot.`)
   }
 }
 
@@ -57,6 +59,8 @@ export function checkMembers (name: string, schema: ItemSchema, named: Readonly<
 export function checkOrder (name: string, schema: ItemSchema, order: readonly Order[]): void {
   for (const [member, described] of Object.entries(schema.properties)) {
     if (!order.some(by => by.member === member)) continue
+    // Alone, as the value in a cursor is held to it.
+    compiled(name, described)
     if (bears(described, 'writeOnly', schema)) throw new BadOption(name, `order names "${member}", which is writeOnly and would be told by the order. Take it away.`)
     const types = [described, ...branches(described)].flatMap(({ type = [] }) => type)
     if (types.some(type => type === 'object' || type === 'array')) throw new BadOption(name, `order names "${member}", whose values have no order. Use members that are text, numbers or booleans.`)

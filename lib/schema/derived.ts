@@ -80,3 +80,18 @@ function members ({ properties = {}, required = [] }: JsonSchema, derivation: De
   if (needed.length > 0) out.required = needed
   else delete out.required
 }
+
+/** The schema with further marks on its members. */
+export function marked<Schema extends JsonSchema> (schema: Schema, marks: Readonly<Record<string, Mark>>): Schema & { properties: Record<string, JsonSchema> } {
+  const properties = Object.entries(schema.properties ?? {}).map(([name, member]) => {
+    // Own ones: a member may be called as a method of objects is.
+    const mark = Object.hasOwn(marks, name) ? marks[name] : undefined
+    return [name, mark === undefined ? member : { ...member, [mark]: true }]
+  })
+  return { ...schema, properties: Object.fromEntries(properties) }
+}
+
+/** A new item has no id before the storage has made it. */
+export function anonymous (schema: JsonSchema, id: string): JsonSchema {
+  return { ...schema, required: [schema.required].flat().filter(member => member !== undefined).filter(member => member !== id) }
+}

@@ -25,7 +25,8 @@ export function failures (errors: readonly ErrorObject[]): Failure[] {
     // What is wrong with each branch stands right in front of the union.
     let start = found.length
     while (start > 0 && within(found[start - 1]!.error, error)) start--
-    found.push(...meant(error, found.splice(start)))
+    // One by one: more arguments than a call can have are easily sent.
+    for (const failure of meant(error, found.splice(start))) found.push(failure)
   }
   const first = new Map<string, Failure>()
   for (const { pointer, message } of found) {

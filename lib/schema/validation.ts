@@ -1,6 +1,7 @@
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import type { ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
+import { affordable, bounded } from './effort.ts'
 import { failures } from './failures.ts'
 import type { Failure } from './failures.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -8,21 +9,33 @@ import type { JsonSchema } from '../storage/contract.ts'
 export type Validator = (value: unknown) => readonly Failure[] | undefined
 
 // Nothing is coerced, removed or filled in: what is stored is what was sent. Own, so that the app's validator stays as it is.
-const ajv = new Ajv2019({ allErrors: true, ownProperties: true, strict: false, validateSchema: false, logger: false })
-addFormats.default(ajv)
-
-export function knowsFormat (format: string): boolean {
-  return Object.hasOwn(ajv.formats, format)
+function rules (allErrors: boolean): Ajv2019 {
+  return bounded(addFormats.default(new Ajv2019({ allErrors, ownProperties: true, strict: false, validateSchema: false, logger: false })))
 }
 
+/** Ends at the first failure, so that what fits costs least. */
+const brief = rules(false)
+const thorough = rules(true)
+
+export function knowsFormat (format: string): boolean {
+  return Object.hasOwn(thorough.formats, format)
+}
+
+const tooComplex: readonly Failure[] = [{ pointer: '', message: 'is nested in too many ways to be held to the schema' }]
+
 export function validator (schema: JsonSchema): Validator {
-  const validate = compiled(schema)
-  // Whatever does not fit is told.
-  return value => validate(value) ? undefined : failures(validate.errors!)
+  const [fits, told] = [compiled(brief, schema), compiled(thorough, schema)]
+  return value => {
+    const answer = affordable(() => fits(value), { value, each: 10 })
+    if (answer !== false) return answer === undefined ? tooComplex : undefined
+    // Where to tell everything would take too long, the first failure is told. Whatever does not fit has one.
+    const ended = affordable(() => told(value), { value, each: 1 }) === undefined ? fits : told
+    return failures(ended.errors!)
+  }
 }
 
 /** A recursive schema refers to itself by its `$id`; afterwards another schema may bear it. */
-function compiled (schema: JsonSchema): ValidateFunction {
+function compiled (ajv: Ajv2019, schema: JsonSchema): ValidateFunction {
   try {
     return ajv.compile(schema)
   } finally {
