@@ -1,15 +1,16 @@
 import type { ServerResponse } from 'node:http'
-import type { Context } from './storage/contract.ts'
+import type { Context, Filter } from './storage/contract.ts'
 
 /** What a storage is told of the request it works for. The signal costs a listener, so that it is made only for a storage that looks at it. */
 export class RequestContext implements Context {
-  readonly scope = undefined
+  readonly scope: Filter | undefined
   readonly #response: ServerResponse
   #controller: AbortController | undefined
 
   /** The response tells when the client has gone; a request is closed as soon as its content is read. */
-  constructor (response: ServerResponse) {
+  constructor (response: ServerResponse, scope: Filter | undefined) {
     this.#response = response
+    this.scope = scope
   }
 
   get signal (): AbortSignal {

@@ -13,6 +13,8 @@ import { Problem, problem, problemContent } from './http/problems.ts'
 import { vary } from './http/vary.ts'
 import { HookError } from './item.ts'
 import { formatOf, notAcceptable } from './negotiation.ts'
+import { checkParent, placeOf } from './nesting.ts'
+import type { Place } from './nesting.ts'
 import { checkQuery } from './query.ts'
 import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
@@ -37,8 +39,10 @@ export function handler (collection: Collection, { action, parameters, cache, ne
     try {
       const format = formatOf(collection, incoming.headers.accept)
       if (format === undefined && negotiated) throw notAcceptable(collection)
-      const request = requestOf(format ?? collection.formats[0]!, [incoming, reply])
+      const place = placeOf(collection, incoming.params)
+      const request = requestOf(format ?? collection.formats[0]!, place, [incoming, reply])
       const lenient = parameters !== undefined && checkQuery(request, parameters)
+      if (place !== undefined) await checkParent(collection, place, request.context)
       const answer = await action(collection, request)
       if (collection.groups !== undefined) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
@@ -66,13 +70,24 @@ export function absent (collection: Collection): RouteHandlerMethod {
 /** For whatever is thrown below the collection: by its hooks, by those of the app, or by Fastify itself. */
 export function errorHandler (collection: Collection) {
   return function (error: unknown, incoming: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const known = problemOfError(error, reply.statusCode)
-    if (known.status >= 500) incoming.log.error({ err: error instanceof Fault ? error.cause : error }, 'request failed')
-    return refuse(collection, known, [incoming, reply])
+    // Where an answer was decided already, and a hook could not let it go.
+    for (const field of decided) reply.removeHeader(field)
+    try {
+      const known = problemOfError(error, reply.statusCode)
+      if (known.status >= 500) incoming.log.error({ err: error instanceof Fault ? error.cause : error }, 'request failed')
+      return refuse(collection, known, [incoming, reply])
+    } catch (err) {
+      // An error that cannot be looked at, or a problem that cannot be written.
+      incoming.log.error({ err }, 'request failed')
+      return refuse(collection, problem('fault'), [incoming, reply])
+    }
   }
 }
 
-function requestOf (format: Format, [incoming, reply]: Exchange): Request {
+/** The fields that only an answer of ours has. */
+const decided = ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'cache-groups', 'cache-group-invalidation']
+
+function requestOf (format: Format, place: Place | undefined, [incoming, reply]: Exchange): Request {
   const { url, headers } = incoming
   const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
   const mark = url.indexOf('?')
@@ -86,7 +101,8 @@ function requestOf (format: Format, [incoming, reply]: Exchange): Request {
     content: incoming.body as Buffer | undefined,
     format,
     preferences: preferences(headers.prefer as string | undefined),
-    context: new RequestContext(reply.raw),
+    fixed: place?.fixed,
+    context: new RequestContext(reply.raw, place?.scope),
     original: incoming
   }
 }

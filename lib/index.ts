@@ -20,7 +20,7 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...new Set(['*', ...representationTypes(definition), ...patchTypes])], { parseAs: 'buffer' }, (_request, content, done) => done(null, content))
   app.setValidatorCompiler(() => () => true)
-  app.setSerializerCompiler(() => String)
+  app.setSerializerCompiler(() => JSON.stringify)
   app.addHook('onRoute', tagCodings)
   routes(app, definition)
   enrol(app, definition)
@@ -37,6 +37,7 @@ export type { Format, Link, Links, ListLinks } from './formats/format.ts'
 export { hal } from './formats/hal.ts'
 export { json } from './formats/json.ts'
 export { xml } from './formats/xml.ts'
+export { within } from './nesting.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
 export type { ActionName, Change, Changed, Options, RouteOptions } from './options.ts'

@@ -16,9 +16,10 @@ import type { Validator } from './schema/validation.ts'
 /** A new item. The id is the one that the URI names, or one made for it, or the client's or the storage's affair. */
 export async function drafted (collection: Collection, request: Request, { content, id }: { content: unknown, id?: Id }): Promise<object> {
   const { members, validate, timestamps: { created, updated } } = collection
-  if (id !== undefined) contradict(collection, content, id)
+  const said = { ...request.fixed, ...id !== undefined && { [collection.id.member]: id } }
+  contradict(content, said)
   const own = id ?? collection.id.mint?.()
-  const draft = filled(named(collection, without(content, members, 'readOnly'), own), members)
+  const draft = filled(named(without(content, members, 'readOnly'), own === undefined ? said : { [collection.id.member]: own, ...said }), members)
   hold(validate.draft, draft)
   // Read from the content of this request alone, so it is ours to add to.
   const item = draft as Record<string, unknown>
@@ -33,14 +34,16 @@ export async function drafted (collection: Collection, request: Request, { conte
 /** The item that takes the place of another, out of a complete representation. What a client cannot send, or has not seen, is kept. */
 export async function replaced (collection: Collection, request: Request, { content, before }: { content: unknown, before: Entry<object> }): Promise<object> {
   const { members } = collection
-  contradict(collection, content, before.id)
-  const item = carriedOver(named(collection, content, before.id), before.item, members)
+  const said = { [collection.id.member]: before.id, ...request.fixed }
+  contradict(content, said)
+  const item = carriedOver(named(content, said), before.item, members)
   return revised(collection, { action: 'replace', item: filled(item, members), before, request })
 }
 
 /** The item that takes the place of another, out of what a patch made of it. */
 export async function updated (collection: Collection, request: Request, { result, before }: { result: unknown, before: Entry<object> }): Promise<object> {
   unchanged(collection, { before: before.item, after: result, mark: 'readOnly' })
+  if (request.fixed !== undefined) contradict(result, request.fixed, 'complete')
   return revised(collection, { action: 'update', item: result, before, request })
 }
 
@@ -109,13 +112,17 @@ function unchanged (collection: Collection, { before, after, mark }: { before: o
   if (paths.length > 0) throw invalid(paths.map(path => ({ pointer: pointer(path), message: mark === 'readOnly' ? 'is read-only' : 'cannot be changed once it is set' })))
 }
 
+/** What the URI says of the item. */
+type Said = Readonly<Record<string, Id>>
+
 /** An id is read-only, and so ignored, but to name another item than the URI does is a contradiction. */
-function contradict ({ id: { member } }: Collection, content: unknown, id: Id): void {
-  if (isObject(content) && Object.hasOwn(content, member) && content[member] !== id) {
-    throw invalid([{ pointer: pointer([member]), message: `contradicts the URI, which names ${JSON.stringify(id)}` }])
+function contradict (content: unknown, said: Said, extent: 'partial' | 'complete' = 'partial'): void {
+  if (!isObject(content)) return
+  for (const member in said) {
+    if ((extent === 'complete' || Object.hasOwn(content, member)) && content[member] !== said[member]) throw invalid([{ pointer: pointer([member]), message: `contradicts the URI, which names ${JSON.stringify(said[member])}` }])
   }
 }
 
-function named ({ id: { member } }: Collection, value: unknown, id: Id | undefined): unknown {
-  return isObject(value) && id !== undefined ? { [member]: id, ...value } : value
+function named (value: unknown, said: Said): unknown {
+  return isObject(value) ? { ...said, ...value } : value
 }

@@ -12,7 +12,14 @@ export function itemPath (path: string, id: Entry<object>['id']): string {
 
 /** The links of an item, for the formats that carry them. */
 export function itemLinks (collection: Collection, entry: Entry<object>, path: string): Links {
-  return { self: { href: itemPath(path, entry.id) }, collection: { href: path }, ...collection.links(entry.item) }
+  const self = itemPath(path, entry.id)
+  return {
+    self: { href: self },
+    collection: { href: path },
+    ...collection.parent && { up: { href: path.slice(0, path.lastIndexOf('/')) } },
+    ...Object.fromEntries([...collection.children].map(name => [name, { href: `${self}/${name}` }])),
+    ...collection.links(entry.item)
+  }
 }
 
 const written = new WeakMap<Collection, { readonly path: string, readonly field: string }>()

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Collection } from './definition.ts'
+import { pathOfCollection } from './nesting.ts'
 
 /** A collection, and the path at which an app serves it. */
 export interface Registered {
@@ -25,7 +26,7 @@ function of (app: FastifyInstance): Registered[] {
 }
 
 export function enrol (app: FastifyInstance, collection: Collection): void {
-  of(app).push({ path: `${app.prefix}/${collection.name}`, collection })
+  of(app).push({ path: app.prefix + pathOfCollection(collection), collection })
 }
 
 /** Tells the app of its collections, for what belongs to the whole service. Wrapped, so that it reaches the parent. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Format } from './formats/format.ts'
 import type { Preferences } from './http/prefer.ts'
-import type { Context } from './storage/contract.ts'
+import type { Context, Id } from './storage/contract.ts'
 
 /** What an action is asked. */
 export interface Request {
@@ -12,6 +12,8 @@ export interface Request {
   readonly search: string
   /** The path segment that names the item; empty at the collection. */
   readonly segment: string
+  /** Members whose value the URI fixes, such as the one that names the parent of a nested collection. */
+  readonly fixed: Readonly<Record<string, Id>> | undefined
   readonly query: Readonly<Record<string, unknown>>
   readonly fields: IncomingHttpHeaders
   readonly content: Buffer | undefined

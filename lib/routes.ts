@@ -16,6 +16,7 @@ import { absent, handler, options } from './handler.ts'
 import type { Action } from './handler.ts'
 import { allow } from './http/allow.ts'
 import { merged, withoutHooks } from './native.ts'
+import { pathOfCollection, pathOfParent } from './nesting.ts'
 import type { ActionName, RouteOptions } from './options.ts'
 import { patchTypes } from './patch.ts'
 
@@ -35,7 +36,7 @@ const table: readonly Row[] = [
   { name: 'list', action: list, at: 'collection', methods: ['GET', 'HEAD'] },
   { name: 'list', action: query, at: 'collection', methods: ['QUERY'], content: 'query' },
   { name: 'create', action: create, at: 'collection', methods: ['POST'], content: 'representation', parameters: none },
-  { name: 'read', action: read, at: 'item', methods: ['GET', 'HEAD'], parameters: new Set(['fields']) },
+  { name: 'read', action: read, at: 'item', methods: ['GET', 'HEAD'] },
   { name: 'replace', action: replace, at: 'item', methods: ['PUT'], content: 'representation', parameters: none },
   { name: 'update', action: update, at: 'item', methods: ['PATCH'], content: 'patch', parameters: none },
   { name: 'remove', action: remove, at: 'item', methods: ['DELETE'], parameters: none }
@@ -43,7 +44,7 @@ const table: readonly Row[] = [
 
 /** Two URLs, six actions, OPTIONS, and 405 for every other method that the server knows. */
 export function routes (app: FastifyInstance, collection: Collection): void {
-  const path = `/${collection.name}`
+  const path = pathOfCollection(collection)
   serve(app, collection, { at: 'collection', url: path })
   serve(app, collection, { at: 'item', url: `${path}/:id` })
   // A parameter of over 100 characters goes to the app's 404 handler, but what a wildcard matches does not.
@@ -59,7 +60,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, admission(collection, row))
     const served = { action: row.action, parameters: row.parameters, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
-      const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix) : hidden
+      const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
     }
   }

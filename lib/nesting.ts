@@ -1,0 +1,44 @@
+import type { Collection } from './definition.ts'
+import { BadOption, Unsupported } from './errors.ts'
+import { problem } from './http/problems.ts'
+import type { MemberOf } from './schema/static.ts'
+import type { Context, Filter, Id } from './storage/contract.ts'
+
+/** A collection as it is served within the items of another: `/users/{id}/articles`, by the member that names the user. */
+export function within<Item extends object> (parent: Collection, child: Collection<Item>, member: MemberOf<Item>): Collection<Item> {
+  const known = Object.keys(child.schema.properties ?? {})
+  if (!known.includes(member)) throw new BadOption(child.name, `within() names the member "${member}", which is not in the schema. Its members are: ${known.join(', ')}.`)
+  if (!child.storage.supports.filter) throw new Unsupported(child.name, 'it is nested in another collection', child.storage.name)
+  parent.children.add(child.name)
+  return Object.freeze({ ...child, written: new Map(child.formats.map(format => [format, new WeakMap()])), parent: { collection: parent, member } })
+}
+
+/** The path of the item in which a collection lies, below the prefix; empty where it lies in none. */
+export function pathOfParent ({ parent }: Collection): string {
+  return parent === undefined ? '' : `/${parent.collection.name}/:parent`
+}
+
+export function pathOfCollection (collection: Collection): string {
+  return `${pathOfParent(collection)}/${collection.name}`
+}
+
+/** What the URI says of the items below it. */
+export interface Place {
+  readonly parent: Id
+  readonly fixed: Readonly<Record<string, Id>>
+  readonly scope: Filter
+}
+
+/** Undefined where the collection lies in no other; 404 where no parent can be called so. */
+export function placeOf ({ parent }: Collection, parameters: unknown): Place | undefined {
+  if (parent === undefined) return undefined
+  const id = parent.collection.id.read((parameters as { parent: string }).parent)
+  if (id === undefined) throw problem('absent')
+  return { parent: id, fixed: { [parent.member]: id }, scope: { member: parent.member, is: 'eq', value: id } }
+}
+
+/** 404 where the parent does not exist: what lies in it does not either. */
+export async function checkParent ({ parent }: Collection, place: Place, context: Context): Promise<void> {
+  const entry = await parent?.collection.storage.find(place.parent, { get signal () { return context.signal }, scope: undefined })
+  if (entry === undefined) throw problem('absent')
+}
