@@ -16,10 +16,10 @@ const summaries: Readonly<Record<ActionName, string>> = {
 }
 
 /** By action: the content that is sent, and the status and content of success. */
-function messages ({ schemas }: Collection): Readonly<Record<ActionName, { body?: JsonSchema, status: number, content?: JsonSchema }>> {
+function messages ({ schemas, bulk }: Collection): Readonly<Record<ActionName, { body?: JsonSchema, status: number, content?: JsonSchema }>> {
   return {
     list: { status: 200, content: { type: 'array', items: schemas.read } },
-    create: { body: schemas.create, status: 201, content: schemas.read },
+    create: { body: bulk === undefined ? schemas.create : { anyOf: [schemas.create, { type: 'array', minItems: 1, maxItems: bulk.maximum, items: schemas.create }] }, status: 201, content: schemas.read },
     read: { status: 200, content: schemas.read },
     replace: { body: schemas.replace, status: 200, content: schemas.read },
     update: { body: schemas.patch, status: 200, content: schemas.read },

@@ -1,4 +1,5 @@
 import type { Answer } from '../answer.ts'
+import { createAll } from '../bulk.ts'
 import { checkList } from '../conditions.ts'
 import { readContent } from '../content.ts'
 import type { Collection } from '../definition.ts'
@@ -9,10 +10,12 @@ import { problemOfRefusal, refused } from '../refusal.ts'
 import type { Request } from '../request.ts'
 import { written } from '../written.ts'
 
-/** POST to the collection: a new item. */
+/** POST to the collection: a new item, or several. */
 export async function create (collection: Collection, request: Request): Promise<Answer> {
   await checkList(collection, request)
-  const item = await drafted(collection, request, { content: readContent(collection, request) })
+  const content = readContent(collection, request)
+  if (collection.bulk !== undefined && Array.isArray(content)) return createAll(collection, request, content)
+  const item = await drafted(collection, request, { content })
   const entry = await collection.storage.insert(item, request.context)
   if (refused(entry)) throw problemOfRefusal(entry)
   await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
