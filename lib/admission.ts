@@ -56,6 +56,8 @@ function refusalOfType (fields: IncomingHttpHeaders, { types, field }: Taken): P
   if (type === undefined && chunked === undefined && (length === undefined || length === '0')) return undefined
   if (types.includes(mediaType(type) ?? '')) return undefined
   const list = types.join(', ')
+  // RFC 10008 section 2: without a media type there is no query.
+  if (type === undefined && field === 'accept-query') return problem('malformed', { detail: `A query needs a Content-Type. Taken: ${list}.`, fields: { [field]: list } })
   return problem('media-type', { detail: `Content is taken as ${list}${type === undefined ? ', and a Content-Type has to say so' : ''}.`, fields: { [field]: list } })
 }
 

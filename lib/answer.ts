@@ -8,13 +8,13 @@ export interface Answer {
   readonly fields: Fields
   readonly content: string | undefined
   /** The preferences that were followed. */
-  readonly applied?: Preferences
+  readonly applied?: Preferences | undefined
 }
 
 const none: Fields = Object.freeze({})
 
-export function ok (content: string, fields: Fields): Answer {
-  return { status: 200, fields, content }
+export function ok (content: string, fields: Fields, applied?: Preferences): Answer {
+  return { status: 200, fields, content, applied }
 }
 
 export function noContent (fields: Fields = none): Answer {
@@ -22,6 +22,6 @@ export function noContent (fields: Fields = none): Answer {
 }
 
 /** RFC 9110 section 15.4.5. */
-export function notModified (fields: Fields): Answer {
-  return { status: 304, fields, content: undefined }
+export function notModified (fields: Fields, applied?: Preferences): Answer {
+  return { status: 304, fields, content: undefined, applied }
 }

@@ -1,4 +1,6 @@
 import { BadName, BadOption, Unsupported } from './errors.ts'
+import type { ListingOptions } from './listing/listing.ts'
+import type { Queryable } from './listing/queryable.ts'
 import { actionNames, optionNames, ownedRouteOptions } from './options.ts'
 import type { ActionName, Options, Relation } from './options.ts'
 import type { ObjectSchema } from './schema/static.ts'
@@ -82,10 +84,11 @@ function checkKinds (name: string, options: object): void {
 }
 
 /** `known` are the members that a list can be asked by. */
-export function checkListing (name: string, known: ReadonlySet<string>, named: Readonly<Record<string, readonly string[] | undefined>>): void {
-  for (const [option, members = []] of Object.entries(named)) {
-    const unknown = members.find(member => !known.has(member))
-    if (unknown !== undefined) throw new BadOption(name, `${option} names "${unknown}", by which no list can be asked: it is no scalar that clients see. Choose of: ${[...known].join(', ')}.`)
+export function checkListing (name: string, known: ReadonlyMap<string, Queryable>, { filter, sort, search }: ListingOptions): void {
+  const texts = [...known.values()].filter(({ type }) => type === 'string').map(({ member }) => member)
+  for (const [option, members = [], kind, choice] of [['filter', filter, 'scalar', [...known.keys()]], ['sort', sort, 'scalar', [...known.keys()]], ['search', search, 'text', texts]] as const) {
+    const unknown = members.find(member => !choice.includes(member))
+    if (unknown !== undefined) throw new BadOption(name, `${option} names "${unknown}", which is no ${kind} that clients see. Choose of: ${choice.join(', ')}.`)
   }
 }
 

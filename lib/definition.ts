@@ -10,6 +10,7 @@ import { identity } from './identity.ts'
 import type { Identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
 import type { Listing } from './listing/listing.ts'
+import { totalOrder } from './listing/total-order.ts'
 import { membersOf } from './schema/members.ts'
 import type { Members } from './schema/members.ts'
 import { actionNames } from './options.ts'
@@ -73,7 +74,7 @@ export interface Collection<Item = object> {
   readonly parent: Parent | undefined
   /** The names of the collections that are nested in its items. */
   readonly children: Set<string>
-  readonly hooks: { readonly prepare: boolean, readonly changed: boolean }
+  readonly hooks: { readonly prepare: boolean, readonly changed: boolean, readonly links: boolean }
   links (item: Readonly<Item>): Readonly<Record<string, Link>>
   prepare (change: Change<Item>): Item | Promise<Item>
   changed (change: Changed<Item>): void | Promise<void>
@@ -91,14 +92,15 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     ...Object.fromEntries(Object.values(timestamps).filter(member => member !== undefined).map(member => [member, 'readOnly' as const]))
   })
   const unique = (options.unique ?? []).map(members => [members].flat())
-  const order = readOrder(options.order ?? [], id.member)
+  const order = totalOrder(options.order ?? [], id.member)
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member) })
   checkOrder(name, schema, order)
   const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
   checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined, search: options.search !== undefined, transactions: options.bulk !== undefined })
   if (options.prepare === undefined) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
-  const lists = listing(schema, options, storage.supports)
-  checkListing(name, new Set(lists.known.keys()), { filter: options.filter, sort: options.sort, search: options.search })
+  const members = membersOf(schema)
+  const lists = listing({ schema, members }, options, storage.supports)
+  checkListing(name, lists.known, options)
   checkRelations(name, schema, options.relations)
   const draft = compiled(name, derived(schema, { optional: ['readOnly'] }))
   const formats = options.formats ?? [json, hal, xml]
@@ -126,7 +128,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     written: new Map(formats.map(format => [format, new WeakMap()])),
     serviceDescription: options.serviceDescription,
     problems: options.problems,
-    members: membersOf(schema),
+    members,
     schemas: {
       create: derived(schema, { drop: 'readOnly' }),
       replace: derived(schema, { drop: 'readOnly', optional: ['writeOnly'] }),
@@ -136,16 +138,9 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     validate: { draft, item: options.prepare === undefined ? draft : compiled(name, derived(id.by === 'storage' ? anonymous(schema, id.member) : schema, {})) },
     parent: undefined,
     children: new Set<string>(),
-    hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined },
+    hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined, links: options.links !== undefined },
     links: options.links ?? (() => ({})),
     prepare: options.prepare ?? (({ item }) => item),
     changed: options.changed ?? (() => {})
   })
-}
-
-/** The order ends with the id, past which nothing is left to be ordered. */
-function readOrder (members: readonly string[], id: string): Order[] {
-  const order = members.map(member => member.startsWith('-') ? { member: member.slice(1), descending: true } : { member, descending: false })
-  const last = order.findIndex(({ member }) => member === id)
-  return last < 0 ? [...order, { member: id, descending: false }] : order.slice(0, last + 1)
 }

@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import type { Collection } from './definition.ts'
-import { querySchema } from './listing/listing.ts'
+import { itemQuerySchema, querySchema } from './listing/listing.ts'
 import type { ActionName } from './options.ts'
 import type { JsonSchema } from './storage/contract.ts'
 
@@ -39,6 +39,7 @@ export function describe (collection: Collection, name: ActionName, prefix: stri
     summary: summaries[name],
     ...required.length > 0 && { params: { type: 'object', required, properties: parameters } },
     ...name === 'list' && { querystring: querySchema(collection.listing, collection.page) },
+    ...name === 'read' && { querystring: itemQuerySchema(collection.listing) },
     ...body && { body },
     response: { [status]: content === undefined ? { type: 'null', description: 'No content' } : { description: 'Success', ...content } }
   }

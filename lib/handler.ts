@@ -27,6 +27,8 @@ export interface Served {
   readonly parameters: ReadonlySet<string> | undefined
   /** Of its successful answers. */
   readonly cache: CachePolicy
+  /** Whether its answers differ by what the client prefers, which is told also where it prefers nothing (RFC 7240 section 2). */
+  readonly preferred: boolean
   /** Whether it is refused, and not done all the same, where the client accepts none of our formats. */
   readonly negotiated: boolean
 }
@@ -34,7 +36,7 @@ export interface Served {
 type Exchange = [FastifyRequest, FastifyReply]
 
 /** Asks the action, and sends what it decides. */
-export function handler (collection: Collection, { action, parameters, cache, negotiated }: Served): RouteHandlerMethod {
+export function handler (collection: Collection, { action, parameters, cache, preferred, negotiated }: Served): RouteHandlerMethod {
   return async function (incoming, reply) {
     try {
       const format = formatOf(collection, incoming.headers.accept)
@@ -47,7 +49,7 @@ export function handler (collection: Collection, { action, parameters, cache, ne
       if (collection.groups !== undefined) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
       if (followed !== undefined) reply.header('preference-applied', applied(followed))
-      if (followed?.handling !== undefined || followed?.count !== undefined) varyBy('Prefer', reply)
+      if (preferred || followed?.handling !== undefined) varyBy(reply, 'Accept', 'Prefer')
       return send(answer, cache, [incoming, reply])
     } catch (thrown) {
       if (thrown instanceof Problem) return refuse(collection, thrown, [incoming, reply])
@@ -114,7 +116,7 @@ function send ({ status, fields, content }: Answer, policy: CachePolicy, [incomi
   const credentials = authorization !== undefined || cookie !== undefined
   reply.code(status)
   reply.header('cache-control', cacheControl({ safe: safe.has(incoming.method), status, credentials }, policy))
-  varyBy('Accept', reply)
+  varyBy(reply, 'Accept')
   reply.header('x-content-type-options', 'nosniff')
   write(fields, reply)
   const known = incoming.headers['if-none-match']
@@ -127,9 +129,9 @@ function send ({ status, fields, content }: Answer, policy: CachePolicy, [incomi
 }
 
 /** What stands there already is the app's, such as the Origin of its CORS; several lines of it are an array. */
-function varyBy (name: string, reply: FastifyReply): void {
+function varyBy (reply: FastifyReply, ...names: readonly string[]): void {
   const present = reply.getHeader('vary')
-  reply.header('vary', present === undefined ? name : vary(String(present), name))
+  reply.header('vary', present === undefined ? names.join(', ') : vary(String(present), ...names))
 }
 
 function write (fields: Fields, reply: FastifyReply): void {

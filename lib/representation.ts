@@ -34,15 +34,19 @@ export function represent (collection: Collection, entry: Entry<object>, [format
   if (known !== undefined && known.path === path) return known
   const representation = {
     path,
-    content: format.item(visible(collection, entry), format.join === undefined ? itemLinks(collection, entry, path) : none, collection.schemas.read),
+    content: format.item(visible(collection, entry), carried(collection, entry, [format, path]), collection.schemas.read),
     fields: { 'content-type': format.mediaType, ...entryFields(collection, entry, [format, path]) }
   }
   written.set(entry, representation)
   return representation
 }
 
-/** A list can be joined only of items that carry no links. */
 const none: Links = Object.freeze({})
+
+/** A list can be joined only of items that carry no links. */
+function carried (collection: Collection, entry: Entry<object>, [format, path]: [Format, string]): Links {
+  return format.join === undefined ? itemLinks(collection, entry, path) : none
+}
 
 /** The fields that go with a representation, also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
 export function entryFields (collection: Collection, entry: Entry<object>, [format, path]: [Format, string]): Record<string, string> {
@@ -57,7 +61,7 @@ export function entryFields (collection: Collection, entry: Entry<object>, [form
 export function representSeen (collection: Collection, entry: Entry<object>, { format, path, view }: { format: Format, path: string, view: View }): Representation {
   return {
     path,
-    content: format.item(seen(collection, entry, view), itemLinks(collection, entry, path), collection.schemas.read),
+    content: format.item(seen(collection, entry, view), carried(collection, entry, [format, path]), collection.schemas.read),
     fields: { 'content-type': format.mediaType, ...seenFields(collection, entry, { format, path, view }) }
   }
 }
@@ -80,5 +84,5 @@ interface ListParts {
 export function representList (collection: Collection, entries: ReadonlyArray<Entry<object>>, { format, path, links, view }: ListParts): string {
   if (format.join !== undefined && view === undefined) return format.join(entries.map(entry => represent(collection, entry, [format, path]).content))
   const items = entries.map(entry => view === undefined ? visible(collection, entry) : seen(collection, entry, view))
-  return format.list(items, { list: links, items: entries.map(entry => itemLinks(collection, entry, path)) }, collection.schemas.read)
+  return format.list(items, { list: links, items: entries.map(entry => carried(collection, entry, [format, path])) }, collection.schemas.read)
 }

@@ -58,7 +58,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, admission(collection, row))
-    const served = { action: row.action, parameters: row.parameters, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, negotiated: row.name !== 'remove' }
+    const served = { action: row.action, parameters: row.parameters, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })

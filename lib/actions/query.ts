@@ -12,8 +12,9 @@ import type { Request } from '../request.ts'
 /** QUERY of the collection (RFC 10008): a page of it, as GET, with the question in the content. */
 export async function query (collection: Collection, request: Request): Promise<Answer> {
   const question = joined(askedInString(collection, request), askedInContent(collection, parsed(request, parseIJson)))
-  const answer = await page(collection, request, question)
   const search = equalGet(collection, question)
-  if (search === undefined) return answer
+  // Its pages are those of the equal GET, so that they can be followed by either method; without one, only the cursor is new.
+  if (search === undefined) return page(collection, request, question)
+  const answer = await page(collection, { ...request, search }, question)
   return { ...answer, fields: { ...answer.fields, 'content-location': search === '' ? request.path : `${request.path}?${search}` } }
 }

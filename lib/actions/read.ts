@@ -5,6 +5,7 @@ import type { Collection } from '../definition.ts'
 import { find } from '../entry.ts'
 import { viewOf } from '../expansion.ts'
 import { conditional } from '../http/preconditions.ts'
+import type { Preferences } from '../http/prefer.ts'
 import { askedOfItem } from '../listing/query-string.ts'
 import { entryFields, modifiedOf, represent, representSeen, seenFields } from '../representation.ts'
 import { parentPath } from '../request.ts'
@@ -14,14 +15,15 @@ import type { Request } from '../request.ts'
 export async function read (collection: Collection, request: Request): Promise<Answer> {
   const { format, fields, context } = request
   const question = askedOfItem(collection, request)
+  const applied: Preferences | undefined = question.lenient === true ? { handling: 'lenient' } : undefined
   const entry = await find(collection, request)
   const path = parentPath(request)
   const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, [entry], { ...question, context })
   if (conditional(fields)) {
     const known = view === undefined ? entryFields(collection, entry, [format, path]) : seenFields(collection, entry, { format, path, view })
     const modified = view?.expansion === undefined ? modifiedOf(collection, entry) : undefined
-    if (unmodified(request, { tags: [known.etag!], modified })) return notModified(known)
+    if (unmodified(request, { tags: [known.etag!], modified })) return notModified(known, applied)
   }
   const representation = view === undefined ? represent(collection, entry, [format, path]) : representSeen(collection, entry, { format, path, view })
-  return ok(representation.content, representation.fields)
+  return ok(representation.content, representation.fields, applied)
 }

@@ -24,8 +24,6 @@ const operators: Readonly<Record<Operator, { readonly types: ReadonlySet<Type>, 
   null: { types: any, takes: 'truth' }
 }
 
-export const operatorNames = Object.keys(operators) as Operator[]
-
 /** More make no statement that a database would take. */
 export const mostValues = 1000
 
@@ -42,14 +40,29 @@ export interface Key {
 export function keyOf (name: string, members: ReadonlyMap<string, Queryable>): Key | undefined {
   const whole = members.get(name)
   if (whole !== undefined) return key(whole, 'eq')
-  const dot = name.lastIndexOf('.')
-  const queryable = members.get(name.slice(0, dot))
-  const is = name.slice(dot + 1)
+  const { queryable, is } = parted(name, members)
   return queryable !== undefined && isOperator(is) && operators[is].types.has(queryable.type) ? key(queryable, is) : undefined
+}
+
+function parted (name: string, members: ReadonlyMap<string, Queryable>): { readonly queryable: Queryable | undefined, readonly is: string } {
+  const dot = name.lastIndexOf('.')
+  return { queryable: dot < 0 ? undefined : members.get(name.slice(0, dot)), is: name.slice(dot + 1) }
 }
 
 function isOperator (name: string): name is Operator {
   return Object.hasOwn(operators, name)
+}
+
+/** What could have been meant by a key that is none, in a sentence. */
+export function keysLike (name: string, members: ReadonlyMap<string, Queryable>): string {
+  const { queryable } = parted(name, members)
+  if (queryable === undefined) return `A list can be filtered by: ${[...members.keys()].join(', ') || 'nothing'}.`
+  return `${queryable.member} can be followed by: ${operatorsOf(queryable).map(is => `.${is}`).join(', ')}.`
+}
+
+function operatorsOf ({ type }: Queryable): Operator[] {
+  // The names of a table of operators are operators.
+  return (Object.keys(operators) as Operator[]).filter(is => operators[is].types.has(type))
 }
 
 function key ({ member, type, schema }: Queryable, is: Operator): Key {
@@ -62,17 +75,15 @@ const truth: JsonSchema = { type: 'boolean' }
 
 const operands: Readonly<Record<Operand, (schema: JsonSchema) => JsonSchema>> = {
   value: schema => schema,
-  values: schema => ({ type: 'array', items: schema, maxItems: mostValues }),
+  values: schema => ({ type: 'array', items: schema, maxItems: mostValues, style: 'form', explode: false }),
   pattern: () => pattern,
   truth: () => truth
 }
 
-/** Every key that the members can be asked by, with the schema of its operand. */
-export function * keys (members: ReadonlyMap<string, Queryable>): Generator<[name: string, schema: JsonSchema]> {
+/** Every key that the members can be asked by, with the schema of its operand; what is called like a parameter is asked by `.eq`. */
+export function * keys (members: ReadonlyMap<string, Queryable>, parameters: ReadonlySet<string>): Generator<[name: string, schema: JsonSchema]> {
   for (const queryable of members.values()) {
-    for (const is of operatorNames) {
-      if (operators[is].types.has(queryable.type)) yield [is === 'eq' ? queryable.member : `${queryable.member}.${is}`, key(queryable, is).schema]
-    }
+    for (const is of operatorsOf(queryable)) yield [is === 'eq' && !parameters.has(queryable.member) ? queryable.member : `${queryable.member}.${is}`, key(queryable, is).schema]
   }
 }
 
@@ -88,10 +99,12 @@ function fits (value: unknown, schema: JsonSchema): value is Scalar {
   return validatorOf(schema)(value) === undefined && (typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0')))
 }
 
+const nouns: Readonly<Record<Type, string>> = { string: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false' }
+
 function wanted (takes: Operand, type: Type, { enum: allowed, format }: JsonSchema): string {
-  if (takes === 'truth') return 'true or false'
+  if (takes === 'truth') return nouns.boolean
   if (takes === 'pattern') return 'a text, in which * stands for any run of characters'
-  const one = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : `${type === 'integer' ? 'an' : 'a'} ${format ?? type}`
+  const one = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : format === undefined ? nouns[type] : `${nouns[type]} of the format ${format}`
   return takes === 'values' ? `up to ${mostValues} values, each ${one}` : one
 }
 
@@ -104,10 +117,31 @@ const readings: Readonly<Record<Type, (text: string) => unknown>> = {
   boolean: text => text === 'true' ? true : text === 'false' ? false : text
 }
 
-/** The operand that a text in a query string means. Values of a list are parted by commas; `\,` is a comma in one of them. */
+/** The operand that a text in a query string means. */
 export function operandOf ({ takes, type }: Key, text: string): unknown {
   if (takes === 'pattern') return text
   if (takes === 'truth') return readings.boolean(text)
   if (takes === 'value') return readings[type](text)
-  return text === '' ? [] : text.split(/(?<!\\),/).map(value => readings[type](value.replaceAll('\\,', ',')))
+  return text === '' ? [] : values(text).map(readings[type])
+}
+
+/** Parted by commas; `\` takes the next character as it is. */
+function values (text: string): string[] {
+  const values: string[] = []
+  let value = ''
+  for (const [token] of text.matchAll(/\\?[^]/gu)) {
+    if (token === ',') {
+      values.push(value)
+      value = ''
+    } else value += token.length > 1 && token.startsWith('\\') ? token.slice(1) : token
+  }
+  return [...values, value]
+}
+
+/** The text in a query string that means the operand; undefined where there is none. */
+export function textOf (operand: Condition['value']): string | undefined {
+  if (!Array.isArray(operand)) return String(operand)
+  // Nothing at all is the text of no value.
+  if (operand.length === 1 && operand[0] === '') return undefined
+  return operand.map(value => String(value).replace(/[\\,]/g, '\\$&')).join()
 }

@@ -1,20 +1,23 @@
 import type { Collection } from '../definition.ts'
-import type { Condition, Filter } from '../storage/contract.ts'
-import { parameterOf } from './parameters.ts'
+import type { Condition, Filter, Order } from '../storage/contract.ts'
+import { textOf } from './conditions.ts'
 import type { Question } from './question.ts'
 
 /** Longer ones are cut or refused on their way. */
 const longest = 2000
 
 /** The query string that asks the same question, where there is one; RFC 10008 section 2.4. */
-export function equalGet (collection: Collection, { filter, search, order, fields, expand, limit, cursor, count }: Question): string | undefined {
+export function equalGet ({ id, listing: { parameters: offered } }: Collection, { filter, search, order, fields, expand, limit, cursor, count }: Question): string | undefined {
   const parameters = new URLSearchParams()
   for (const condition of filter === undefined ? [] : flat(filter)) {
-    const [name, text] = condition === undefined ? [] : written(collection, condition)
-    if (name === undefined || text === undefined || parameters.has(name)) return undefined
+    const text = condition && textOf(condition.value)
+    if (condition === undefined || text === undefined) return undefined
+    const { member, is } = condition
+    const name = is === 'eq' && !offered.has(member) ? member : `${member}.${is}`
+    if (parameters.has(name)) return undefined
     parameters.set(name, text)
   }
-  if (order !== undefined) parameters.set('sort', order.map(({ member, descending }) => descending ? `-${member}` : member).join())
+  if (order !== undefined) parameters.set('sort', sorted(order, id.member))
   if (fields !== undefined) parameters.set('fields', fields.join())
   if (expand !== undefined) parameters.set('expand', expand.join())
   if (limit !== undefined) parameters.set('limit', String(limit))
@@ -31,10 +34,8 @@ function flat (filter: Filter): Array<Condition | undefined> {
   return ['is' in filter ? filter : undefined]
 }
 
-function written (collection: Collection, { member, is, value }: Condition): [name: string, text: string | undefined] {
-  const name = is === 'eq' && parameterOf(collection, member) === undefined ? member : `${member}.${is}`
-  if (!Array.isArray(value)) return [name, String(value)]
-  const texts = value.map(String)
-  // In a list, a backslash has a meaning of its own.
-  return [name, texts.some(text => text.includes('\\')) ? undefined : texts.map(text => text.replaceAll(',', '\\,')).join()]
+/** The id need not be one of the members that a client can sort by to be the last of them. */
+function sorted (order: readonly Order[], id: string): string {
+  const asked = order.filter(({ member, descending }) => member !== id || descending || order.length === 1)
+  return asked.map(({ member, descending }) => descending ? `-${member}` : member).join()
 }

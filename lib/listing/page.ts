@@ -2,10 +2,12 @@ import { notModified, ok } from '../answer.ts'
 import type { Answer } from '../answer.ts'
 import { unmodified } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
+import type { Preferences } from '../http/prefer.ts'
+import { viewOf } from '../expansion.ts'
 import { listLink } from '../links.ts'
 import { representList, tagOf, versionOfList } from '../representation.ts'
 import type { Request } from '../request.ts'
-import { viewOf } from '../expansion.ts'
+import type { Page } from '../storage/contract.ts'
 import { pageLinks } from './pages.ts'
 import { queryOf } from './question.ts'
 import type { Question } from './question.ts'
@@ -22,14 +24,15 @@ export async function page (collection: Collection, request: Request, question: 
   const link = listLink(collection, links)
   if (link !== undefined) fields.link = link
   if (page.total !== undefined) fields['x-total-count'] = String(page.total)
-  const applied = appliedOf(request, question)
-  if (unmodified(request, { tags: [etag], modified: undefined })) return { ...notModified(fields), ...applied }
+  const applied = appliedOf(request, { page, question })
+  if (unmodified(request, { tags: [etag], modified: undefined })) return notModified(fields, applied)
   fields['content-type'] = format.mediaType
   const self = { href: search === '' ? path : `${path}?${search}` }
-  return { ...ok(representList(collection, page.entries, { format, path, links: { self, ...links }, view }), fields), ...applied }
+  return ok(representList(collection, page.entries, { format, path, links: { self, ...links }, view }), fields, applied)
 }
 
-function appliedOf ({ preferences: { count } }: Request, { lenient }: Question): Pick<Answer, 'applied'> | undefined {
-  if (lenient !== true && count === undefined) return undefined
-  return { applied: { ...lenient === true && { handling: 'lenient' }, ...count !== undefined && { count } } }
+function appliedOf ({ preferences: { count } }: Request, { page: { total }, question: { lenient } }: { page: Page<object>, question: Question }): Preferences | undefined {
+  const counted = count !== undefined && total !== undefined
+  if (lenient !== true && !counted) return undefined
+  return { ...lenient === true && { handling: 'lenient' }, ...counted && { count } }
 }

@@ -1,4 +1,5 @@
 import type { Collection } from '../definition.ts'
+import { longestSearch } from './listing.ts'
 import type { Question } from './question.ts'
 import { readExpand, readFields, readOrder } from './selection.ts'
 
@@ -28,11 +29,11 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
   sort: {
     ofText: parted,
-    read: (collection, names) => readOrder(collection, isNames(names) ? names : [''])
+    read: (collection, names) => readOrder(collection, isNames(names) ? names : [])
   },
   fields: {
     ofText: parted,
-    read: (collection, names) => readFields(collection, isNames(names) ? names : [''])
+    read: (collection, names) => readFields(collection, isNames(names) ? names : [])
   },
   expand: {
     ofText: parted,
@@ -44,19 +45,10 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
   q: {
     ofText: asItIs,
-    read: (_collection, text) => typeof text === 'string' && text.trim() !== '' && !text.includes('\0') ? { search: text } : 'a text'
+    read: (_collection, text) => typeof text === 'string' && text.trim() !== '' && text.length <= longestSearch && !text.includes('\0') ? { search: text } : `a text of up to ${longestSearch} characters`
   }
 }
 
-export function parameterOf (collection: Collection, name: string): Parameter | undefined {
-  return Object.hasOwn(parameters, name) && offered(collection, name) ? parameters[name] : undefined
-}
-
-export function parameterNames (collection: Collection): string[] {
-  return Object.keys(parameters).filter(name => offered(collection, name))
-}
-
-function offered ({ listing, relations }: Collection, name: string): boolean {
-  if (name === 'q') return listing.search.length > 0
-  return name !== 'expand' || Object.keys(relations).length > 0
+export function parameterOf ({ listing }: Collection, name: string): Parameter | undefined {
+  return listing.parameters.has(name) ? parameters[name] : undefined
 }

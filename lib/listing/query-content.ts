@@ -3,14 +3,18 @@ import { pointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Filter } from '../storage/contract.ts'
-import { condition, keyOf } from './conditions.ts'
+import { condition, keyOf, keysLike } from './conditions.ts'
 import { parameterOf } from './parameters.ts'
+import { conjunction } from './question.ts'
 import type { Question } from './question.ts'
 
 // RFC 10008: the content of a QUERY asks what a query string can, and more: `all`, `any` and `not` at any depth, and long lists of values.
 
 const deepest = 16
-const mostConditions = 500
+/** Of conditions, and of values in lists, in all. */
+const most = 5000
+/** More would tell a person nothing. */
+const mostFailures = 100
 
 /** Something that is not understood, and where. */
 interface Failure {
@@ -24,14 +28,14 @@ type Path = readonly string[]
 export function askedInContent (collection: Collection, content: unknown): Question {
   const reader = new Reader(collection)
   const question = reader.question(content)
-  if (reader.failures.length > 0) throw problem('invalid', { detail: 'The query is not understood.', members: { errors: reader.failures } })
+  if (reader.failures.length > 0) throw problem('invalid', { detail: 'The query is not understood.', members: { errors: reader.failures.slice(0, mostFailures) } })
   return question
 }
 
 class Reader {
   readonly failures: Failure[] = []
   readonly #collection: Collection
-  #conditions = 0
+  #count = 0
 
   constructor (collection: Collection) {
     this.#collection = collection
@@ -46,40 +50,43 @@ class Reader {
 
   #part (name: string, value: unknown): Question | undefined {
     if (name === 'filter') {
-      const filter = this.#filter(value, [name])
-      return filter && { filter }
+      const filter = this.#filter(value, [name], 1)
+      // Where nothing is asked, everything fits.
+      return filter === undefined || ('all' in filter && filter.all.length === 0) ? undefined : { filter }
     }
     const part = parameterOf(this.#collection, name)?.read(this.#collection, value)
-    if (part === undefined) return this.#fail([name], 'is not known here')
+    if (part === undefined) return this.#fail([name], `is not known here. A query can have: filter, ${[...this.#collection.listing.parameters].join(', ')}.`)
     return typeof part === 'string' ? this.#fail([name], `must be ${part}`) : part
   }
 
   /** Several conditions in one object all have to hold. */
-  #filter (value: unknown, at: Path): Filter | undefined {
+  #filter (value: unknown, at: Path, depth: number): Filter | undefined {
     if (!isObject(value)) return this.#fail(at, 'must be an object')
-    if (at.length > deepest) return this.#fail(at, 'is nested too deeply')
-    const parts = Object.entries(value).map(([name, inner]) => this.#term(name, inner, [...at, name])).filter(part => part !== undefined)
-    return parts.length === 1 ? parts[0] : { all: parts }
+    if (depth > deepest) return this.#fail(at, `is nested more than ${deepest} deep`)
+    return conjunction(Object.entries(value).map(([name, inner]) => this.#term(inner, [...at, name], depth)).filter(part => part !== undefined))
   }
 
-  #term (name: string, value: unknown, at: Path): Filter | undefined {
-    if (name === 'all') return { all: this.#filters(value, at) }
-    if (name === 'any') return { any: this.#filters(value, at) }
+  #term (value: unknown, at: Path, depth: number): Filter | undefined {
+    const name = at.at(-1)!
+    if (name === 'all') return conjunction(this.#filters(value, at, depth))
+    if (name === 'any') return { any: this.#filters(value, at, depth) }
     if (name !== 'not') return this.#condition(name, value, at)
-    const filter = this.#filter(value, at)
+    const filter = this.#filter(value, at, depth + 1)
     return filter && { not: filter }
   }
 
-  #filters (value: unknown, at: Path): Filter[] {
-    if (Array.isArray(value)) return value.map((part, index) => this.#filter(part, [...at, String(index)])).filter(part => part !== undefined)
+  #filters (value: unknown, at: Path, depth: number): Filter[] {
+    if (Array.isArray(value)) return value.map((part, index) => this.#filter(part, [...at, String(index)], depth + 1)).filter(part => part !== undefined)
     this.#fail(at, 'must be an array of filters')
     return []
   }
 
   #condition (name: string, value: unknown, at: Path): Filter | undefined {
-    const key = keyOf(name, this.#collection.listing.filterable)
-    if (key === undefined) return this.#fail(at, 'is no member that a list can be filtered by, with an operator that fits its type')
-    if (++this.#conditions > mostConditions) return this.#fail(at, `is more than ${mostConditions} conditions`)
+    const { filterable } = this.#collection.listing
+    const key = keyOf(name, filterable)
+    if (key === undefined) return this.#fail(at, `is not known here. ${keysLike(name, filterable)}`)
+    this.#count += Array.isArray(value) ? 1 + value.length : 1
+    if (this.#count > most) return this.#fail(at, `is more than ${most} conditions and values in all`)
     const found = condition(key, value)
     return 'wanted' in found ? this.#fail(at, `must be ${found.wanted}`) : found
   }

@@ -3,18 +3,21 @@ import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Request } from '../request.ts'
 import type { Condition } from '../storage/contract.ts'
-import { condition, keyOf, operandOf, operatorNames } from './conditions.ts'
-import { parameterNames, parameterOf } from './parameters.ts'
+import { condition, keyOf, keysLike, operandOf } from './conditions.ts'
+import { parameterOf } from './parameters.ts'
+import { conjunction } from './question.ts'
 import type { Question } from './question.ts'
 
 const nothing: Question = Object.freeze({})
 const counted: Question = Object.freeze({ count: true })
+const once = 'given once; several values go into one list, as in status.in=draft,published'
 
 /** The question that a query string asks; 400 names what is not understood, and says what would be. */
 export function askedInString (collection: Collection, { query, search, preferences }: Request, only?: readonly string[]): Question {
-  if (search === '') return preferences.count === 'exact' ? counted : nothing
+  const preferred = preferences.count === 'exact' && only === undefined && collection.listing.parameters.has('count') ? counted : nothing
+  if (search === '') return preferred
   const conditions: Condition[] = []
-  const question: { -readonly [Part in keyof Question]: Question[Part] } = preferences.count === 'exact' ? { ...counted } : {}
+  const question: { -readonly [Part in keyof Question]: Question[Part] } = { ...preferred }
   for (const [name, text] of Object.entries(query)) {
     const parameter = only?.includes(name) === false ? undefined : parameterOf(collection, name)
     const key = parameter === undefined && only === undefined ? keyOf(name, collection.listing.filterable) : undefined
@@ -23,15 +26,14 @@ export function askedInString (collection: Collection, { query, search, preferen
       question.lenient = true
       continue
     }
-    if (typeof text !== 'string') throw refused(name, 'given once; several values go into one list, as in status.in=draft,published')
+    if (typeof text !== 'string') throw refused(name, once)
     const part = parameter?.read(collection, parameter.ofText(text)) ?? condition(key!, operandOf(key!, text))
     if (typeof part === 'string') throw refused(name, part)
     if ('wanted' in part) throw refused(name, part.wanted)
     if ('is' in part) conditions.push(part)
     else Object.assign(question, part)
   }
-  if (conditions.length === 0) return question
-  return { ...question, filter: conditions.length === 1 ? conditions[0]! : { all: conditions } }
+  return conditions.length === 0 ? question : { ...question, filter: conjunction(conditions) }
 }
 
 /** Of an item, a client can ask only how it wants to see it. */
@@ -45,9 +47,8 @@ function refused (name: string, wanted: string): Problem {
   return problem('bad-query', { detail: `${name} has to be ${wanted}.`, members: { parameter: name } })
 }
 
-function unknown (collection: Collection, name: string, only: readonly string[] | undefined): Problem {
-  const members = only === undefined ? [...collection.listing.filterable.keys()] : []
-  const known = parameterNames(collection).filter(parameter => only?.includes(parameter) !== false)
-  const filters = members.length === 0 ? '' : ` A list can be filtered by ${members.join(', ')}, each alone or followed by one of ${operatorNames.map(operator => `.${operator}`).join(', ')} that fits its type.`
-  return problem('bad-query', { detail: `The query parameter ${JSON.stringify(name)} is not known. Known here: ${known.join(', ')}.${filters}`, members: { parameter: name } })
+function unknown ({ listing: { parameters, filterable } }: Collection, name: string, only: readonly string[] | undefined): Problem {
+  const known = [...parameters].filter(parameter => only?.includes(parameter) !== false)
+  const keys = only === undefined ? ` ${keysLike(name, filterable)}` : ''
+  return problem('bad-query', { detail: `The query parameter ${JSON.stringify(name)} is not known. Known here: ${known.join(', ')}.${keys}`, members: { parameter: name } })
 }

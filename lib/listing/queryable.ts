@@ -1,3 +1,4 @@
+import type { Members } from '../schema/members.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 /** What of an item a list can be asked by: a scalar that a client can see. */
@@ -11,22 +12,28 @@ export interface Queryable {
 
 const scalars = new Set(['string', 'number', 'integer', 'boolean'])
 
-export function queryable (schema: JsonSchema): ReadonlyMap<string, Queryable> {
-  const found = new Map<string, Queryable>()
-  collect(schema, '', found)
-  return found
+/** A schema, and what it says of its members, wherever it says it. */
+export interface Described {
+  readonly schema: JsonSchema
+  readonly members: Members
 }
 
-function collect (schema: JsonSchema, path: string, found: Map<string, Queryable>): void {
+export function queryable (described: Described): ReadonlyMap<string, Queryable> {
+  return new Map([...found(described, '')].map(queryable => [queryable.member, queryable]))
+}
+
+function * found ({ schema, members }: Described, path: string): Generator<Queryable> {
   for (const [name, described] of Object.entries(schema.properties ?? {})) {
+    // Whatever the schema names, it says something of.
+    const about = members.named.get(name)!
     // A dot in a name cannot be told from one between names.
-    if (described.writeOnly === true || name.includes('.')) continue
+    if (about.writeOnly || name.includes('.')) continue
     const member = path + name
     const [only, ...others] = kinds(described)
     if (only === undefined || others.length > 0) continue
-    if (only.properties !== undefined) collect(only, `${member}.`, found)
+    yield * found({ schema: only, members: about }, `${member}.`)
     const type = typeOf(only)
-    if (type !== undefined) found.set(member, { member, type, schema: { type, ...kept(described, only) } })
+    if (type !== undefined) yield { member, type, schema: { type, ...kept(described, only) } }
   }
 }
 

@@ -16,10 +16,17 @@ export interface Question {
   readonly lenient?: boolean
 }
 
-/** Both: what the second says counts, and both filters have to hold. */
+/** Both: what the first says counts, and both filters have to hold. */
 export function joined (first: Question, second: Question): Question {
   const filters = [first.filter, second.filter].filter(filter => filter !== undefined)
-  return { ...first, ...second, ...filters.length > 1 && { filter: { all: filters } } }
+  return { ...second, ...first, ...filters.length > 0 && { filter: conjunction(filters) } }
+}
+
+/** One form for all that asks the same: a cursor goes with it. */
+export function conjunction (filters: readonly Filter[]): Filter {
+  const parts = new Map(filters.flatMap(filter => 'all' in filter ? filter.all : [filter]).map(filter => [JSON.stringify(filter), filter]))
+  const [only, ...others] = parts.values()
+  return only !== undefined && others.length === 0 ? only : { all: [...parts.values()] }
 }
 
 /** The same, as the storage is asked. */
@@ -38,8 +45,7 @@ export function queryOf (collection: Collection, question: Question): Query {
   }
 }
 
-/** What has to be read of an item beside what the client wants to see: its name, its place, and its time. */
-function needed ({ id, timestamps }: Collection, fields: readonly string[], order: readonly Order[]): readonly string[] {
-  const others = [id.member, timestamps.created, timestamps.updated, ...order.map(({ member }) => member.split('.', 1)[0])]
-  return [...new Set([...fields, ...others.filter(member => member !== undefined)])]
+/** What has to be read of an item beside what the client wants to see: its name and its place. Further links may be made of all of it. */
+function needed ({ id, hooks }: Collection, fields: readonly string[], order: readonly Order[]): readonly string[] | undefined {
+  return hooks.links ? undefined : [...new Set([...fields, id.member, ...order.map(({ member }) => member.split('.', 1)[0]!)])]
 }

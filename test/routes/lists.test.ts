@@ -117,7 +117,7 @@ test('limit is a whole number from 1 to the maximum, anything else is 400', asyn
     for (const limit of limits) {
       const answer = await ask(app, `GET /${path}?limit=${limit}`)
       t.equal(answer.statusCode, 400, limit)
-      t.match(answer.json(), { code: 'bad-query', parameter: 'limit', detail: /^limit has to be a whole number from 1 to (100|3)\.$/ })
+      t.match(answer.json(), { code: 'bad-query', parameter: 'limit', detail: limit.includes('&') ? /^limit has to be given once/ : /^limit has to be a whole number from 1 to (100|3)\.$/ })
     }
   }
 })
@@ -125,7 +125,7 @@ test('limit is a whole number from 1 to the maximum, anything else is 400', asyn
 test('an unknown query parameter is 400 and named, unless the client prefers leniency (RFC 7240 4.4)', async t => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'a' })
-  for (const [target, name] of [['GET /notes?page=2', 'page'], ['HEAD /notes?page=2', 'page'], ['GET /notes?limit=1&Limit=2', 'Limit'], ['GET /notes?__proto__=1', '__proto__'], ['GET /notes?=', ''], ['POST /notes?limit=1', 'limit'], [`GET ${at}?fields=a`, 'fields'], [`PUT ${at}?x`, 'x'], [`PATCH ${at}?x`, 'x'], [`DELETE ${at}?x`, 'x']] as const) {
+  for (const [target, name] of [['GET /notes?page=2', 'page'], ['HEAD /notes?page=2', 'page'], ['GET /notes?limit=1&Limit=2', 'Limit'], ['GET /notes?__proto__=1', '__proto__'], ['GET /notes?=', ''], ['POST /notes?limit=1', 'limit'], [`GET ${at}?members=a`, 'members'], [`PUT ${at}?x`, 'x'], [`PATCH ${at}?x`, 'x'], [`DELETE ${at}?x`, 'x']] as const) {
     const content = /^P/.test(target) ? { text: 'b' } : undefined
     const strict = await ask(app, target, { content })
     t.equal(strict.statusCode, 400, target)

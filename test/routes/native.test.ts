@@ -115,7 +115,7 @@ test('constraints serve one URI by version and by host', async t => {
   t.equal((await ask(app, `GET ${at}`, { fields: { 'accept-version': '1.0.0' } })).statusCode, 200)
   t.equal((await ask(app, 'GET /notes', { fields: { 'accept-version': '2.0.0' } })).payload, '[]')
   t.equal((await ask(app, 'POST /notes', { content: {}, fields: { 'accept-version': '2.0.0' } })).statusCode, 405)
-  t.equal((await ask(app, 'OPTIONS /notes', { fields: { 'accept-version': '2.0.0' } })).headers.allow, 'GET, HEAD, OPTIONS')
+  t.equal((await ask(app, 'OPTIONS /notes', { fields: { 'accept-version': '2.0.0' } })).headers.allow, 'GET, HEAD, QUERY, OPTIONS')
   t.equal((await ask(app, 'POST /users', { content: ada, fields: { host: 'a.example' } })).statusCode, 201)
   t.equal((await ask(app, 'GET /users', { fields: { host: 'a.example' } })).json().length, 1)
   t.equal((await ask(app, 'GET /users', { fields: { host: 'b.example' } })).json().length, 0)
