@@ -80,5 +80,7 @@ export const decode: preParsingHookHandler = function (request, _reply, payload,
   const coding = request.headers['content-encoding']?.toLowerCase()
   // A payload that is not the request itself was decoded by a plugin of the app already.
   const transform = coding === undefined || payload !== request.raw ? undefined : decoder(coding)
+  // A client that goes in the middle ends the pipe, but not what it leads to.
+  if (transform !== undefined) request.raw.once('close', () => { if (!request.raw.readableEnded) transform.destroy(new Error('The client has gone.')) })
   done(null, transform === undefined ? payload : payload.pipe(transform))
 }

@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
 import { Problem, problem, problemOfStatus } from './http/problems.ts'
 
@@ -29,21 +30,33 @@ export function problemOfError (thrown: unknown, status: number): Problem {
   if (thrown instanceof Fault) return thrown.unreachable ? unreachable(thrown.retryAfter) : problem('fault')
   const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
   const fields = fieldsOf(error)
-  const known = [error.statusCode, error.status, status].find(code => typeof code === 'number' && code >= 400 && code < 600)
+  const known = [error.statusCode, error.status, status].find(code => Number.isInteger(code) && Number(code) >= 400 && Number(code) < 600)
   // What a fault says is the server's own affair.
   if (typeof known !== 'number' || known >= 500) return known === 503 ? problemOfStatus(503, { fields: { 'retry-after': '1', ...fields } }) : problemOfStatus(typeof known === 'number' ? known : 500, { fields })
   return problemOfStatus(known, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
 }
 
 function unreachable (retryAfter: unknown): Problem {
-  return problem('unreachable', { fields: { 'retry-after': String(typeof retryAfter === 'number' ? Math.ceil(retryAfter) : 1) } })
+  const seconds = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity ? Math.ceil(retryAfter) : 1
+  return problem('unreachable', { fields: { 'retry-after': String(seconds) } })
 }
 
 /** An error may bring header fields, as those of http-errors do; not those that are about another content than ours. */
 function fieldsOf ({ headers }: Thrown): Record<string, string> {
   if (typeof headers !== 'object' || headers === null) return {}
   const fields = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const)
-  return Object.fromEntries(fields.filter(([name]) => !framing.test(name)))
+  return Object.fromEntries(fields.filter(([name, value]) => !framing.test(name) && isField(name, value)))
+}
+
+/** What cannot stand in a header section would keep the whole answer from being sent. */
+function isField (name: string, value: string): boolean {
+  try {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+    return true
+  } catch {
+    return false
+  }
 }
 
 const framing = /^(?:content-.*|transfer-encoding|connection|keep-alive|trailer|upgrade)$/

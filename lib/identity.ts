@@ -27,6 +27,7 @@ export function identity (name: string, schema: JsonSchema, options: IdentityOpt
   const { member = 'id', by = 'library' } = options
   const described = schema.properties?.[member]
   if (described === undefined) throw new BadId(name, `the schema has no member "${member}". Add id: Type.String({ format: 'uuid', readOnly: true }), or name the member that stands in the URI with id: { member: 'slug', by: 'client' }.`)
+  if (member.includes('.')) throw new BadId(name, `the member "${member}" has a dot in its name, so that a storage would look for it inside of another member. Call it otherwise.`)
   if (schema.required?.includes(member) !== true) throw new BadId(name, `the member "${member}" is optional, but every item needs its id. Take the Type.Optional away.`)
   if (typeof by !== 'function' && !makers.has(by)) throw new BadId(name, `id.by is ${JSON.stringify(by)}. Use 'library', 'client', 'storage' or a function that makes an id.`)
   const valid = compiled(name, described)

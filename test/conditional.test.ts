@@ -96,6 +96,14 @@ test('a storage may know better than the item when it changed; without either th
   t.equal((await ask(app, `GET ${at}`, { fields: { 'if-modified-since': future } })).statusCode, 200, 'a date cannot be asked of what has none')
 })
 
+test('nothing is told to have changed later than it is now (RFC 9110 8.8.2.1)', async t => {
+  const modified = new Date(Date.now() + 86_400_000)
+  const app = await build(t, notes({ storage: altered(storage => ({ insert: async (...given) => ({ ...await storage.insert(...given), modified }) })) }))
+  const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
+  t.equal(answer.statusCode, 201)
+  t.ok(Date.parse(String(answer.headers['last-modified'])) <= Date.now())
+})
+
 test('304 repeats ETag, Last-Modified, Cache-Control and Vary, and has no content (RFC 9110 15.4.5)', async t => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)

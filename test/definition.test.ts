@@ -60,6 +60,10 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['an order by what may not leave', { ...things, schema: Type.Object({ id, pin: Type.String({ writeOnly: true }) }), order: ['pin'] }, 'BAD_OPTION', /"pin", which is writeOnly.*Take it away/],
   ['an order by objects', { ...things, schema: Type.Object({ id, o: Type.Object({}) }), order: ['o'] }, 'BAD_OPTION', /"o", whose values have no order/],
   ['an order by nullable lists', { ...things, schema: Type.Object({ id, o: Type.Union([Type.Null(), Type.Array(Type.String())]) }), order: ['-o'] }, 'BAD_OPTION', /"o", whose values have no order/],
+  ['an order by what is only known within the whole', { ...things, schema: { type: 'object', required: ['id'], $defs: { Rank: { type: 'integer' } }, properties: { id, rank: { $ref: '#/$defs/Rank' } } }, order: ['rank'] }, 'BAD_SCHEMA', /cannot be compiled\. .*#\/\$defs\/Rank/],
+  ['unique of a member with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), unique: ['a.b'] }, 'BAD_OPTION', /unique names "a\.b".*Call it by a name without a dot/],
+  ['order by a member with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), order: ['-a.b'] }, 'BAD_OPTION', /order names "a\.b"/],
+  ['an id with a dot in its name', { ...things, schema: Type.Object({ 'a.b': Type.String() }), id: { member: 'a.b', by: 'client' } }, 'BAD_ID', /"a\.b" has a dot in its name.*Call it otherwise/],
   ['a schema that is no object', { ...things, schema: Type.String() }, 'BAD_SCHEMA', /the schema is no object\. Use Type\.Object/],
   ['no schema', { name: 'things', storage: memory() }, 'BAD_SCHEMA', /Use Type\.Object/],
   ['an intersection', { ...things, schema: Type.Intersect([Thing, Type.Object({})]) }, 'BAD_SCHEMA', /Use Type\.Object/],
@@ -137,6 +141,12 @@ test('the definition is frozen, and has its defaults', async t => {
   })
   t.strictSame([...definition.actions], ['list', 'create', 'read', 'replace', 'update', 'remove'])
   t.strictSame(definition.links({ id: 'x', name: 'y' }), {})
+})
+
+test('members may be called as methods of objects are', async t => {
+  const names = ['constructor', 'toString', 'hasOwnProperty', 'valueOf']
+  const { schema } = define({ ...things, schema: Type.Object({ id, ...Object.fromEntries(names.map(name => [name, Type.Optional(Type.String())])) }) })
+  for (const name of names) t.strictSame(Object.keys(schema.properties?.[name] ?? {}), ['type'], name)
 })
 
 test('the schema given is left as it is', async t => {

@@ -544,6 +544,14 @@ test('replace.creates makes PUT create an absent item, under the id of the URI',
   t.equal((await ask(app, 'PUT /slugs/%2E%2E', { content: { name: 'a' } })).statusCode, 404)
 })
 
+test('an item that is open to any member brings no links of its own into HAL (draft-kelly-json-hal-11 4.1)', async t => {
+  const Open = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) }, { additionalProperties: true })
+  const app = await build(t, define({ name: 'open', schema: Open, storage: memory() }) as Collection)
+  const answer = await ask(app, 'POST /open', { content: { _links: { self: { href: 'https://elsewhere.example/' } } }, fields: { accept: 'application/hal+json' } })
+  t.equal(answer.statusCode, 201)
+  t.strictSame(answer.json()._links, { self: { href: answer.headers.location }, collection: { href: '/open' } })
+})
+
 test('links of the definition are typed by its items, and carried by HAL', async t => {
   const app = await build(t, users({ formats: [hal, json], links: item => ({ mail: { href: `mailto:${item.email}` } }) }))
   const { item } = await created(app, '/users', ada)

@@ -359,6 +359,44 @@ test('failures are bounded in number and in the time to find them', async t => {
   t.ok(performance.now() - start < 5_000)
 })
 
+test('validation takes time in proportion to the content', async t => {
+  const within = (milliseconds: number, schema: object, value: unknown) => {
+    const holds = held(schema)
+    const start = performance.now()
+    const found = holds(value)
+    t.ok(performance.now() - start < milliseconds, `${Math.round(performance.now() - start)} ms`)
+    return found
+  }
+
+  // Ajv compares each item of an array with each other, unless they are known to be text or numbers.
+  const Points = Type.Object({ points: Type.Array(Type.Object({ x: Type.Integer(), y: Type.Integer() }), { uniqueItems: true }) })
+  const points = Array.from({ length: 30_000 }, (_, x) => ({ x, y: 0 }))
+  t.equal(within(5_000, Points, { points }), undefined)
+  t.strictSame(within(5_000, Points, { points: [...points, { y: 0, x: 5 }] }), [{ pointer: '/points', message: 'must NOT have duplicate items' }])
+  t.equal(held(Type.Object({ points: Type.Array(Type.Integer(), { uniqueItems: false }) }))({ points: [1, 1] }), undefined)
+
+  // Each level of a recursive union is tried once more by each branch of the level above.
+  const branch = (kind: string, This: ReturnType<typeof Type.Unsafe>) => Type.Object({ of: This, kind: Type.Literal(kind) })
+  const Expression = Type.Object({ e: Type.Recursive(This => Type.Union([branch('and', This), branch('or', This), Type.Object({ kind: Type.Literal('leaf') })]), { $id: 'Expression' }) })
+  const nested = (levels: number, kind: string, leaf: unknown = { kind: 'leaf' }): unknown => levels === 0 ? leaf : { kind, of: nested(levels - 1, kind, leaf) }
+  t.equal(within(5_000, Expression, { e: nested(10, 'or') }), undefined)
+  t.ok(within(5_000, Expression, { e: nested(6, 'and', { kind: 'none' }) }), 'what does not fit is told')
+  t.strictSame(within(5_000, Expression, { e: nested(60, 'or') }), [{ pointer: '', message: 'is nested in too many ways to be held to the schema' }])
+  const told = within(5_000, Type.Object({ e: Type.Recursive(This => Type.Union([Type.Object({ kind: Type.Literal('and'), of: This }), Type.Object({ kind: Type.Literal('or'), of: This })]), { $id: 'Told' }) }), { e: nested(30, 'and') })
+  t.ok(told !== undefined && told.length >= 1, 'where all would be too much, the first is told')
+
+  t.equal(within(5_000, Type.Object({ a: Type.Union([Type.Array(Type.Integer()), Type.Null()]) }), { a: Array.from({ length: 330_000 }, () => '') })?.length, 100)
+
+  const Site = Type.Object({ site: Type.String({ format: 'url' }) })
+  t.equal(within(5_000, Site, { site: `http://${':'.repeat(300_000)}!` })?.length, 1)
+  t.equal(held(Site)({ site: 'https://ada:secret@example.com:8080/a?b#c' }), undefined)
+})
+
+test('a fault of validation is no answer', async t => {
+  const value = Object.defineProperty({}, 'a', { enumerable: true, get () { throw new Error('unreadable') } })
+  t.throws(() => held(Type.Object({ a: Type.Union([Type.Null(), Type.Integer()]) }))(value), { message: 'unreadable' })
+})
+
 test('nothing is coerced, removed or filled in by validation', async t => {
   const value = { n: '1', extra: true }
   t.ok(held(Type.Object({ n: Type.Integer(), d: Type.String({ default: 'x' }) }))(value))

@@ -19,10 +19,14 @@ type Container = unknown[] | Members
 // A copy of a copy doubles it: a few dozen operations would fill any memory. Counted in values and characters.
 const mostCopied = 1_048_576
 
+// Whatever is put in or taken out of an array moves all that is behind it: a few thousand operations on a long one would take minutes.
+const mostShifted = 268_435_456
+
 export class Draft {
   document: unknown
   readonly #own = new WeakSet<object>()
   #copied = 0
+  #shifted = 0
 
   constructor (document: unknown) {
     this.document = document
@@ -43,7 +47,7 @@ export class Draft {
     const parent = this.#parent(path)
     if (!Array.isArray(parent)) parent[last] = value
     else if (last === '-') parent.push(value)
-    else parent.splice(position(last, parent.length + 1, path), 0, value)
+    else parent.splice(this.#shift(position(last, parent.length + 1, path), parent, path), 0, value)
   }
 
   remove (path: Location): unknown {
@@ -51,9 +55,15 @@ export class Draft {
     if (last === undefined) throw inapplicable(path, 'The whole document cannot be removed.')
     const parent = this.#parent(path)
     const removed = member(parent, last, path)
-    if (Array.isArray(parent)) parent.splice(Number(last), 1)
+    if (Array.isArray(parent)) parent.splice(this.#shift(Number(last), parent, path), 1)
     else delete parent[last]
     return removed
+  }
+
+  #shift (index: number, array: readonly unknown[], path: Location): number {
+    this.#shifted += array.length - index
+    if (this.#shifted > mostShifted) throw inapplicable(path, 'The operations shift too much.')
+    return index
   }
 
   replace (path: Location, value: unknown): void {

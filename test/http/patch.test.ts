@@ -189,6 +189,11 @@ test('RFC 6902: what no operation touches is shared, what one touches is copied 
 test('RFC 6902 §5: few operations cannot build a document that is too deep or too large', async t => {
   const bomb = [{ op: 'add', path: '/a', value: ['x'.repeat(1000)] }, ...Array.from({ length: 40 }, () => ({ op: 'copy', from: '/a', path: '/a/-' }))]
   t.match(refusal({}, bomb), { kind: 'inapplicable', detail: 'The operations copy too much.', pointer: '/a' })
+  const long = { a: Array.from({ length: 300_000 }, () => 0) }
+  for (const operation of [{ op: 'add', path: '/a/0', value: 1 }, { op: 'remove', path: '/a/0' }, { op: 'move', from: '/a/0', path: '/a/-' }]) {
+    t.match(refusal(long, Array.from({ length: 2_000 }, () => operation)), { kind: 'inapplicable', detail: 'The operations shift too much.', pointer: '/a/0' }, operation.op)
+  }
+  t.doesNotThrow(() => jsonPatch(long, Array.from({ length: 2_000 }, () => ({ op: 'add', path: '/a/-', value: 1 }))), 'at the end nothing is shifted')
   let nested: unknown = 1
   for (let level = 0; level < 40; level++) nested = { a: nested }
   const path = '/b' + '/a'.repeat(39)

@@ -153,6 +153,12 @@ test('an error of a hook, of the app or of the definition, is a problem with its
     ['503 with its own field', Object.assign(new Error('secret'), { statusCode: 503, headers: { 'Retry-After': '30' } }), 503, {}, { 'retry-after': '30' }],
     ['a status that is none', Object.assign(new Error('secret'), { statusCode: 200 }), 500, { detail: undefined }],
     ['a status beyond', Object.assign(new Error('secret'), { statusCode: 999 }), 500],
+    ['a status between two', Object.assign(new Error('secret'), { statusCode: 400.5 }), 500],
+    ['a status that cannot be looked at', Object.defineProperty(new Error('x'), 'statusCode', { get () { throw new Error('secret') } }), 500, { code: 'fault' }],
+    ['a message that cannot be looked at', { statusCode: 400, get message () { throw new Error('secret') } }, 500, { code: 'fault' }],
+    ['headers that cannot be sent', Object.assign(new Error('x'), { statusCode: 400, headers: { 'x y': '1', 'x-z': 'a\r\nx-secret: 1', 'retry-after': 5 } }), 400, { detail: 'x' }, { 'x-z': undefined, 'retry-after': '5' }],
+    ['headers that are no text', Object.assign(new Error('secret'), { statusCode: 400, headers: { 'x-z': Object.create(null) } }), 500],
+    ['a problem that cannot be written', problem('forbidden', { detail: 'secret', members: { n: 5n } }), 500, { code: 'fault' }],
     ['an unknown 4xx', Object.assign(new Error('odd'), { statusCode: 499 }), 499, { title: 'Unknown', detail: 'odd' }],
     ['a string', 'secret', 500, { detail: undefined }],
     ['nothing', undefined, 500],
@@ -219,6 +225,24 @@ test('a hook may answer by itself', async t => {
   const answer = await ask(app, 'GET /notes')
   t.equal(answer.statusCode, 202)
   t.match(answer.payload, 'own')
+  const other = await build(t, notes({ routes: { list: { preHandler: async (_request, reply) => reply.send({ own: true }) } } }))
+  t.equal((await ask(other, 'GET /notes')).payload, '{"own":true}', 'also with a status that we describe')
+})
+
+test('a problem has none of the fields of an answer that a hook could not let go', async t => {
+  let fails = true
+  const onSend = async () => {
+    fails = !fails
+    if (!fails) throw new Error('secret')
+  }
+  const app = await build(t, users({ cache: 'max-age=60', routes: { every: { onSend } } }))
+  for (const target of ['POST /users', 'GET /users', 'HEAD /users']) {
+    const answer = await ask(app, target, { fields: { prefer: 'return=representation' }, content: target.startsWith('P') ? ada : undefined })
+    t.equal(answer.statusCode, 500, target)
+    t.equal(answer.headers['cache-control'], 'no-store')
+    t.equal(answer.headers['content-type'], 'application/problem+json')
+    for (const field of ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'cache-groups', 'cache-group-invalidation']) t.notOk(field in answer.headers, field)
+  }
 })
 
 test('a fault of the storage is a bare 500 that leaks nothing, and one log line with the cause', async t => {
@@ -249,7 +273,7 @@ test('a fault of the storage is a bare 500 that leaks nothing, and one log line 
 })
 
 test('a storage that says it cannot be reached is 503 with Retry-After (RFC 9110 15.6.4)', async t => {
-  for (const [retryAfter, seconds] of [[undefined, '1'], [7, '7'], [0.2, '1'], ['x', '1']] as const) {
+  for (const [retryAfter, seconds] of [[undefined, '1'], [7, '7'], [0.2, '1'], ['x', '1'], [NaN, '1'], [-5, '1'], [Infinity, '1']] as const) {
     const { lines, logger } = logged()
     const app = await build(t, notes({ storage: altered(() => ({ list: async () => { throw Object.assign(new Error('10.0.0.1 refused'), { unreachable: true, retryAfter }) } })) }), { logger })
     const answer = await ask(app, 'GET /notes')
