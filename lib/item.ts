@@ -6,6 +6,7 @@ import { isObject } from './http/json-value.ts'
 import { problem } from './http/problems.ts'
 import { differences, filled, without } from './schema/marks.ts'
 import type { Mark } from './schema/members.ts'
+import { withoutSecrets } from './schema/secrets.ts'
 import type { Change } from './options.ts'
 import type { Request } from './request.ts'
 import type { Entry, Id } from './storage/contract.ts'
@@ -36,7 +37,7 @@ export async function replaced (collection: Collection, request: Request, { cont
   const { members } = collection
   const said = { [collection.id.member]: before.id, ...request.fixed }
   contradict(content, said)
-  const item = carriedOver(named(content, said), before.item, members)
+  const item = carriedOver(named(withoutSecrets(content, members), said), before.item, members)
   return revised(collection, { action: 'replace', item: filled(item, members), before, request })
 }
 

@@ -4,18 +4,27 @@ import { parseIJson } from './formats/i-json.ts'
 import { parsed } from './content.ts'
 import { mediaType } from './http/content-type.ts'
 import { jsonPatch, PatchRefusal } from './http/json-patch.ts'
+import { pointer } from './http/json-pointer.ts'
 import { mergePatch } from './http/merge-patch.ts'
 import { problem } from './http/problems.ts'
 import type { Request } from './request.ts'
+import type { Members } from './schema/members.ts'
+import { secretsIn } from './schema/secrets.ts'
 
 type Patch = (collection: Collection, item: object, patch: unknown) => unknown
 
-const merge: Patch = (_collection, item, patch) => mergePatch(item, patch)
+const merge: Patch = ({ members }, item, patch) => {
+  keepSecrets(patch, members)
+  return mergePatch(item, patch)
+}
 
 /** A test or a copy in a JSON Patch would tell what may not leave, so that it is given the item without it. */
 const operations: Patch = ({ members }, item, patch) => {
   try {
-    return members.carries.writeOnly ? revealed(jsonPatch(concealed(item, members), patch), members) : jsonPatch(item, patch)
+    if (!members.carries.writeOnly) return jsonPatch(item, patch)
+    const result = jsonPatch(concealed(item, members), patch)
+    keepSecrets(result, members)
+    return revealed(result, members)
   } catch (thrown) {
     if (!(thrown instanceof PatchRefusal)) throw thrown
     const { kind, detail, index, pointer } = thrown
@@ -24,6 +33,11 @@ const operations: Patch = ({ members }, item, patch) => {
 }
 
 const refusals = { malformed: 'malformed', inapplicable: 'inapplicable', test: 'test-failed' } as const
+
+function keepSecrets (named: unknown, members: Members): void {
+  const paths = secretsIn(named, members)
+  if (paths.length > 0) throw problem('invalid', { detail: 'The patch names what cannot be changed.', members: { errors: paths.map(path => ({ pointer: pointer(path), message: 'cannot be changed once it is set' })) } })
+}
 
 /** RFC 5789: the formats of PATCH. Plain JSON is what most clients send, and is read as a merge patch. */
 const patches: Readonly<Record<string, Patch>> = {

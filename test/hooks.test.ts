@@ -557,3 +557,34 @@ test('links of the definition are typed by its items, and carried by HAL', async
   const { item } = await created(app, '/users', ada)
   t.match(item._links, { mail: { href: 'mailto:ada@example.com' }, self: {}, collection: {} })
 })
+
+test('a secret that cannot be changed cannot be guessed by writing it either', async t => {
+  const schema = Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    title: Type.String(),
+    pin: Type.String({ writeOnly: true, immutable: true }),
+    hash: Type.Optional(Type.String({ writeOnly: true, readOnly: true })),
+    cards: Type.Optional(Type.Array(Type.Object({ code: Type.Optional(Type.String({ writeOnly: true, immutable: true })), name: Type.String() })))
+  })
+  const app = await build(t, define({ name: 'vaults', schema, storage: memory(), prepare: ({ item }) => ({ hash: 'h', ...item }) }))
+  const at = String((await ask(app, 'POST /vaults', { content: { title: 'a', pin: '1234', cards: [{ code: '1', name: 'x' }] } })).headers.location)
+  const patches: Array<[content: object, type: string, pointers: string[]]> = [
+    [{ pin: '1234' }, 'application/merge-patch+json', ['/pin']],
+    [{ pin: '0000' }, 'application/merge-patch+json', ['/pin']],
+    [{ hash: 'h', pin: null }, 'application/merge-patch+json', ['/hash', '/pin']],
+    [{ cards: [{ code: '1', name: 'x' }] }, 'application/merge-patch+json', ['/cards/0/code']],
+    [[{ op: 'add', path: '/pin', value: '1234' }], 'application/json-patch+json', ['/pin']],
+    [[{ op: 'add', path: '/pin', value: '0000' }], 'application/json-patch+json', ['/pin']]
+  ]
+  for (const [content, type, pointers] of patches) {
+    const answer = await ask(app, `PATCH ${at}`, { content, type })
+    t.equal(answer.statusCode, 422, JSON.stringify(content))
+    t.strictSame((answer.json() as Failed).errors.map(({ pointer }) => pointer), pointers)
+  }
+  for (const pin of ['1234', '0000']) {
+    const answer = await ask(app, `PUT ${at}`, { content: { title: pin, pin, cards: [{ code: pin, name: 'x' }] } })
+    t.equal(answer.statusCode, 200, pin)
+  }
+  t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'b' } })).statusCode, 200)
+  t.equal((await ask(app, `PATCH ${at}`, { content: [{ op: 'replace', path: '/title', value: 'c' }], type: 'application/json-patch+json' })).statusCode, 200)
+})

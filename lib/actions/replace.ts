@@ -3,6 +3,7 @@ import { readContent } from '../content.ts'
 import type { Collection } from '../definition.ts'
 import { tell, write } from '../entry.ts'
 import { drafted, replaced } from '../item.ts'
+import { itemPath } from '../links.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
 import { validated, written } from '../written.ts'
@@ -13,7 +14,8 @@ export async function replace (collection: Collection, request: Request): Promis
     revise: before => replaced(collection, request, { content: readContent(collection, request), before }),
     create: collection.replace.creates ? id => drafted(collection, request, { content: readContent(collection, request), id }) : undefined
   })
+  const path = parentPath(request)
   await tell(collection, { action: before === undefined ? 'create' : 'replace', before: before?.item, after: after.item, request: request.original })
-  const answer = written(collection, request, { entry: after, status: before === undefined ? 201 : 200, path: { collection: parentPath(request), item: request.path } })
+  const answer = written(collection, request, { entry: after, status: before === undefined ? 201 : 200, path: { collection: path, item: itemPath(path, after.id) } })
   return validated(collection, request, answer)
 }

@@ -30,7 +30,7 @@ export function memory<Item extends object> (seed?: Seed<Item>) {
     for (const item of seed?.items ?? []) {
       // The seed stays the caller's, while what is inserted gets frozen.
       const result = insert(table, structuredClone(item))
-      if ('refused' in result) throw new Error(`The seed of ${shape.name} holds an item twice: ${JSON.stringify(item)}`)
+      if ('refused' in result) throw new Error(`The seed of ${shape.name} holds an item twice: ${JSON.stringify(Reflect.get(item, shape.id.member))}`)
     }
     return storage(table)
   }
