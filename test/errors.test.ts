@@ -46,6 +46,8 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['a page above its maximum', () => define({ ...users, page: { default: 200 } }), /default: 200, maximum: 100/],
     ['a page of no items', () => define({ ...users, page: { default: 0 } }), /default: 0/],
     ['PUT that creates, with ids by the storage', () => define({ ...users, id: { by: 'storage' }, replace: { creates: true } }), /replace\.creates/],
+    ['a filter by what is no member', () => loose({ ...users, filter: ['mail'] }), /filter names "mail".*Choose of: id, email/],
+    ['a search in what is no text', () => loose({ ...users, schema: Type.Object({ id: uuid, age: Type.Integer() }), search: ['age'] }), /search names "age".*no text/],
     ['problems without an absolute URI', () => define({ ...users, problems: '/problems/' }), /absolute URI/]
   ],
   FST_COLLECTION_BAD_NAME: [
@@ -78,7 +80,9 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
   FST_COLLECTION_UNSUPPORTED: [
     ['unique', () => define({ ...users, storage: without('unique'), unique: ['email'] }), /unique.*memory/],
     ['ids by the storage', () => define({ ...users, storage: without('generatedIds'), id: { by: 'storage' } }), /id\.by.*memory/],
-    ['an order by other members', () => define({ ...users, storage: without('order'), order: ['email'] }), /order.*memory/]
+    ['an order by other members', () => define({ ...users, storage: without('order'), order: ['email'] }), /order.*memory/],
+    ['filters', () => define({ ...users, storage: without('filter'), filter: ['email'] }), /filters.*memory/],
+    ['a search', () => define({ ...users, storage: without('search'), search: ['email'] }), /search.*memory/]
   ],
   FST_COLLECTION_DUPLICATE_PATH: [
     ['one collection twice', twice, /\/users already.*prefix/]

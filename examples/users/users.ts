@@ -33,4 +33,4 @@ const items = [
   }
 ]
 
-export const users = define({ name: 'users', schema: User, unique: ['email'], storage: memory({ items }) })
+export const users = define({ name: 'users', schema: User, unique: ['email'], search: ['name', 'email'], storage: memory({ items }) })

@@ -75,7 +75,7 @@ const truth: JsonSchema = { type: 'boolean' }
 
 const operands: Readonly<Record<Operand, (schema: JsonSchema) => JsonSchema>> = {
   value: schema => schema,
-  values: schema => ({ type: 'array', items: schema, maxItems: mostValues, style: 'form', explode: false }),
+  values: schema => ({ type: 'array', items: schema, maxItems: mostValues }),
   pattern: () => pattern,
   truth: () => truth
 }
@@ -95,8 +95,11 @@ export function condition ({ member, is, schema, takes, type }: Key, operand: un
   return valid ? { member, is, value: operand } as Condition : { wanted: wanted(takes, type, items) }
 }
 
-function fits (value: unknown, schema: JsonSchema): value is Scalar {
-  return validatorOf(schema)(value) === undefined && (typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0')))
+/** Whether a storage can compare with it: as the reader of content has it, nothing gets there that text or numbers cannot keep. */
+export function fits (value: unknown, schema: JsonSchema): value is Scalar {
+  if (typeof value === 'string' && (!value.isWellFormed() || value.includes('\0'))) return false
+  if (typeof value === 'number' && !(schema.type === 'integer' ? Number.isSafeInteger(value) : Number.isFinite(value))) return false
+  return validatorOf(schema)(value) === undefined
 }
 
 const nouns: Readonly<Record<Type, string>> = { string: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false' }

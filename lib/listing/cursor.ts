@@ -2,7 +2,7 @@ import type { Collection } from '../definition.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Entry, Filter, JsonSchema, Order, Position, Scalar } from '../storage/contract.ts'
-import { validatorOf } from '../schema/validation.ts'
+import { fits } from './conditions.ts'
 
 // Where a page begins: opaque, and all that has to be known is in it, so that any process can go on.
 
@@ -43,22 +43,17 @@ export function readCursor (collection: Collection, given: string, bound: Bound)
   const content = text.slice(sealLength)
   if (text.slice(0, sealLength) !== seal(collection, bound, content)) throw foreign()
   const [direction, ...position] = read(content)
-  const fits = position.length === bound.order.length && bound.order.every(({ member }, index) => {
+  const known = position.length === bound.order.length && bound.order.every(({ member }, index) => {
     const value = position[index]
-    return value === null || (storable(value) && validatorOf(schemaOf(collection, member))(value) === undefined)
+    return value === null || fits(value, schemaOf(collection, member))
   })
-  if (!fits || (direction !== 'after' && direction !== 'before')) throw foreign()
+  if (!known || (direction !== 'after' && direction !== 'before')) throw foreign()
   return { [direction]: position }
 }
 
-/** The order that the definition states may have members by which no client can ask. */
+/** The order that the definition states may have members by which no client can ask; that the schema has them was checked at boot. */
 function schemaOf ({ listing, schema }: Collection, member: string): JsonSchema {
-  return listing.known.get(member)?.schema ?? schema.properties?.[member] ?? {}
-}
-
-/** As the reader of content has it. */
-function storable (value: unknown): boolean {
-  return typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))
+  return listing.known.get(member)?.schema ?? schema.properties![member]!
 }
 
 /** Anybody can make a seal: what it seals is held to be a cursor no sooner than it proves to be one. */

@@ -62,6 +62,9 @@ export function querySchema (listing: Listing, page: { readonly default: number,
   }
   return {
     type: 'object',
+    // Of OpenAPI: the values of one list are parted by commas.
+    style: 'form',
+    explode: false,
     properties: Object.fromEntries([...Object.entries(described).filter(([name]) => parameters.has(name)), ...keys(filterable, parameters)])
   }
 }

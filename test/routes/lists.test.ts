@@ -175,7 +175,7 @@ test('a cursor that was made up with a right seal is held to the schema, and 400
   const get = (content: string) => ask(app, `GET /titles?cursor=${sealed('titles', ['titlefalse', 'idfalse'], content)}`)
   t.equal((await get('["after","T1",3]')).statusCode, 200, 'the seal is the right one')
   t.equal((await get('["before",null,3]')).statusCode, 200)
-  for (const content of ['', '{', 'null', '1', '{}', '[]', '["after"]', '["after","T1"]', '["after","T1",3,4]', '["beside","T1",3]', '["__proto__","T1",3]', '["after",1,3]', '["after","T1","3"]', '["after","T1",1.5]', '["after","T1",{}]', '["after","\\u0000",3]', '["after","\\ud800",3]', '["after",["T1"],3]']) {
+  for (const content of ['', '{', 'null', '1', '{}', '[]', '["after"]', '["after","T1"]', '["after","T1",3,4]', '["beside","T1",3]', '["__proto__","T1",3]', '["after",1,3]', '["after","T1","3"]', '["after","T1",1.5]', '["after","T1",1e999]', '["after","T1",9007199254740993]', '["after","T1",{}]', '["after","\\u0000",3]', '["after","\\ud800",3]', '["after",["T1"],3]']) {
     const answer = await get(content)
     t.equal(answer.statusCode, 400, content)
     t.match(answer.json(), { code: 'bad-query', parameter: 'cursor' })
