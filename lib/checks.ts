@@ -1,8 +1,8 @@
 import { BadName, BadOption, Unsupported } from './errors.ts'
 import type { ListingOptions } from './listing/listing.ts'
 import type { Queryable } from './listing/queryable.ts'
-import { actionNames, optionNames, ownedRouteOptions } from './options.ts'
-import type { ActionName, Options, Relation } from './options.ts'
+import { actionNames, optionNames, ownedRouteOptions, profileNames } from './options.ts'
+import type { ActionName, Options, ProfileName, Relation } from './options.ts'
 import type { ObjectSchema } from './schema/static.ts'
 import type { JsonSchema, Storage } from './storage/contract.ts'
 
@@ -56,6 +56,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   sort: list,
   search: list,
   bulk: group('maximum'),
+  profiles: list,
   replace: group('creates', 'tag'),
   precondition: oneOf('optional', 'required'),
   weakTags: oneOf('refused', 'tolerated'),
@@ -83,6 +84,17 @@ function checkKinds (name: string, options: object): void {
   }
 }
 
+/** What the clients of the profiles cannot do without. */
+export function checkProfiles<Schema extends ObjectSchema> ({ name, profiles = [], filter, formats }: Options<Schema>, id: string): readonly ProfileName[] {
+  if (profiles.length === 0) return profiles
+  const unknown = profiles.find(profile => !profileNames.includes(profile))
+  if (unknown !== undefined) throw new BadOption(name, `there is no profile ${JSON.stringify(unknown)}. The profiles are: ${profileNames.join(', ')}.`)
+  if (id !== 'id') throw new BadOption(name, `profiles need items whose id is called "id", but id.member is "${id}". Leave one of them out.`)
+  if (filter !== undefined && !(filter as readonly string[]).includes(id)) throw new BadOption(name, `profiles ask for several items by their ids, but filter does not name "${id}". Add it.`)
+  if (formats !== undefined && formats[0]?.mediaType !== 'application/json') throw new BadOption(name, 'profiles are spoken in JSON, but it is not the first of formats. Put it first.')
+  return profiles
+}
+
 /** `known` are the members that a list can be asked by. */
 export function checkListing (name: string, known: ReadonlyMap<string, Queryable>, { filter, sort, search }: ListingOptions): void {
   const texts = [...known.values()].filter(({ type }) => type === 'string').map(({ member }) => member)
@@ -108,7 +120,8 @@ const asked = {
   order: 'an order by other members than the id is asked for',
   filter: 'filters are asked for',
   search: 'a search is asked for',
-  transactions: 'bulk is asked for'
+  transactions: 'bulk is asked for',
+  count: 'a profile is asked for, whose client is told how many items there are'
 } as const
 
 export function checkSupport (name: string, storage: Storage<object>, needs: Readonly<Record<keyof typeof asked, boolean>>): void {

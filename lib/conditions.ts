@@ -2,8 +2,8 @@ import type { Collection } from './definition.ts'
 import { conditional, constrains, evaluate } from './http/preconditions.ts'
 import type { Validators } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'
+import { entries } from './listing/entries.ts'
 import { askedInString } from './listing/query-string.ts'
-import { queryOf } from './listing/question.ts'
 import { modifiedOf, tagOf, versionOfList } from './representation.ts'
 import type { Request } from './request.ts'
 import type { Entry } from './storage/contract.ts'
@@ -32,7 +32,7 @@ export function check (collection: Collection, request: Request, entry: Entry<ob
 export async function checkList (collection: Collection, request: Request): Promise<void> {
   const { fields, context } = request
   if (!conditional(fields)) return
-  const page = await collection.storage.list(queryOf(collection, askedInString(collection, request)), context)
+  const { page } = await entries(collection, askedInString(collection, request), context)
   const tags = collection.formats.map(format => tagOf(versionOfList(collection, page), format))
   if (evaluate({ safe: false, fields, current: { tags, modified: undefined }, weak: collection.weakTags }) === 'failed') throw stale()
 }

@@ -1,4 +1,4 @@
-import { checkListing, checkOptions, checkRelations, checkSupport } from './checks.ts'
+import { checkListing, checkOptions, checkProfiles, checkRelations, checkSupport } from './checks.ts'
 import type { Format, Link } from './formats/format.ts'
 import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
@@ -14,7 +14,7 @@ import { totalOrder } from './listing/total-order.ts'
 import { membersOf } from './schema/members.ts'
 import type { Members } from './schema/members.ts'
 import { actionNames } from './options.ts'
-import type { ActionName, Change, Changed, Options, Relation, RouteOptions } from './options.ts'
+import type { ActionName, Change, Changed, Options, ProfileName, Relation, RouteOptions } from './options.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
 import { anonymous, derived, marked } from './schema/derived.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
@@ -52,6 +52,7 @@ export interface Collection<Item = object> {
   /** What the items refer to, by the name of the relation. */
   readonly relations: Readonly<Record<string, Relation>>
   readonly bulk: { readonly maximum: number } | undefined
+  readonly profiles: readonly ProfileName[]
   readonly replace: { readonly creates: boolean, readonly tag: boolean }
   readonly precondition: 'optional' | 'required'
   readonly weakTags: boolean
@@ -93,10 +94,11 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   })
   const unique = (options.unique ?? []).map(members => [members].flat())
   const order = totalOrder(options.order ?? [], id.member)
+  const profiles = checkProfiles(options, id.member)
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member) })
   checkOrder(name, schema, order)
   const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
-  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined, search: options.search !== undefined, transactions: options.bulk !== undefined })
+  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, count: profiles.length > 0 })
   if (options.prepare === undefined) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
   const members = membersOf(schema)
   const lists = listing({ schema, members }, options, storage.supports)
@@ -118,6 +120,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     listing: lists,
     relations: options.relations ?? {},
     bulk: options.bulk && { maximum: 100, ...options.bulk },
+    profiles,
     replace: { creates: false, tag: false, ...options.replace },
     precondition: options.precondition ?? 'optional',
     weakTags: options.weakTags === 'tolerated',

@@ -2,6 +2,7 @@ import type { FastifySchema } from 'fastify'
 import type { Collection } from './definition.ts'
 import { itemQuerySchema, querySchema } from './listing/listing.ts'
 import type { ActionName } from './options.ts'
+import { showsRemoved } from './profiles/profiles.ts'
 import type { JsonSchema } from './storage/contract.ts'
 
 // What OpenAPI generators such as @fastify/swagger read from a route. Nothing is validated or serialised by it.
@@ -16,14 +17,15 @@ const summaries: Readonly<Record<ActionName, string>> = {
 }
 
 /** By action: the content that is sent, and the status and content of success. */
-function messages ({ schemas, bulk }: Collection): Readonly<Record<ActionName, { body?: JsonSchema, status: number, content?: JsonSchema }>> {
+function messages (collection: Collection): Readonly<Record<ActionName, { body?: JsonSchema, status: number, content?: JsonSchema }>> {
+  const { schemas, bulk } = collection
   return {
     list: { status: 200, content: { type: 'array', items: schemas.read } },
     create: { body: bulk === undefined ? schemas.create : { anyOf: [schemas.create, { type: 'array', minItems: 1, maxItems: bulk.maximum, items: schemas.create }] }, status: 201, content: schemas.read },
     read: { status: 200, content: schemas.read },
     replace: { body: schemas.replace, status: 200, content: schemas.read },
     update: { body: schemas.patch, status: 200, content: schemas.read },
-    remove: { status: 204 }
+    remove: showsRemoved(collection) ? { status: 200, content: schemas.read } : { status: 204 }
   }
 }
 

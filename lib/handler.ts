@@ -15,6 +15,7 @@ import { HookError } from './item.ts'
 import { formatOf, notAcceptable } from './negotiation.ts'
 import { checkParent, placeOf } from './nesting.ts'
 import type { Place } from './nesting.ts'
+import { worded } from './profiles/profiles.ts'
 import { checkQuery } from './query.ts'
 import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
@@ -148,5 +149,5 @@ function refuse (collection: Collection, problem: Problem, [incoming, reply]: Ex
   const { url } = incoming
   const instance = url.split('?', 1)[0]!
   const fields = { 'content-type': 'application/problem+json', ...problem.fields }
-  return send({ status: problem.status, fields, content: problemContent(problem, collection.problems, instance) }, never, [incoming, reply])
+  return send({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, never, [incoming, reply])
 }

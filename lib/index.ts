@@ -30,6 +30,7 @@ const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify:
 
 export default plugin
 export { plugin as collection }
+export { corsOptions } from './cors.ts'
 export { define } from './definition.ts'
 export type { Collection } from './definition.ts'
 export { Malformed } from './formats/format.ts'
@@ -40,7 +41,7 @@ export { xml } from './formats/xml.ts'
 export { within } from './nesting.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
-export type { ActionName, Change, Changed, Options, RouteOptions } from './options.ts'
+export type { ActionName, Change, Changed, Options, ProfileName, RouteOptions } from './options.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'
 export type { Adapter, Context, Draft, Entry, Filter, Id, Order, Page, Position, Query, Refusal, Shape, Storage, Supports, Unreachable, Version } from './storage/contract.ts'

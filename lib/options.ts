@@ -11,6 +11,10 @@ export const actionNames = ['list', 'create', 'read', 'replace', 'update', 'remo
 
 export type ActionName = typeof actionNames[number]
 
+export const profileNames = ['react-admin', 'json-server', 'refine'] as const
+
+export type ProfileName = typeof profileNames[number]
+
 /** Fastify's own route options, but for those that the library sets itself. */
 export type RouteOptions = Omit<RouteShorthandOptions, OwnedRouteOption>
 
@@ -85,6 +89,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   relations?: Readonly<Record<string, Relation<MemberOf<Item>>>>
   /** Whether POST takes an array, and how many items at most; all are made, or none. */
   bulk?: { maximum?: number }
+  /** The clients whose dialects are understood beside our own. */
+  profiles?: readonly ProfileName[]
   /** PUT: whether it creates an absent item, and whether its answer bears the entity tag although the item differs from what was sent. */
   replace?: { creates?: boolean, tag?: boolean }
   /** Whether PUT, PATCH and DELETE need a precondition; without one they are answered 428. */
@@ -109,6 +115,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'replace', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

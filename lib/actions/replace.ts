@@ -4,6 +4,7 @@ import type { Collection } from '../definition.ts'
 import { tell, write } from '../entry.ts'
 import { drafted, replaced } from '../item.ts'
 import { itemPath } from '../links.ts'
+import { completed } from '../profiles/profiles.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
 import { validated, written } from '../written.ts'
@@ -11,7 +12,7 @@ import { validated, written } from '../written.ts'
 /** PUT of an item: the complete representation takes the place of the one before. */
 export async function replace (collection: Collection, request: Request): Promise<Answer> {
   const { before, after } = await write(collection, request, {
-    revise: before => replaced(collection, request, { content: readContent(collection, request), before }),
+    revise: before => replaced(collection, request, { content: completed(collection, readContent(collection, request), before.item), before }),
     create: collection.replace.creates ? id => drafted(collection, request, { content: readContent(collection, request), id }) : undefined
   })
   const path = parentPath(request)

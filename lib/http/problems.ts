@@ -74,13 +74,22 @@ export function problemOfStatus (status: number, details: ProblemDetails = {}): 
   return new Problem(status, byStatus.get(status), details)
 }
 
+/** What it is called, whatever happened. */
+export function titleOf ({ name, status }: Problem): string {
+  return name === undefined ? phraseOf(status) : problems[name].title
+}
+
+function phraseOf (status: number): string {
+  return phrases[status] ?? 'Unknown'
+}
+
 /** Without a base the type is about:blank, whose title is the phrase of the status (RFC 9457 section 4.2.1); the name stands in `code`. */
 export function problemContent (problem: Problem, base: string | undefined, instance: string): string {
   const { name, status, detail, members } = problem
   const typed = name !== undefined && base !== undefined
   return JSON.stringify({
     type: typed ? base + name : 'about:blank',
-    title: typed ? problems[name].title : phrases[status] ?? 'Unknown',
+    title: typed ? problems[name].title : phraseOf(status),
     status,
     detail,
     instance,

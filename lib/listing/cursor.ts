@@ -16,9 +16,13 @@ export interface Bound {
 export type Direction = 'after' | 'before'
 
 export function writeCursor (collection: Collection, bound: Bound, [direction, { item }]: [Direction, Entry<object>]): string {
-  const position = bound.order.map(({ member }) => valueAt(item, member) ?? null)
-  const content = JSON.stringify([direction, ...position])
+  const content = JSON.stringify([direction, ...positionOf(item, bound.order)])
   return Buffer.from(seal(collection, bound, content) + content).toString('base64url')
+}
+
+/** Where the item stands. */
+export function positionOf (item: object, order: readonly Order[]): Position {
+  return order.map(({ member }) => valueAt(item, member) ?? null)
 }
 
 function valueAt (item: object, member: string): Scalar | null | undefined {

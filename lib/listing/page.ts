@@ -5,22 +5,22 @@ import type { Collection } from '../definition.ts'
 import type { Preferences } from '../http/prefer.ts'
 import { viewOf } from '../expansion.ts'
 import { listLink } from '../links.ts'
+import { listFields } from '../profiles/profiles.ts'
 import { representList, tagOf, versionOfList } from '../representation.ts'
 import type { Request } from '../request.ts'
 import type { Page } from '../storage/contract.ts'
+import { entries } from './entries.ts'
 import { pageLinks } from './pages.ts'
-import { queryOf } from './question.ts'
 import type { Question } from './question.ts'
 
 /** The page of a list that answers a question. */
 export async function page (collection: Collection, request: Request, question: Question): Promise<Answer> {
   const { format, path, search } = request
-  const query = queryOf(collection, question)
-  const page = await collection.storage.list(query, request.context)
+  const { page, query } = await entries(collection, question, request.context)
   const view = await viewOf(collection, page.entries, { ...question, context: request.context })
   const etag = tagOf(versionOfList(collection, page, view), format)
   const links = pageLinks(collection, request, { page, query, question })
-  const fields: Record<string, string> = { etag }
+  const fields: Record<string, string> = { etag, ...listFields(collection, request, { question, page }) }
   const link = listLink(collection, links)
   if (link !== undefined) fields.link = link
   if (page.total !== undefined) fields['x-total-count'] = String(page.total)

@@ -7,9 +7,10 @@ import type { Bound } from './cursor.ts'
 import type { Question } from './question.ts'
 
 /** The links to other pages, by relation (RFC 8288); each keeps every other parameter. */
-export function pageLinks (collection: Collection, { path, search }: Request, { page, query, question: { cursor, search: text } }: { page: Page<object>, query: Query, question: Question }): Record<string, Links[string]> {
+export function pageLinks (collection: Collection, { path, search }: Request, { page, query, question: { cursor, offset, search: text } }: { page: Page<object>, query: Query, question: Question }): Record<string, Links[string]> {
   const links: Record<string, Links[string]> = {}
-  if (cursor === undefined && !page.more) return links
+  // Who counts the items goes on by counting.
+  if (offset !== undefined || (cursor === undefined && !page.more)) return links
   const rest = cursor === undefined ? search : search.split('&').filter(parameter => nameOf(parameter) !== 'cursor').join('&')
   const to = (value: string): Links[string] => ({ href: `${path}?${rest === '' ? '' : `${rest}&`}cursor=${value}` })
   const bound: Bound = { filter: query.filter, search: text, order: query.order }

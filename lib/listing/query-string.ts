@@ -1,11 +1,13 @@
 import type { Collection } from '../definition.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
+import { embedded, translated } from '../profiles/profiles.ts'
+import { badParameter } from '../query.ts'
 import type { Request } from '../request.ts'
 import type { Condition } from '../storage/contract.ts'
 import { condition, keyOf, keysLike, operandOf } from './conditions.ts'
 import { parameterOf } from './parameters.ts'
-import { conjunction } from './question.ts'
+import { conjunction, joined } from './question.ts'
 import type { Question } from './question.ts'
 
 const nothing: Question = Object.freeze({})
@@ -13,7 +15,13 @@ const counted: Question = Object.freeze({ count: true })
 const once = 'given once; several values go into one list, as in status.in=draft,published'
 
 /** The question that a query string asks; 400 names what is not understood, and says what would be. */
-export function askedInString (collection: Collection, { query, search, preferences }: Request, only?: readonly string[]): Question {
+export function askedInString (collection: Collection, request: Request, only?: readonly string[]): Question {
+  if (collection.profiles.length === 0) return asked(collection, request, only)
+  const { question, rest } = only === undefined ? translated(collection, request.query) : embedded(collection, request.query)
+  return joined(asked(collection, { ...request, query: rest }, only), question)
+}
+
+function asked (collection: Collection, { query, search, preferences }: Pick<Request, 'query' | 'search' | 'preferences'>, only?: readonly string[]): Question {
   const preferred = preferences.count === 'exact' && only === undefined && collection.listing.parameters.has('count') ? counted : nothing
   if (search === '') return preferred
   const conditions: Condition[] = []
@@ -26,10 +34,10 @@ export function askedInString (collection: Collection, { query, search, preferen
       question.lenient = true
       continue
     }
-    if (typeof text !== 'string') throw refused(name, once)
+    if (typeof text !== 'string') throw badParameter(name, once)
     const part = parameter?.read(collection, parameter.ofText(text)) ?? condition(key!, operandOf(key!, text))
-    if (typeof part === 'string') throw refused(name, part)
-    if ('wanted' in part) throw refused(name, part.wanted)
+    if (typeof part === 'string') throw badParameter(name, part)
+    if ('wanted' in part) throw badParameter(name, part.wanted)
     if ('is' in part) conditions.push(part)
     else Object.assign(question, part)
   }
@@ -42,10 +50,6 @@ export function askedOfItem (collection: Collection, request: Request): Question
 }
 
 const ofItem = ['fields', 'expand']
-
-function refused (name: string, wanted: string): Problem {
-  return problem('bad-query', { detail: `${name} has to be ${wanted}.`, members: { parameter: name } })
-}
 
 function unknown ({ listing: { parameters, filterable } }: Collection, name: string, only: readonly string[] | undefined): Problem {
   const known = [...parameters].filter(parameter => only?.includes(parameter) !== false)

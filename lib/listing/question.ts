@@ -11,6 +11,8 @@ export interface Question {
   readonly expand?: readonly string[]
   readonly limit?: number
   readonly cursor?: string
+  /** How many items stand before the page, where the client counts them. */
+  readonly offset?: number
   readonly count?: boolean
   /** Whether a parameter that is not known was passed over, as the client prefers. */
   readonly lenient?: boolean

@@ -1,0 +1,34 @@
+import type { Collection } from '../definition.ts'
+import { badParameter } from '../query.ts'
+import type { Context, Page, Position, Query } from '../storage/contract.ts'
+import { positionOf } from './cursor.ts'
+import { queryOf } from './question.ts'
+import type { Question } from './question.ts'
+
+/** More are not counted off: it would cost the storage more the further one goes, which a cursor does not. */
+export const mostSkipped = 10_000
+
+/** So many at a time. */
+const stride = 1000
+
+/** What the storage has to answer a question with, and how it was asked. */
+export async function entries (collection: Collection, question: Question, context: Context): Promise<{ page: Page<object>, query: Query }> {
+  const asked = queryOf(collection, question)
+  const query = question.offset === undefined ? asked : { ...asked, after: await positionAfter(collection, asked, { question, context }) }
+  return { page: await collection.storage.list(query, context), query }
+}
+
+/** The place of the last of so many items; undefined where none stands before the page. */
+async function positionAfter (collection: Collection, query: Query, { question: { offset = 0, cursor }, context }: { question: Question, context: Context }): Promise<Position | undefined> {
+  if (cursor !== undefined) throw badParameter('cursor', 'left out where the items are counted from the beginning')
+  const members = [...new Set(query.order.map(({ member }) => member.split('.', 1)[0]!))]
+  let after: Position | undefined
+  for (let left = offset, more = true; left > 0 && more;) {
+    const page = await collection.storage.list({ ...query, after, limit: Math.min(left, stride), members, count: false }, context)
+    const last = page.entries.at(-1)
+    if (last !== undefined) after = positionOf(last.item, query.order)
+    left -= page.entries.length
+    more = page.more
+  }
+  return after
+}

@@ -1,0 +1,97 @@
+// ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
+
+import type { Collection } from '../definition.ts'
+import { isObject } from '../http/json-value.ts'
+import { parameterOf } from '../listing/parameters.ts'
+import type { Question } from '../listing/question.ts'
+import { badParameter } from '../query.ts'
+import type { Condition } from '../storage/contract.ts'
+import { asksNothing, comparison, filtered } from './comparison.ts'
+import { ordering } from './ordering.ts'
+import type { Profile } from './profile.ts'
+import { stretch } from './stretch.ts'
+import { errorsByField, message } from './wording.ts'
+
+export const reactAdmin: Profile = {
+  translate (collection, parameters) {
+    const { filter, range, sort, ...others } = parameters
+    // Our own sort is no JSON.
+    const dialect = typeof sort === 'string' && sort.startsWith('[')
+    return {
+      question: {
+        ...filter !== undefined && readFilter(collection, filter),
+        ...range !== undefined && readRange(collection, range),
+        ...dialect && readSort(collection, sort)
+      },
+      rest: dialect || sort === undefined ? others : { ...others, sort }
+    }
+  },
+
+  embedding: { parameter: 'embed', names: value => [parsed(value)].flat() },
+
+  /** As if it were asked by ranges (RFC 9110 section 14.4), which the client does. On a plain answer it would confuse caches. */
+  listFields ({ name, parameters, offset, length, total }) {
+    if (parameters.range === undefined || total === undefined) return {}
+    return { 'content-range': `${name} ${length === 0 ? '*' : `${offset}-${offset + length - 1}`}/${total}` }
+  },
+
+  /** `errors` as an array would show nothing, and hide the message as well. */
+  problemMembers (problem) {
+    const errors = errorsByField(problem)
+    return { message: message(problem), ...errors && { errors } }
+  },
+
+  showsRemoved: true,
+  sendsParts: true
+}
+
+function parsed (text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function readSort (collection: Collection, text: string): Question {
+  const value = parsed(text)
+  const [member, direction, ...others] = Array.isArray(value) ? value as unknown[] : []
+  const descending = direction === 'DESC'
+  const question = typeof member === 'string' && (descending || direction === 'ASC') && others.length === 0 ? ordering(collection, [{ member, descending }]) : undefined
+  if (question === undefined) throw badParameter('sort', `["member","ASC"] or ["member","DESC"], with one of: ${[...collection.listing.sortable.keys()].join(', ')}`)
+  return question
+}
+
+function readRange (collection: Collection, text: unknown): Question {
+  const value = parsed(text)
+  const [start, last, ...others] = Array.isArray(value) ? value as unknown[] : []
+  const fits = Number.isSafeInteger(start) && Number.isSafeInteger(last) && Number(start) >= 0 && others.length === 0
+  if (!fits) throw badParameter('range', 'the numbers of the first and the last item, such as [0,24]')
+  return { ...stretch(collection, { start: Number(start), end: Number(last) + 1, from: 'range', to: 'range' }), count: true }
+}
+
+function readFilter (collection: Collection, text: unknown): Question {
+  const value = parsed(text)
+  if (!isObject(value)) throw badParameter('filter', 'a JSON object of members and values, such as {"name":"Ada"}')
+  const conditions: Condition[] = []
+  let search: Question | undefined
+  for (const comparing of flat(value, '')) {
+    if (asksNothing(collection, comparing)) continue
+    const found = comparison(collection, comparing, 'filter')
+    if (found === undefined) search = readSearch(collection, comparing)
+    else conditions.push(...found)
+  }
+  return { ...filtered(collection, conditions), ...search }
+}
+
+function readSearch (collection: Collection, { name, value }: { name: string, value: unknown }): Question {
+  const question = name === 'q' ? parameterOf(collection, name)?.read(collection, value) : undefined
+  if (question === undefined) throw badParameter('filter', `by members that a list can be filtered by: ${[...collection.listing.filterable.keys()].join(', ')}. ${JSON.stringify(name)} is none`)
+  if (typeof question === 'string') throw badParameter('filter', question, 'filter, by q,')
+  return question
+}
+
+/** Members of members are written as such, while our names have dots. */
+function flat (value: Record<string, unknown>, path: string): Array<{ name: string, value: unknown }> {
+  return Object.entries(value).flatMap(([name, inner]) => isObject(inner) ? flat(inner, `${path}${name}.`) : [{ name: path + name, value: inner }])
+}

@@ -1,0 +1,22 @@
+import type { Collection } from '../definition.ts'
+import { mostSkipped } from '../listing/entries.ts'
+import type { Question } from '../listing/question.ts'
+import { badParameter } from '../query.ts'
+
+interface Stretch {
+  readonly start: number
+  /** Past the last; undefined for as many as a page has. */
+  readonly end: number | undefined
+  /** The parameters that say so. */
+  readonly from: string
+  readonly to: string
+}
+
+/** Items by their numbers, from 0. */
+export function stretch ({ page: { maximum } }: Collection, { start, end, from, to }: Stretch): Question {
+  if (start > mostSkipped) throw badParameter(from, `at most ${mostSkipped}. To go further, ask with limit=${maximum} and follow the cursor of each page`, `The number of items that ${from} leaves out`)
+  if (end === undefined) return { offset: start }
+  const limit = end - start
+  if (!(limit >= 1 && limit <= maximum)) throw badParameter(to, `from 1 to ${maximum}`, `The number of items that ${to} asks for`)
+  return { offset: start, limit }
+}
