@@ -1,9 +1,10 @@
 import { expect, test } from 'tstyche'
+import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
-import collection, { define } from '../../lib/index.ts'
-import type { Adapter, Change, Changed, Collection, Link, Options, Registered, Storage } from '../../lib/index.ts'
+import collection, { corsOptions, define } from '../../lib/index.ts'
+import type { Adapter, Change, Changed, Collection, Link, Options, ProfileName, Registered, Storage } from '../../lib/index.ts'
 import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
@@ -230,4 +231,15 @@ test('a schema that says nothing of its type has items of unknown members', () =
   expect(plain).type.not.toBe<Collection<any>>()
   expect(plain).type.not.toBe<Collection<never>>()
   expect(plain).type.toBe<Collection<Record<string, unknown>>>()
+})
+
+test('profiles are known by their names', () => {
+  expect(define<typeof User034>).type.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), profiles: ['react-admin', 'json-server', 'refine'] })
+  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), profiles: ['strapi'] })
+  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), profiles: 'refine' })
+  expect<ProfileName>().type.toBe<'react-admin' | 'json-server' | 'refine'>()
+})
+
+test('corsOptions fits @fastify/cors', () => {
+  expect(corsOptions()).type.toBeAssignableTo<FastifyCorsOptions>()
 })
