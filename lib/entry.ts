@@ -70,16 +70,21 @@ async function persist<Result extends object> ([storage, id]: [Storage<object>, 
   if (!contended(storage, id)) {
     const result = await attempt()
     if (!refused(result)) return result
-    if (result.refused === 'taken') throw problemOfRefusal(result)
+    if (!raced(result)) throw problemOfRefusal(result)
   }
   return inTurn(storage, id, () => insist(attempt, 1))
+}
+
+/** Of these refusals, another try may make something else; of the others, none does. */
+function raced ({ refused }: Refusal): boolean {
+  return refused === 'stale' || refused === 'absent'
 }
 
 /** Writers elsewhere know of no turns. */
 async function insist<Result extends object> (attempt: () => Promise<Result | Refusal>, count: number): Promise<Result> {
   const result = await attempt()
   if (!refused(result)) return result
-  if (result.refused === 'taken' || count === attempts) throw problemOfRefusal(result)
+  if (!raced(result) || count === attempts) throw problemOfRefusal(result)
   await wait(Math.random() * count)
   return insist(attempt, count + 1)
 }

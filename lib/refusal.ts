@@ -10,7 +10,8 @@ const refusals: { readonly [Reason in Refusal['refused']]: (refusal: Extract<Ref
   taken: ({ members }) => problem('taken', {
     detail: `Another item has this ${members.join(' and ')} already.`,
     members: { errors: members.map(member => ({ pointer: pointer([member]), message: 'is taken' })) }
-  })
+  }),
+  conflict: () => problem('conflict', { detail: 'Other data refers to this item, or it refers to data that is not there, or a rule of the data forbids it.' })
 }
 
 export function refused<Result extends object> (result: Result | Refusal): result is Refusal {

@@ -78,6 +78,8 @@ export type Refusal =
   | { readonly refused: 'absent' }
   | { readonly refused: 'stale' }
   | { readonly refused: 'taken', readonly members: readonly string[] }
+  /** The state of other data does not allow it: something refers to the item, it refers to what is not there, or a rule of the data forbids it. */
+  | { readonly refused: 'conflict' }
 
 /** Plain, complete and frozen: what a definition may ask of this storage. */
 export interface Supports {

@@ -1,4 +1,7 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
 import { test } from 'tap'
+import collection, { define } from '../../lib/index.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import type { Context, Entry, JsonSchema, Query, Refusal, Shape, Storage } from '../../lib/storage/contract.ts'
 import type { SqlOptions } from '../../lib/storage/sql.ts'
@@ -229,6 +232,42 @@ for (const { name, skip, open } of databases) {
       const storage = database.adapter({ version: { derived: true } })<Thing>(shape)
       kept(await storage.insert({ id: 'a' }, context))
       t.same(await storage.insert({ id: 'b' }, context), { refused: 'taken', members: ['hidden'] })
+    })
+
+    await t.test('what a foreign key or a check does not allow is refused as a conflict, and told as 409', async (t) => {
+      await database.run(
+        'CREATE TABLE regions (id VARCHAR(10) PRIMARY KEY)',
+        `CREATE TABLE cities (id VARCHAR(10) PRIMARY KEY, region VARCHAR(10), twin VARCHAR(10), inhabitants INT CHECK (inhabitants >= 0),
+          FOREIGN KEY (region) REFERENCES regions (id), FOREIGN KEY (twin) REFERENCES regions (id) ON DELETE RESTRICT)`,
+        "INSERT INTO regions VALUES ('north'), ('south'), ('east')")
+      const City = Type.Object({ id: Type.String({ maxLength: 10 }), region: Type.String(), twin: Type.Optional(Type.String()), inhabitants: Type.Optional(Type.Integer()) })
+      const regions = { name: 'regions', schema: Type.Object({ id: Type.String({ maxLength: 10 }) }), id: { member: 'id', by: 'client' } as const, unique: [] }
+      const cities = { name: 'cities', schema: City, id: { member: 'id', by: 'client' } as const, unique: [] }
+      const adapter = database.adapter({ version: { derived: true } })
+      const [region, city] = [adapter<Thing>(regions), adapter<Thing>(cities)]
+      const conflict = { refused: 'conflict' }
+      t.same(await city.insert({ id: 'a', region: 'west' }, context), conflict)
+      t.same(await city.insert({ id: 'a', region: 'north', inhabitants: -1 }, context), conflict)
+      const { version } = kept(await city.insert({ id: 'a', region: 'north', twin: 'south' }, context))
+      for (const expected of [undefined, version]) {
+        t.same(await city.replace('a', { id: 'a', region: 'west' }, expected, context), conflict)
+        t.same(await city.replace('a', { id: 'a', region: 'north', inhabitants: -1 }, expected, context), conflict)
+      }
+      for (const id of ['north', 'south']) {
+        t.same(await region.remove(id, undefined, context), conflict)
+        t.same(await region.remove(id, kept(await region.find(id, context)).version, context), conflict)
+      }
+      await region.transaction?.(async (inner) => {
+        t.same(await inner.remove('north', undefined, context), conflict)
+        t.equal(await inner.remove('east', undefined, context), undefined, 'the transaction goes on')
+      })
+      t.equal(await region.find('east', context), undefined)
+      t.equal(kept(await city.find('a', context)).version, version, 'nothing was changed')
+
+      const app = Fastify()
+      await app.register(collection, define({ ...regions, storage: adapter }))
+      t.match((await app.inject({ method: 'DELETE', url: '/regions/north' })).json(), { status: 409, code: 'conflict', detail: /^Other data refers to this item/ })
+      await app.close()
     })
 
     await t.test('decimals of the database are kept as text where the schema has a string', async (t) => {

@@ -165,6 +165,7 @@ test('sqlite', { skip: noSqlite }, async (t) => {
       Object.assign(new Error('UNIQUE constraint failed: things.team, things.number'), { code: 'SQLITE_CONSTRAINT_UNIQUE' }),
       Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }),
       Object.assign(new Error('FOREIGN KEY constraint failed'), { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' }),
+      Object.assign(new Error('NOT NULL constraint failed: things.name'), { code: 'SQLITE_CONSTRAINT_NOTNULL' }),
       new Error('without a code'),
       'no error at all'
     ]
@@ -172,7 +173,8 @@ test('sqlite', { skip: noSqlite }, async (t) => {
     const broken = sqlite({ exec () {}, prepare: () => ({ all, run: all }) })<Thing>(things)
     t.same(await broken.insert(thing('a'), context), { refused: 'taken', members: ['team', 'number'] }, 'busy at first')
     t.match(await failure(broken.insert(thing('a'), context)), unreachable)
-    t.match(await failure(broken.insert(thing('a'), context)), { message: /FOREIGN KEY/, plain: true })
+    t.same(await broken.insert(thing('a'), context), { refused: 'conflict' })
+    t.match(await failure(broken.insert(thing('a'), context)), { message: /NOT NULL/, plain: true })
     t.match(await failure(broken.insert(thing('a'), context)), { message: 'without a code', plain: true })
     t.equal(await broken.insert(thing('a'), context).catch((error: unknown) => error), 'no error at all')
   })

@@ -81,12 +81,16 @@ export const dialect: Dialect = {
     return faults[errno] ?? faults[code] ?? (lost.test(message) ? 'passing' : 'other')
   },
   violation (error) {
-    const { errno, message } = detail(error)
+    const { errno = 0, message } = detail(error)
+    if (conflicts.has(errno)) return 'conflict'
     // `Duplicate entry 'x' for key 'users.email'`, or without the table.
     const constraint = message.slice(message.lastIndexOf("'", message.length - 2) + 1, -1)
     return errno === 1062 ? { constraint: constraint.slice(constraint.lastIndexOf('.') + 1), columnsOf } : undefined
   }
 }
+
+/** Foreign keys, with a word on which or without; checks on MySQL and on MariaDB. */
+const conflicts: ReadonlySet<number> = new Set([1451, 1452, 1216, 1217, 3819, 4025])
 
 const columnsOf = (table: readonly string[]) => `SELECT COLUMN_NAME AS name FROM information_schema.STATISTICS
   WHERE TABLE_SCHEMA = ${table.slice(0, -1).map(literal).join() || 'DATABASE()'} AND TABLE_NAME = ${table.slice(-1).map(literal).join()} AND INDEX_NAME = ?

@@ -74,9 +74,13 @@ export const dialect: Dialect = {
   },
   violation (error) {
     const { code, constraint = '' } = detail(error)
-    return code === '23505' ? { constraint, columnsOf } : undefined
+    if (code === '23505') return { constraint, columnsOf }
+    return conflicts.has(code) ? 'conflict' : undefined
   }
 }
+
+/** Foreign keys, those that restrict at once, checks, exclusions. */
+const conflicts: ReadonlySet<string | undefined> = new Set(['23503', '23001', '23514', '23P01'])
 
 const columnsOf = (table: readonly string[]) => `SELECT a.attname AS name FROM pg_index x
   JOIN pg_class i ON i.oid = x.indexrelid

@@ -1,6 +1,6 @@
 import type { Column } from './column.ts'
 import { columnOf, type Layout } from './layout.ts'
-import { uniqueName } from './taken.ts'
+import { uniqueName } from './refusal.ts'
 
 /** The statements that make a table for a collection, in their order. */
 export function createTable (layout: Layout): string[] {

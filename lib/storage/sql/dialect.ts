@@ -79,11 +79,14 @@ export interface Dialect {
   readonly later: (column: string) => string
 
   readonly fault: (error: unknown) => Fault
-  /** What a violated unique constraint is about. */
+  /** What a violated constraint is about. */
   readonly violation: (error: unknown) => Violation | undefined
 }
 
 export type Violation =
+  /** A foreign key or a check. */
+  | 'conflict'
+  /** A unique key. */
   | { readonly columns: readonly string[] }
   /** Where an error tells but the name, a statement to which it is bound asks for the columns, as `name`. A schema may come ahead of the table. */
   | { readonly constraint: string, readonly columnsOf: (table: readonly string[]) => string }

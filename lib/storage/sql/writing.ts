@@ -5,8 +5,8 @@ import type { Dialect, Row } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { Parameters } from './parameters.ts'
 import type { Reading } from './reading.ts'
+import { refusal } from './refusal.ts'
 import type { Session } from './session.ts'
-import { taken } from './taken.ts'
 
 const absent: Refusal = Object.freeze({ refused: 'absent' })
 const stale: Refusal = Object.freeze({ refused: 'stale' })
@@ -72,8 +72,12 @@ export class Writing<Item extends object> {
     if (typeof where !== 'function') return where
     const parameters = new Parameters(this.#dialect)
     const text = `DELETE FROM ${this.#layout.table} WHERE ${where(parameters)}`
-    const { count } = await session.guarded(() => session.write({ text, values: parameters.values, context: target.context }))
-    return count === 0 ? await this.#missed(session, target) : undefined
+    try {
+      const { count } = await session.guarded(() => session.write({ text, values: parameters.values, context: target.context }))
+      return count === 0 ? await this.#missed(session, target) : undefined
+    } catch (error) {
+      return await refusal(this.#layout, session, error)
+    }
   }
 
   /** The conditions of a write: the compare is part of its statement. */
@@ -128,7 +132,7 @@ export class Writing<Item extends object> {
       if (this.#dialect.returning || this.#layout.own) return await session.guarded(() => write(session))
       return await session.transaction(write)
     } catch (error) {
-      return await taken(this.#layout, session, error)
+      return await refusal(this.#layout, session, error)
     }
   }
 }

@@ -78,8 +78,10 @@ function primaryCode (error: unknown): number | undefined {
   return errcode === undefined ? codes[code.split('_')[1] ?? ''] : errcode & 0xff
 }
 
-/** `UNIQUE constraint failed: users.tenant, users.email`. */
+/** `UNIQUE constraint failed: users.tenant, users.email`; where a foreign key restricts, the code is that of a trigger, and only the message tells. */
 function violation (error: unknown): Violation | undefined {
-  const [, columns] = error instanceof Error && primaryCode(error) === 19 ? /^UNIQUE constraint failed: (.+)$/.exec(error.message) ?? [] : []
-  return columns === undefined ? undefined : { columns: columns.split(', ').map((column) => column.slice(column.indexOf('.') + 1)) }
+  if (!(error instanceof Error) || primaryCode(error) !== 19) return undefined
+  const match = /^(?:UNIQUE constraint failed: (.+)|(?:FOREIGN KEY|CHECK) constraint failed.*)$/.exec(error.message)
+  if (match === null) return undefined
+  return match[1] === undefined ? 'conflict' : { columns: match[1].split(', ').map((column) => column.slice(column.indexOf('.') + 1)) }
 }

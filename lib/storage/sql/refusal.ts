@@ -5,6 +5,8 @@ import type { Session } from './session.ts'
 
 type Named = Extract<Violation, { readonly constraint: string }>
 
+const conflict: Refusal = Object.freeze({ refused: 'conflict' })
+
 /** Long enough for every database: PostgreSQL cuts names at 63 bytes. */
 const nameLength = 60
 
@@ -13,10 +15,11 @@ export function uniqueName ({ name }: Layout, members: readonly string[]): strin
   return `${name}_${members.join('_')}_unique`.slice(-nameLength)
 }
 
-/** A violated unique constraint as a refusal; any other error goes on. */
-export async function taken (layout: Layout, session: Session, error: unknown): Promise<Refusal> {
+/** A violated constraint as a refusal; any other error goes on. */
+export async function refusal (layout: Layout, session: Session, error: unknown): Promise<Refusal> {
   const violation = layout.dialect.violation(error)
   if (violation === undefined) throw error
+  if (violation === 'conflict') return conflict
   const columns = 'columns' in violation ? violation.columns : await constrained(layout, session, violation)
   return { refused: 'taken', members: columns.map((name) => layout.columns.find((column) => column.name === name)?.member ?? name) }
 }
