@@ -1,5 +1,6 @@
 import type { Value } from './dialect.ts'
 import type { Kind } from './kind.ts'
+import { parseJson } from './parse-json.ts'
 
 /** How the values of one kind are bound, and how what a driver gives is read. */
 export interface Codec {
@@ -48,7 +49,7 @@ export function codecs (instant: (text: string) => string): Readonly<Record<Kind
     },
     json: {
       write: (value) => JSON.stringify(value),
-      read: (value) => JSON.parse(asText(value)),
+      read: (value) => parseJson(asText(value)),
       fits: (value) => value !== undefined
     }
   }
