@@ -14,7 +14,7 @@ function settled () {
 
 try {
   const contestant = await app(name)
-  const adapter = await storages[kind]!()
+  const { adapter } = await storages[kind]!()
   const warm = contestant.open()
   contestant.add(warm, 'warm', adapter)
   await warm.ready()

@@ -13,8 +13,8 @@ export class Connection {
   #failed: (error: Error) => void = () => {}
   #step: Step | undefined
 
-  constructor (port: number, number: number) {
-    this.client = { number, turn: 0, path: '', tag: '', location: '', next: '' }
+  constructor (port: number, known: Pick<Client, 'number' | 'items'>) {
+    this.client = { ...known, turn: 0, path: '', tag: '', location: '', next: '' }
     this.#socket = connect({
       port,
       host: '127.0.0.1',

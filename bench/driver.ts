@@ -2,7 +2,7 @@
 import { Connection, type Tally } from './connection.ts'
 import { depths, scenarios } from './scenarios.ts'
 
-export interface Task { port: number, scenario: string, table: 'scenarios' | 'depths', connections: number }
+export interface Task { port: number, scenario: string, table: 'scenarios' | 'depths', connections: number, items: number }
 
 export interface Drive {
   turns: number
@@ -24,7 +24,7 @@ const lastPages = new Map<number, string>()
 async function open (next: Task) {
   task = next
   const scenario = tables[task.table][task.scenario]!
-  connections = Array.from({ length: task.connections }, (_, number) => new Connection(task.port, number))
+  connections = Array.from({ length: task.connections }, (_, number) => new Connection(task.port, { number, items: task.items }))
   for (const connection of connections) {
     const known = scenario.prepare?.follow === true ? lastPages.get(task.port) : undefined
     if (known !== undefined) connection.client.path = known

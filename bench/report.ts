@@ -58,7 +58,7 @@ export function result ({ scenario, connections }: Course, samples: Map<string, 
 }
 
 const whole = (value: number) => Math.round(value).toLocaleString('en')
-const share = ({ median, low, high }: Spread) => `${median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`
+export const share = ({ median, low, high }: Spread) => `${median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`
 
 export function table (lines: string[][]) {
   const widths = lines[0]!.map((_, column) => Math.max(...lines.map(line => line[column]!.length)))

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { serve } from './databases.ts'
 import { allocation, measure, profile, type Contender, type Course, type Sample } from './measure.ts'
 import { end, heard, launch } from './process.ts'
 import { machine, print, result, summary, type Result } from './report.ts'
@@ -55,12 +56,13 @@ if (chosen === undefined) {
   const results: Result[] = []
   const about = machine(chosen)
   if (!chosen.json) console.log(Object.values(about).join(' · '))
+  const close = await serve([chosen.store])
   const driver = launch('driver.ts', { core: 1 })
   for (const scenario of chosen.scenarios) {
     const names = chosen.contestants.filter(name => scenarios[scenario]?.lacks?.includes(name) !== true)
     const contenders = await contendAll(names, chosen)
     for (const connections of chosen.connections) {
-      const course: Course = { scenario, table: 'scenarios', connections, seconds: chosen.duration }
+      const course: Course = { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration }
       const one = await compare(driver, contenders, { course, chosen })
       results.push(one)
       if (!chosen.json) print(one)
@@ -69,6 +71,7 @@ if (chosen === undefined) {
     for (const { server } of contenders) await end(server)
   }
   await end(driver)
+  await close()
   if (chosen.json) console.log(JSON.stringify({ about, results }, undefined, 2))
   else summary(results, chosen.contestants)
 }

@@ -3,6 +3,8 @@ import { seedId } from './user.ts'
 /** What one connection of the driver knows and has learned from the last answer. */
 export interface Client {
   readonly number: number
+  /** How many items there are. */
+  readonly items: number
   turn: number
   path: string
   tag: string
@@ -40,6 +42,8 @@ function filled (method: string, path: string, { content, fields = '', type = 'a
 
 let serial = 0
 const gets = Array.from({ length: 1000 }, (_, number) => bare('GET', `/users/${seedId(number)}`))
+/** Items from all over the collection. */
+const scattered = (client: Client) => bare('GET', `/users/${seedId((client.number * 17 + client.turn * 7919) % client.items)}`)
 const pageOne = bare('GET', '/users?limit=20')
 const missing = bare('GET', '/users/01800000-0000-7000-9000-000000000000')
 const wrong = filled('POST', '/users', { content: '{"email":"not an address","name":"","password":"secret"}' })
@@ -97,6 +101,6 @@ export const depths: Record<string, Scenario> = {
     },
     steps: [{ status: [200], request: client => bare('GET', client.path) }]
   },
-  get: { steps: [get] },
+  get: { steps: [{ status: [200], request: scattered }] },
   insert: { steps: [create] }
 }

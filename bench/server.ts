@@ -5,18 +5,40 @@ import { GCProfiler, getHeapStatistics } from 'node:v8'
 import type { AddressInfo } from 'node:net'
 import type { Storage } from '../lib/storage/contract.ts'
 import { start } from './contestants.ts'
+import { spread } from './statistics.ts'
 import { fill, reset, storages } from './storages.ts'
 import type { User } from './user.ts'
 
 export interface Order { order: string, file?: string }
 export interface Usage { microseconds: number }
 export interface Allocation { bytes: number }
+/** Megabytes in use after a collection, in the first and in the last quarter of the time; and what the process had of the system in the end. */
+export interface Weight { early: number, late: number, resident: number }
 
 const [name = '', kind = '', count = '1000'] = process.argv.slice(2)
 let storage: Storage<User> | undefined
 let profiler = new GCProfiler()
 let used = 0
 const session = new Session()
+let weighing: NodeJS.Timeout | undefined
+let weights: number[] = []
+
+/** What V8 has not collected yet says nothing: the process has it of the system all the same. */
+function weigh () {
+  globalThis.gc!()
+  const { heapUsed, external } = process.memoryUsage()
+  weights.push((heapUsed + external) / 1e6)
+  weighing = setTimeout(weigh, 1000)
+}
+
+function weighed (): Weight {
+  clearTimeout(weighing)
+  weigh()
+  clearTimeout(weighing)
+  const quarter = Math.ceil(weights.length / 4)
+  const median = (values: number[]) => spread(values).median
+  return { early: median(weights.slice(0, quarter)), late: median(weights.slice(-quarter)), resident: process.memoryUsage.rss() / 1e6 }
+}
 
 /** What stood on the heap before each collection, less what the one before had left: all that was allocated. */
 function allocated () {
@@ -42,6 +64,12 @@ const answers: Record<string, (file: string) => unknown> = {
     return 'counting'
   },
   counted: () => ({ bytes: allocated() } satisfies Allocation),
+  weigh () {
+    weights = []
+    weigh()
+    return 'weighing'
+  },
+  weighed,
   async profile () {
     session.connect()
     await session.post('Profiler.enable')
@@ -64,9 +92,14 @@ process.on('message', async ({ order, file = '' }: Order) => process.send!(await
 process.on('disconnect', () => process.exit())
 
 try {
-  const adapter = await storages[kind]!()
-  const server = await start(name, shape => (storage = adapter(shape)))
-  if (storage !== undefined) await fill(storage, Number(count))
+  const opened = await storages[kind]!()
+  let filled: Promise<void> | undefined
+  const server = await start(name, shape => {
+    storage = opened.adapter(shape)
+    filled = opened.fill?.(shape, Number(count)) ?? fill(storage, Number(count))
+    return storage
+  })
+  await filled
   const { port } = server.address() as AddressInfo // a TCP server's address is never a string
   process.send!({ port })
 } catch (error) {

@@ -1,11 +1,14 @@
-import type { Adapter, Context, Id, Query, Storage } from '../lib/storage/contract.ts'
+import type { Context, Id, Query, Storage } from '../lib/storage/contract.ts'
+import { openPostgres, openSqlite, type Opened } from './databases.ts'
 import { MapStorage } from './map-storage.ts'
 import { seed, seedId, type User } from './user.ts'
 
 /** One row per storage that all contestants of a run can be given; the library is loaded only where it is asked for. */
-export const storages: Record<string, () => Promise<Adapter<User>>> = {
-  memory: async () => (await import('../lib/storage/memory.ts')).memory(),
-  map: async () => () => new MapStorage()
+export const storages: Record<string, () => Promise<Opened>> = {
+  memory: async () => ({ adapter: (await import('../lib/storage/memory.ts')).memory() }),
+  map: async () => ({ adapter: () => new MapStorage() }),
+  sqlite: openSqlite,
+  postgres: openPostgres
 }
 
 export const context: Context = { signal: new AbortController().signal, scope: undefined }

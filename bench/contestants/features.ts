@@ -23,7 +23,7 @@ const titles: Record<number, string> = {
   400: 'Bad Request', 404: 'Not Found', 409: 'Conflict', 412: 'Precondition Failed', 422: 'Unprocessable Content', 500: 'Internal Server Error'
 }
 
-const statusOf = { absent: 404, stale: 412, taken: 409 }
+const statusOf = { absent: 404, stale: 412, taken: 409, conflict: 409 }
 
 function refuse (reply: FastifyReply, status: number, more?: object) {
   return reply.code(status).header('content-type', 'application/problem+json')

@@ -1,0 +1,70 @@
+// Databases that the bench opens for itself, each with a statement that fills it as fast as it can.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Adapter, Shape } from '../lib/storage/contract.ts'
+import type { User } from './user.ts'
+
+/** A storage of one process, and how it is filled where not item by item. */
+export interface Opened {
+  readonly adapter: Adapter<User>
+  readonly fill?: (shape: Shape, items: number) => Promise<void>
+}
+
+/** The columns and values of `seed` in bench/user.ts, where `n` is the number of the item and `hex` the last part of its id. */
+function filling (hex: string) {
+  return `INSERT INTO users ("id", "email", "name", "password", "createdAt", "version")
+    SELECT ${hex}, 'user' || n || '@example.com', 'User number ' || n, 'correct horse battery staple', '2026-01-01T00:00:00.000Z', 'seed' || n`
+}
+
+export async function openSqlite (): Promise<Opened> {
+  const { DatabaseSync } = await import('node:sqlite')
+  const { sqlite } = await import('../lib/storage/sqlite.ts')
+  const folder = mkdtempSync(join(tmpdir(), 'collections-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const database = new DatabaseSync(join(folder, 'bench.db'))
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+  const adapter = sqlite(database)
+  return {
+    adapter,
+    async fill (shape, items) {
+      await adapter.createTable(shape)
+      database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers LIMIT ${items})
+        ${filling("'01800000-0000-7000-8000-' || printf('%012x', n)")} FROM numbers`)
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE); ANALYZE')
+    }
+  }
+}
+
+/** In a database of its own on the server that POSTGRES_URL names: bench/growth.ts and bench/run.ts start one. */
+export async function openPostgres (): Promise<Opened> {
+  const { default: pg } = await import('pg')
+  const { postgres } = await import('../lib/storage/postgres.ts')
+  const url = new URL(process.env['POSTGRES_URL'] ?? '')
+  const first = new pg.Client({ connectionString: url.href })
+  await first.connect()
+  const name = `bench_${process.pid}`
+  await first.query(`CREATE DATABASE ${name}`)
+  await first.end()
+  url.pathname = name
+  const pool = new pg.Pool({ connectionString: url.href })
+  const adapter = postgres(pool)
+  return {
+    adapter,
+    async fill (shape, items) {
+      await adapter.createTable(shape)
+      await pool.query(`${filling("('01800000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid").replace("'2026-01-01T00:00:00.000Z'", "timestamptz '2026-01-01T00:00:00.000Z'")}
+        FROM generate_series(0, ${items - 1}) AS n`)
+      await pool.query('VACUUM ANALYZE users')
+    }
+  }
+}
+
+/** Starts what a store needs to be there, and names it to the processes that use it. */
+export async function serve (stores: readonly string[]): Promise<() => Promise<void>> {
+  if (!stores.includes('postgres')) return async () => {}
+  const { startPostgres } = await import('../test/storage/servers.ts')
+  const server = await startPostgres()
+  process.env['POSTGRES_URL'] = `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres`
+  return () => server.end()
+}

@@ -1,0 +1,44 @@
+import type { ChildProcess } from 'node:child_process'
+import { measure, type Contender, type Sample } from './measure.ts'
+import { ask, end, heard, launch } from './process.ts'
+import { depths } from './scenarios.ts'
+import type { Weight } from './server.ts'
+
+export interface Depth {
+  readonly contestant: string
+  readonly store: string
+  readonly items: number
+  /** By scenario, one for each round. */
+  readonly samples: Readonly<Record<string, Sample[]>>
+  /** What the server held while a client walked all pages. */
+  readonly walk: Weight
+}
+
+interface Plan { contestant: string, store: string, sizes: string[], rounds: number, seconds: number }
+
+interface Filled extends Depth { readonly contender: Contender }
+
+/** All sizes are there at once, and take turns within each round: what disturbs one disturbs all. */
+export async function depth (driver: ChildProcess, { contestant, store, sizes, rounds, seconds }: Plan): Promise<Depth[]> {
+  const all: Filled[] = []
+  const course = (scenario: string, items: number) => ({ scenario, table: 'depths', connections: 1, items, seconds }) as const
+  for (const size of sizes) {
+    const server = launch('server.ts', { args: [contestant, store, size], flags: ['--expose-gc'], core: 0 })
+    const contender: Contender = { name: contestant, server, port: (await heard<{ port: number }>(server)).port }
+    const items = Number(size)
+    // Warm before it is weighed; the first to ask for the last page walks there.
+    for (const scenario of ['page 1', 'get', 'insert']) await measure(driver, contender, course(scenario, items))
+    await ask(server, { order: 'weigh' })
+    await ask(driver, { open: { ...course('last page', items), port: contender.port } })
+    const walk = await ask<Weight>(server, { order: 'weighed' })
+    await measure(driver, contender, course('last page', items))
+    all.push({ contestant, store, items, samples: Object.fromEntries(Object.keys(depths).map(scenario => [scenario, []])), walk, contender })
+  }
+  for (let round = 0; round < rounds; round++) {
+    for (const scenario of Object.keys(depths)) {
+      for (const { contender, items, samples } of all) samples[scenario]!.push(await measure(driver, contender, course(scenario, items)))
+    }
+  }
+  for (const { contender } of all) await end(contender.server)
+  return all.map(({ contender, ...found }) => found)
+}
