@@ -1,4 +1,5 @@
 import type { Collection } from './definition.ts'
+import { viewOf } from './expansion.ts'
 import { conditional, constrains, evaluate } from './http/preconditions.ts'
 import type { Validators } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'
@@ -32,8 +33,10 @@ export function check (collection: Collection, request: Request, entry: Entry<ob
 export async function checkList (collection: Collection, request: Request): Promise<void> {
   const { fields, context } = request
   if (!conditional(fields)) return
-  const { page } = await entries(collection, askedInString(collection, request), context)
-  const tags = collection.formats.map(format => tagOf(versionOfList(collection, page), format))
+  const question = askedInString(collection, request)
+  const { page } = await entries(collection, question, context)
+  const view = await viewOf(collection, page.entries, { ...question, context })
+  const tags = collection.formats.map(format => tagOf(versionOfList(collection, page, view), format))
   if (evaluate({ safe: false, fields, current: { tags, modified: undefined }, weak: collection.weakTags }) === 'failed') throw stale()
 }
 
