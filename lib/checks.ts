@@ -3,8 +3,9 @@ import type { ListingOptions } from './listing/listing.ts'
 import type { Queryable } from './listing/queryable.ts'
 import { actionNames, optionNames, ownedRouteOptions, profileNames } from './options.ts'
 import type { ActionName, Options, ProfileName, Relation } from './options.ts'
+import type { ItemSchema } from './schema/checks.ts'
 import type { ObjectSchema } from './schema/static.ts'
-import type { JsonSchema, Storage } from './storage/contract.ts'
+import type { Storage } from './storage/contract.ts'
 
 // What a developer can get wrong in the options of a definition, told at boot.
 
@@ -104,8 +105,8 @@ export function checkListing (name: string, known: ReadonlyMap<string, Queryable
   }
 }
 
-export function checkRelations (name: string, schema: JsonSchema, relations: Readonly<Record<string, Relation>> = {}): void {
-  const members = Object.keys(schema.properties ?? {})
+export function checkRelations (name: string, schema: ItemSchema, relations: Readonly<Record<string, Relation>> = {}): void {
+  const members = Object.keys(schema.properties)
   for (const [relation, { collection, member }] of Object.entries(relations)) {
     if (members.includes(relation)) throw new BadOption(name, `the relation "${relation}" is called as a member of the schema is. Call it otherwise.`)
     if (!members.includes(member)) throw new BadOption(name, `the relation "${relation}" names the member "${member}", which is not in the schema. Its members are: ${members.join(', ')}.`)

@@ -24,8 +24,8 @@ export type Action = (collection: Collection, request: Request) => Promise<Answe
 
 export interface Served {
   readonly action: Action
-  /** The query parameters that it takes; undefined where it looks at them itself. */
-  readonly parameters: ReadonlySet<string> | undefined
+  /** Whether it takes a query, and looks at it itself. */
+  readonly queried: boolean
   /** Of its successful answers. */
   readonly cache: CachePolicy
   /** Whether its answers differ by what the client prefers, which is told also where it prefers nothing (RFC 7240 section 2). */
@@ -37,14 +37,14 @@ export interface Served {
 type Exchange = [FastifyRequest, FastifyReply]
 
 /** Asks the action, and sends what it decides. */
-export function handler (collection: Collection, { action, parameters, cache, preferred, negotiated }: Served): RouteHandlerMethod {
+export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
   return async function (incoming, reply) {
     try {
       const format = formatOf(collection, incoming.headers.accept)
       if (format === undefined && negotiated) throw notAcceptable(collection)
       const place = placeOf(collection, incoming.params)
       const request = requestOf(format ?? collection.formats[0]!, place, [incoming, reply])
-      const lenient = parameters !== undefined && checkQuery(request, parameters)
+      const lenient = !queried && checkQuery(request)
       if (place !== undefined) await checkParent(collection, place, request.context)
       const answer = await action(collection, request)
       if (collection.groups !== undefined) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)

@@ -6,7 +6,7 @@ import type { Context, Filter, Id } from './storage/contract.ts'
 
 /** A collection as it is served within the items of another: `/users/{id}/articles`, by the member that names the user. */
 export function within<Item extends object> (parent: Collection, child: Collection<Item>, member: MemberOf<Item>): Collection<Item> {
-  const known = Object.keys(child.schema.properties ?? {})
+  const known = [...child.members.named.keys()]
   if (!known.includes(member)) throw new BadOption(child.name, `within() names the member "${member}", which is not in the schema. Its members are: ${known.join(', ')}.`)
   if (!child.storage.supports.filter) throw new Unsupported(child.name, 'it is nested in another collection', child.storage.name)
   parent.children.add(child.name)

@@ -26,20 +26,18 @@ interface Row {
   readonly at: 'collection' | 'item'
   readonly methods: readonly [HTTPMethods, ...HTTPMethods[]]
   readonly content?: 'representation' | 'patch' | 'query'
-  /** The query parameters that it takes; without it, it looks at them itself. */
-  readonly parameters?: ReadonlySet<string>
+  /** Whether it takes a query. */
+  readonly queried?: true
 }
 
-const none: ReadonlySet<string> = new Set()
-
 const table: readonly Row[] = [
-  { name: 'list', action: list, at: 'collection', methods: ['GET', 'HEAD'] },
-  { name: 'list', action: query, at: 'collection', methods: ['QUERY'], content: 'query' },
-  { name: 'create', action: create, at: 'collection', methods: ['POST'], content: 'representation', parameters: none },
-  { name: 'read', action: read, at: 'item', methods: ['GET', 'HEAD'] },
-  { name: 'replace', action: replace, at: 'item', methods: ['PUT'], content: 'representation', parameters: none },
-  { name: 'update', action: update, at: 'item', methods: ['PATCH'], content: 'patch', parameters: none },
-  { name: 'remove', action: remove, at: 'item', methods: ['DELETE'], parameters: none }
+  { name: 'list', action: list, at: 'collection', methods: ['GET', 'HEAD'], queried: true },
+  { name: 'list', action: query, at: 'collection', methods: ['QUERY'], content: 'query', queried: true },
+  { name: 'create', action: create, at: 'collection', methods: ['POST'], content: 'representation' },
+  { name: 'read', action: read, at: 'item', methods: ['GET', 'HEAD'], queried: true },
+  { name: 'replace', action: replace, at: 'item', methods: ['PUT'], content: 'representation' },
+  { name: 'update', action: update, at: 'item', methods: ['PATCH'], content: 'patch' },
+  { name: 'remove', action: remove, at: 'item', methods: ['DELETE'] }
 ]
 
 /** Two URLs, six actions, OPTIONS, and 405 for every other method that the server knows. */
@@ -58,7 +56,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, admission(collection, row))
-    const served = { action: row.action, parameters: row.parameters, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: row.action, queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })

@@ -57,6 +57,12 @@ test('what a hook throws refuses all, in its own words', async t => {
   t.strictSame((await ask(app, 'GET /users')).json(), [])
 })
 
+test('a rule of the data that forbids one item refuses all', async t => {
+  const storage = altered(() => ({ transaction: async work => work({ ...memory()({ name: 'users', schema: User, unique: [], id: { member: 'id', by: 'library' } }), insert: async () => ({ refused: 'conflict' }) }) }))
+  const app = await build(t, define({ ...definition, storage, bulk: {} }))
+  t.match((await ask(app, 'POST /users', { content: people(2) })).json(), { status: 409, code: 'conflict', detail: /^Item 0: /, errors: [] })
+})
+
 test('without the option an array does not fit, and without transactions the option is refused', async t => {
   const app = await build(t, define({ ...definition, storage: memory() }))
   t.equal((await ask(app, 'POST /users', { content: people(2) })).statusCode, 422)

@@ -19,7 +19,7 @@ async function open (t: Test) {
   const asked: unknown[] = []
   const storage = altered(({ list, insert }) => {
     for (const [id, name] of [[1, 'Ann'], [2, 'Bob']] as const) insert({ id, name, password: 'secret', updatedAt }, { signal: new AbortController().signal, scope: undefined })
-    return { list: (query, context) => { asked.push(query.filter); return list(query, context) } }
+    return { list: (query, context) => { asked.push(query.filter); if (context.signal.aborted) throw new Error('gone'); return list(query, context) } }
   })
   const authors = define({ name: 'authors', schema: Author, id: { by: 'storage' }, storage })
   const articles = define({

@@ -581,6 +581,11 @@ test('a secret that cannot be changed cannot be guessed by writing it either', a
     t.equal(answer.statusCode, 422, JSON.stringify(content))
     t.strictSame((answer.json() as Failed).errors.map(({ pointer }) => pointer), pointers)
   }
+  t.strictSame(pointers(await ask(app, `PATCH ${at}`, { content: { nope: { pin: '1' } } })), ['/nope'])
+  t.equal((await ask(app, `PATCH ${at}`, { content: 'x', type: merge })).statusCode, 400)
+  t.equal((await ask(app, `PATCH ${at}`, { content: '3', type: merge })).statusCode, 422)
+  t.equal((await ask(app, `PUT ${at}`, { content: '3', type: 'application/json' })).statusCode, 422)
+  t.strictSame(pointers(await ask(app, `PUT ${at}`, { content: { title: 'a', cards: 'x', nope: { pin: '1' } } })), ['/nope', '/cards'])
   for (const pin of ['1234', '0000']) {
     const answer = await ask(app, `PUT ${at}`, { content: { title: pin, pin, cards: [{ code: pin, name: 'x' }] } })
     t.equal(answer.statusCode, 200, pin)

@@ -13,7 +13,11 @@ const Article = Type.Object({
 })
 
 async function open (t: Test) {
-  const authors = define({ name: 'authors', schema: Author, storage: memory() })
+  const authors = define({
+    name: 'authors',
+    schema: Author,
+    storage: altered(({ find }) => ({ find: (id, context) => { if (context.signal.aborted) throw new Error('gone'); return find(id, context) } }))
+  })
   const articles = define({ name: 'articles', schema: Article, storage: memory(), cache: 'no-cache' })
   const app = await build(t, [authors, articles, within(authors, articles, 'authorId')])
   const [ann, bob] = await Promise.all(['Ann', 'Bob'].map(async name => (await ask(app, 'POST /authors', { content: { name } })).json().id as string))

@@ -82,8 +82,8 @@ function members ({ properties = {}, required = [] }: JsonSchema, derivation: De
 }
 
 /** The schema with further marks on its members. */
-export function marked<Schema extends JsonSchema> (schema: Schema, marks: Readonly<Record<string, Mark>>): Schema & { properties: Record<string, JsonSchema> } {
-  const properties = Object.entries(schema.properties ?? {}).map(([name, member]) => {
+export function marked<Schema extends JsonSchema & { readonly properties: Readonly<Record<string, JsonSchema>> }> (schema: Schema, marks: Readonly<Record<string, Mark>>): Schema {
+  const properties = Object.entries<JsonSchema>(schema.properties).map(([name, member]) => {
     // Own ones: a member may be called as a method of objects is.
     const mark = Object.hasOwn(marks, name) ? marks[name] : undefined
     return [name, mark === undefined ? member : { ...member, [mark]: true }]
