@@ -199,11 +199,16 @@ test('the example service says in one sentence why it cannot listen', async t =>
   const { child, address } = await example()
   t.teardown(() => child.kill())
   const { port } = new URL(address)
-  for (const [value, sentence] of [[port, `Port ${port} at 127.0.0.1 is in use already. Choose another: PORT=3001 npm start\n`], ['x', 'PORT is "x". Make it a number from 0 to 65535.\n']] as const) {
-    const second = spawn(process.execPath, [...process.execArgv, join(root, 'examples/users/server.ts')], { env: { ...process.env, HOST: '127.0.0.1', PORT: value } })
+  const cases = [
+    [port, '127.0.0.1', `Port ${port} at 127.0.0.1 is in use already. Choose another: PORT=3001 npm start\n`],
+    ['x', '127.0.0.1', 'PORT is "x". Make it a number from 0 to 65535.\n'],
+    ['0', '192.0.2.1', 'The service cannot listen at 192.0.2.1, port 0: ']
+  ] as const
+  for (const [value, host, sentence] of cases) {
+    const second = spawn(process.execPath, [...process.execArgv, join(root, 'examples/users/server.ts')], { env: { ...process.env, HOST: host, PORT: value } })
     const errors = collected(second.stderr)
     t.same(await once(second, 'close'), [1, null])
-    t.ok(errors().endsWith(sentence), errors())
+    t.match(errors(), sentence)
   }
 })
 
