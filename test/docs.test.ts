@@ -195,6 +195,16 @@ test('the example service tells what to try, and ends with 0 when it is asked to
   t.same(await once(child, 'exit'), [0, null])
 })
 
+test('without PORT and HOST the example service takes port 3000 of this machine', async t => {
+  const { PORT, HOST, ...environment } = process.env
+  const child = fork(join(root, 'examples/users/server.ts'), { silent: true, env: environment })
+  const [output, errors] = [collected(child.stdout), collected(child.stderr)]
+  child.stdout?.on('data', () => { if (output().includes('Ctrl+C')) child.kill('SIGTERM') })
+  await once(child, 'close')
+  // Another service of this machine may have it.
+  t.match(output() + errors(), /Listening at http:\/\/127\.0\.0\.1:3000\n|Port 3000 at 127\.0\.0\.1 is in use already/)
+})
+
 test('the example service says in one sentence why it cannot listen', async t => {
   const { child, address } = await example()
   t.teardown(() => child.kill())
