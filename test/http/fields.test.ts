@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { negotiate } from '../../lib/http/accept.ts'
-import { charset, mediaType } from '../../lib/http/content-type.ts'
+import { mediaType } from '../../lib/http/content-type.ts'
 import { split, word } from '../../lib/http/grammar.ts'
 import { link } from '../../lib/http/link.ts'
 import { applied, preferences } from '../../lib/http/prefer.ts'
@@ -31,13 +31,6 @@ test('RFC 9110 §8.3: the media type of the content, without parameters', async 
     ['application/merge-patch+json;q="a;b"', 'application/merge-patch+json'], ['text/plain ;', 'text/plain'],
     ['', undefined], ['json', undefined], ['application/', undefined], ['/json', undefined], ['application/json, text/plain', undefined], ['application/json text', undefined], ['a/b/c', undefined], ['a b/c', undefined]
   ] as const) t.equal(mediaType(field), type, field ?? 'absent')
-})
-
-test('RFC 9110 §8.3.2: the charset of the content', async t => {
-  for (const [field, name] of [
-    [undefined, undefined], ['text/plain', undefined], ['text/plain;charset=UTF-8', 'utf-8'], ['text/plain; Charset="iso-8859-\\1"', 'iso-8859-1'], ['text/plain; format=flowed; charset=us-ascii ;x=y', 'us-ascii'],
-    ['text/plain; charset', undefined], ['text/plain; charset=', undefined], ['text/plain; charset=a b', undefined], ['text/plain; xcharset=a', undefined], ['text/plain; x="; charset=a; y"', undefined], ['text/plain; x="; charset=a; y"; charset=b', 'b']
-  ] as const) t.equal(charset(field), name, field ?? 'absent')
 })
 
 const json = 'application/json'
