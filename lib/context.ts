@@ -22,3 +22,8 @@ export class RequestContext implements Context {
     return this.#controller.signal
   }
 }
+
+/** For another collection than the one that is asked: the scope is about the rows of that one. The signal stays as lazy as it is. */
+export function unscoped (context: Context): Context {
+  return { get signal () { return context.signal }, scope: undefined }
+}

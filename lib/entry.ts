@@ -10,7 +10,7 @@ import type { Entry, Id, Refusal, Storage } from './storage/contract.ts'
 import { contended, inTurn } from './turns.ts'
 
 /** The id that the URI names; 404 where no item can have it. */
-export function identify (collection: Collection, request: Request): Id {
+function identify (collection: Collection, request: Request): Id {
   const id = collection.id.read(request.segment)
   if (id === undefined) throw problem('absent')
   return id

@@ -1,3 +1,4 @@
+import { unscoped } from './context.ts'
 import type { Collection } from './definition.ts'
 import type { Related } from './options.ts'
 import type { Context, Entry, Id } from './storage/contract.ts'
@@ -40,6 +41,6 @@ async function found ({ storage, id: { member } }: Related, ids: readonly Id[], 
     limit: ids.length,
     members: undefined,
     count: false
-  }, { get signal () { return context.signal }, scope: undefined })
+  }, unscoped(context))
   return new Map(entries.map(entry => [entry.id, entry]))
 }

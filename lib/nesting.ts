@@ -1,3 +1,4 @@
+import { unscoped } from './context.ts'
 import type { Collection } from './definition.ts'
 import { BadOption, Unsupported } from './errors.ts'
 import { problem } from './http/problems.ts'
@@ -39,6 +40,6 @@ export function placeOf ({ parent }: Collection, parameters: unknown): Place | u
 
 /** 404 where the parent does not exist: what lies in it does not either. */
 export async function checkParent ({ parent }: Collection, place: Place, context: Context): Promise<void> {
-  const entry = await parent?.collection.storage.find(place.parent, { get signal () { return context.signal }, scope: undefined })
+  const entry = await parent?.collection.storage.find(place.parent, unscoped(context))
   if (entry === undefined) throw problem('absent')
 }
