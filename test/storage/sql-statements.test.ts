@@ -232,6 +232,7 @@ test('what a driver throws is a refusal, a fault that passes, or goes on as it i
   const duplicate = (message: string) => fault({ errno: 1062 }, message)
   t.same(await outcome('mysql', duplicate("Duplicate entry 'it''s' for key 'users_email_unique'")), { refused: 'taken', members: ['email'] })
   t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.users_email_unique'")), { refused: 'taken', members: ['email'] })
+  for (const errno of [1451, 1452, 1216, 1217, 3819, 4025]) t.same(await outcome('mysql', Object.assign(new Error('a constraint fails'), { errno })), { refused: 'conflict' })
   t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.PRIMARY'"), [{ name: 'id' }]), { refused: 'taken', members: ['id'] })
   t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'lower_email'"), []), { refused: 'taken', members: ['lower_email'] })
   t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_email_unique' })), { refused: 'taken', members: ['email'] })
