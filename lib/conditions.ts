@@ -32,7 +32,6 @@ export function check (collection: Collection, request: Request, entry: Entry<ob
 /** A POST asks its precondition of the collection: of the list that a GET of the same URI would give. */
 export async function checkList (collection: Collection, request: Request): Promise<void> {
   const { fields, context } = request
-  if (!conditional(fields)) return
   const question = askedInString(collection, request)
   const { page } = await entries(collection, question, context)
   const view = await viewOf(collection, page.entries, { ...question, context })

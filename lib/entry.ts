@@ -16,18 +16,22 @@ function identify (collection: Collection, request: Request): Id {
   return id
 }
 
-/** The entry that the URI names; 404 without it. */
-export async function find (collection: Collection, request: Request): Promise<Entry<object>> {
-  const entry = await collection.storage.find(identify(collection, request), request.context)
+/** What the storage has by the name that the URI gives. */
+export function sought (collection: Collection, request: Request): Promise<Entry<object> | undefined> {
+  return collection.storage.find(identify(collection, request), request.context)
+}
+
+/** 404 without it. */
+export function found (entry: Entry<object> | undefined): Entry<object> {
   if (entry === undefined) throw problem('absent')
   return entry
 }
 
 interface Decisions {
   /** What takes the place of the entry that is there. */
-  readonly revise: (before: Entry<object>) => Promise<object>
+  readonly revise: (before: Entry<object>) => object | Promise<object>
   /** What is put where no entry is; without it, that is 404. */
-  readonly create?: ((id: Id) => Promise<object>) | undefined
+  readonly create?: ((id: Id) => object | Promise<object>) | undefined
 }
 
 /** Reads, decides and writes; anew where another write came in between, so that the precondition is asked of what is there then. */
@@ -57,7 +61,7 @@ export async function take (collection: Collection, request: Request, wanted: bo
     return undefined
   }
   return persist([storage, id], async () => {
-    const before = await find(collection, request)
+    const before = found(await storage.find(id, request.context))
     check(collection, request, before)
     return await storage.remove(id, before.version, request.context) ?? before
   })
@@ -90,8 +94,11 @@ async function insist<Result extends object> (attempt: () => Promise<Result | Re
 }
 
 /** Tells the definition of a write that is done; whatever comes of that, the write is done. */
-export async function tell (collection: Collection, change: Changed<object>): Promise<void> {
-  if (!collection.hooks.changed) return
+export function tell (collection: Collection, change: Changed<object>): Promise<void> | undefined {
+  return collection.hooks.changed ? told(collection, change) : undefined
+}
+
+async function told (collection: Collection, change: Changed<object>): Promise<void> {
   try {
     await collection.changed(change)
   } catch (err) {

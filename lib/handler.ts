@@ -34,8 +34,6 @@ export interface Served {
   readonly negotiated: boolean
 }
 
-type Exchange = [FastifyRequest, FastifyReply]
-
 /** Asks the action, and sends what it decides. */
 export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
   return async function (incoming, reply) {
@@ -43,17 +41,16 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const format = formatOf(collection, incoming.headers.accept)
       if (format === undefined && negotiated) throw notAcceptable(collection)
       const place = placeOf(collection, incoming.params)
-      const request = requestOf(format ?? collection.formats[0]!, place, [incoming, reply])
+      const request = requestOf(format ?? collection.formats[0]!, place, reply)
       const lenient = !queried && checkQuery(request)
       if (place !== undefined) await checkParent(collection, place, request.context)
       const answer = await action(collection, request)
       if (collection.groups !== undefined) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
       if (followed !== undefined) reply.header('preference-applied', applied(followed))
-      if (preferred || followed?.handling !== undefined) varyBy(reply, 'Accept', 'Prefer')
-      return send(answer, cache, [incoming, reply])
+      return head(answer, { policy: cache, varied: preferred || followed?.handling !== undefined ? 'Accept, Prefer' : 'Accept' }, reply)
     } catch (thrown) {
-      if (thrown instanceof Problem) return refuse(collection, thrown, [incoming, reply])
+      if (thrown instanceof Problem) return refuse(collection, thrown, reply)
       // Goes the way of every other error of the app, so that its onError hooks see it.
       throw thrown instanceof HookError ? thrown.cause : new Fault(thrown)
     }
@@ -62,12 +59,12 @@ export function handler (collection: Collection, { action, queried, cache, prefe
 
 /** RFC 9110 section 9.3.7: what can be done here; preconditions are none of its business. */
 export function options (fields: Fields): RouteHandlerMethod {
-  return async (incoming, reply) => send({ status: 204, fields, content: undefined }, never, [incoming, reply])
+  return async (_incoming, reply) => head({ status: 204, fields, content: undefined }, never, reply)
 }
 
 /** For what no item can be called. */
 export function absent (collection: Collection): RouteHandlerMethod {
-  return async (incoming, reply) => refuse(collection, problem('absent'), [incoming, reply])
+  return async (_incoming, reply) => refuse(collection, problem('absent'), reply)
 }
 
 /** For whatever is thrown below the collection: by its hooks, by those of the app, or by Fastify itself. */
@@ -78,11 +75,11 @@ export function errorHandler (collection: Collection) {
     try {
       const known = problemOfError(error, reply.statusCode)
       if (known.status >= 500) incoming.log.error({ err: error instanceof Fault ? error.cause : error }, 'request failed')
-      return refuse(collection, known, [incoming, reply])
+      return reply.send(refuse(collection, known, reply))
     } catch (err) {
       // An error that cannot be looked at, or a problem that cannot be written.
       incoming.log.error({ err }, 'request failed')
-      return refuse(collection, problem('fault'), [incoming, reply])
+      return reply.send(refuse(collection, problem('fault'), reply))
     }
   }
 }
@@ -90,7 +87,8 @@ export function errorHandler (collection: Collection) {
 /** The fields that only an answer of ours has. */
 const decided = ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'cache-groups', 'cache-group-invalidation']
 
-function requestOf (format: Format, place: Place | undefined, [incoming, reply]: Exchange): Request {
+function requestOf (format: Format, place: Place | undefined, reply: FastifyReply): Request {
+  const incoming = reply.request
   const { url, headers } = incoming
   const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
   const mark = url.indexOf('?')
@@ -112,27 +110,38 @@ function requestOf (format: Format, place: Place | undefined, [incoming, reply]:
 
 const safe = new Set(['GET', 'HEAD', 'QUERY'])
 
-function send ({ status, fields, content }: Answer, policy: CachePolicy, [incoming, reply]: Exchange): FastifyReply {
-  const { authorization, cookie } = incoming.headers
-  const credentials = authorization !== undefined || cookie !== undefined
+/** How an answer may be kept, and the request fields that it depends on. */
+interface Kept {
+  readonly policy: CachePolicy
+  readonly varied: string
+}
+
+/** Everything of the answer but its content, which is given: to send that is left to Fastify. */
+function head ({ status, fields, content }: Answer, { policy, varied }: Kept, reply: FastifyReply): string | undefined {
+  const { method, headers } = reply.request
+  const credentials = headers.authorization !== undefined || headers.cookie !== undefined
   reply.code(status)
-  reply.header('cache-control', cacheControl({ safe: safe.has(incoming.method), status, credentials }, policy))
-  varyBy(reply, 'Accept')
+  reply.header('cache-control', cacheControl({ safe: safe.has(method), status, credentials }, policy))
+  varyBy(varied, reply)
   reply.header('x-content-type-options', 'nosniff')
   write(fields, reply)
-  const known = incoming.headers['if-none-match']
+  const known = headers['if-none-match']
   if (status === 304 && known !== undefined && fields.etag !== undefined) reply.header('etag', knownTag(fields.etag, known))
-  // With a serialiser of its own, the reply leaves the Content-Type as it is: JSON has no charset parameter (RFC 8259 section 11).
-  if (content !== undefined && incoming.method !== 'HEAD') return reply.serializer(asItIs).send(content)
+  if (content === undefined) return undefined
   // RFC 9110 section 9.3.2: HEAD tells the length of what GET would send.
-  if (content !== undefined) reply.header('content-length', String(Buffer.byteLength(content)))
-  return reply.send()
+  if (method === 'HEAD') {
+    reply.header('content-length', String(Buffer.byteLength(content)))
+    return undefined
+  }
+  // With a serialiser of its own, the reply leaves the Content-Type as it is: JSON has no charset parameter (RFC 8259 section 11).
+  reply.serializer(asItIs)
+  return content
 }
 
 /** What stands there already is the app's, such as the Origin of its CORS; several lines of it are an array. */
-function varyBy (reply: FastifyReply, ...names: readonly string[]): void {
+function varyBy (names: string, reply: FastifyReply): void {
   const present = reply.getHeader('vary')
-  reply.header('vary', present === undefined ? names.join(', ') : vary(String(present), ...names))
+  reply.header('vary', present === undefined ? names : vary(String(present), ...names.split(', ')))
 }
 
 function write (fields: Fields, reply: FastifyReply): void {
@@ -143,11 +152,10 @@ function asItIs (content: unknown): string {
   return content as string
 }
 
-const never: CachePolicy = { open: 'no-store', credentialed: 'no-store' }
+const never: Kept = { policy: { open: 'no-store', credentialed: 'no-store' }, varied: 'Accept' }
 
-function refuse (collection: Collection, problem: Problem, [incoming, reply]: Exchange): FastifyReply {
-  const { url } = incoming
-  const instance = url.split('?', 1)[0]!
+function refuse (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
+  const instance = reply.request.url.split('?', 1)[0]!
   const fields = { 'content-type': 'application/problem+json', ...problem.fields }
-  return send({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, never, [incoming, reply])
+  return head({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, never, reply)
 }

@@ -4,36 +4,46 @@ import type { Failure } from './schema/failures.ts'
 import { pointer } from './http/json-pointer.ts'
 import { isObject } from './http/json-value.ts'
 import { problem } from './http/problems.ts'
-import { differences, filled, without } from './schema/marks.ts'
-import type { Mark } from './schema/members.ts'
+import { differences, filled, member as memberOf, without } from './schema/marks.ts'
+import type { Mark, Members } from './schema/members.ts'
 import { withoutSecrets } from './schema/secrets.ts'
 import type { Change } from './options.ts'
 import type { Request } from './request.ts'
 import type { Entry, Id } from './storage/contract.ts'
+import { timestamp } from './timestamps.ts'
 import type { Validator } from './schema/validation.ts'
 
 // Out of what a client sent, the item to be written; 422 where it does not fit.
 
 /** A new item. The id is the one that the URI names, or one made for it, or the client's or the storage's affair. */
-export async function drafted (collection: Collection, request: Request, { content, id }: { content: unknown, id?: Id }): Promise<object> {
-  const { members, validate, timestamps: { created, updated } } = collection
-  const said = { ...request.fixed, ...id !== undefined && { [collection.id.member]: id } }
-  contradict(content, said)
-  const own = id ?? collection.id.mint?.()
-  const draft = filled(named(without(content, members, 'readOnly'), own === undefined ? said : { [collection.id.member]: own, ...said }), members)
+export function drafted (collection: Collection, request: Request, { content, id }: { content: unknown, id?: Id }): object | Promise<object> {
+  const { members, validate, timestamps: { created, updated }, id: { member, mint } } = collection
+  if (request.fixed !== undefined) contradict(content, request.fixed)
+  if (id !== undefined) contradict(content, { [member]: id })
+  const own = id ?? mint?.()
+  const draft = filled(begun(content, members, own === undefined ? { ...request.fixed } : { [member]: own, ...request.fixed }), members)
   hold(validate.draft, draft)
   // Read from the content of this request alone, so it is ours to add to.
   const item = draft as Record<string, unknown>
-  const now = new Date().toISOString()
+  const now = timestamp()
   if (created !== undefined) item[created] = now
   if (updated !== undefined) item[updated] = now
-  const whole = await prepared(collection, { action: 'create', item, before: undefined, request: request.original }, id)
-  addressable(collection, whole, own)
-  return whole
+  if (!collection.hooks.prepare) return addressable(collection, item, own)
+  return prepared(collection, { action: 'create', item, before: undefined, request: request.original }, id).then(whole => addressable(collection, whole, own))
+}
+
+/** What the URI says and what the client sent, but for what a client cannot set. */
+function begun (content: unknown, members: Members, said: Record<string, unknown>): unknown {
+  if (!isObject(content)) return content
+  for (const name of Object.keys(content)) {
+    const about = memberOf(members, name)
+    if (about?.readOnly !== true) said[name] = without(content[name], about, 'readOnly')
+  }
+  return said
 }
 
 /** The item that takes the place of another, out of a complete representation. What a client cannot send, or has not seen, is kept. */
-export async function replaced (collection: Collection, request: Request, { content, before }: { content: unknown, before: Entry<object> }): Promise<object> {
+export function replaced (collection: Collection, request: Request, { content, before }: { content: unknown, before: Entry<object> }): object | Promise<object> {
   const { members } = collection
   const said = { [collection.id.member]: before.id, ...request.fixed }
   contradict(content, said)
@@ -42,7 +52,7 @@ export async function replaced (collection: Collection, request: Request, { cont
 }
 
 /** The item that takes the place of another, out of what a patch made of it. */
-export async function updated (collection: Collection, request: Request, { result, before }: { result: unknown, before: Entry<object> }): Promise<object> {
+export function updated (collection: Collection, request: Request, { result, before }: { result: unknown, before: Entry<object> }): object | Promise<object> {
   unchanged(collection, { before: before.item, after: result, mark: 'readOnly' })
   if (request.fixed !== undefined) contradict(result, request.fixed, 'complete')
   return revised(collection, { action: 'update', item: result, before, request })
@@ -55,14 +65,14 @@ interface Revision {
   readonly request: Request
 }
 
-async function revised (collection: Collection, { action, item, before, request }: Revision): Promise<object> {
+function revised (collection: Collection, { action, item, before, request }: Revision): object | Promise<object> {
   hold(collection.validate.draft, item)
   unchanged(collection, { before: before.item, after: item, mark: 'immutable' })
   const { updated } = collection.timestamps
-  const whole = updated === undefined ? item : { ...item, [updated]: new Date().toISOString() }
+  const whole = updated === undefined ? item : { ...item, [updated]: timestamp() }
+  if (!collection.hooks.prepare) return whole
   // The hook may change what it is given, of which parts are those of the item that is stored.
-  const own = collection.hooks.prepare ? structuredClone(whole) : whole
-  return prepared(collection, { action, item: own, before: before.item, request: request.original }, before.id)
+  return prepared(collection, { action, item: structuredClone(whole), before: before.item, request: request.original }, before.id)
 }
 
 /** What the hook `prepare` has thrown: it refuses the write in its own words. */
@@ -76,7 +86,6 @@ export class HookError {
 
 /** `id` is the one that the URI names. */
 async function prepared (collection: Collection, change: Change<object>, id: Id | undefined): Promise<object> {
-  if (!collection.hooks.prepare) return change.item
   const item: unknown = await asked(collection, change)
   if (!isObject(item)) throw new TypeError(`The hook "prepare" of the collection ${collection.name} gave no item. Return the item that is to be written.`)
   hold(collection.validate.item, item)
@@ -93,9 +102,10 @@ async function asked (collection: Collection, change: Change<object>): Promise<u
 }
 
 /** An id that the library has not made itself has to stand in a URI, or the item could not be reached. */
-function addressable ({ id: { member, read } }: Collection, item: object, own: Id | undefined): void {
+function addressable ({ id: { member, read } }: Collection, item: object, own: Id | undefined): object {
   const id: unknown = Reflect.get(item, member)
   if (id !== own && read(String(id)) !== id) throw invalid([{ pointer: pointer([member]), message: 'cannot stand in a URI' }])
+  return item
 }
 
 function hold (validate: Validator, item: unknown): asserts item is object {

@@ -35,7 +35,8 @@ export function itemLink (collection: Collection, path: string): string {
 
 /** The field Link of a list; undefined where there is nowhere to go. */
 export function listLink (collection: Collection, pages: Links): string | undefined {
-  const links = [...Object.entries(pages).map(([rel, { href }]) => ({ href, rel })), ...described(collection)]
+  const links = described(collection)
+  for (const rel of Object.keys(pages)) links.push({ href: pages[rel]!.href, rel })
   return links.length === 0 ? undefined : link(links)
 }
 

@@ -27,29 +27,42 @@ export function modifiedOf ({ timestamps: { updated } }: Collection, entry: Entr
   return Number.isNaN(moment.getTime()) ? undefined : moment
 }
 
-/** `path` is that of the collection. An entry never changes, so neither does what is written of it, unless its links do. */
-export function represent (collection: Collection, entry: Entry<object>, [format, path]: [Format, string]): Representation {
+/** In what format, and at which collection. */
+export interface Wanted {
+  readonly format: Format
+  readonly path: string
+}
+
+/** An entry never changes, so neither does what is written of it, unless its links do. */
+export function represent (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation {
+  const { format, path } = wanted
   const written = collection.written.get(format)!
   const known = written.get(entry)
   if (known !== undefined && known.path === path) return known
-  const representation = {
-    path,
-    content: format.item(visible(collection, entry), carried(collection, entry, [format, path]), collection.schemas.read),
-    fields: { 'content-type': format.mediaType, ...entryFields(collection, entry, [format, path]) }
-  }
+  const representation = rendered(collection, entry, wanted)
   written.set(entry, representation)
   return representation
+}
+
+/** The same, written anew and not kept: what was just stored may never be read. */
+export function rendered (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation {
+  const { format, path } = wanted
+  return {
+    path,
+    content: format.item(visible(collection, entry), carried(collection, entry, wanted), collection.schemas.read),
+    fields: { 'content-type': format.mediaType, ...entryFields(collection, entry, wanted) }
+  }
 }
 
 const none: Links = Object.freeze({})
 
 /** A list can be joined only of items that carry no links. */
-function carried (collection: Collection, entry: Entry<object>, [format, path]: [Format, string]): Links {
+function carried (collection: Collection, entry: Entry<object>, { format, path }: Wanted): Links {
   return format.join === undefined ? itemLinks(collection, entry, path) : none
 }
 
 /** The fields that go with a representation, also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
-export function entryFields (collection: Collection, entry: Entry<object>, [format, path]: [Format, string]): Record<string, string> {
+export function entryFields (collection: Collection, entry: Entry<object>, { format, path }: Wanted): Record<string, string> {
   const fields: Record<string, string> = { etag: tagOf(entry.version, format), link: itemLink(collection, path) }
   const modified = modifiedOf(collection, entry)
   // Section 8.8.2.1: a clock elsewhere may be ahead of ours, but nothing is told to have changed later than it is now.
@@ -57,32 +70,38 @@ export function entryFields (collection: Collection, entry: Entry<object>, [form
   return fields
 }
 
+interface WantedSeen extends Wanted {
+  readonly view: View
+}
+
 /** As the client wants to see it; what is written so is not kept. */
-export function representSeen (collection: Collection, entry: Entry<object>, { format, path, view }: { format: Format, path: string, view: View }): Representation {
+export function representSeen (collection: Collection, entry: Entry<object>, wanted: WantedSeen): Representation {
+  const { format, path, view } = wanted
   return {
     path,
-    content: format.item(seen(collection, entry, view), carried(collection, entry, [format, path]), collection.schemas.read),
-    fields: { 'content-type': format.mediaType, ...seenFields(collection, entry, { format, path, view }) }
+    content: format.item(seen(collection, entry, view), carried(collection, entry, wanted), collection.schemas.read),
+    fields: { 'content-type': format.mediaType, ...seenFields(collection, entry, wanted) }
   }
 }
 
 /** When the item changed says nothing of what it refers to. */
-export function seenFields (collection: Collection, entry: Entry<object>, { format, path, view }: { format: Format, path: string, view: View }): Record<string, string> {
-  const { 'last-modified': modified, ...fields } = entryFields(collection, entry, [format, path])
+export function seenFields (collection: Collection, entry: Entry<object>, wanted: WantedSeen): Record<string, string> {
+  const { format, view } = wanted
+  const { 'last-modified': modified, ...fields } = entryFields(collection, entry, wanted)
   const etag = tagOf(versionSeen(collection, entry, view), format)
   return modified === undefined || view.expansion !== undefined ? { ...fields, etag } : { ...fields, etag, 'last-modified': modified }
 }
 
-interface ListParts {
-  readonly format: Format
-  readonly path: string
-  readonly links: Links
+interface WantedList extends Wanted {
+  /** Of the list, for the formats that carry links. */
+  readonly links: () => Links
   readonly view: View | undefined
 }
 
 /** A page of entries as the client sees it. */
-export function representList (collection: Collection, entries: ReadonlyArray<Entry<object>>, { format, path, links, view }: ListParts): string {
-  if (format.join !== undefined && view === undefined) return format.join(entries.map(entry => represent(collection, entry, [format, path]).content))
+export function representList (collection: Collection, entries: ReadonlyArray<Entry<object>>, wanted: WantedList): string {
+  const { format, links, view } = wanted
+  if (format.join !== undefined && view === undefined) return format.join(entries.map(entry => represent(collection, entry, wanted).content))
   const items = entries.map(entry => view === undefined ? visible(collection, entry) : seen(collection, entry, view))
-  return format.list(items, { list: links, items: entries.map(entry => carried(collection, entry, [format, path])) }, collection.schemas.read)
+  return format.list(items, { list: links(), items: entries.map(entry => carried(collection, entry, wanted)) }, collection.schemas.read)
 }

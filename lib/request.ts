@@ -34,7 +34,9 @@ export function parentPath ({ path }: Request): string {
 export function pathOf (url: string): string {
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
-  return forgiven.test(path) ? path.replace(/#.*/, '').replace(/^[^/]*:\/\/[^/]*/, '').replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1') : path
+  return isPlain(path) ? path : path.replace(/#.*/, '').replace(/^[^/]*:\/\/[^/]*/, '').replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1')
 }
 
-const forgiven = /^[^/]|#|\/\/|.\/$/
+function isPlain (path: string): boolean {
+  return path.startsWith('/') && !path.includes('//') && !path.includes('#') && !path.endsWith('/')
+}

@@ -3,16 +3,18 @@ import { randomInt, randomUUID } from 'node:crypto'
 
 let moment = 0
 let counter = 0
+let prefix = ''
 
 export function uuid (): string {
   const now = Date.now()
-  if (now > moment) {
-    moment = now
-    counter = randomInt(0x400)
-  } else if (++counter > 0xfff) {
-    moment++
-    counter = 0
-  }
-  const time = moment.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${randomUUID().slice(19)}`
+  if (now > moment) begin(now, randomInt(0x400))
+  else if (++counter > 0xfff) begin(moment + 1, 0)
+  return `${prefix}${counter.toString(16).padStart(3, '0')}-${randomUUID().slice(19)}`
+}
+
+function begin (time: number, count: number): void {
+  moment = time
+  counter = count
+  const digits = time.toString(16).padStart(12, '0')
+  prefix = `${digits.slice(0, 8)}-${digits.slice(8)}-7`
 }

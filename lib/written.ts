@@ -1,6 +1,6 @@
 import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
-import { represent, entryFields } from './representation.ts'
+import { entryFields, rendered } from './representation.ts'
 import type { Request } from './request.ts'
 import type { Entry } from './storage/contract.ts'
 
@@ -14,13 +14,16 @@ interface Written {
 /** The answer to a write that is done: the representation, or none where the client prefers so (RFC 7240 section 4.2). */
 export function written (collection: Collection, request: Request, { entry, status, path }: Written): Answer {
   const { format, preferences } = request
-  const location = status === 201 ? { location: path.item } : undefined
+  const wanted = { format, path: path.collection }
+  const fields: Record<string, string> = status === 201 ? { location: path.item } : {}
   if (preferences.return === 'minimal') {
-    return { status: status === 201 ? 201 : 204, fields: { ...location, ...entryFields(collection, entry, [format, path.collection]) }, content: undefined, applied: { return: 'minimal' } }
+    Object.assign(fields, entryFields(collection, entry, wanted))
+    return { status: status === 201 ? 201 : 204, fields, content: undefined, applied: { return: 'minimal' } }
   }
-  const { content, fields } = represent(collection, entry, [format, path.collection])
-  const answer = { status, fields: { ...location, 'content-location': path.item, ...fields }, content }
-  return preferences.return === undefined ? answer : { ...answer, applied: { return: 'representation' } }
+  const representation = rendered(collection, entry, wanted)
+  fields['content-location'] = path.item
+  Object.assign(fields, representation.fields)
+  return { status, fields, content: representation.content, applied: preferences.return && { return: 'representation' } }
 }
 
 /** RFC 9110 section 9.3.4: the answer to a PUT has validators only where what is stored is, byte for byte, what was sent. */

@@ -5,6 +5,7 @@ import { readContent } from '../content.ts'
 import type { Collection } from '../definition.ts'
 import { tell } from '../entry.ts'
 import { drafted } from '../item.ts'
+import { conditional } from '../http/preconditions.ts'
 import { itemPath } from '../links.ts'
 import { problemOfRefusal, refused } from '../refusal.ts'
 import type { Request } from '../request.ts'
@@ -12,7 +13,7 @@ import { written } from '../written.ts'
 
 /** POST to the collection: a new item, or several. */
 export async function create (collection: Collection, request: Request): Promise<Answer> {
-  await checkList(collection, request)
+  if (conditional(request.fields)) await checkList(collection, request)
   const content = readContent(collection, request)
   if (collection.bulk !== undefined && Array.isArray(content)) return createAll(collection, request, content)
   const item = await drafted(collection, request, { content })

@@ -2,7 +2,7 @@ import { notModified, ok } from '../answer.ts'
 import type { Answer } from '../answer.ts'
 import { unmodified } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
-import { find } from '../entry.ts'
+import { found, sought } from '../entry.ts'
 import { viewOf } from '../expansion.ts'
 import { conditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
@@ -16,14 +16,14 @@ export async function read (collection: Collection, request: Request): Promise<A
   const { format, fields, context } = request
   const question = askedOfItem(collection, request)
   const applied: Preferences | undefined = question.lenient === true ? { handling: 'lenient' } : undefined
-  const entry = await find(collection, request)
-  const path = parentPath(request)
+  const entry = found(await sought(collection, request))
+  const wanted = { format, path: parentPath(request) }
   const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, [entry], { ...question, context })
   if (conditional(fields)) {
-    const known = view === undefined ? entryFields(collection, entry, [format, path]) : seenFields(collection, entry, { format, path, view })
+    const known = view === undefined ? entryFields(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
     const modified = view?.expansion === undefined ? modifiedOf(collection, entry) : undefined
     if (unmodified(request, { tags: [known.etag!], modified })) return notModified(known, applied)
   }
-  const representation = view === undefined ? represent(collection, entry, [format, path]) : representSeen(collection, entry, { format, path, view })
+  const representation = view === undefined ? represent(collection, entry, wanted) : representSeen(collection, entry, { ...wanted, view })
   return ok(representation.content, representation.fields, applied)
 }

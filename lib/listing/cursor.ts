@@ -26,6 +26,7 @@ export function positionOf (item: object, order: readonly Order[]): Position {
 }
 
 function valueAt (item: object, member: string): Scalar | null | undefined {
+  if (!member.includes('.')) return (item as Record<string, Scalar | null>)[member]
   let value: unknown = item
   for (const name of member.split('.')) value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
   return value as Scalar | null | undefined
@@ -35,11 +36,16 @@ const sealLength = 7
 
 /** Tells a cursor from elsewhere, or one that was changed. It keeps no secret. */
 function seal ({ name }: Collection, { filter, search = '', order }: Bound, content: string): string {
-  let hash = 0x811c9dc5
-  for (const text of [name, ...order.map(({ member, descending }) => member + descending), filter === undefined ? '' : JSON.stringify(filter), search, content]) {
-    for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
-  }
-  return (hash >>> 0).toString(36).padStart(sealLength, '0')
+  let hash = mixed(0x811c9dc5, name)
+  for (const { member, descending } of order) hash = mixed(mixed(hash, member), descending ? '-' : '+')
+  if (filter !== undefined) hash = mixed(hash, JSON.stringify(filter))
+  return (mixed(mixed(hash, search), content) >>> 0).toString(36).padStart(sealLength, '0')
+}
+
+function mixed (hash: number, text: string): number {
+  let mixture = hash
+  for (let index = 0; index < text.length; index++) mixture = Math.imul(mixture ^ text.charCodeAt(index), 0x01000193)
+  return mixture
 }
 
 export function readCursor (collection: Collection, given: string, bound: Bound): { after?: Position, before?: Position } {

@@ -17,18 +17,19 @@ import type { Question } from './question.ts'
 export async function page (collection: Collection, request: Request, question: Question): Promise<Answer> {
   const { format, path, search } = request
   const { page, query } = await entries(collection, question, request.context)
-  const view = await viewOf(collection, page.entries, { ...question, context: request.context })
+  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, page.entries, { ...question, context: request.context })
   const etag = tagOf(versionOfList(collection, page, view), format)
   const links = pageLinks(collection, request, { page, query, question })
-  const fields: Record<string, string> = { etag, ...listFields(collection, request, { question, page }) }
+  const fields: Record<string, string> = { etag }
+  if (collection.profiles.length > 0) Object.assign(fields, listFields(collection, request, { question, page }))
   const link = listLink(collection, links)
   if (link !== undefined) fields.link = link
   if (page.total !== undefined) fields['x-total-count'] = String(page.total)
   const applied = appliedOf(request, { page, question })
   if (unmodified(request, { tags: [etag], modified: undefined })) return notModified(fields, applied)
   fields['content-type'] = format.mediaType
-  const self = { href: search === '' ? path : `${path}?${search}` }
-  return ok(representList(collection, page.entries, { format, path, links: { self, ...links }, view }), fields, applied)
+  const carried = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
+  return ok(representList(collection, page.entries, { format, path, links: carried, view }), fields, applied)
 }
 
 function appliedOf ({ preferences: { count } }: Request, { page: { total }, question: { lenient } }: { page: Page<object>, question: Question }): Preferences | undefined {

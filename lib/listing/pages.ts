@@ -12,10 +12,11 @@ export function pageLinks (collection: Collection, { path, search }: Request, { 
   // Who counts the items goes on by counting.
   if (offset !== undefined || (cursor === undefined && !page.more)) return links
   const rest = cursor === undefined ? search : search.split('&').filter(parameter => nameOf(parameter) !== 'cursor').join('&')
-  const to = (value: string): Links[string] => ({ href: `${path}?${rest === '' ? '' : `${rest}&`}cursor=${value}` })
+  const to = (value: string): Links[string] => ({ href: rest === '' ? `${path}?cursor=${value}` : `${path}?${rest}&cursor=${value}` })
   const bound: Bound = { filter: query.filter, search: text, order: query.order }
   const backward = query.before !== undefined
-  const [first, last] = [page.entries[0], page.entries.at(-1)]
+  const first = page.entries[0]
+  const last = page.entries.at(-1)
   if (last !== undefined && (page.more || backward)) links.next = to(writeCursor(collection, bound, ['after', last]))
   if (first !== undefined && (backward ? page.more : cursor !== undefined)) links.prev = to(writeCursor(collection, bound, ['before', first]))
   links.first = { href: rest === '' ? path : `${path}?${rest}` }

@@ -12,6 +12,7 @@ interface Parameter {
 }
 
 const asItIs = (text: string): unknown => text
+const digits = /^\d{1,9}$/
 const parted = (text: string): unknown => text.split(',')
 
 function isNames (value: unknown): value is string[] {
@@ -20,7 +21,7 @@ function isNames (value: unknown): value is string[] {
 
 const parameters: Readonly<Record<string, Parameter>> = {
   limit: {
-    ofText: text => /^\d{1,9}$/.test(text) ? Number(text) : text,
+    ofText: text => digits.test(text) ? Number(text) : text,
     read: ({ page }, limit) => typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= page.maximum ? { limit } : `a whole number from 1 to ${page.maximum}`
   },
   cursor: {

@@ -26,7 +26,8 @@ function asked (collection: Collection, { query, search, preferences }: Pick<Req
   if (search === '') return preferred
   const conditions: Condition[] = []
   const question: { -readonly [Part in keyof Question]: Question[Part] } = { ...preferred }
-  for (const [name, text] of Object.entries(query)) {
+  for (const name of Object.keys(query)) {
+    const text = query[name]
     const parameter = only?.includes(name) === false ? undefined : parameterOf(collection, name)
     const key = parameter === undefined && only === undefined ? keyOf(name, collection.listing.filterable) : undefined
     if (parameter === undefined && key === undefined) {

@@ -1,5 +1,5 @@
 import type { Collection } from '../definition.ts'
-import type { Filter, Order, Position, Query } from '../storage/contract.ts'
+import type { Filter, Order, Query } from '../storage/contract.ts'
 import { readCursor } from './cursor.ts'
 
 /** What a client asks of a list, however it was written: in a query string, or as the content of a QUERY. */
@@ -33,16 +33,16 @@ export function conjunction (filters: readonly Filter[]): Filter {
 
 /** The same, as the storage is asked. */
 export function queryOf (collection: Collection, question: Question): Query {
-  const { filter, search, order = collection.order, fields, expand = [], limit = collection.page.default, cursor, count = false } = question
-  const position: { after?: Position, before?: Position } = cursor === undefined ? {} : readCursor(collection, cursor, { filter, search, order })
+  const { filter, search, order = collection.order, fields, expand, limit = collection.page.default, cursor, count = false } = question
+  const position = cursor === undefined ? undefined : readCursor(collection, cursor, { filter, search, order })
   return {
     filter,
     search: search === undefined ? undefined : { text: search, members: collection.listing.search },
     order,
-    after: position.after,
-    before: position.before,
+    after: position?.after,
+    before: position?.before,
     limit,
-    members: fields && needed(collection, [...fields, ...expand.map(name => collection.relations[name]!.member)], order),
+    members: fields && needed(collection, [...fields, ...(expand ?? []).map(name => collection.relations[name]!.member)], order),
     count
   }
 }

@@ -42,8 +42,7 @@ export function embedded (collection: Collection, parameters: Parameters): Trans
   return { question, rest }
 }
 
-export function listFields (collection: Collection, { query }: Request, { question: { offset = 0 }, page: { entries, total } }: { question: Question, page: Page<object> }): Record<string, string> | undefined {
-  if (collection.profiles.length === 0) return undefined
+export function listFields (collection: Collection, { query }: Request, { question: { offset = 0 }, page: { entries, total } }: { question: Question, page: Page<object> }): Record<string, string> {
   const listed = { name: collection.name, parameters: query, offset, length: entries.length, total }
   return Object.assign({}, ...profilesOf(collection).map(profile => profile.listFields(listed)))
 }

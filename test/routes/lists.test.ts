@@ -172,7 +172,7 @@ function sealed (name: string, order: readonly string[], content: string): strin
 test('a cursor that was made up with a right seal is held to the schema, and 400 otherwise', async t => {
   const app = await build(t, [])
   await app.register(collection, books('titles', ['title']))
-  const get = (content: string) => ask(app, `GET /titles?cursor=${sealed('titles', ['titlefalse', 'idfalse'], content)}`)
+  const get = (content: string) => ask(app, `GET /titles?cursor=${sealed('titles', ['title+', 'id+'], content)}`)
   t.equal((await get('["after","T1",3]')).statusCode, 200, 'the seal is the right one')
   t.equal((await get('["before",null,3]')).statusCode, 200)
   for (const content of ['', '{', 'null', '1', '{}', '[]', '["after"]', '["after","T1"]', '["after","T1",3,4]', '["beside","T1",3]', '["__proto__","T1",3]', '["after",1,3]', '["after","T1","3"]', '["after","T1",1.5]', '["after","T1",1e999]', '["after","T1",9007199254740993]', '["after","T1",{}]', '["after","\\u0000",3]', '["after","\\ud800",3]', '["after",["T1"],3]']) {
