@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { answer, field, type Answer } from './answer.ts'
-import type { Client, Scenario, Step } from './scenarios.ts'
+import { nextOf, type Client, type Scenario, type Step } from './scenarios.ts'
 
 export interface Tally { latencies: number[], sizes: number[] }
 
@@ -48,7 +48,7 @@ export class Connection {
   #learn (head: string) {
     this.client.tag = field(head, 'etag')
     this.client.location = field(head, 'location')
-    this.client.next = /<([^>]*)>; *rel="?next/.exec(field(head, 'link'))?.[1] ?? ''
+    this.client.next = nextOf(field(head, 'link'))
   }
 
   #ask (step: Step) {

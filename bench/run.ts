@@ -59,7 +59,9 @@ if (chosen === undefined) {
   const close = await serve([chosen.store])
   const driver = launch('driver.ts', { core: 1 })
   for (const scenario of chosen.scenarios) {
-    const names = chosen.contestants.filter(name => scenarios[scenario]?.lacks?.includes(name) !== true)
+    const lacks = scenarios[scenario]?.lacks ?? []
+    if (lacks.includes(chosen.store)) continue
+    const names = chosen.contestants.filter(name => !lacks.includes(name))
     const contenders = await contendAll(names, chosen)
     for (const connections of chosen.connections) {
       const course: Course = { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration }

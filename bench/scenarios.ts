@@ -24,7 +24,7 @@ export interface Scenario {
   readonly steps: readonly Step[]
   /** Done once per connection, not measured; `follow` repeats it to the last page. */
   readonly prepare?: Step & { readonly follow?: boolean }
-  /** Contestants without this feature. */
+  /** Contestants and storages without this feature. */
   readonly lacks?: readonly string[]
   /** Compared with another scenario of the same contestant. */
   readonly against?: string
@@ -44,9 +44,17 @@ let serial = 0
 const gets = Array.from({ length: 1000 }, (_, number) => bare('GET', `/users/${seedId(number)}`))
 /** Items from all over the collection. */
 const scattered = (client: Client) => bare('GET', `/users/${seedId((client.number * 17 + client.turn * 7919) % client.items)}`)
-const pageOne = bare('GET', '/users?limit=20')
-const missing = bare('GET', '/users/01800000-0000-7000-9000-000000000000')
-const wrong = filled('POST', '/users', { content: '{"email":"not an address","name":"","password":"secret"}' })
+/** What all connections ask alike. */
+export const fixed = {
+  list: '/users?limit=20',
+  filtered: '/users?limit=20&name.lt=User%20number%2095&sort=-email',
+  missing: '/users/01800000-0000-7000-9000-000000000000',
+  invalid: '{"email":"not an address","name":"","password":"secret"}'
+}
+const pageOne = bare('GET', fixed.list)
+const pageFiltered = bare('GET', fixed.filtered)
+const missing = bare('GET', fixed.missing)
+const wrong = filled('POST', '/users', { content: fixed.invalid })
 const own = (client: Client) => `/users/${seedId(client.number)}`
 const user = (email: string) => `{"email":"${email}@example.com","name":"A changed name","password":"correct horse battery staple"}`
 const ifMatch = (client: Client) => client.tag === '' ? '' : `If-Match: ${client.tag}\r\n`
@@ -55,6 +63,11 @@ const get: Step = { status: [200], request: client => gets[(client.number * 17 +
 const list: Step = { status: [200], request: () => pageOne }
 const create: Step = { status: [201], request: () => filled('POST', '/users', { content: user(`new${serial++}`) }) }
 const readOwn: Step = { status: [200], learn: true, request: client => bare('GET', own(client)) }
+
+/** RFC 8288: the target of the link to the next page. */
+export function nextOf (link: string) {
+  return /<([^>]*)>; *rel="?next/.exec(link)?.[1] ?? ''
+}
 
 /** One row per scenario; a turn is all of its steps. */
 export const scenarios: Record<string, Scenario> = {
@@ -66,6 +79,7 @@ export const scenarios: Record<string, Scenario> = {
     against: 'get'
   },
   list: { steps: [list] },
+  'list filtered': { steps: [{ status: [200], request: () => pageFiltered }], lacks: ['map'] },
   create: { steps: [create] },
   'get and replace': {
     steps: [readOwn, {
@@ -95,7 +109,7 @@ export const depths: Record<string, Scenario> = {
       learn: true,
       follow: true,
       request: client => {
-        client.path = client.next === '' ? '/users?limit=20' : client.next
+        client.path = client.next === '' ? fixed.list : client.next
         return bare('GET', client.path)
       }
     },

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { Type, type Static } from '@sinclair/typebox'
 import type { Shape } from '../lib/storage/contract.ts'
 
+const sorts = ['id', '-id', 'email', '-email', 'name', '-name', 'createdAt', '-createdAt'] as const
+
 /** New objects on every call: validators remember what they compiled by the identity of a schema. */
 export function schemas () {
   const item = Type.Object({
@@ -17,9 +19,18 @@ export function schemas () {
     read: Type.Omit(item, ['password']),
     write: Type.Omit(item, ['id', 'createdAt'], closed),
     patch: Type.Partial(Type.Omit(item, ['id', 'createdAt']), closed),
+    id: Type.Object({ id: Type.String({ format: 'uuid' }) }),
     query: Type.Object({
       limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
-      after: Type.Optional(Type.String())
+      after: Type.Optional(Type.Array(Type.String())),
+      count: Type.Optional(Type.Boolean()),
+      sort: Type.Optional(Type.Union(sorts.map(sort => Type.Literal(sort)))),
+      email: Type.Optional(Type.String()),
+      name: Type.Optional(Type.String()),
+      'name.lt': Type.Optional(Type.String()),
+      'name.gte': Type.Optional(Type.String()),
+      'createdAt.lt': Type.Optional(Type.String()),
+      'createdAt.gte': Type.Optional(Type.String())
     }, closed)
   }
 }

@@ -1,64 +1,64 @@
-// The limit: node:http alone, no routing, no validation, no storage, every answer made beforehand.
+// The limit: node:http alone, no routing, no validation, no storage. Every answer was made beforehand, by the library.
 import { createServer, type OutgoingHttpHeader } from 'node:http'
+import type { InjectOptions } from 'fastify'
+import { memory } from '../../lib/storage/memory.ts'
+import { fixed } from '../scenarios.ts'
 import { seed, seedId } from '../user.ts'
+import { add, open } from './ours.ts'
 
 interface Canned { status: number, fields: OutgoingHttpHeader[], content: string }
 
-const common = ['cache-control', 'no-cache', 'vary', 'Accept', 'x-content-type-options', 'nosniff']
+/** Those that node:http adds itself. */
+const added = new Set(['date', 'connection', 'keep-alive'])
 
-function canned (status: number, fields: string[], content = ''): Canned {
-  const length = content === '' ? [] : ['content-length', Buffer.byteLength(content)]
-  return { status, fields: [...common, ...fields, ...length], content }
+async function can () {
+  const app = open()
+  add(app, 'users', memory({ items: Array.from({ length: 1000 }, (_, number) => seed(number)) }))
+  const ask = async (request: InjectOptions): Promise<Canned> => {
+    const { statusCode, headers, body } = await app.inject(request)
+    const fields = Object.entries(headers).flatMap(([name, value]) => added.has(name) || value === undefined ? [] : [name, value])
+    return { status: statusCode, fields, content: body }
+  }
+  const first = `/users/${seedId(0)}`
+  const get = new Map<string, Canned>()
+  for (let number = 0; number < 1000; number++) get.set(`/users/${seedId(number)}`, await ask({ url: `/users/${seedId(number)}` }))
+  for (const url of [fixed.list, fixed.filtered]) get.set(url, await ask({ url }))
+  const { headers: { etag = '' } } = await app.inject(first)
+  const content = { email: 'new0@example.com', name: 'A changed name', password: 'correct horse battery staple' }
+  const answers = {
+    get,
+    missing: await ask({ url: fixed.missing }),
+    notModified: await ask({ url: first, headers: { 'if-none-match': String(etag) } }),
+    invalid: await ask({ method: 'POST', url: '/users', headers: { 'content-type': 'application/json' }, payload: fixed.invalid }),
+    POST: await ask({ method: 'POST', url: '/users', payload: content }),
+    PUT: await ask({ method: 'PUT', url: first, payload: { ...content, email: 'user0@example.com' } }),
+    PATCH: await ask({ method: 'PATCH', url: first, payload: { name: 'Name 0' } }),
+    DELETE: await ask({ method: 'DELETE', url: first })
+  }
+  await app.close()
+  return answers
 }
-
-function visible (number: number) {
-  const { password, ...rest } = seed(number)
-  return rest
-}
-
-const json = ['content-type', 'application/json']
-const items = new Map(Array.from({ length: 1000 }, (_, number) =>
-  [`/users/${seedId(number)}`, canned(200, [...json, 'etag', '"1"'], JSON.stringify(visible(number)))]))
-const list = canned(200, [...json, 'etag', '"2jmj7l5rSw0yVb_vlWAYkK_YBwk"', 'link', `</users?limit=20&after=${seedId(19)}>; rel="next"`],
-  JSON.stringify(Array.from({ length: 20 }, (_, number) => visible(number))))
-const location = `/users/${seedId(0)}`
-const created = canned(201, [...json, 'etag', '"1"', 'location', location, 'content-location', location], JSON.stringify(visible(0)))
-const changed = canned(200, [...json, 'content-location', location], JSON.stringify(visible(0)))
-const notModified = canned(304, ['etag', '"1"'])
-const removed = canned(204, [])
-const notFound = canned(404, ['content-type', 'application/problem+json'],
-  JSON.stringify({ type: 'about:blank', title: 'Not Found', status: 404, instance: location }))
-const invalid = canned(422, ['content-type', 'application/problem+json'], JSON.stringify({
-  type: 'about:blank',
-  title: 'Unprocessable Content',
-  status: 422,
-  instance: '/users',
-  errors: [
-    { pointer: '/email', detail: 'must match format "email"' },
-    { pointer: '/name', detail: 'must NOT have fewer than 1 characters' }
-  ]
-}))
 
 export async function start () {
+  const canned = await can()
   const server = createServer({ keepAliveTimeout: 72_000 }, (request, response) => {
     const send = ({ status, fields, content }: Canned) => response.writeHead(status, fields).end(content)
-    const url = request.url ?? ''
-    switch (request.method) {
+    const { method, url = '' } = request
+    switch (method) {
       case 'GET':
-        if (request.headers['if-none-match'] !== undefined) return send(notModified)
-        return send(url.startsWith('/users?') ? list : items.get(url) ?? notFound)
-      case 'DELETE':
-        return send(removed)
-      default: {
+        if (request.headers['if-none-match'] !== undefined) return send(canned.notModified)
+        return send(canned.get.get(url) ?? canned.missing)
+      case 'POST':
+      case 'PUT':
+      case 'PATCH': {
         let content = ''
         request.setEncoding('utf8')
         request.on('data', (part: string) => { content += part })
-        request.on('end', () => {
-          const { email } = JSON.parse(content)
-          if (email === 'not an address') send(invalid)
-          else send(request.method === 'POST' ? created : changed)
-        })
+        request.on('end', () => send(JSON.parse(content).email === 'not an address' ? canned.invalid : canned[method]))
+        return
       }
+      default:
+        return send(canned.DELETE)
     }
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

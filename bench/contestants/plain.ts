@@ -1,7 +1,8 @@
 // Fastify as its guide shows it, schemas for what comes in and goes out, and nothing more of HTTP than that.
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Adapter, Entry, Refusal, Storage } from '../../lib/storage/contract.ts'
-import { context, page } from '../storages.ts'
+import { question } from '../question.ts'
+import { context } from '../storages.ts'
 import { mint, schemas, shape, type Patch, type Query, type Schemas, type User, type Write } from '../user.ts'
 
 interface Item { Params: { id: string } }
@@ -13,12 +14,12 @@ function refused (result: Entry<User> | Refusal): result is Refusal {
 }
 
 export function routes (app: FastifyInstance, name: string, { storage, schema }: { storage: Storage<User>, schema: Schemas }) {
-  const { read, write, patch, query } = schema
+  const { id: params, read, write, patch, query } = schema
   const path = `/${name}`
   const one = `${path}/:id`
 
   app.get<{ Querystring: Query }>(path, { schema: { querystring: query, response: { 200: { type: 'array', items: read } } } }, async request => {
-    const { entries } = await storage.list(page(request.query.after, request.query.limit), context)
+    const { entries } = await storage.list(question(request.query), context)
     return entries.map(entry => entry.item)
   })
 
@@ -30,13 +31,13 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
     return entry.item
   })
 
-  app.get<Item>(one, { schema: { response: { 200: read } } }, async (request, reply) => {
+  app.get<Item>(one, { schema: { params, response: { 200: read } } }, async (request, reply) => {
     const entry = await storage.find(request.params.id, context)
     if (entry === undefined) return reply.code(404).send({ message: 'absent' })
     return entry.item
   })
 
-  app.put<Item & { Body: Write }>(one, { schema: { body: write, response: { 200: read } } }, async (request, reply) => {
+  app.put<Item & { Body: Write }>(one, { schema: { params, body: write, response: { 200: read } } }, async (request, reply) => {
     const present = await storage.find(request.params.id, context)
     if (present === undefined) return reply.code(404).send({ message: 'absent' })
     const { email, name, password } = request.body
@@ -46,7 +47,7 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
     return entry.item
   })
 
-  app.patch<Item & { Body: Patch }>(one, { schema: { body: patch, response: { 200: read } } }, async (request, reply) => {
+  app.patch<Item & { Body: Patch }>(one, { schema: { params, body: patch, response: { 200: read } } }, async (request, reply) => {
     const present = await storage.find(request.params.id, context)
     if (present === undefined) return reply.code(404).send({ message: 'absent' })
     const entry = await storage.replace(present.id, { ...present.item, ...request.body }, present.version, context)
@@ -54,7 +55,7 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
     return entry.item
   })
 
-  app.delete<Item>(one, async (request, reply) => {
+  app.delete<Item>(one, { schema: { params } }, async (request, reply) => {
     const refusal = await storage.remove(request.params.id, undefined, context)
     if (refusal !== undefined) return reply.code(statusOf[refusal.refused]).send({ message: refusal.refused })
     return reply.code(204).send()

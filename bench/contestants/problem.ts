@@ -1,0 +1,46 @@
+// RFC 9457, as the contestant `features` writes it by hand.
+import { Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
+import type { Refusal } from '../../lib/storage/contract.ts'
+
+export const problem = Type.Object({
+  type: Type.String(),
+  title: Type.String(),
+  status: Type.Integer(),
+  detail: Type.Optional(Type.String()),
+  instance: Type.String(),
+  code: Type.String(),
+  errors: Type.Optional(Type.Array(Type.Object({ pointer: Type.String(), message: Type.String() })))
+})
+
+const problems = {
+  malformed: { status: 400, title: 'Bad Request' },
+  'bad-query': { status: 400, title: 'Bad Request' },
+  absent: { status: 404, title: 'Not Found' },
+  'not-acceptable': { status: 406, title: 'Not Acceptable' },
+  conflict: { status: 409, title: 'Conflict' },
+  taken: { status: 409, title: 'Conflict' },
+  stale: { status: 412, title: 'Precondition Failed', detail: 'The resource is not in the state that the precondition of the request asks for. Read it again, then decide.' },
+  invalid: { status: 422, title: 'Unprocessable Content' },
+  fault: { status: 500, title: 'Internal Server Error' }
+}
+
+export type Refusable = keyof typeof problems
+
+export function refuse (reply: FastifyReply, code: Refusable, more?: { detail?: string, errors?: object[] }) {
+  const { status } = problems[code]
+  const instance = reply.request.url.split('?', 1)[0]
+  return reply.code(status).header('content-type', 'application/problem+json').send({ type: 'about:blank', ...problems[code], instance, code, ...more })
+}
+
+/** Where the client stated no precondition, a write in between is a conflict. */
+export function refuseBy (reply: FastifyReply, refusal: Refusal) {
+  const raced = refusal.refused === 'stale' && reply.request.headers['if-match'] === undefined
+  if (refusal.refused !== 'taken') return refuse(reply, raced ? 'conflict' : refusal.refused)
+  const [member = ''] = refusal.members
+  return refuse(reply, 'taken', { detail: `Another item has this ${member} already.`, errors: [{ pointer: `/${member}`, message: 'is taken' }] })
+}
+
+export function refused (result: object): result is Refusal {
+  return 'refused' in result
+}

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { test } from 'tap'
+import { contestants, start } from '../bench/contestants.ts'
+import { nextOf, scenarios } from '../bench/scenarios.ts'
+import type { Client } from '../bench/scenarios.ts'
+import { fill } from '../bench/storages.ts'
+import type { User } from '../bench/user.ts'
+import { memory } from '../lib/storage/memory.ts'
+import { Wire } from './wire.ts'
+import type { WireAnswer } from './wire.ts'
+
+// A comparison is worth what its contestants do alike.
+
+interface Told { readonly status: number, readonly fields: Readonly<Record<string, string>>, readonly content: unknown }
+
+/** What differs by the moment, by the process, or by how a contestant writes its cursors and tags. */
+function alike (text: string): string {
+  return text
+    .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'id')
+    .replace(/(cursor|after)=[^>]*/g, 'position')
+    .replace(/"createdAt":"[^"]*"/g, '"createdAt":""')
+    .replace(/new\d+@/g, 'new@')
+    .replace(/; charset=utf-8/, '')
+}
+
+function told ({ status, fields, content }: WireAnswer): Told {
+  const { date, 'content-length': _length, ...rest } = fields
+  const values = Object.fromEntries(Object.entries(rest).sort().map(([name, value]) => [name, name === 'etag' ? '"tag"' : alike(value)]))
+  return { status, fields: values, content: content.length === 0 ? undefined : JSON.parse(alike(content.toString())) }
+}
+
+/** What a contestant answers to all steps of all scenarios that it has. */
+async function answers (name: string): Promise<Map<string, Told>> {
+  let filled: Promise<void> | undefined
+  const server = await start(name, shape => {
+    const storage = memory()<User>(shape)
+    filled = fill(storage, 1000)
+    return storage
+  })
+  await filled
+  const wire = new Wire((server.address() as AddressInfo).port)
+  const found = new Map<string, Told>()
+  const client: Client = { number: 0, items: 1000, turn: 0, path: '', tag: '', location: '', next: '' }
+  for (const [scenario, { prepare, steps, lacks }] of Object.entries(scenarios)) {
+    if (lacks?.includes(name) === true) continue
+    for (const [index, step] of [...prepare === undefined ? [] : [prepare], ...steps].entries()) {
+      wire.socket.write(step.request(client))
+      const answer = await wire.answer()
+      client.tag = answer.fields['etag'] ?? ''
+      client.location = answer.fields['location'] ?? ''
+      client.next = nextOf(answer.fields['link'] ?? '')
+      found.set(`${scenario}, step ${index + 1}`, told(answer))
+    }
+  }
+  wire.close()
+  await new Promise(resolve => server.close(resolve))
+  return found
+}
+
+test('the contestants of the bench answer alike', async t => {
+  const ours = await answers('ours')
+  for (const name of Object.keys(contestants).filter(name => name !== 'ours' && name !== 'plain')) {
+    for (const [step, answer] of await answers(name)) t.same(answer, ours.get(step), `${name}: ${step}`)
+  }
+  for (const [step, { status, content }] of await answers('plain')) {
+    // Fastify's own error is what someone would leave it at who wants nothing more.
+    if (status >= 400) t.ok([400, 404].includes(status), `plain: ${step}`)
+    else t.same({ status, content }, { status: ours.get(step)?.status, content: ours.get(step)?.content }, `plain: ${step}`)
+  }
+})
+
+test('features keeps its promises beyond what is measured', async t => {
+  const server = await start('features', memory())
+  const wire = new Wire((server.address() as AddressInfo).port)
+  const item = '/users/01800000-0000-7000-9000-000000000000'
+  t.equal((await wire.ask(['GET /users', 'Accept: text/html'])).status, 406)
+  t.equal((await wire.ask('GET /users/1')).status, 404)
+  t.equal((await wire.ask('GET /users?colour=red')).status, 400)
+  t.equal((await wire.ask(['GET /users', 'Prefer: count=exact'])).fields['x-total-count'], '0')
+  t.equal((await wire.ask(['DELETE ' + item, 'If-Match: "1"'])).status, 404)
+  const content = JSON.stringify({ email: 'ada@example.com', name: 'Ada', password: 'x' })
+  const { fields: { location = '', etag = '' } } = await wire.ask(['POST /users', 'Content-Type: application/json'], content)
+  t.equal((await wire.ask(['POST /users', 'Content-Type: application/json'], content)).status, 409)
+  t.equal((await wire.ask([`PUT ${location}`, 'Content-Type: application/json', 'If-Match: "1"'], content)).status, 412)
+  t.equal((await wire.ask([`PUT ${location}`, 'Content-Type: application/json', `If-Match: "1", ${etag}`], content)).status, 200)
+  wire.close()
+  await new Promise(resolve => server.close(resolve))
+})
+
+test('the bench runs', { skip: Number(process.versions.node.split('.')[0]) < 24 && 'this Node does not run TypeScript by itself' }, async t => {
+  const bench = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [bench, '--json', '--scenarios', 'get,create', '--connections', '2', '--rounds', '1', '--duration', '0.05', '--warmup', '0.05'])
+  const { results } = JSON.parse(stdout)
+  t.equal(results.length, 2)
+  for (const { scenario, rows } of results) {
+    t.same(Object.keys(rows), Object.keys(contestants), scenario)
+    for (const { rate, p50, p99, cpu, allocated } of Object.values<Record<string, number>>(rows)) {
+      t.ok([p50, p99, allocated].every(figure => figure! > 0), JSON.stringify({ rate, p50, p99, cpu, allocated }))
+    }
+  }
+})
