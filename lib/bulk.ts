@@ -15,7 +15,7 @@ export async function createAll (collection: Collection, request: Request, conte
   const { format, path, preferences } = request
   const items = await draftedAll(collection, request, contents)
   const entries = await insertedAll(collection, request, items)
-  for (const entry of entries) await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
+  if (collection.hooks.changed) for (const entry of entries) await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
   if (preferences.return === 'minimal') return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
   const content = representList(collection, entries, { format, path, links: () => ({ self: { href: path } }), view: undefined })
   return { status: 201, fields: { 'content-type': format.mediaType }, content, ...preferences.return && { applied: { return: 'representation' } } }

@@ -5,7 +5,7 @@ import type { Validators } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'
 import { entries } from './listing/entries.ts'
 import { askedInString } from './listing/query-string.ts'
-import { modifiedOf, tagOf, versionOfList } from './representation.ts'
+import { modifiedOf, tagOf, versionOfList, versionsOf } from './representation.ts'
 import type { Request } from './request.ts'
 import type { Entry } from './storage/contract.ts'
 
@@ -35,7 +35,8 @@ export async function checkList (collection: Collection, request: Request): Prom
   const question = askedInString(collection, request)
   const { page } = await entries(collection, question, context)
   const view = await viewOf(collection, page.entries, { ...question, context })
-  const tags = collection.formats.map(format => tagOf(versionOfList(collection, page, view), format))
+  const version = versionOfList(versionsOf(collection, page, view))
+  const tags = collection.formats.map(format => tagOf(version, format))
   if (evaluate({ safe: false, fields, current: { tags, modified: undefined }, weak: collection.weakTags }) === 'failed') throw stale()
 }
 

@@ -94,11 +94,7 @@ async function insist<Result extends object> (attempt: () => Promise<Result | Re
 }
 
 /** Tells the definition of a write that is done; whatever comes of that, the write is done. */
-export function tell (collection: Collection, change: Changed<object>): Promise<void> | undefined {
-  return collection.hooks.changed ? told(collection, change) : undefined
-}
-
-async function told (collection: Collection, change: Changed<object>): Promise<void> {
+export async function tell (collection: Collection, change: Changed<object>): Promise<void> {
   try {
     await collection.changed(change)
   } catch (err) {

@@ -13,10 +13,15 @@ export function tagOf (version: string, format: Format): string {
   return entityTag(`${version}.${format.name}`)
 }
 
-/** The version of a list: it changes when any entry of the page does, or where a link to more comes or goes. */
-export function versionOfList (collection: Collection, { entries, more }: Page<object>, view?: View): string {
+/** All that a page is made of: it changes when any entry does, or where a link to more comes or goes. */
+export function versionsOf (collection: Collection, { entries, more }: Page<object>, view?: View): string {
   let versions = `${more}\n`
   for (const entry of entries) versions += `${entry.id} ${view === undefined ? entry.version : versionSeen(collection, entry, view)}\n`
+  return versions
+}
+
+/** The same, so short that a tag can be made of it. */
+export function versionOfList (versions: string): string {
   return hash('sha1', versions, 'base64url')
 }
 

@@ -16,9 +16,9 @@ export async function create (collection: Collection, request: Request): Promise
   if (conditional(request.fields)) await checkList(collection, request)
   const content = readContent(collection, request)
   if (collection.bulk !== undefined && Array.isArray(content)) return createAll(collection, request, content)
-  const item = await drafted(collection, request, { content })
-  const entry = await collection.storage.insert(item, request.context)
+  const draft = drafted(collection, request, { content })
+  const entry = await collection.storage.insert(collection.hooks.prepare ? await draft : draft, request.context)
   if (refused(entry)) throw problemOfRefusal(entry)
-  await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
+  if (collection.hooks.changed) await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
   return written(collection, request, { entry, status: 201, path: { collection: request.path, item: itemPath(request.path, entry.id) } })
 }

@@ -12,7 +12,7 @@ export async function remove (collection: Collection, request: Request): Promise
   const { return: preferred } = request.preferences
   const shown = preferred === undefined ? showsRemoved(collection) : preferred === 'representation'
   const before = await take(collection, request, shown || collection.hooks.changed)
-  if (before !== undefined) await tell(collection, { action: 'remove', before: before.item, after: undefined, request: request.original })
+  if (before !== undefined && collection.hooks.changed) await tell(collection, { action: 'remove', before: before.item, after: undefined, request: request.original })
   if (before === undefined || !shown) return noContent()
   const { content, fields: { 'content-type': type = '' } } = represent(collection, before, { format: request.format, path: parentPath(request) })
   const answer = ok(content, { 'content-type': type })

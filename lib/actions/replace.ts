@@ -16,7 +16,7 @@ export async function replace (collection: Collection, request: Request): Promis
     create: collection.replace.creates ? id => drafted(collection, request, { content: readContent(collection, request), id }) : undefined
   })
   const path = parentPath(request)
-  await tell(collection, { action: before === undefined ? 'create' : 'replace', before: before?.item, after: after.item, request: request.original })
+  if (collection.hooks.changed) await tell(collection, { action: before === undefined ? 'create' : 'replace', before: before?.item, after: after.item, request: request.original })
   const answer = written(collection, request, { entry: after, status: before === undefined ? 201 : 200, path: { collection: path, item: itemPath(path, after.id) } })
   return validated(collection, request, answer)
 }

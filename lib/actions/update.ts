@@ -12,6 +12,6 @@ export async function update (collection: Collection, request: Request): Promise
   const { before, after } = await write(collection, request, {
     revise: before => updated(collection, request, { result: patched(collection, request, before.item), before })
   })
-  await tell(collection, { action: 'update', before: before?.item, after: after.item, request: request.original })
+  if (collection.hooks.changed) await tell(collection, { action: 'update', before: before?.item, after: after.item, request: request.original })
   return written(collection, request, { entry: after, status: 200, path: { collection: parentPath(request), item: request.path } })
 }

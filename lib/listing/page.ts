@@ -1,15 +1,18 @@
 import { notModified, ok } from '../answer.ts'
-import type { Answer } from '../answer.ts'
+import type { Answer, Fields } from '../answer.ts'
 import { unmodified } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
 import { viewOf } from '../expansion.ts'
+import type { Links } from '../formats/format.ts'
+import { conditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
 import { listLink } from '../links.ts'
 import { listFields } from '../profiles/profiles.ts'
-import { representList, tagOf, versionOfList } from '../representation.ts'
+import { representList, tagOf, versionOfList, versionsOf } from '../representation.ts'
 import type { Request } from '../request.ts'
 import type { Page } from '../storage/contract.ts'
 import { entries } from './entries.ts'
+import { keep, recall } from './kept.ts'
 import { pageLinks } from './pages.ts'
 import type { Question } from './question.ts'
 
@@ -18,18 +21,29 @@ export async function page (collection: Collection, request: Request, question: 
   const { format, path, search } = request
   const { page, query } = await entries(collection, question, request.context)
   const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, page.entries, { ...question, context: request.context })
-  const etag = tagOf(versionOfList(collection, page, view), format)
-  const links = pageLinks(collection, request, { page, query, question })
+  const versions = versionsOf(collection, page, view)
+  // A question in the content has no URI by which it could be known again.
+  const keeps = view === undefined && format.join !== undefined && request.content === undefined
+  const known = keeps ? recall(collection, request, { versions, total: page.total }) : undefined
+  const links = known === undefined ? pageLinks(collection, request, { page, query, question }) : {}
+  const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: tagOf(versionOfList(versions), format) })
+  const applied = appliedOf(request, { page, question })
+  if (conditional(request.fields) && unmodified(request, { tags: [fields.etag!], modified: undefined })) return notModified(fields, applied)
+  if (known !== undefined) return ok(known.content, known.whole, applied)
+  const carried = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
+  const content = representList(collection, page.entries, { format, path, links: carried, view })
+  const whole = { ...fields, 'content-type': format.mediaType }
+  if (keeps) keep(collection, request, { versions, total: page.total, fields, whole, content })
+  return ok(content, whole, applied)
+}
+
+function fieldsOf (collection: Collection, request: Request, { page, question, links, etag }: { page: Page<object>, question: Question, links: Links, etag: string }): Fields {
   const fields: Record<string, string> = { etag }
   if (collection.profiles.length > 0) Object.assign(fields, listFields(collection, request, { question, page }))
   const link = listLink(collection, links)
   if (link !== undefined) fields.link = link
   if (page.total !== undefined) fields['x-total-count'] = String(page.total)
-  const applied = appliedOf(request, { page, question })
-  if (unmodified(request, { tags: [etag], modified: undefined })) return notModified(fields, applied)
-  fields['content-type'] = format.mediaType
-  const carried = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
-  return ok(representList(collection, page.entries, { format, path, links: carried, view }), fields, applied)
+  return fields
 }
 
 function appliedOf ({ preferences: { count } }: Request, { page: { total }, question: { lenient } }: { page: Page<object>, question: Question }): Preferences | undefined {

@@ -1,0 +1,47 @@
+import { test } from 'tap'
+import { memory } from '../../lib/storage/memory.ts'
+import { Type } from '@sinclair/typebox'
+import { define, json } from '../../lib/index.ts'
+import { keep, recall } from '../../lib/listing/kept.ts'
+import type { Request } from '../../lib/request.ts'
+import { ask, build } from '../app.ts'
+
+const Note = Type.Object({ id: Type.Integer({ readOnly: true }), text: Type.String() })
+const notes = () => define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items: [1, 2, 3].map(id => ({ id, text: `Note ${id}` })) }) })
+
+test('a page that was answered before is answered anew as soon as anything of it changes', async t => {
+  const app = await build(t, notes())
+  const list = async (query: string) => {
+    const { headers, body } = await ask(app, `GET /notes${query}`)
+    return { etag: headers.etag, link: headers.link, total: headers['x-total-count'], body }
+  }
+  const first = await list('?limit=2')
+  t.strictSame(await list('?limit=2'), first, 'the same entries')
+  await ask(app, 'PATCH /notes/2', { content: '{"text":"changed"}', fields: { 'content-type': 'application/merge-patch+json' } })
+  const changed = await list('?limit=2')
+  t.not(changed.etag, first.etag)
+  t.match(changed.body, /changed/)
+  t.equal((await list('?limit=2&count=true')).total, '3')
+  await ask(app, 'DELETE /notes/3')
+  const last = await list('?limit=2')
+  t.equal(last.link, undefined, 'no more page to go to')
+  t.equal((await list('?limit=2&count=true')).total, '2', 'another total, of the same entries')
+  t.equal((await ask(app, 'GET /notes?limit=2', { fields: { 'if-none-match': last.etag as string } })).statusCode, 304)
+})
+
+test('only so many pages are kept, and none that is long', async t => {
+  const collection = notes()
+  // All that a page is known by.
+  const asked = (search: string) => ({ path: '/notes', search, format: json }) as Request
+  const answer = (content: string) => ({ versions: 'v', total: undefined, fields: {}, whole: {}, content })
+  t.equal(recall(collection, asked(''), { versions: 'v', total: undefined }), undefined)
+  for (let number = 0; number < 33; number++) keep(collection, asked(String(number)), answer(`[${number}]`))
+  const known = (search: string) => recall(collection, asked(search), { versions: 'v', total: undefined })?.content
+  t.equal(known('0'), undefined, 'the oldest is gone')
+  t.equal(known('1'), '[1]')
+  t.equal(known('32'), '[32]')
+  keep(collection, asked('long'), answer('x'.repeat(65_537)))
+  t.equal(known('long'), undefined)
+  t.equal(recall(collection, asked('1'), { versions: 'w', total: undefined }), undefined, 'other versions')
+  t.equal(recall(collection, asked('1'), { versions: 'v', total: 1 }), undefined, 'another total')
+})
