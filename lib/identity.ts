@@ -38,6 +38,12 @@ export function identity (name: string, schema: JsonSchema, options: IdentityOpt
   return { member, by: typeof by === 'function' ? 'library' : by, mint, read }
 }
 
+/** What a schema says of a UUID where it says no more than that it is one. */
+const ofUuid = new Set(['type', 'format', 'readOnly', 'title', 'description', 'examples'])
+
+/** As the library writes its own. */
+const written = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
 function reader (schema: JsonSchema, valid: (value: unknown) => unknown, minted: boolean): Identity['read'] {
   if (schema.type === 'integer' || schema.type === 'number') {
     return segment => {
@@ -45,7 +51,9 @@ function reader (schema: JsonSchema, valid: (value: unknown) => unknown, minted:
       return Number.isSafeInteger(id) && String(id) === segment && valid(id) === undefined ? id : undefined
     }
   }
+  const minimal = minted && Object.keys(schema).every(keyword => ofUuid.has(keyword))
   return segment => {
+    if (minimal && written.test(segment)) return segment
     // RFC 9562 section 4: a UUID is read in any letter case, and ours are written in the lower.
     const id = minted ? segment.toLowerCase() : segment
     return !nameless.has(id) && !id.includes('\0') && valid(id) === undefined ? id : undefined
