@@ -51,6 +51,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   timestamps: either('false', value => value === false, group('created', 'updated')),
   actions: list,
   routes: { kind: 'an object', fits: isObject },
+  authentication: group('caller', 'challenge'),
+  access: { kind: '"public", "authenticated", a function, or an object with one for each action', fits: value => typeof value === 'function' || typeof value === 'string' || isObject(value) },
   page: group('default', 'maximum'),
   order: list,
   filter: list,

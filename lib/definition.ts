@@ -6,6 +6,9 @@ import { xml } from './formats/xml.ts'
 import { cachePolicy } from './http/cache-control.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
+import { anyChallenge } from './http/www-authenticate.ts'
+import { guardOf } from './guard.ts'
+import type { Guard } from './guard.ts'
 import { identity } from './identity.ts'
 import type { Identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
@@ -46,6 +49,10 @@ export interface Collection<Item = object> {
   readonly timestamps: Timestamps
   readonly actions: ReadonlySet<ActionName>
   readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
+  /** Who may do what; undefined where everybody may do everything. */
+  readonly guard: Guard | undefined
+  /** WWW-Authenticate of a 401 that brings none. */
+  readonly challenge: string
   readonly page: { readonly default: number, readonly maximum: number }
   readonly order: readonly Order[]
   readonly listing: Listing
@@ -115,6 +122,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     timestamps,
     actions: new Set(options.actions ?? actionNames),
     routes: options.routes ?? {},
+    guard: guardOf(options),
+    challenge: options.authentication?.challenge ?? anyChallenge,
     page: { default: 20, maximum: 100, ...options.page },
     order,
     listing: lists,

@@ -30,10 +30,20 @@ export function problemOfError (thrown: unknown, status: number): Problem {
   if (thrown instanceof Fault) return thrown.unreachable ? unreachable(thrown.retryAfter) : problem('fault')
   const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
   const fields = fieldsOf(error)
-  const known = [error.statusCode, error.status, status].find(code => Number.isInteger(code) && Number(code) >= 400 && Number(code) < 600)
+  const known = statusOf(error) ?? failure(status) ?? 500
   // What a fault says is the server's own affair.
-  if (typeof known !== 'number' || known >= 500) return known === 503 ? problemOfStatus(503, { fields: { 'retry-after': '1', ...fields } }) : problemOfStatus(typeof known === 'number' ? known : 500, { fields })
+  if (known >= 500) return problemOfStatus(known, { fields: known === 503 ? { 'retry-after': '1', ...fields } : fields })
   return problemOfStatus(known, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
+}
+
+/** The status that an error bears; undefined where it says nothing of HTTP. */
+export function statusOf (thrown: unknown): number | undefined {
+  const { statusCode, status } = Object(thrown) as Thrown
+  return failure(statusCode) ?? failure(status)
+}
+
+function failure (status: unknown): number | undefined {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined
 }
 
 function unreachable (retryAfter: unknown): Problem {

@@ -4,6 +4,8 @@ import { RequestContext } from './context.ts'
 import type { Collection } from './definition.ts'
 import { Fault, problemOfError } from './fault.ts'
 import type { Format } from './formats/format.ts'
+import { grantOf, isGuarded } from './grant.ts'
+import type { Grant } from './grant.ts'
 import { cacheControl } from './http/cache-control.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { knownTag } from './http/entity-tag.ts'
@@ -11,6 +13,7 @@ import { applied, preferences } from './http/prefer.ts'
 import type { Preferences } from './http/prefer.ts'
 import { Problem, problem, problemContent } from './http/problems.ts'
 import { vary } from './http/vary.ts'
+import { challengeTo } from './http/www-authenticate.ts'
 import { HookError } from './item.ts'
 import { formatOf, notAcceptable } from './negotiation.ts'
 import { checkParent, placeOf } from './nesting.ts'
@@ -36,12 +39,14 @@ export interface Served {
 
 /** Asks the action, and sends what it decides. */
 export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
+  const guarded = isGuarded(collection)
   return async function (incoming, reply) {
     try {
       const format = formatOf(collection, incoming.headers.accept)
       if (format === undefined && negotiated) throw notAcceptable(collection)
       const place = placeOf(collection, incoming.params)
-      const request = requestOf(format ?? collection.formats[0]!, place, reply)
+      const grant = guarded ? grantOf(incoming) : undefined
+      const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
       const lenient = !queried && checkQuery(request)
       if (place !== undefined) await checkParent(collection, place, request.context)
       const answer = await action(collection, request)
@@ -58,8 +63,8 @@ export function handler (collection: Collection, { action, queried, cache, prefe
 }
 
 /** RFC 9110 section 9.3.7: what can be done here; preconditions are none of its business. */
-export function options (fields: Fields): RouteHandlerMethod {
-  return async (_incoming, reply) => head({ status: 204, fields, content: undefined }, never, reply)
+export function options (fields: (incoming: FastifyRequest) => Fields | Promise<Fields>): RouteHandlerMethod {
+  return async (incoming, reply) => head({ status: 204, fields: await fields(incoming), content: undefined }, never, reply)
 }
 
 /** For what no item can be called. */
@@ -87,9 +92,10 @@ export function errorHandler (collection: Collection) {
 /** The fields that only an answer of ours has. */
 const decided = ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'cache-groups', 'cache-group-invalidation']
 
-function requestOf (format: Format, place: Place | undefined, reply: FastifyReply): Request {
+function requestOf (format: Format, { place, grant }: { place: Place | undefined, grant: Grant | undefined }, reply: FastifyReply): Request {
   const incoming = reply.request
   const { url, headers } = incoming
+  const preferred = preferences(headers.prefer as string | undefined)
   const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
   const mark = url.indexOf('?')
   return {
@@ -101,9 +107,11 @@ function requestOf (format: Format, place: Place | undefined, reply: FastifyRepl
     fields: headers,
     content: incoming.body as Buffer | undefined,
     format,
-    preferences: preferences(headers.prefer as string | undefined),
+    // Who may write, but not read, gets nothing to read.
+    preferences: grant?.shown === false ? { ...preferred, return: 'minimal' } : preferred,
     fixed: place?.fixed,
     context: new RequestContext(reply.raw, place?.scope),
+    caller: grant?.caller,
     original: incoming
   }
 }
@@ -155,7 +163,10 @@ function asItIs (content: unknown): string {
 const never: Kept = { policy: { open: 'no-store', credentialed: 'no-store' }, varied: 'Accept' }
 
 function refuse (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
-  const instance = reply.request.url.split('?', 1)[0]!
-  const fields = { 'content-type': 'application/problem+json', ...problem.fields }
+  const { url, headers } = reply.request
+  const instance = url.split('?', 1)[0]!
+  const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
+  // A plugin of the app may have put its own there.
+  if (problem.status === 401 && !reply.hasHeader('www-authenticate')) fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
   return head({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, never, reply)
 }

@@ -30,11 +30,13 @@ const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify:
 
 export default plugin
 export { plugin as collection }
+export { permitted } from './access.ts'
 export { corsOptions } from './cors.ts'
 export { define } from './definition.ts'
 export type { Collection } from './definition.ts'
 export { Malformed } from './formats/format.ts'
 export type { Format, Link, Links, ListLinks } from './formats/format.ts'
+export type { Access, Authentication, Predicate, Rule, Verdict } from './guard.ts'
 export { hal } from './formats/hal.ts'
 export { json } from './formats/json.ts'
 export { xml } from './formats/xml.ts'

@@ -1,5 +1,7 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { ActionName } from './action-names.ts'
 import type { Format, Link } from './formats/format.ts'
+import type { Access, Authentication, Guard } from './guard.ts'
 import type { Identity } from './identity.ts'
 import type { Members } from './schema/members.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
@@ -7,9 +9,8 @@ import type { Adapter, Storage } from './storage/contract.ts'
 
 // What a user writes. docs/definition.md has a line for each.
 
-export const actionNames = ['list', 'create', 'read', 'replace', 'update', 'remove'] as const
-
-export type ActionName = typeof actionNames[number]
+export { actionNames } from './action-names.ts'
+export type { ActionName } from './action-names.ts'
 
 export const profileNames = ['react-admin', 'json-server', 'refine'] as const
 
@@ -47,6 +48,7 @@ export interface Related {
   readonly storage: Storage<object>
   readonly id: Identity
   readonly members: Members
+  readonly guard: Guard | undefined
 }
 
 /** Another collection, and the member by which an item names one of its items. */
@@ -75,6 +77,10 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   actions?: readonly ActionName[]
   /** Fastify's route options, for one action or for every one. */
   routes?: Partial<Record<ActionName | 'every', RouteOptions>>
+  /** How a caller is known. */
+  authentication?: Authentication
+  /** Who may do what: for every action, or for each. */
+  access?: Access
   /** How many items a page has where the client does not say, and at most. */
   page?: { default?: number, maximum?: number }
   /** The order of lists; `-` in front means descending. The id is always the last. */
@@ -115,6 +121,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

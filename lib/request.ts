@@ -21,6 +21,8 @@ export interface Request {
   readonly format: Format
   readonly preferences: Preferences
   readonly context: Context
+  /** Who is calling, where the definition knows callers. */
+  readonly caller: string | undefined
   /** For the hooks of the definition, and for the log. */
   readonly original: FastifyRequest
 }

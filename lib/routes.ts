@@ -6,12 +6,14 @@ import { read } from './actions/read.ts'
 import { remove } from './actions/remove.ts'
 import { replace } from './actions/replace.ts'
 import { update } from './actions/update.ts'
+import { permitted } from './access.ts'
 import { admit, decode, leaveDeeper, refuseMethod } from './admission.ts'
 import type { Taken } from './admission.ts'
 import { representationTypes } from './content.ts'
 import type { Collection } from './definition.ts'
 import { describe, hidden } from './description.ts'
 import { DuplicatePath } from './errors.ts'
+import { admitCaller, isGuarded, isShaped } from './grant.ts'
 import { absent, handler, options } from './handler.ts'
 import type { Action } from './handler.ts'
 import { allow } from './http/allow.ts'
@@ -52,10 +54,10 @@ export function routes (app: FastifyInstance, collection: Collection): void {
 
 function serve (app: FastifyInstance, collection: Collection, { at, url }: { at: Row['at'], url: string }): void {
   const rows = table.filter(row => row.at === at && collection.actions.has(row.name))
-  const methods: HTTPMethods[] = [...rows.flatMap(row => row.methods), 'OPTIONS']
+  const methods = methodsOf(rows)
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
-    const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, admission(collection, row))
+    const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
     const served = { action: row.action, queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
@@ -64,8 +66,23 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   }
   const allowed = allow(methods)
   const rest = merged(deeper, about(collection))
-  add(app, collection, { ...rest, url, method: 'OPTIONS', handler: options({ allow: allowed, ...accepted(collection, rows) }) })
+  add(app, collection, { ...rest, url, method: 'OPTIONS', handler: options(optionsOf(collection, rows)) })
   add(app, collection, { ...merged(rest, { onRequest: refuseMethod(allowed) }), url, method: known(app).filter(method => !methods.includes(method)), handler: absent(collection) })
+}
+
+function methodsOf (rows: readonly Row[]): HTTPMethods[] {
+  return [...rows.flatMap(row => row.methods), 'OPTIONS']
+}
+
+/** What can be done here, by the caller where that can be known. */
+function optionsOf (collection: Collection, rows: readonly Row[]): Parameters<typeof options>[0] {
+  const of = (rows: readonly Row[]): Record<string, string> => ({ allow: allow(methodsOf(rows)), ...accepted(collection, rows) })
+  const every = of(rows)
+  if (!isShaped(collection)) return () => every
+  return async incoming => {
+    const actions = await permitted(collection, incoming)
+    return of(rows.filter(({ name }) => actions.has(name)))
+  }
 }
 
 function known (app: FastifyInstance): HTTPMethods[] {
@@ -79,6 +96,10 @@ function about ({ routes: { every = {} } }: Collection): RouteOptions & { schema
 
 /** A structured-field list of tokens (RFC 9651 section 3.3.4), which a media type happens to be. */
 const queryTypes: readonly string[] = ['application/json']
+
+function guarding (collection: Collection, { name }: Row): RouteOptions {
+  return isGuarded(collection) ? { onRequest: admitCaller(collection, name) } : {}
+}
 
 /** Where content comes in, what can be refused is refused before it is read. */
 function admission (collection: Collection, { content }: Row): RouteOptions {

@@ -322,6 +322,9 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'any other: always': () => ({ method: 'POST' })
   },
   Either: {
+    'any: nobody is calling, and access wants to know who': () => ({ given: { authentication: { caller: () => undefined } } }),
+    'any: the caller is known, and access says no': () => ({ given: { authentication: { caller: () => 'ada' }, access: () => false } }),
+    "any: access says 'hidden'": () => ({ given: { access: () => 'hidden' } }),
     'any: a hook throws an error with a status': () => ({ given: { routes: { every: { onRequest: async () => { throw Object.assign(new Error(), { statusCode: 418 }) } } } } }),
     'any: the storage cannot be reached': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw Object.assign(new Error(), { unreachable: true }) } }) } }),
     'any: anything else is thrown': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw new Error() } }) } }),

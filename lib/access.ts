@@ -1,0 +1,90 @@
+import type { ActionName } from './action-names.ts'
+import type { Collection } from './definition.ts'
+import { statusOf } from './fault.ts'
+import type { Authentication, Guard } from './guard.ts'
+import { problem } from './http/problems.ts'
+import type { Request } from './request.ts'
+
+type Incoming = Request['original']
+
+/** What has to be known of a collection to tell who may do what in it. */
+export interface Guarded {
+  readonly actions: ReadonlySet<ActionName>
+  readonly guard: Guard | undefined
+}
+
+/** Who is calling, or how the credentials were refused. */
+interface Identified {
+  readonly caller: string | undefined
+  readonly refusal: unknown
+}
+
+const nobody: Identified = Object.freeze({ caller: undefined, refusal: undefined })
+
+// By what is asked, since collections that share it share the answer, and by request.
+const asked = new WeakMap<Authentication['caller'], WeakMap<Incoming, Promise<Identified>>>()
+
+function identify ({ authentication }: Guard, incoming: Incoming): Promise<Identified> | Identified {
+  if (authentication === undefined) return nobody
+  let known = asked.get(authentication.caller)
+  if (known === undefined) asked.set(authentication.caller, known = new WeakMap())
+  let identified = known.get(incoming)
+  if (identified === undefined) known.set(incoming, identified = ask(authentication, incoming))
+  return identified
+}
+
+async function ask ({ caller }: Authentication, incoming: Incoming): Promise<Identified> {
+  let id: unknown
+  try {
+    id = await caller(incoming)
+  } catch (thrown) {
+    return { caller: undefined, refusal: refusalBy(thrown, incoming) }
+  }
+  if (id === undefined || id === null || id === '') return nobody
+  if (typeof id !== 'string') throw new TypeError(`authentication.caller gave ${typeof id === 'object' ? 'an object' : String(id)}. An id of a caller is text.`)
+  return { caller: id, refusal: undefined }
+}
+
+/** What a client has not done wrong goes on; an error that says nothing of HTTP is about the credentials, and not meant for a client. */
+function refusalBy (thrown: unknown, incoming: Incoming): unknown {
+  const status = statusOf(thrown)
+  if (status !== undefined && status >= 500) throw thrown
+  if (status !== undefined) return thrown
+  incoming.log.info({ err: thrown }, 'credentials were refused')
+  return problem('unauthenticated')
+}
+
+/** Who is calling, and what keeps the caller from the action; undefined where nothing does. */
+async function judged (guard: Guard, action: ActionName, incoming: Incoming): Promise<Identified> {
+  const rule = guard.rules[action]
+  const { caller, refusal } = await identify(guard, incoming)
+  // Bad credentials are as good as none where none are needed.
+  if (rule === 'public') return { caller, refusal: undefined }
+  if (refusal !== undefined) return { caller, refusal }
+  const verdict = rule === 'authenticated' ? caller !== undefined : await rule(incoming, action, caller)
+  if (verdict === true) return { caller, refusal: undefined }
+  if (verdict === 'hidden') return { caller, refusal: problem('absent') }
+  return { caller, refusal: problem(caller === undefined && guard.authentication !== undefined ? 'unauthenticated' : 'forbidden') }
+}
+
+/** Who is calling; throws what keeps the caller from the action. */
+export async function admitted ({ guard }: Guarded, action: ActionName, incoming: Incoming): Promise<string | undefined> {
+  if (guard === undefined) return undefined
+  const { caller, refusal } = await judged(guard, action, incoming)
+  if (refusal !== undefined) throw refusal
+  return caller
+}
+
+/** Whether the caller may do it; what is not served is refused to nobody. */
+export async function may ({ actions, guard }: Guarded, action: ActionName, incoming: Incoming): Promise<boolean> {
+  return guard === undefined || !actions.has(action) || (await judged(guard, action, incoming)).refusal === undefined
+}
+
+/** The actions of the collection that the present caller may do. */
+export async function permitted (collection: Collection, incoming: Incoming): Promise<ReadonlySet<ActionName>> {
+  const { actions, guard, parent } = collection
+  if (parent !== undefined && !await may(parent.collection, 'read', incoming)) return new Set()
+  if (guard === undefined) return actions
+  const allowed = await Promise.all([...actions].map(async action => await may(collection, action, incoming) ? [action] : []))
+  return new Set(allowed.flat())
+}

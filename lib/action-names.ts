@@ -1,0 +1,3 @@
+export const actionNames = ['list', 'create', 'read', 'replace', 'update', 'remove'] as const
+
+export type ActionName = typeof actionNames[number]

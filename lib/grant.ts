@@ -1,0 +1,40 @@
+import type { onRequestAsyncHookHandler } from 'fastify'
+import { admitted, may } from './access.ts'
+import type { ActionName } from './action-names.ts'
+import type { Collection } from './definition.ts'
+import type { Request } from './request.ts'
+
+/** What was found out of the caller before the content was read. */
+export interface Grant {
+  readonly caller: string | undefined
+  /** Whether the caller may read what it has written. */
+  readonly shown: boolean
+}
+
+const grants = new WeakMap<Request['original'], Grant>()
+
+/** Whether anything has to be found out. */
+export function isGuarded ({ guard, parent }: Collection): boolean {
+  return guard !== undefined || parent?.collection.guard !== undefined
+}
+
+/** Whether it can be found out of an OPTIONS, for which the hooks of routes, where an app may know its callers by, are not asked. */
+export function isShaped ({ guard, parent }: Collection): boolean {
+  const guards = [guard, parent?.collection.guard].filter(guard => guard !== undefined)
+  return guards.length > 0 && guards.every(({ authentication }) => authentication !== undefined)
+}
+
+export function grantOf (incoming: Request['original']): Grant | undefined {
+  return grants.get(incoming)
+}
+
+/** 401, 403 and 404 before content is read: who may not see the parent, sees nothing that lies in it. */
+export function admitCaller (collection: Collection, action: ActionName): onRequestAsyncHookHandler {
+  const { parent } = collection
+  const reads = action === 'list' || action === 'read'
+  return async function (incoming) {
+    if (parent !== undefined) await admitted(parent.collection, 'read', incoming)
+    const caller = await admitted(collection, action, incoming)
+    grants.set(incoming, { caller, shown: reads || await may(collection, 'read', incoming) })
+  }
+}

@@ -1,0 +1,63 @@
+import type { FastifyRequest } from 'fastify'
+import { actionNames } from './action-names.ts'
+import type { ActionName } from './action-names.ts'
+import { BadOption } from './errors.ts'
+
+// Who may do what: as a user writes it, and as it is asked. docs/access.md explains it.
+
+export interface Authentication {
+  /** An id that is the same for every request of this caller; undefined where nobody is. A throw means bad credentials. Asked once for each request. */
+  readonly caller: (request: FastifyRequest) => string | undefined | Promise<string | undefined>
+  /** WWW-Authenticate of a 401 that brings none of its own. */
+  readonly challenge?: string
+}
+
+/** `hidden` refuses as if there were nothing. */
+export type Verdict = boolean | 'hidden'
+
+export type Predicate = (request: FastifyRequest, action: ActionName, caller: string | undefined) => Verdict | Promise<Verdict>
+
+export type Rule = 'public' | 'authenticated' | Predicate
+
+export type Access = Rule | Readonly<Partial<Record<ActionName | 'every', Rule>>>
+
+interface GuardOptions {
+  readonly name: string
+  readonly authentication?: Authentication
+  readonly access?: Access
+}
+
+/** Of a collection that is not open to everybody. */
+export interface Guard {
+  readonly authentication: Authentication | undefined
+  readonly rules: Readonly<Record<ActionName, Rule>>
+}
+
+/** Undefined where everybody may do everything, so that nothing has to be asked. */
+export function guardOf (options: GuardOptions): Guard | undefined {
+  const { authentication, access } = options
+  checkAuthentication(options)
+  if (authentication === undefined && access === undefined) return undefined
+  return { authentication, rules: rulesOf(options) }
+}
+
+/** RFC 9110 section 11.6.1: a challenge begins with its scheme, and several are parted by commas; a line has to be one that can be sent. */
+const challenge = /^[!#$%&'*+.^`|~\w-]+(?:[ ,][\t\x20-\x7e]*)?$/
+
+function checkAuthentication ({ name, authentication }: GuardOptions): void {
+  if (authentication === undefined) return
+  if (typeof authentication.caller !== 'function') throw new BadOption(name, 'authentication.caller is missing. Make it a function that tells who is calling, such as async request => (await request.jwtVerify()).sub.')
+  if (authentication.challenge !== undefined && !challenge.test(authentication.challenge)) throw new BadOption(name, `authentication.challenge is ${JSON.stringify(authentication.challenge)}. Make it what WWW-Authenticate is to say, such as 'Bearer realm="notes"'.`)
+}
+
+function rulesOf ({ name, authentication, access }: GuardOptions): Guard['rules'] {
+  // Who says how callers are known, but not what for, wants to know every one.
+  const otherwise: Rule = authentication === undefined ? 'public' : 'authenticated'
+  const given: Exclude<Access, Rule> = access === undefined ? {} : typeof access === 'object' ? access : { every: access }
+  for (const [action, rule] of Object.entries(given)) {
+    if (action !== 'every' && !actionNames.includes(action as ActionName)) throw new BadOption(name, `access names "${action}". Use "every" or an action: ${actionNames.join(', ')}.`)
+    if (rule !== undefined && rule !== 'public' && rule !== 'authenticated' && typeof rule !== 'function') throw new BadOption(name, `access is ${JSON.stringify(rule)}${action === 'every' ? '' : ` for ${action}`}. It has to be "public", "authenticated" or a function.`)
+    if (rule === 'authenticated' && authentication === undefined) throw new BadOption(name, 'access is "authenticated", but nothing tells who is calling. Add authentication: { caller: request => ... }, or, where hooks of the app refuse strangers already, leave it out.')
+  }
+  return Object.fromEntries(actionNames.map(action => [action, given[action] ?? given.every ?? otherwise])) as Record<ActionName, Rule>
+}
