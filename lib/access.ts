@@ -9,6 +9,7 @@ type Incoming = Request['original']
 
 /** What has to be known of a collection to tell who may do what in it. */
 export interface Guarded {
+  readonly name: string
   readonly actions: ReadonlySet<ActionName>
   readonly guard: Guard | undefined
 }
@@ -45,13 +46,17 @@ async function ask ({ caller }: Authentication, incoming: Incoming): Promise<Ide
   return { caller: id, refusal: undefined }
 }
 
-/** What a client has not done wrong goes on; an error that says nothing of HTTP is about the credentials, and not meant for a client. */
+/** An error that says nothing of HTTP is about the credentials, and not meant for a client. */
 function refusalBy (thrown: unknown, incoming: Incoming): unknown {
-  const status = statusOf(thrown)
-  if (status !== undefined && status >= 500) throw thrown
-  if (status !== undefined) return thrown
+  if (statusOf(thrown) !== undefined) return refusalIn(thrown)
   incoming.log.info({ err: thrown }, 'credentials were refused')
   return problem('unauthenticated')
+}
+
+/** What was thrown, where it tells a client something; a fault goes on. */
+function refusalIn (thrown: unknown): unknown {
+  if ((statusOf(thrown) ?? 500) >= 500) throw thrown
+  return thrown
 }
 
 /** Who is calling, and what keeps the caller from the action; undefined where nothing does. */
@@ -61,7 +66,12 @@ async function judged (guard: Guard, action: ActionName, incoming: Incoming): Pr
   // Bad credentials are as good as none where none are needed.
   if (rule === 'public') return { caller, refusal: undefined }
   if (refusal !== undefined) return { caller, refusal }
-  const verdict = rule === 'authenticated' ? caller !== undefined : await rule(incoming, action, caller)
+  let verdict: unknown
+  try {
+    verdict = rule === 'authenticated' ? caller !== undefined : await rule(incoming, action, caller)
+  } catch (thrown) {
+    return { caller, refusal: refusalIn(thrown) }
+  }
   if (verdict === true) return { caller, refusal: undefined }
   if (verdict === 'hidden') return { caller, refusal: problem('absent') }
   return { caller, refusal: problem(caller === undefined && guard.authentication !== undefined ? 'unauthenticated' : 'forbidden') }
@@ -78,6 +88,13 @@ export async function admitted ({ guard }: Guarded, action: ActionName, incoming
 /** Whether the caller may do it; what is not served is refused to nobody. */
 export async function may ({ actions, guard }: Guarded, action: ActionName, incoming: Incoming): Promise<boolean> {
   return guard === undefined || !actions.has(action) || (await judged(guard, action, incoming)).refusal === undefined
+}
+
+/** Who is calling, where the caller may do it; undefined where not. */
+export async function reader (guarded: Guarded, incoming: Incoming): Promise<{ readonly caller: string | undefined } | undefined> {
+  if (guarded.guard === undefined) return nobody
+  const judgement = await judged(guarded.guard, 'read', incoming)
+  return judgement.refusal === undefined ? judgement : undefined
 }
 
 /** The actions of the collection that the present caller may do. */

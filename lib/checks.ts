@@ -53,6 +53,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   routes: { kind: 'an object', fits: isObject },
   authentication: group('caller', 'challenge'),
   access: { kind: '"public", "authenticated", a function, or an object with one for each action', fits: value => typeof value === 'function' || typeof value === 'string' || isObject(value) },
+  scope: hook,
   page: group('default', 'maximum'),
   order: list,
   filter: list,
@@ -121,7 +122,7 @@ const asked = {
   unique: 'unique is asked for',
   generatedIds: 'ids made by the storage are asked for (id.by)',
   order: 'an order by other members than the id is asked for',
-  filter: 'filters are asked for',
+  filter: 'filters, or a scope of rows, are asked for',
   search: 'a search is asked for',
   transactions: 'bulk is asked for',
   count: 'a profile is asked for, whose client is told how many items there are'

@@ -1,3 +1,5 @@
+import { admitted } from './access.ts'
+import { scopedBy } from './context.ts'
 import type { Collection } from './definition.ts'
 import { viewOf } from './expansion.ts'
 import { conditional, constrains, evaluate } from './http/preconditions.ts'
@@ -7,7 +9,8 @@ import { entries } from './listing/entries.ts'
 import { askedInString } from './listing/query-string.ts'
 import { modifiedOf, tagOf, versionOfList, versionsOf } from './representation.ts'
 import type { Request } from './request.ts'
-import type { Entry } from './storage/contract.ts'
+import { joinedFilter, scopeOf } from './scope.ts'
+import type { Context, Entry, Filter } from './storage/contract.ts'
 
 /** RFC 9110 section 13, for a read: whether the client has it already; 412 where the precondition does not hold. */
 export function unmodified ({ fields }: Request, current: Validators): boolean {
@@ -31,13 +34,22 @@ export function check (collection: Collection, request: Request, entry: Entry<ob
 
 /** A POST asks its precondition of the collection: of the list that a GET of the same URI would give. */
 export async function checkList (collection: Collection, request: Request): Promise<void> {
-  const { fields, context } = request
+  const { fields } = request
   const question = askedInString(collection, request)
-  const { page } = await entries(collection, question, context)
-  const view = await viewOf(collection, page.entries, { ...question, context })
+  const { page } = await entries(collection, question, await contextOfList(collection, request))
+  const view = await viewOf(collection, page.entries, { ...question, request })
   const version = versionOfList(versionsOf(collection, page, view))
   const tags = collection.formats.map(format => tagOf(version, format))
   if (evaluate({ safe: false, fields, current: { tags, modified: undefined }, weak: collection.weakTags }) === 'failed') throw stale()
+}
+
+/** Who makes an item may see other rows of the list, or none at all. */
+async function contextOfList (collection: Collection, { context, fixed = {}, original }: Request): Promise<Context> {
+  if (collection.guard === undefined) return context
+  const caller = await admitted(collection, 'list', original)
+  const scope = await scopeOf(collection, { action: 'list', incoming: original, caller })
+  const place = Object.entries(fixed).map(([member, value]): Filter => ({ member, is: 'eq', value }))
+  return scopedBy(joinedFilter(place[0], scope?.filter), context)
 }
 
 function stale () {

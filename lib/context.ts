@@ -23,7 +23,7 @@ export class RequestContext implements Context {
   }
 }
 
-/** For another collection than the one that is asked: the scope is about the rows of that one. The signal stays as lazy as it is. */
-export function unscoped (context: Context): Context {
-  return { get signal () { return context.signal }, scope: undefined }
+/** For other rows than those that are asked for, such as those of another collection. The signal stays as lazy as it is. */
+export function scopedBy (scope: Filter | undefined, context: Context): Context {
+  return { get signal () { return context.signal }, scope }
 }

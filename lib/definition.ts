@@ -105,8 +105,10 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member) })
   checkOrder(name, schema, order)
   const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
-  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, count: profiles.length > 0 })
-  if (options.prepare === undefined) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
+  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, count: profiles.length > 0 })
+  // Both fill what a client cannot give.
+  const fills = options.prepare !== undefined || options.scope !== undefined
+  if (!fills) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
   const members = membersOf(schema)
   const lists = listing({ schema, members }, options, storage.supports)
   checkListing(name, lists.known, options)
@@ -147,7 +149,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
       patch: derived(schema, { drop: 'readOnly', partial: true }),
       read: derived(schema, { drop: 'writeOnly' })
     },
-    validate: { draft, item: options.prepare === undefined ? draft : compiled(name, derived(id.by === 'storage' ? anonymous(schema, id.member) : schema, {})) },
+    validate: { draft, item: fills ? compiled(name, derived(id.by === 'storage' ? anonymous(schema, id.member) : schema, {})) : draft },
     parent: undefined,
     children: new Set<string>(),
     hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined, links: options.links !== undefined },

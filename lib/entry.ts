@@ -1,11 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { check } from './conditions.ts'
+import { scopedBy } from './context.ts'
 import type { Collection } from './definition.ts'
 import { conditional } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'
 import type { Changed } from './options.ts'
 import { problemOfRefusal, refused } from './refusal.ts'
 import type { Request } from './request.ts'
+import { isHidden } from './scope.ts'
 import type { Entry, Id, Refusal, Storage } from './storage/contract.ts'
 import { contended, inTurn } from './turns.ts'
 
@@ -46,8 +48,10 @@ export async function write (collection: Collection, request: Request, { revise,
       ? await storage.insert(await create!(id), request.context)
       : await storage.replace(id, await revise(before), before.version, request.context)
     if (!refused(after)) return { before, after }
-    // To find the id taken is to have met another PUT that created.
-    return after.refused === 'taken' && before === undefined && after.members.join() === member ? { refused: 'stale' } : after
+    if (after.refused !== 'taken' || before !== undefined || after.members.join() !== member) return after
+    // To find the id taken is to have met another PUT that created, unless it is out of sight.
+    const there = await storage.find(id, scopedBy(undefined, request.context))
+    return isHidden(there?.item, request.context.scope) ? after : { refused: 'stale' }
   })
 }
 

@@ -1,27 +1,30 @@
-import { unscoped } from './context.ts'
+import { reader } from './access.ts'
+import { scopedBy } from './context.ts'
 import type { Collection } from './definition.ts'
 import type { Related } from './options.ts'
-import type { Context, Entry, Id } from './storage/contract.ts'
+import type { Request } from './request.ts'
+import { scopeOf } from './scope.ts'
+import type { Entry, Id } from './storage/contract.ts'
 import type { Expansion, View } from './view.ts'
 
 interface Wanted {
   readonly fields?: readonly string[]
   readonly expand?: readonly string[]
-  readonly context: Context
+  readonly request: Request
 }
 
 /** How the client wants to see these entries; undefined where it wants them as they are. */
-export async function viewOf (collection: Collection, entries: ReadonlyArray<Entry<object>>, { fields, expand, context }: Wanted): Promise<View | undefined> {
+export async function viewOf (collection: Collection, entries: ReadonlyArray<Entry<object>>, { fields, expand, request }: Wanted): Promise<View | undefined> {
   if (fields === undefined && expand === undefined) return undefined
-  return { fields, expansion: expand && await expansion(collection, entries, { names: expand, context }) }
+  return { fields, expansion: expand && await expansion(collection, entries, { names: expand, request }) }
 }
 
 /** One query for each relation, however many items there are. */
-async function expansion (collection: Collection, entries: ReadonlyArray<Entry<object>>, { names, context }: { names: readonly string[], context: Context }): Promise<Expansion> {
+async function expansion (collection: Collection, entries: ReadonlyArray<Entry<object>>, { names, request }: { names: readonly string[], request: Request }): Promise<Expansion> {
   return new Map(await Promise.all(names.map(async name => {
     const { collection: other, member } = collection.relations[name]!
     const ids = new Set(entries.map(({ item }) => referred(item, member)).filter(id => id !== undefined))
-    return [name, await found(other, [...ids], context)] as const
+    return [name, await found(other, [...ids], request)] as const
   })))
 }
 
@@ -30,8 +33,12 @@ function referred (item: object, member: string): Id | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined
 }
 
-async function found ({ storage, id: { member } }: Related, ids: readonly Id[], context: Context): Promise<Map<unknown, Entry<object>>> {
-  if (ids.length === 0) return new Map()
+/** What the caller may not read there is as if it were not. */
+async function found (other: Related, ids: readonly Id[], { context, original }: Request): Promise<Map<unknown, Entry<object>>> {
+  const { storage, id: { member } } = other
+  const by = ids.length === 0 ? undefined : await reader(other, original)
+  if (by === undefined) return new Map()
+  const scope = await scopeOf(other, { action: 'read', incoming: original, caller: by.caller })
   const { entries } = await storage.list({
     filter: { member, is: 'in', value: ids },
     search: undefined,
@@ -41,6 +48,6 @@ async function found ({ storage, id: { member } }: Related, ids: readonly Id[], 
     limit: ids.length,
     members: undefined,
     count: false
-  }, unscoped(context))
+  }, scopedBy(scope?.filter, context))
   return new Map(entries.map(entry => [entry.id, entry]))
 }

@@ -3,12 +3,17 @@ import { admitted, may } from './access.ts'
 import type { ActionName } from './action-names.ts'
 import type { Collection } from './definition.ts'
 import type { Request } from './request.ts'
+import { scopeOf } from './scope.ts'
+import type { Scope } from './scope.ts'
 
 /** What was found out of the caller before the content was read. */
 export interface Grant {
   readonly caller: string | undefined
   /** Whether the caller may read what it has written. */
   readonly shown: boolean
+  readonly scope: Scope | undefined
+  /** Of the parent's rows. */
+  readonly parents: Scope | undefined
 }
 
 const grants = new WeakMap<Request['original'], Grant>()
@@ -33,8 +38,9 @@ export function admitCaller (collection: Collection, action: ActionName): onRequ
   const { parent } = collection
   const reads = action === 'list' || action === 'read'
   return async function (incoming) {
-    if (parent !== undefined) await admitted(parent.collection, 'read', incoming)
+    const parents = parent && await scopeOf(parent.collection, { action: 'read', incoming, caller: await admitted(parent.collection, 'read', incoming) })
     const caller = await admitted(collection, action, incoming)
-    grants.set(incoming, { caller, shown: reads || await may(collection, 'read', incoming) })
+    const scope = await scopeOf(collection, { action, incoming, caller })
+    grants.set(incoming, { caller, shown: reads || await may(collection, 'read', incoming), scope, parents })
   }
 }

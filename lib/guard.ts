@@ -2,6 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { actionNames } from './action-names.ts'
 import type { ActionName } from './action-names.ts'
 import { BadOption } from './errors.ts'
+import type { MemberOf } from './schema/static.ts'
+import type { Filter } from './storage/contract.ts'
 
 // Who may do what: as a user writes it, and as it is asked. docs/access.md explains it.
 
@@ -21,24 +23,37 @@ export type Rule = 'public' | 'authenticated' | Predicate
 
 export type Access = Rule | Readonly<Partial<Record<ActionName | 'every', Rule>>>
 
+/** The rows that a caller can see and touch, and what a new one has to carry. Without a filter, they are those that have these values. */
+export interface RowScope<Item> {
+  readonly filter?: Filter<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
+  readonly values?: Readonly<Partial<Item>>
+}
+
+type Asked<Given> = (request: FastifyRequest, action: ActionName, caller: string | undefined) => Given | undefined | Promise<Given | undefined>
+
+/** Undefined stands for every row. */
+export type Scoping<Item> = Asked<RowScope<Item>>
+
 interface GuardOptions {
   readonly name: string
   readonly authentication?: Authentication
   readonly access?: Access
+  readonly scope?: Guard['scope']
 }
 
 /** Of a collection that is not open to everybody. */
 export interface Guard {
   readonly authentication: Authentication | undefined
   readonly rules: Readonly<Record<ActionName, Rule>>
+  readonly scope: Asked<{ readonly filter?: Filter, readonly values?: object }> | undefined
 }
 
 /** Undefined where everybody may do everything, so that nothing has to be asked. */
 export function guardOf (options: GuardOptions): Guard | undefined {
-  const { authentication, access } = options
+  const { authentication, access, scope } = options
   checkAuthentication(options)
-  if (authentication === undefined && access === undefined) return undefined
-  return { authentication, rules: rulesOf(options) }
+  if (authentication === undefined && access === undefined && scope === undefined) return undefined
+  return { authentication, rules: rulesOf(options), scope }
 }
 
 /** RFC 9110 section 11.6.1: a challenge begins with its scheme, and several are parted by commas; a line has to be one that can be sent. */

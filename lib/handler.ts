@@ -22,6 +22,7 @@ import { worded } from './profiles/profiles.ts'
 import { checkQuery } from './query.ts'
 import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
+import { joinedFilter } from './scope.ts'
 
 export type Action = (collection: Collection, request: Request) => Promise<Answer>
 
@@ -48,7 +49,7 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const grant = guarded ? grantOf(incoming) : undefined
       const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
       const lenient = !queried && checkQuery(request)
-      if (place !== undefined) await checkParent(collection, place, request.context)
+      if (place !== undefined) await checkParent(collection, place, { context: request.context, scope: grant?.parents?.filter })
       const answer = await action(collection, request)
       if (collection.groups !== undefined) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
@@ -110,8 +111,9 @@ function requestOf (format: Format, { place, grant }: { place: Place | undefined
     // Who may write, but not read, gets nothing to read.
     preferences: grant?.shown === false ? { ...preferred, return: 'minimal' } : preferred,
     fixed: place?.fixed,
-    context: new RequestContext(reply.raw, place?.scope),
+    context: new RequestContext(reply.raw, joinedFilter(place?.scope, grant?.scope?.filter)),
     caller: grant?.caller,
+    scope: grant?.scope,
     original: incoming
   }
 }

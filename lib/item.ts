@@ -2,13 +2,14 @@ import { carriedOver } from './schema/carried-over.ts'
 import type { Collection } from './definition.ts'
 import type { Failure } from './schema/failures.ts'
 import { pointer } from './http/json-pointer.ts'
-import { isObject } from './http/json-value.ts'
+import { equal, isObject } from './http/json-value.ts'
 import { problem } from './http/problems.ts'
 import { differences, filled, member as memberOf, without } from './schema/marks.ts'
 import type { Mark, Members } from './schema/members.ts'
 import { withoutSecrets } from './schema/secrets.ts'
 import type { Change } from './options.ts'
 import type { Request } from './request.ts'
+import { bounded, keptValues } from './scope.ts'
 import type { Entry, Id } from './storage/contract.ts'
 import { timestamp } from './timestamps.ts'
 import type { Validator } from './schema/validation.ts'
@@ -18,18 +19,20 @@ import type { Validator } from './schema/validation.ts'
 /** A new item. The id is the one that the URI names, or one made for it, or the client's or the storage's affair. */
 export function drafted (collection: Collection, request: Request, { content, id }: { content: unknown, id?: Id }): object | Promise<object> {
   const { members, validate, timestamps: { created, updated }, id: { member, mint } } = collection
+  const values = request.scope?.values
   if (request.fixed !== undefined) contradict(content, request.fixed)
   if (id !== undefined) contradict(content, { [member]: id })
+  if (values !== undefined) overstep(content, values)
   const own = id ?? mint?.()
-  const draft = filled(begun(content, members, own === undefined ? { ...request.fixed } : { [member]: own, ...request.fixed }), members)
+  const draft = filled(begun(content, members, own === undefined ? { ...values, ...request.fixed } : { ...values, [member]: own, ...request.fixed }), members)
   hold(validate.draft, draft)
   // Read from the content of this request alone, so it is ours to add to.
   const item = draft as Record<string, unknown>
   const now = timestamp()
   if (created !== undefined) item[created] = now
   if (updated !== undefined) item[updated] = now
-  if (!collection.hooks.prepare) return addressable(collection, item, own)
-  return prepared(collection, { action: 'create', item, before: undefined, request: request.original }, id).then(whole => addressable(collection, whole, own))
+  if (!collection.hooks.prepare) return addressable(collection, unprepared(collection, request, item), own)
+  return prepared(collection, { action: 'create', item, before: undefined, request: request.original }, id).then(whole => bounded(addressable(collection, whole, own), request))
 }
 
 /** What the URI says and what the client sent, but for what a client cannot set. */
@@ -47,7 +50,8 @@ export function replaced (collection: Collection, request: Request, { content, b
   const { members } = collection
   const said = { [collection.id.member]: before.id, ...request.fixed }
   contradict(content, said)
-  const item = carriedOver(named(withoutSecrets(content, members), said), before.item, members)
+  const kept = request.scope === undefined ? said : { ...keptValues(request.scope, before.item), ...said }
+  const item = carriedOver(named(withoutSecrets(content, members), kept), before.item, members)
   return revised(collection, { action: 'replace', item: filled(item, members), before, request })
 }
 
@@ -70,9 +74,15 @@ function revised (collection: Collection, { action, item, before, request }: Rev
   unchanged(collection, { before: before.item, after: item, mark: 'immutable' })
   const { updated } = collection.timestamps
   const whole = updated === undefined ? item : { ...item, [updated]: timestamp() }
-  if (!collection.hooks.prepare) return whole
+  if (!collection.hooks.prepare) return unprepared(collection, request, whole)
   // The hook may change what it is given, of which parts are those of the item that is stored.
-  return prepared(collection, { action, item: structuredClone(whole), before: before.item, request: request.original }, before.id)
+  return prepared(collection, { action, item: structuredClone(whole), before: before.item, request: request.original }, before.id).then(whole => bounded(whole, request))
+}
+
+/** Where no hook is asked, and others than the client may have filled the item, or not. */
+function unprepared ({ validate }: Collection, request: Request, item: object): object {
+  if (validate.item !== validate.draft) hold(validate.item, item)
+  return bounded(item, request)
 }
 
 /** What the hook `prepare` has thrown: it refuses the write in its own words. */
@@ -134,6 +144,13 @@ function contradict (content: unknown, said: Said, extent: 'partial' | 'complete
   }
 }
 
-function named (value: unknown, said: Said): unknown {
+/** A new item is the caller's, whoever it claims to be. */
+function overstep (content: unknown, values: Readonly<Record<string, unknown>>): void {
+  if (!isObject(content)) return
+  const wrong = Object.keys(values).filter(member => Object.hasOwn(content, member) && !equal(content[member], values[member]))
+  if (wrong.length > 0) throw invalid(wrong.map(member => ({ pointer: pointer([member]), message: `must be ${JSON.stringify(values[member])}, or be left out` })))
+}
+
+function named (value: unknown, said: Readonly<Record<string, unknown>>): unknown {
   return isObject(value) ? { ...said, ...value } : value
 }

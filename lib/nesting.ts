@@ -1,4 +1,4 @@
-import { unscoped } from './context.ts'
+import { scopedBy } from './context.ts'
 import type { Collection } from './definition.ts'
 import { BadOption, Unsupported } from './errors.ts'
 import { problem } from './http/problems.ts'
@@ -38,8 +38,8 @@ export function placeOf ({ parent }: Collection, parameters: unknown): Place | u
   return { parent: id, fixed: { [parent.member]: id }, scope: { member: parent.member, is: 'eq', value: id } }
 }
 
-/** 404 where the parent does not exist: what lies in it does not either. */
-export async function checkParent ({ parent }: Collection, place: Place, context: Context): Promise<void> {
-  const entry = await parent?.collection.storage.find(place.parent, unscoped(context))
+/** 404 where the parent does not exist, or not for the caller: what lies in it does not either. The scope is that of the parent's rows. */
+export async function checkParent ({ parent }: Collection, place: Place, { context, scope }: { context: Context, scope: Filter | undefined }): Promise<void> {
+  const entry = await parent?.collection.storage.find(place.parent, scopedBy(scope, context))
   if (entry === undefined) throw problem('absent')
 }

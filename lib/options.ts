@@ -1,7 +1,7 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { ActionName } from './action-names.ts'
 import type { Format, Link } from './formats/format.ts'
-import type { Access, Authentication, Guard } from './guard.ts'
+import type { Access, Authentication, Guard, Scoping } from './guard.ts'
 import type { Identity } from './identity.ts'
 import type { Members } from './schema/members.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
@@ -81,6 +81,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   authentication?: Authentication
   /** Who may do what: for every action, or for each. */
   access?: Access
+  /** The rows that a caller can see and touch, and what a new one has to carry; without it, or where it gives undefined, every row. */
+  scope?: Scoping<Item>
   /** How many items a page has where the client does not say, and at most. */
   page?: { default?: number, maximum?: number }
   /** The order of lists; `-` in front means descending. The id is always the last. */
@@ -121,6 +123,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Format } from './formats/format.ts'
 import type { Preferences } from './http/prefer.ts'
-import type { Context, Id } from './storage/contract.ts'
+import type { Context, Filter, Id } from './storage/contract.ts'
 
 /** What an action is asked. */
 export interface Request {
@@ -23,6 +23,8 @@ export interface Request {
   readonly context: Context
   /** Who is calling, where the definition knows callers. */
   readonly caller: string | undefined
+  /** The rows of this caller, which are in the scope of the context already, and what a new one has to carry. */
+  readonly scope: { readonly filter: Filter, readonly values: Readonly<Record<string, unknown>> } | undefined
   /** For the hooks of the definition, and for the log. */
   readonly original: FastifyRequest
 }

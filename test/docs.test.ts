@@ -325,6 +325,8 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'any: nobody is calling, and access wants to know who': () => ({ given: { authentication: { caller: () => undefined } } }),
     'any: the caller is known, and access says no': () => ({ given: { authentication: { caller: () => 'ada' }, access: () => false } }),
     "any: access says 'hidden'": () => ({ given: { access: () => 'hidden' } }),
+    'any: the item is outside the scope of the caller': () => ({ given: { scope: () => ({ values: { tenant: 'other' } }) } }),
+    'PUT, PATCH: the item would be outside the scope of the caller': () => ({ payload: { email: '3' }, given: { scope: () => ({ filter: { member: 'email', is: 'eq', value: '1' } }) } }),
     'any: a hook throws an error with a status': () => ({ given: { routes: { every: { onRequest: async () => { throw Object.assign(new Error(), { statusCode: 418 }) } } } } }),
     'any: the storage cannot be reached': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw Object.assign(new Error(), { unreachable: true }) } }) } }),
     'any: anything else is thrown': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw new Error() } }) } }),

@@ -13,12 +13,12 @@ import type { Request } from '../request.ts'
 
 /** GET and HEAD of an item. */
 export async function read (collection: Collection, request: Request): Promise<Answer> {
-  const { format, fields, context } = request
+  const { format, fields } = request
   const question = askedOfItem(collection, request)
   const applied: Preferences | undefined = question.lenient === true ? { handling: 'lenient' } : undefined
   const entry = found(await sought(collection, request))
   const wanted = { format, path: parentPath(request) }
-  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, [entry], { ...question, context })
+  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, [entry], { ...question, request })
   if (conditional(fields)) {
     const known = view === undefined ? entryFields(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
     const modified = view?.expansion === undefined ? modifiedOf(collection, entry) : undefined

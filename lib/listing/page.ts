@@ -20,7 +20,7 @@ import type { Question } from './question.ts'
 export async function page (collection: Collection, request: Request, question: Question): Promise<Answer> {
   const { format, path, search } = request
   const { page, query } = await entries(collection, question, request.context)
-  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, page.entries, { ...question, context: request.context })
+  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, page.entries, { ...question, request })
   const versions = versionsOf(collection, page, view)
   // A question in the content has no URI by which it could be known again.
   const keeps = view === undefined && format.join !== undefined && request.content === undefined

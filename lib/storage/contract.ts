@@ -20,19 +20,19 @@ export type Draft<Item> = Readonly<Item>
 export type Scalar = string | number | boolean
 
 /** `eq` of null is written `null: true`; a member that is absent counts as null. */
-export type Condition =
-  | { readonly member: string, readonly is: 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte', readonly value: Scalar }
-  | { readonly member: string, readonly is: 'in' | 'nin', readonly value: readonly Scalar[] }
+export type Condition<Member extends string = string> =
+  | { readonly member: Member, readonly is: 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte', readonly value: Scalar }
+  | { readonly member: Member, readonly is: 'in' | 'nin', readonly value: readonly Scalar[] }
   /** `*` stands for any run of characters, `\` takes the next character as it is; letter case counts. */
-  | { readonly member: string, readonly is: 'like', readonly value: string }
-  | { readonly member: string, readonly is: 'null', readonly value: boolean }
+  | { readonly member: Member, readonly is: 'like', readonly value: string }
+  | { readonly member: Member, readonly is: 'null', readonly value: boolean }
 
 /** A member is a path: `price`, or `address.city` for a nested one. */
-export type Filter =
-  | Condition
-  | { readonly all: readonly Filter[] }
-  | { readonly any: readonly Filter[] }
-  | { readonly not: Filter }
+export type Filter<Member extends string = string> =
+  | Condition<Member>
+  | { readonly all: ReadonlyArray<Filter<Member>> }
+  | { readonly any: ReadonlyArray<Filter<Member>> }
+  | { readonly not: Filter<Member> }
 
 export interface Order {
   readonly member: string

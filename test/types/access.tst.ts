@@ -42,3 +42,14 @@ test('permitted gives names of actions', () => {
   expect(permitted(notes, {} as FastifyRequest)).type.toBe<Promise<ReadonlySet<ActionName>>>()
   expect(notes).type.toBeAssignableTo<Collection>()
 })
+
+test('a scope is about members of the items', () => {
+  define({ ...of034, scope: (request, action, caller) => action === 'list' && caller === undefined ? undefined : { values: { owner: request.user.sub } } })
+  define({ ...of1, scope: async request => ({ filter: { any: [{ member: 'owner', is: 'eq', value: request.user.sub }, { not: { member: 'text', is: 'null', value: false } }] }, values: { owner: request.user.sub } }) })
+  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ values: { ownr: 'ada' } }) })
+  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ values: { owner: 7 } }) })
+  expect(define).type.not.toBeCallableWith({ ...of1, scope: () => ({ values: { owner: 7 } }) })
+  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ filter: { member: 'ownr', is: 'eq' as const, value: 'ada' } }) })
+  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ filter: { member: 'owner' as const, is: 'is' as const, value: 'ada' } }) })
+  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => true })
+})

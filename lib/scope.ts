@@ -1,0 +1,81 @@
+import type { ActionName } from './action-names.ts'
+import { pointer } from './http/json-pointer.ts'
+import { problem } from './http/problems.ts'
+import type { Guarded } from './access.ts'
+import type { Request } from './request.ts'
+import type { Filter, Scalar } from './storage/contract.ts'
+import { matches } from './storage/matching.ts'
+
+// The rows that a caller can see and touch: all others are absent to it.
+
+export interface Scope {
+  readonly filter: Filter
+  /** What a new item has to carry. */
+  readonly values: Readonly<Record<string, unknown>>
+}
+
+interface Asking {
+  readonly action: ActionName
+  readonly incoming: Request['original']
+  readonly caller: string | undefined
+}
+
+/** Undefined where the caller sees every row. What is not understood lets nobody see anything. */
+export async function scopeOf ({ name, guard }: Guarded, { action, incoming, caller }: Asking): Promise<Scope | undefined> {
+  if (guard?.scope === undefined) return undefined
+  const given = await guard.scope(incoming, action, caller)
+  if (given === undefined) return undefined
+  const values = { ...given.values }
+  for (const [member, value] of Object.entries(values)) {
+    if (value === undefined) throw new TypeError(`The scope of the collection ${name} has no value for "${member}". Refuse such a caller by access, or throw a problem.`)
+  }
+  return { filter: given.filter ?? equality(name, values), values }
+}
+
+function equality (name: string, values: Scope['values']): Filter {
+  const conditions = Object.entries(values).map(([member, value]): Filter => {
+    if (value === null) return { member, is: 'null', value: true }
+    if (!isScalar(value)) throw new TypeError(`The scope of the collection ${name} has a value for "${member}" that no filter can compare. Add a filter.`)
+    return { member, is: 'eq', value }
+  })
+  if (conditions.length === 0) throw new TypeError(`The scope of the collection ${name} has neither filter nor values. Return undefined for a caller that sees every row.`)
+  return { all: conditions }
+}
+
+function isScalar (value: unknown): value is Scalar {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+/** Both have to hold. */
+export function joinedFilter (first: Filter | undefined, second: Filter | undefined): Filter | undefined {
+  return first === undefined || second === undefined ? first ?? second : { all: [first, second] }
+}
+
+/** The same item: nobody can write what would be out of their own sight then. */
+export function bounded (item: object, { scope }: Request): object {
+  if (scope === undefined) return item
+  const members = strays(scope.filter, item)
+  if (members.length === 0) return item
+  throw problem('invalid', { detail: 'The item would be out of the reach of the caller.', members: { errors: [...new Set(members)].map(member => ({ pointer: pointer(member.split('.')), message: 'is out of the reach of the caller' })) } })
+}
+
+/** The members by which an item does not match. */
+function strays (filter: Filter, item: object): string[] {
+  if (matches(filter, item)) return []
+  return 'all' in filter ? filter.all.flatMap(part => strays(part, item)) : named(filter)
+}
+
+function named (filter: Filter): string[] {
+  if ('member' in filter) return [filter.member]
+  return 'not' in filter ? named(filter.not) : ('all' in filter ? filter.all : filter.any).flatMap(named)
+}
+
+/** What stands in the place of the values of the scope that a complete representation leaves out: what was there. */
+export function keptValues ({ values }: Scope, before: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map(([member, value]) => [member, Object.hasOwn(before, member) ? Reflect.get(before, member) : value]))
+}
+
+/** Whether the item is there, but out of the caller's sight. */
+export function isHidden (item: object | undefined, scope: Filter | undefined): boolean {
+  return item !== undefined && scope !== undefined && !matches(scope, item)
+}
