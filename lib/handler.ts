@@ -6,20 +6,16 @@ import { Fault, problemOfError } from './fault.ts'
 import type { Format } from './formats/format.ts'
 import { grantOf, isGuarded } from './grant.ts'
 import type { Grant } from './grant.ts'
-import { cacheControl } from './http/cache-control.ts'
 import type { CachePolicy } from './http/cache-control.ts'
-import { knownTag } from './http/entity-tag.ts'
 import { applied, preferences } from './http/prefer.ts'
 import type { Preferences } from './http/prefer.ts'
-import { Problem, problem, problemContent } from './http/problems.ts'
-import { vary } from './http/vary.ts'
-import { challengeTo } from './http/www-authenticate.ts'
+import { Problem, problem } from './http/problems.ts'
 import { HookError } from './item.ts'
 import { formatOf, notAcceptable } from './negotiation.ts'
 import { checkParent, placeOf } from './nesting.ts'
 import type { Place } from './nesting.ts'
-import { worded } from './profiles/profiles.ts'
 import { checkQuery } from './query.ts'
+import { head, never, refuse, safe, write } from './reply.ts'
 import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
 import { joinedFilter } from './scope.ts'
@@ -116,59 +112,4 @@ function requestOf (format: Format, { place, grant }: { place: Place | undefined
     scope: grant?.scope,
     original: incoming
   }
-}
-
-const safe = new Set(['GET', 'HEAD', 'QUERY'])
-
-/** How an answer may be kept, and the request fields that it depends on. */
-interface Kept {
-  readonly policy: CachePolicy
-  readonly varied: string
-}
-
-/** Everything of the answer but its content, which is given: to send that is left to Fastify. */
-function head ({ status, fields, content }: Answer, { policy, varied }: Kept, reply: FastifyReply): string | undefined {
-  const { method, headers } = reply.request
-  const credentials = headers.authorization !== undefined || headers.cookie !== undefined
-  reply.code(status)
-  reply.header('cache-control', cacheControl({ safe: safe.has(method), status, credentials }, policy))
-  varyBy(varied, reply)
-  reply.header('x-content-type-options', 'nosniff')
-  write(fields, reply)
-  const known = headers['if-none-match']
-  if (status === 304 && known !== undefined && fields.etag !== undefined) reply.header('etag', knownTag(fields.etag, known))
-  if (content === undefined) return undefined
-  // RFC 9110 section 9.3.2: HEAD tells the length of what GET would send.
-  if (method === 'HEAD') {
-    reply.header('content-length', String(Buffer.byteLength(content)))
-    return undefined
-  }
-  // With a serialiser of its own, the reply leaves the Content-Type as it is: JSON has no charset parameter (RFC 8259 section 11).
-  reply.serializer(asItIs)
-  return content
-}
-
-/** What stands there already is the app's, such as the Origin of its CORS; several lines of it are an array. */
-function varyBy (names: string, reply: FastifyReply): void {
-  const present = reply.getHeader('vary')
-  reply.header('vary', present === undefined ? names : vary(String(present), ...names.split(', ')))
-}
-
-function write (fields: Fields, reply: FastifyReply): void {
-  for (const name in fields) reply.header(name, fields[name])
-}
-
-function asItIs (content: unknown): string {
-  return content as string
-}
-
-const never: Kept = { policy: { open: 'no-store', credentialed: 'no-store' }, varied: 'Accept' }
-
-function refuse (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
-  const { url, headers } = reply.request
-  const instance = url.split('?', 1)[0]!
-  const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
-  // A plugin of the app may have put its own there.
-  if (problem.status === 401 && !reply.hasHeader('www-authenticate')) fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
-  return head({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, never, reply)
 }

@@ -1,0 +1,69 @@
+import type { FastifyReply } from 'fastify'
+import type { Answer, Fields } from './answer.ts'
+import type { Collection } from './definition.ts'
+import { cacheControl } from './http/cache-control.ts'
+import type { CachePolicy } from './http/cache-control.ts'
+import { knownTag } from './http/entity-tag.ts'
+import { problemContent } from './http/problems.ts'
+import type { Problem } from './http/problems.ts'
+import { vary } from './http/vary.ts'
+import { challengeTo } from './http/www-authenticate.ts'
+import { worded } from './profiles/profiles.ts'
+
+// An answer or a problem, as Fastify is told it.
+
+export const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY'])
+
+/** How an answer may be kept, and the request fields that it depends on. */
+interface Kept {
+  readonly policy: CachePolicy
+  readonly varied: string
+}
+
+/** Everything of the answer but its content, which is given: to send that is left to Fastify. */
+export function head ({ status, fields, content }: Answer, { policy, varied }: Kept, reply: FastifyReply): string | undefined {
+  const { method, headers } = reply.request
+  const credentials = headers.authorization !== undefined || headers.cookie !== undefined
+  reply.code(status)
+  reply.header('cache-control', cacheControl({ safe: safe.has(method), status, credentials }, policy))
+  varyBy(varied, reply)
+  reply.header('x-content-type-options', 'nosniff')
+  write(fields, reply)
+  const known = headers['if-none-match']
+  if (status === 304 && known !== undefined && fields.etag !== undefined) reply.header('etag', knownTag(fields.etag, known))
+  if (content === undefined) return undefined
+  // RFC 9110 section 9.3.2: HEAD tells the length of what GET would send.
+  if (method === 'HEAD') {
+    reply.header('content-length', String(Buffer.byteLength(content)))
+    return undefined
+  }
+  // With a serialiser of its own, the reply leaves the Content-Type as it is: JSON has no charset parameter (RFC 8259 section 11).
+  reply.serializer(asItIs)
+  return content
+}
+
+/** What stands there already is the app's, such as the Origin of its CORS; several lines of it are an array. */
+function varyBy (names: string, reply: FastifyReply): void {
+  const present = reply.getHeader('vary')
+  reply.header('vary', present === undefined ? names : vary(String(present), ...names.split(', ')))
+}
+
+export function write (fields: Fields, reply: FastifyReply): void {
+  for (const name in fields) reply.header(name, fields[name])
+}
+
+function asItIs (content: unknown): string {
+  return content as string
+}
+
+export const never: Kept = { policy: { open: 'no-store', credentialed: 'no-store' }, varied: 'Accept' }
+
+/** Everything of a problem but its content. */
+export function refuse (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
+  const { url, headers } = reply.request
+  const instance = url.split('?', 1)[0]!
+  const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
+  // A plugin of the app may have put its own there.
+  if (problem.status === 401 && !reply.hasHeader('www-authenticate')) fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
+  return head({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, never, reply)
+}
