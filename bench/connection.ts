@@ -14,7 +14,7 @@ export class Connection {
   #step: Step | undefined
 
   constructor (port: number, known: Pick<Client, 'number' | 'items'>) {
-    this.client = { ...known, turn: 0, path: '', tag: '', location: '', next: '' }
+    this.client = { ...known, turn: 0, path: '', tag: '', id: '', location: '', next: '' }
     this.#socket = connect({
       port,
       host: '127.0.0.1',
@@ -41,13 +41,14 @@ export class Connection {
     this.#rest = undefined
     const step = this.#step!
     if (!step.status.includes(whole.status)) return this.#failed(new Error(`expected ${step.status}, got ${bytes}`))
-    if (step.learn === true) this.#learn(whole.head)
+    if (step.learn === true) this.#learn(whole.head, bytes)
     this.#answered(whole)
   }
 
-  #learn (head: string) {
+  #learn (head: string, bytes: Buffer) {
     this.client.tag = field(head, 'etag')
-    this.client.location = field(head, 'location')
+    this.client.location = field(head, 'location').replace(/^http:\/\/[^/]+/, '')
+    if (this.client.location === '') this.client.id = /"id": ?"?([\w-]+)/.exec(bytes.toString('latin1'))?.[1] ?? ''
     this.client.next = nextOf(field(head, 'link'))
   }
 

@@ -17,12 +17,17 @@ function filling (hex: string) {
     SELECT ${hex}, 'user' || n || '@example.com', 'User number ' || n, 'correct horse battery staple', '2026-01-01T00:00:00.000Z', 'seed' || n`
 }
 
+/** The path of a new database, gone when the process ends. */
+export function ownFile () {
+  const folder = mkdtempSync(join(tmpdir(), 'collections-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'bench.db')
+}
+
 export async function openSqlite (): Promise<Opened> {
   const { DatabaseSync } = await import('node:sqlite')
   const { sqlite } = await import('../lib/storage/sqlite.ts')
-  const folder = mkdtempSync(join(tmpdir(), 'collections-bench-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const database = new DatabaseSync(join(folder, 'bench.db'))
+  const database = new DatabaseSync(ownFile())
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
   const adapter = sqlite(database)
   return {
@@ -36,10 +41,9 @@ export async function openSqlite (): Promise<Opened> {
   }
 }
 
-/** In a database of its own on the server that POSTGRES_URL names: bench/growth.ts and bench/run.ts start one. */
-export async function openPostgres (): Promise<Opened> {
+/** The URL of a new database on the server that POSTGRES_URL names: bench/growth.ts and bench/run.ts start one. */
+export async function ownDatabase (): Promise<string> {
   const { default: pg } = await import('pg')
-  const { postgres } = await import('../lib/storage/postgres.ts')
   const url = new URL(process.env['POSTGRES_URL'] ?? '')
   const first = new pg.Client({ connectionString: url.href })
   await first.connect()
@@ -47,7 +51,13 @@ export async function openPostgres (): Promise<Opened> {
   await first.query(`CREATE DATABASE ${name}`)
   await first.end()
   url.pathname = name
-  const pool = new pg.Pool({ connectionString: url.href })
+  return url.href
+}
+
+export async function openPostgres (): Promise<Opened> {
+  const { default: pg } = await import('pg')
+  const { postgres } = await import('../lib/storage/postgres.ts')
+  const pool = new pg.Pool({ connectionString: await ownDatabase() })
   const adapter = postgres(pool)
   return {
     adapter,

@@ -29,7 +29,7 @@ export async function depth (driver: ChildProcess, { contestant, store, sizes, r
     // Warm before it is weighed; the first to ask for the last page walks there.
     for (const scenario of ['page 1', 'get', 'insert']) await measure(driver, contender, course(scenario, items))
     await ask(server, { order: 'weigh' })
-    await ask(driver, { open: { ...course('last page', items), port: contender.port } })
+    await ask(driver, { open: { ...course('last page', items), contestant, port: contender.port } })
     const walk = await ask<Weight>(server, { order: 'weighed' })
     await measure(driver, contender, course('last page', items))
     all.push({ contestant, store, items, samples: Object.fromEntries(Object.keys(depths).map(scenario => [scenario, []])), walk, contender })

@@ -1,8 +1,8 @@
 // The process that asks. It is told what to drive, says that it stands ready, and drives when told to.
 import { Connection, type Tally } from './connection.ts'
-import { depths, scenarios } from './scenarios.ts'
+import { depths, scenarioOf, type Scenario } from './scenarios.ts'
 
-export interface Task { port: number, scenario: string, table: 'scenarios' | 'depths', connections: number, items: number }
+export interface Task { port: number, contestant: string, scenario: string, table: 'scenarios' | 'depths', connections: number, items: number }
 
 export interface Drive {
   turns: number
@@ -15,7 +15,8 @@ export interface Drive {
   driver: number
 }
 
-const tables = { scenarios, depths }
+/** Only what a contestant has is asked of it. */
+const scenarioFor = ({ table, contestant, scenario }: Task): Scenario => (table === 'depths' ? depths[scenario] : scenarioOf(contestant, scenario))!
 let connections: Connection[] = []
 let task: Task
 /** Last pages by port: the way there is long, and the same in every round. */
@@ -23,7 +24,7 @@ const lastPages = new Map<number, string>()
 
 async function open (next: Task) {
   task = next
-  const scenario = tables[task.table][task.scenario]!
+  const scenario = scenarioFor(task)
   connections = Array.from({ length: task.connections }, (_, number) => new Connection(task.port, { number, items: task.items }))
   for (const connection of connections) {
     const known = scenario.prepare?.follow === true ? lastPages.get(task.port) : undefined
@@ -35,7 +36,7 @@ async function open (next: Task) {
 }
 
 async function drive (seconds: number): Promise<Drive> {
-  const scenario = tables[task.table][task.scenario]!
+  const scenario = scenarioFor(task)
   const tally: Tally = { latencies: [], sizes: [] }
   const cpu = process.cpuUsage()
   const begun = performance.now()

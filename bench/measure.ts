@@ -13,10 +13,10 @@ export interface Sample extends Drive {
   server: number
 }
 
-export interface Course extends Omit<Task, 'port'> { seconds: number }
+export interface Course extends Omit<Task, 'port' | 'contestant'> { seconds: number }
 
-export async function measure (driver: ChildProcess, { server, port }: Contender, { seconds, ...task }: Course): Promise<Sample> {
-  await ask(driver, { open: { ...task, port } })
+export async function measure (driver: ChildProcess, { name, server, port }: Contender, { seconds, ...task }: Course): Promise<Sample> {
+  await ask(driver, { open: { ...task, contestant: name, port } })
   const before = await ask<Usage>(server, { order: 'usage' })
   const drive = await ask<Drive>(driver, { drive: seconds })
   const after = await ask<Usage>(server, { order: 'usage' })
@@ -26,8 +26,8 @@ export async function measure (driver: ChildProcess, { server, port }: Contender
 }
 
 /** Bytes per turn on V8's heap; a drive of its own, since counting is not free. */
-export async function allocation (driver: ChildProcess, { server, port }: Contender, { seconds, ...task }: Course) {
-  await ask(driver, { open: { ...task, port } })
+export async function allocation (driver: ChildProcess, { name, server, port }: Contender, { seconds, ...task }: Course) {
+  await ask(driver, { open: { ...task, contestant: name, port } })
   await ask(server, { order: 'count' })
   const { turns } = await ask<Drive>(driver, { drive: seconds })
   const { bytes } = await ask<Allocation>(server, { order: 'counted' })
@@ -36,8 +36,8 @@ export async function allocation (driver: ChildProcess, { server, port }: Conten
 }
 
 /** Writes a CPU profile of the steady state, nothing of the start in it. */
-export async function profile (driver: ChildProcess, { server, port }: Contender, { file, course: { seconds, ...task } }: { file: string, course: Course }) {
-  await ask(driver, { open: { ...task, port } })
+export async function profile (driver: ChildProcess, { name, server, port }: Contender, { file, course: { seconds, ...task } }: { file: string, course: Course }) {
+  await ask(driver, { open: { ...task, contestant: name, port } })
   await ask(server, { order: 'profile' })
   await ask(driver, { drive: seconds })
   await ask(server, { order: 'profiled', file })

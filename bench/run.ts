@@ -5,8 +5,10 @@ import { serve } from './databases.ts'
 import { allocation, measure, profile, type Contender, type Course, type Sample } from './measure.ts'
 import { end, heard, launch } from './process.ts'
 import { machine, print, result, summary, type Result } from './report.ts'
-import { scenarios } from './scenarios.ts'
+import { install, peers } from './peers.ts'
+import { scenarioOf } from './scenarios.ts'
 import { settings, usage, type Settings } from './settings.ts'
+import { lacking } from './storages.ts'
 
 async function contend (name: string, { store }: Settings): Promise<Contender> {
   const server = launch('server.ts', { args: [name, store], core: 0 })
@@ -53,15 +55,15 @@ const chosen = settings(process.argv.slice(2))
 if (chosen === undefined) {
   console.log(usage)
 } else {
+  install(chosen.contestants.filter(name => Object.hasOwn(peers, name)))
   const results: Result[] = []
   const about = machine(chosen)
   if (!chosen.json) console.log(Object.values(about).join(' · '))
   const close = await serve([chosen.store])
   const driver = launch('driver.ts', { core: 1 })
   for (const scenario of chosen.scenarios) {
-    const lacks = scenarios[scenario]?.lacks ?? []
-    if (lacks.includes(chosen.store)) continue
-    const names = chosen.contestants.filter(name => !lacks.includes(name))
+    if (lacking[chosen.store]?.includes(scenario) === true) continue
+    const names = chosen.contestants.filter(name => scenarioOf(name, scenario) !== undefined)
     const contenders = await contendAll(names, chosen)
     for (const connections of chosen.connections) {
       const course: Course = { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration }

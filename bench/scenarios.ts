@@ -1,3 +1,4 @@
+import { dialectOf, own, type Dialect } from './dialects.ts'
 import { seedId } from './user.ts'
 
 /** What one connection of the driver knows and has learned from the last answer. */
@@ -8,6 +9,7 @@ export interface Client {
   turn: number
   path: string
   tag: string
+  id: string
   location: string
   next: string
 }
@@ -15,7 +17,7 @@ export interface Client {
 export interface Step {
   /** Any of these is right; another one ends the run. */
   readonly status: readonly number[]
-  /** Whether ETag, Location and Link of the answer are needed by the next step. */
+  /** Whether ETag, Location, Link and id of the answer are needed by the next step. */
   readonly learn?: boolean
   readonly request: (client: Client) => string
 }
@@ -24,8 +26,6 @@ export interface Scenario {
   readonly steps: readonly Step[]
   /** Done once per connection, not measured; `follow` repeats it to the last page. */
   readonly prepare?: Step & { readonly follow?: boolean }
-  /** Contestants and storages without this feature. */
-  readonly lacks?: readonly string[]
   /** Compared with another scenario of the same contestant. */
   readonly against?: string
 }
@@ -41,80 +41,81 @@ function filled (method: string, path: string, { content, fields = '', type = 'a
 }
 
 let serial = 0
-const gets = Array.from({ length: 1000 }, (_, number) => bare('GET', `/users/${seedId(number)}`))
-/** Items from all over the collection. */
-const scattered = (client: Client) => bare('GET', `/users/${seedId((client.number * 17 + client.turn * 7919) % client.items)}`)
-/** What all connections ask alike. */
-export const fixed = {
-  list: '/users?limit=20',
-  filtered: '/users?limit=20&name.lt=User%20number%2095&sort=-email',
-  missing: '/users/01800000-0000-7000-9000-000000000000',
-  invalid: '{"email":"not an address","name":"","password":"secret"}'
-}
-const pageOne = bare('GET', fixed.list)
-const pageFiltered = bare('GET', fixed.filtered)
-const missing = bare('GET', fixed.missing)
-const wrong = filled('POST', '/users', { content: fixed.invalid })
-const own = (client: Client) => `/users/${seedId(client.number)}`
 const user = (email: string) => `{"email":"${email}@example.com","name":"A changed name","password":"correct horse battery staple"}`
 const ifMatch = (client: Client) => client.tag === '' ? '' : `If-Match: ${client.tag}\r\n`
-
-const get: Step = { status: [200], request: client => gets[(client.number * 17 + client.turn) % gets.length]! }
-const list: Step = { status: [200], request: () => pageOne }
-const create: Step = { status: [201], request: () => filled('POST', '/users', { content: user(`new${serial++}`) }) }
-const readOwn: Step = { status: [200], learn: true, request: client => bare('GET', own(client)) }
+export const invalid = '{"email":"not an address","name":"","password":"secret"}'
 
 /** RFC 8288: the target of the link to the next page. */
 export function nextOf (link: string) {
   return /<([^>]*)>; *rel="?next/.exec(link)?.[1] ?? ''
 }
 
-/** One row per scenario; a turn is all of its steps. */
-export const scenarios: Record<string, Scenario> = {
-  get: { steps: [get] },
-  'get 304': {
-    prepare: readOwn,
-    steps: [{ status: [304], request: client => bare('GET', own(client), `If-None-Match: ${client.tag}\r\n`) }],
-    lacks: ['plain'],
-    against: 'get'
-  },
-  list: { steps: [list] },
-  'list filtered': { steps: [{ status: [200], request: () => pageFiltered }], lacks: ['map'] },
-  create: { steps: [create] },
-  'get and replace': {
-    steps: [readOwn, {
-      status: [200],
-      request: client => filled('PUT', own(client), { content: user(`user${client.number}`), fields: ifMatch(client) })
-    }]
-  },
-  patch: {
-    steps: [{
-      status: [200],
-      request: client => filled('PATCH', own(client), { content: `{"name":"Name ${client.turn}"}`, type: 'application/merge-patch+json' })
-    }]
-  },
-  'create and delete': {
-    steps: [{ ...create, learn: true }, { status: [204], request: client => bare('DELETE', client.location) }]
-  },
-  'create 422': { steps: [{ status: [422, 400], request: () => wrong }] },
-  'get 404': { steps: [{ status: [404], request: () => missing }] }
-}
-
-/** Of bench/growth.ts: what could depend on how many items there are. */
-export const depths: Record<string, Scenario> = {
-  'page 1': { steps: [list] },
-  'last page': {
-    prepare: {
+/** The requests of which the scenarios are made; what never differs is written once. */
+function stepsOf ({ collection, item, list, filtered, missing, patch, ...status }: Dialect) {
+  const gets = Array.from({ length: 1000 }, (_, number) => bare('GET', item(seedId(number))))
+  const [pageOne, pageFiltered, nothing, wrong] = [bare('GET', list), bare('GET', filtered), bare('GET', missing), filled('POST', collection, { content: invalid })]
+  const mine = (client: Client) => item(seedId(client.number))
+  return {
+    get: { status: [200], request: client => gets[(client.number * 17 + client.turn) % gets.length]! },
+    /** Items from all over the collection. */
+    getAny: { status: [200], request: client => bare('GET', item(seedId((client.number * 17 + client.turn * 7919) % client.items))) },
+    getOwn: { status: [200], learn: true, request: client => bare('GET', mine(client)) },
+    getKnown: { status: [304], request: client => bare('GET', mine(client), `If-None-Match: ${client.tag}\r\n`) },
+    getMissing: { status: [404], request: () => nothing },
+    list: { status: [200], request: () => pageOne },
+    listFiltered: { status: [200], request: () => pageFiltered },
+    listNext: {
       status: [200],
       learn: true,
-      follow: true,
       request: client => {
-        client.path = client.next === '' ? fixed.list : client.next
+        client.path = client.next === '' ? list : client.next
         return bare('GET', client.path)
       }
     },
-    steps: [{ status: [200], request: client => bare('GET', client.path) }]
-  },
-  get: { steps: [{ status: [200], request: scattered }] },
-  insert: { steps: [create] }
+    listAgain: { status: [200], request: client => bare('GET', client.path) },
+    create: { status: [status.created], request: () => filled('POST', collection, { content: user(`new${serial++}`) }) },
+    createInvalid: { status: [status.invalid], request: () => wrong },
+    replace: { status: [200], request: client => filled('PUT', mine(client), { content: user(`user${client.number}`), fields: ifMatch(client) }) },
+    patch: { status: [200], request: client => filled(patch.method, mine(client), { content: `{"name":"Name ${client.turn}"}`, type: patch.type }) },
+    remove: { status: [status.removed], request: client => bare('DELETE', client.location === '' ? item(client.id) : client.location) }
+  } satisfies Record<string, Step>
+}
+
+/** One row per scenario; a turn is all of its steps. */
+export function scenariosOf (dialect: Dialect): Record<string, Scenario> {
+  const step = stepsOf(dialect)
+  return {
+    get: { steps: [step.get] },
+    'get 304': { prepare: step.getOwn, steps: [step.getKnown], against: 'get' },
+    list: { steps: [step.list] },
+    'list filtered': { steps: [step.listFiltered] },
+    create: { steps: [step.create] },
+    'get and replace': { steps: [step.getOwn, step.replace] },
+    patch: { steps: [step.patch] },
+    'create and delete': { steps: [{ ...step.create, learn: true }, step.remove] },
+    'create 422': { steps: [step.createInvalid] },
+    'get 404': { steps: [step.getMissing] }
+  }
+}
+
+export const scenarios = scenariosOf(own)
+
+const known = new Map<string, Record<string, Scenario>>()
+
+/** As this contestant is asked; undefined for what it lacks. */
+export function scenarioOf (contestant: string, scenario: string): Scenario | undefined {
+  const dialect = dialectOf(contestant)
+  const all = known.get(contestant) ?? scenariosOf(dialect)
+  known.set(contestant, all)
+  return dialect.lacks.includes(scenario) ? undefined : all[scenario]
+}
+
+const step = stepsOf(own)
+
+/** Of bench/growth.ts: what could depend on how many items there are. */
+export const depths: Record<string, Scenario> = {
+  'page 1': { steps: [step.list] },
+  'last page': { prepare: { ...step.listNext, follow: true }, steps: [step.listAgain] },
+  get: { steps: [step.getAny] },
+  insert: { steps: [step.create] }
 }

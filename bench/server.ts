@@ -3,11 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { GCProfiler, getHeapStatistics } from 'node:v8'
 import type { AddressInfo } from 'node:net'
-import type { Storage } from '../lib/storage/contract.ts'
 import { start } from './contestants.ts'
+import { peers, startPeer } from './peers.ts'
 import { spread } from './statistics.ts'
 import { fill, reset, storages } from './storages.ts'
-import type { User } from './user.ts'
 
 export interface Order { order: string, file?: string }
 export interface Usage { microseconds: number }
@@ -16,7 +15,7 @@ export interface Allocation { bytes: number }
 export interface Weight { early: number, late: number, resident: number }
 
 const [name = '', kind = '', count = '1000'] = process.argv.slice(2)
-let storage: Storage<User> | undefined
+let empty = async () => {}
 let profiler = new GCProfiler()
 let used = 0
 const session = new Session()
@@ -83,23 +82,35 @@ const answers: Record<string, (file: string) => unknown> = {
     return 'profiled'
   },
   async reset () {
-    if (storage !== undefined) await reset(storage, Number(count))
+    await empty()
     return 'reset'
   }
+}
+
+async function runPeer () {
+  const peer = await startPeer(name, kind, Number(count))
+  empty = peer.reset
+  return peer.server
+}
+
+async function runContestant () {
+  const opened = await storages[kind]!()
+  let filled: Promise<void> | undefined
+  const server = await start(name, shape => {
+    const storage = opened.adapter(shape)
+    filled = opened.fill?.(shape, Number(count)) ?? fill(storage, Number(count))
+    empty = () => reset(storage, Number(count))
+    return storage
+  })
+  await filled
+  return server
 }
 
 process.on('message', async ({ order, file = '' }: Order) => process.send!(await answers[order]!(file)))
 process.on('disconnect', () => process.exit())
 
 try {
-  const opened = await storages[kind]!()
-  let filled: Promise<void> | undefined
-  const server = await start(name, shape => {
-    storage = opened.adapter(shape)
-    filled = opened.fill?.(shape, Number(count)) ?? fill(storage, Number(count))
-    return storage
-  })
-  await filled
+  const server = Object.hasOwn(peers, name) ? await runPeer() : await runContestant()
   const { port } = server.address() as AddressInfo // a TCP server's address is never a string
   process.send!({ port })
 } catch (error) {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { contestants } from './contestants.ts'
+import { peers } from './peers.ts'
 import { scenarios } from './scenarios.ts'
 import { storages } from './storages.ts'
 
@@ -18,8 +19,8 @@ export interface Settings {
 const usual = { scenarios: Object.keys(scenarios).join(), connections: '1,64', rounds: '7', duration: '1', warmup: '2' }
 const quick = { scenarios: 'get,list,create', connections: '64', rounds: '5', duration: '0.5', warmup: '0.7' }
 
-export const usage = `npm run bench -- [--quick] [--json] [--profile folder]
-  --contestants ${Object.keys(contestants).join()}
+export const usage = `npm run bench -- [--quick] [--peers] [--json] [--profile folder]
+  --contestants ${Object.keys(contestants).join()}; with --peers ${Object.keys(peers).join()},ours
   --scenarios   ${usual.scenarios}
   --connections ${usual.connections}
   --rounds      ${usual.rounds}
@@ -48,20 +49,25 @@ export function settings (args: string[]): Settings | undefined {
       store: text,
       profile: text,
       quick: flag,
+      peers: flag,
       json: flag,
       help: flag
     }
   })
   if (values.help) return
-  const chosen = { ...(values.quick ? quick : usual), contestants: Object.keys(contestants).join(), store: 'memory', ...values }
+  const all = { ...contestants, ...peers }
+  const store = known(values.store ?? 'memory', storages)[0]!
+  const rivals = Object.keys(peers).filter(name => peers[name]!.stores.includes(store))
+  const names = values.peers ? [...rivals, 'ours'] : Object.keys(contestants)
+  const chosen = { ...(values.quick ? quick : usual), contestants: names.join(), ...values }
   return {
-    contestants: known(chosen.contestants, contestants),
+    contestants: known(chosen.contestants, all),
     scenarios: known(chosen.scenarios, scenarios),
     connections: chosen.connections.split(',').map(Number),
     rounds: Number(chosen.rounds),
     duration: Number(chosen.duration),
     warmup: Number(chosen.warmup),
-    store: known(chosen.store, storages)[0]!,
+    store,
     profile: values.profile,
     json: chosen.json
   }

@@ -11,6 +11,9 @@ export const storages: Record<string, () => Promise<Opened>> = {
   postgres: openPostgres
 }
 
+/** Scenarios that a storage has nothing for. */
+export const lacking: Record<string, readonly string[]> = { map: ['list filtered'] }
+
 export const context: Context = { signal: new AbortController().signal, scope: undefined }
 
 export function page (after: string | undefined, limit: number): Query {

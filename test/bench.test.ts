@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'tap'
 import { contestants, start } from '../bench/contestants.ts'
-import { nextOf, scenarios } from '../bench/scenarios.ts'
+import { nextOf, scenarioOf, scenarios } from '../bench/scenarios.ts'
 import type { Client } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
 import type { User } from '../bench/user.ts'
@@ -43,9 +43,9 @@ async function answers (name: string): Promise<Map<string, Told>> {
   await filled
   const wire = new Wire((server.address() as AddressInfo).port)
   const found = new Map<string, Told>()
-  const client: Client = { number: 0, items: 1000, turn: 0, path: '', tag: '', location: '', next: '' }
-  for (const [scenario, { prepare, steps, lacks }] of Object.entries(scenarios)) {
-    if (lacks?.includes(name) === true) continue
+  const client: Client = { number: 0, items: 1000, turn: 0, path: '', tag: '', id: '', location: '', next: '' }
+  for (const scenario of Object.keys(scenarios)) {
+    const { prepare, steps = [] } = scenarioOf(name, scenario) ?? {}
     for (const [index, step] of [...prepare === undefined ? [] : [prepare], ...steps].entries()) {
       wire.socket.write(step.request(client))
       const answer = await wire.answer()

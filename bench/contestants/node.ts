@@ -2,7 +2,8 @@
 import { createServer, type OutgoingHttpHeader } from 'node:http'
 import type { InjectOptions } from 'fastify'
 import { memory } from '../../lib/storage/memory.ts'
-import { fixed } from '../scenarios.ts'
+import { own } from '../dialects.ts'
+import { invalid } from '../scenarios.ts'
 import { seed, seedId } from '../user.ts'
 import { add, open } from './ours.ts'
 
@@ -22,14 +23,14 @@ async function can () {
   const first = `/users/${seedId(0)}`
   const get = new Map<string, Canned>()
   for (let number = 0; number < 1000; number++) get.set(`/users/${seedId(number)}`, await ask({ url: `/users/${seedId(number)}` }))
-  for (const url of [fixed.list, fixed.filtered]) get.set(url, await ask({ url }))
+  for (const url of [own.list, own.filtered]) get.set(url, await ask({ url }))
   const { headers: { etag = '' } } = await app.inject(first)
   const content = { email: 'new0@example.com', name: 'A changed name', password: 'correct horse battery staple' }
   const answers = {
     get,
-    missing: await ask({ url: fixed.missing }),
+    missing: await ask({ url: own.missing }),
     notModified: await ask({ url: first, headers: { 'if-none-match': String(etag) } }),
-    invalid: await ask({ method: 'POST', url: '/users', headers: { 'content-type': 'application/json' }, payload: fixed.invalid }),
+    invalid: await ask({ method: 'POST', url: '/users', headers: { 'content-type': 'application/json' }, payload: invalid }),
     POST: await ask({ method: 'POST', url: '/users', payload: content }),
     PUT: await ask({ method: 'PUT', url: first, payload: { ...content, email: 'user0@example.com' } }),
     PATCH: await ask({ method: 'PATCH', url: first, payload: { name: 'Name 0' } }),
