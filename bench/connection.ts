@@ -13,7 +13,7 @@ export class Connection {
   #failed: (error: Error) => void = () => {}
   #step: Step | undefined
 
-  constructor (port: number, known: Pick<Client, 'number' | 'items'>) {
+  constructor (port: number, known: Pick<Client, 'number' | 'items' | 'padding'>) {
     this.client = { ...known, turn: 0, path: '', tag: '', id: '', location: '', next: '' }
     this.#socket = connect({
       port,

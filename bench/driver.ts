@@ -1,8 +1,9 @@
 // The process that asks. It is told what to drive, says that it stands ready, and drives when told to.
 import { Connection, type Tally } from './connection.ts'
 import { depths, scenarioOf, type Scenario } from './scenarios.ts'
+import { padding } from './user.ts'
 
-export interface Task { port: number, contestant: string, scenario: string, table: 'scenarios' | 'depths', connections: number, items: number }
+export interface Task { port: number, contestant: string, scenario: string, table: 'scenarios' | 'depths', connections: number, items: number, bytes?: number }
 
 export interface Drive {
   turns: number
@@ -25,7 +26,8 @@ const lastPages = new Map<number, string>()
 async function open (next: Task) {
   task = next
   const scenario = scenarioFor(task)
-  connections = Array.from({ length: task.connections }, (_, number) => new Connection(task.port, { number, items: task.items }))
+  const known = { items: task.items, padding: padding(task.bytes ?? 0) }
+  connections = Array.from({ length: task.connections }, (_, number) => new Connection(task.port, { number, ...known }))
   for (const connection of connections) {
     const known = scenario.prepare?.follow === true ? lastPages.get(task.port) : undefined
     if (known !== undefined) connection.client.path = known

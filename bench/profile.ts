@@ -1,6 +1,6 @@
 // Where the time of a profile went: node bench/profile.ts <file.cpuprofile> [rows]
 import { readFileSync } from 'node:fs'
-import { table } from './report.ts'
+import { text } from './printer.ts'
 
 interface Node { id: number, callFrame: { functionName: string, url: string, lineNumber: number }, children?: number[] }
 interface Profile { nodes: Node[], samples: number[], timeDeltas: number[] }
@@ -48,8 +48,8 @@ const percent = (time: number) => `${(100 * time / total).toFixed(1)} %`
 const top = [...functions].filter(([name]) => !/^\((idle|program|root)\)|node:inspector/.test(name))
 const lines = (of: typeof top) => of.slice(0, Number(rows)).map(([name, time]) => [name, percent(time.self), percent(time.below)])
 console.log('by part, self time')
-table([...parts].sort((one, other) => other[1] - one[1]).slice(0, Number(rows)).map(([name, time]) => [name, percent(time)]))
+text.table([...parts].sort((one, other) => other[1] - one[1]).slice(0, Number(rows)).map(([name, time]) => [name, percent(time)]))
 console.log('\nby function: self time, with all below')
-table(lines(top.toSorted((one, other) => other[1].self - one[1].self)))
+text.table(lines(top.toSorted((one, other) => other[1].self - one[1].self)))
 console.log('\nby function of the project, with all below first')
-table(lines(top.filter(([name]) => / {2}(lib|bench)\//.test(name)).sort((one, other) => other[1].below - one[1].below)))
+text.table(lines(top.filter(([name]) => / {2}(lib|bench)\//.test(name)).sort((one, other) => other[1].below - one[1].below)))

@@ -1,5 +1,6 @@
 import { cpus } from 'node:os'
 import type { Course, Sample } from './measure.ts'
+import { text, type Printer } from './printer.ts'
 import { pinned } from './process.ts'
 import { scenarios } from './scenarios.ts'
 import type { Settings } from './settings.ts'
@@ -60,15 +61,10 @@ export function result ({ scenario, connections }: Course, samples: Map<string, 
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 export const share = ({ median, low, high }: Spread) => `${median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`
 
-export function table (lines: string[][]) {
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map(line => line[column]!.length)))
-  for (const line of lines) console.log(line.map((cell, column) => column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)).join('  '))
-}
-
 export function print ({ scenario, connections, rows }: Result) {
-  console.log(`\n${scenario} · ${connections} connection${connections === 1 ? '' : 's'}`)
+  text.title(`${scenario} · ${connections} connection${connections === 1 ? '' : 's'}`)
   const names = Object.keys(rows)
-  table([
+  text.table([
     ['', 'turns/s', '(quartiles)', 'p50 ms', 'p99 ms', 'CPU us', 'heap B', 'answer B', 'server', 'driver', ...names.map(name => `of ${name}`)],
     ...Object.entries(rows).map(([name, row]) => [
       name, whole(row.rate.median), `(${whole(row.rate.low)}-${whole(row.rate.high)})`, row.p50.toFixed(3), row.p99.toFixed(3),
@@ -78,21 +74,22 @@ export function print ({ scenario, connections, rows }: Result) {
   ])
 }
 
-/** Throughput and, less shaken by a busy machine, CPU time: of the last contestant over each other one. */
-export function summary (results: Result[], wanted: string[]) {
+/** Of the last contestant: its own figures, and how it compares with each other one, by throughput and, less shaken by a busy machine, by CPU time. */
+export function summary (results: Result[], wanted: string[], { title, note, table }: Printer) {
   const names = [...new Set(results.flatMap(({ rows }) => Object.keys(rows)))]
   const last = wanted.findLast(name => names.includes(name))
   if (last === undefined) return
-  const others = names.filter(name => name !== last)
-  console.log(`\n${last} over the others: throughput (quartiles) | CPU (theirs over its own, per turn): above 1 is better`)
+  const others = wanted.filter(name => name !== last && names.includes(name))
+  title(`${last}, and over the others`)
   table([
-    ['scenario', 'connections', ...others.flatMap(name => [`/ ${name}`, 'CPU']), 'over its own'],
+    ['scenario', 'connections', 'turns/s', 'p50 ms', 'p99 ms', 'CPU us', 'heap B', ...others.flatMap(name => [`/ ${name}`, 'CPU']), 'over its own'],
     ...results.map(({ scenario, connections, rows }) => {
       const against = scenarios[scenario]?.against
       const base = results.find(other => other.scenario === against && other.connections === connections)?.rows[last]
       const own = rows[last]
       return [
         scenario, String(connections),
+        ...own === undefined ? ['-', '-', '-', '-', '-'] : [whole(own.rate.median), own.p50.toFixed(3), own.p99.toFixed(3), own.cpu.median.toFixed(1), whole(own.allocated)],
         ...others.flatMap(name => {
           const of = own?.of[name]
           return of === undefined ? ['-', '-'] : [share(of.rate), (1 / of.cpu.median).toFixed(2)]
@@ -101,4 +98,5 @@ export function summary (results: Result[], wanted: string[]) {
       ]
     })
   ])
+  note('"/ name" is its throughput over theirs, the median of the rounds (and quartiles); "CPU" is their CPU time of a turn over its own: above 1 is better. "-" is what a contestant has nothing for.')
 }

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { serve } from './databases.ts'
 import { allocation, measure, profile, type Contender, type Course, type Sample } from './measure.ts'
+import { markdown, text } from './printer.ts'
 import { end, heard, launch } from './process.ts'
 import { machine, print, result, summary, type Result } from './report.ts'
 import { install, peers } from './peers.ts'
@@ -58,7 +59,8 @@ if (chosen === undefined) {
   install(chosen.contestants.filter(name => Object.hasOwn(peers, name)))
   const results: Result[] = []
   const about = machine(chosen)
-  if (!chosen.json) console.log(Object.values(about).join(' · '))
+  const quiet = chosen.json || chosen.markdown
+  if (!quiet) console.log(Object.values(about).join(' · '))
   const close = await serve([chosen.store])
   const driver = launch('driver.ts', { core: 1 })
   for (const scenario of chosen.scenarios) {
@@ -69,7 +71,7 @@ if (chosen === undefined) {
       const course: Course = { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration }
       const one = await compare(driver, contenders, { course, chosen })
       results.push(one)
-      if (!chosen.json) print(one)
+      if (!quiet) print(one)
       if (chosen.profile !== undefined) await profileAll(driver, contenders, { course, folder: chosen.profile })
     }
     for (const { server } of contenders) await end(server)
@@ -77,5 +79,6 @@ if (chosen === undefined) {
   await end(driver)
   await close()
   if (chosen.json) console.log(JSON.stringify({ about, results }, undefined, 2))
-  else summary(results, chosen.contestants)
+  else summary(results, chosen.contestants, chosen.markdown ? markdown : text)
+  if (chosen.markdown) markdown.note(`${Object.values(about).join(' · ')}.`)
 }

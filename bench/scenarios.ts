@@ -6,6 +6,8 @@ export interface Client {
   readonly number: number
   /** How many items there are. */
   readonly items: number
+  /** What makes its items larger. */
+  readonly padding: string
   turn: number
   path: string
   tag: string
@@ -41,7 +43,7 @@ function filled (method: string, path: string, { content, fields = '', type = 'a
 }
 
 let serial = 0
-const user = (email: string) => `{"email":"${email}@example.com","name":"A changed name","password":"correct horse battery staple"}`
+const user = (email: string, padding = '') => `{"email":"${email}@example.com","name":"A changed name${padding}","password":"correct horse battery staple"}`
 const ifMatch = (client: Client) => client.tag === '' ? '' : `If-Match: ${client.tag}\r\n`
 export const invalid = '{"email":"not an address","name":"","password":"secret"}'
 
@@ -73,7 +75,7 @@ function stepsOf ({ collection, item, list, filtered, missing, patch, ...status 
       }
     },
     listAgain: { status: [200], request: client => bare('GET', client.path) },
-    create: { status: [status.created], request: () => filled('POST', collection, { content: user(`new${serial++}`) }) },
+    create: { status: [status.created], request: client => filled('POST', collection, { content: user(`new${serial++}`, client.padding) }) },
     createInvalid: { status: [status.invalid], request: () => wrong },
     replace: { status: [200], request: client => filled('PUT', mine(client), { content: user(`user${client.number}`), fields: ifMatch(client) }) },
     patch: { status: [200], request: client => filled(patch.method, mine(client), { content: `{"name":"Name ${client.turn}"}`, type: patch.type }) },

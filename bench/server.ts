@@ -7,6 +7,7 @@ import { start } from './contestants.ts'
 import { peers, startPeer } from './peers.ts'
 import { spread } from './statistics.ts'
 import { fill, reset, storages } from './storages.ts'
+import { padding } from './user.ts'
 
 export interface Order { order: string, file?: string }
 export interface Usage { microseconds: number }
@@ -14,7 +15,7 @@ export interface Allocation { bytes: number }
 /** Megabytes in use after a collection, in the first and in the last quarter of the time; and what the process had of the system in the end. */
 export interface Weight { early: number, late: number, resident: number }
 
-const [name = '', kind = '', count = '1000'] = process.argv.slice(2)
+const [name = '', kind = '', count = '1000', bytes = '0'] = process.argv.slice(2)
 let empty = async () => {}
 let profiler = new GCProfiler()
 let used = 0
@@ -98,7 +99,11 @@ async function runContestant () {
   let filled: Promise<void> | undefined
   const server = await start(name, shape => {
     const storage = opened.adapter(shape)
-    filled = opened.fill?.(shape, Number(count)) ?? fill(storage, Number(count))
+    filled = opened.fill === undefined || bytes !== '0' ? fillOneByOne() : opened.fill(shape, Number(count))
+    async function fillOneByOne () {
+      await opened.fill?.(shape, 0)
+      await fill(storage, Number(count), padding(Number(bytes)))
+    }
     empty = () => reset(storage, Number(count))
     return storage
   })

@@ -14,12 +14,13 @@ export interface Settings {
   store: string
   profile: string | undefined
   json: boolean
+  markdown: boolean
 }
 
 const usual = { scenarios: Object.keys(scenarios).join(), connections: '1,64', rounds: '7', duration: '1', warmup: '2' }
 const quick = { scenarios: 'get,list,create', connections: '64', rounds: '5', duration: '0.5', warmup: '0.7' }
 
-export const usage = `npm run bench -- [--quick] [--peers] [--json] [--profile folder]
+export const usage = `npm run bench -- [--quick] [--peers] [--json] [--markdown] [--profile folder]
   --contestants ${Object.keys(contestants).join()}; with --peers ${Object.keys(peers).join()},ours
   --scenarios   ${usual.scenarios}
   --connections ${usual.connections}
@@ -51,6 +52,7 @@ export function settings (args: string[]): Settings | undefined {
       quick: flag,
       peers: flag,
       json: flag,
+      markdown: flag,
       help: flag
     }
   })
@@ -69,6 +71,7 @@ export function settings (args: string[]): Settings | undefined {
     warmup: Number(chosen.warmup),
     store,
     profile: values.profile,
-    json: chosen.json
+    json: chosen.json,
+    markdown: chosen.markdown
   }
 }

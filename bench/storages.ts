@@ -29,8 +29,8 @@ export function page (after: string | undefined, limit: number): Query {
   }
 }
 
-export async function fill (storage: Storage<User>, items: number) {
-  for (let number = 0; number < items; number++) await storage.insert(seed(number), context)
+export async function fill (storage: Storage<User>, items: number, padding = '') {
+  for (let number = 0; number < items; number++) await storage.insert(seed(number, padding), context)
 }
 
 /** Removes what a scenario has created, the newest first, so that every round meets the same collection. */

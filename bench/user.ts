@@ -67,11 +67,16 @@ export function seedId (number: number) {
   return `01800000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
 }
 
-export function seed (number: number): User {
+/** What brings the JSON of an item to about this many bytes; without it, it has 180. */
+export function padding (bytes: number) {
+  return 'x'.repeat(Math.max(0, bytes - 180))
+}
+
+export function seed (number: number, padding = ''): User {
   return {
     id: seedId(number),
     email: `user${number}@example.com`,
-    name: `User number ${number}`,
+    name: `User number ${number}${padding}`,
     password: 'correct horse battery staple',
     createdAt: '2026-01-01T00:00:00.000Z'
   }

@@ -43,7 +43,7 @@ async function answers (name: string): Promise<Map<string, Told>> {
   await filled
   const wire = new Wire((server.address() as AddressInfo).port)
   const found = new Map<string, Told>()
-  const client: Client = { number: 0, items: 1000, turn: 0, path: '', tag: '', id: '', location: '', next: '' }
+  const client: Client = { number: 0, items: 1000, padding: '', turn: 0, path: '', tag: '', id: '', location: '', next: '' }
   for (const scenario of Object.keys(scenarios)) {
     const { prepare, steps = [] } = scenarioOf(name, scenario) ?? {}
     for (const [index, step] of [...prepare === undefined ? [] : [prepare], ...steps].entries()) {
@@ -92,9 +92,9 @@ test('features keeps its promises beyond what is measured', async t => {
 
 test('the bench runs', { skip: Number(process.versions.node.split('.')[0]) < 24 && 'this Node does not run TypeScript by itself' }, async t => {
   const bench = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [bench, '--json', '--scenarios', 'get,create', '--connections', '2', '--rounds', '1', '--duration', '0.05', '--warmup', '0.05'])
+  const { stdout } = await promisify(execFile)(process.execPath, [bench, '--json', '--scenarios', 'create', '--connections', '2', '--rounds', '1', '--duration', '0.05', '--warmup', '0.05'])
   const { results } = JSON.parse(stdout)
-  t.equal(results.length, 2)
+  t.equal(results.length, 1)
   for (const { scenario, rows } of results) {
     t.same(Object.keys(rows), Object.keys(contestants), scenario)
     for (const { rate, p50, p99, cpu, allocated } of Object.values<Record<string, number>>(rows)) {
