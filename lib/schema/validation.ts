@@ -24,12 +24,14 @@ export function knowsFormat (format: string): boolean {
 const tooComplex: readonly Failure[] = [{ pointer: '', message: 'is nested in too many ways to be held to the schema' }]
 
 export function validator (schema: JsonSchema): Validator {
-  const [fits, told] = [compiled(brief, schema), compiled(thorough, schema)]
+  const fits = compiled(brief, schema)
+  let told: ValidateFunction | undefined
   return value => {
     const answer = affordable(() => fits(value), { value, each: 10 })
     if (answer !== false) return answer === undefined ? tooComplex : undefined
     // Where to tell everything would take too long, the first failure is told. Whatever does not fit has one.
-    const ended = affordable(() => told(value), { value, each: 1 }) === undefined ? fits : told
+    const all = told ??= compiled(thorough, schema)
+    const ended = affordable(() => all(value), { value, each: 1 }) === undefined ? fits : all
     return failures(ended.errors!)
   }
 }
