@@ -54,6 +54,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   authentication: group('caller', 'challenge'),
   access: { kind: '"public", "authenticated", a function, or an object with one for each action', fits: value => typeof value === 'function' || typeof value === 'string' || isObject(value) },
   scope: hook,
+  visible: { kind: 'an object with a function for each member', fits: value => isObject(value) && Object.values(value as object).every(inner => inner === undefined || hook.fits(inner)) },
   page: group('default', 'maximum'),
   order: list,
   filter: list,

@@ -11,6 +11,7 @@ import { modifiedOf, tagOf, versionOfList, versionsOf } from './representation.t
 import type { Request } from './request.ts'
 import { joinedFilter, scopeOf } from './scope.ts'
 import type { Context, Entry, Filter } from './storage/contract.ts'
+import { versionOf } from './view.ts'
 
 /** RFC 9110 section 13, for a read: whether the client has it already; 412 where the precondition does not hold. */
 export function unmodified ({ fields }: Request, current: Validators): boolean {
@@ -26,7 +27,7 @@ export function check (collection: Collection, request: Request, entry: Entry<ob
     throw problem('precondition-required', { detail: 'Read the item, then repeat the request with the field If-Match and the entity tag of what was read.' })
   }
   if (!conditional(fields)) return
-  const current = entry && { tags: collection.formats.map(format => tagOf(entry.version, format)), modified: modifiedOf(collection, entry) }
+  const current = entry && { tags: collection.formats.map(format => tagOf(versionOf(collection, entry), format)), modified: modifiedOf(collection, entry) }
   if (evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed') {
     throw stale()
   }

@@ -3,6 +3,7 @@ import { Malformed } from './formats/format.ts'
 import { mediaType } from './http/content-type.ts'
 import { problem } from './http/problems.ts'
 import type { Request } from './request.ts'
+import { refuseHidden } from './visibility.ts'
 
 /** The media types of representations that POST and PUT take. */
 export function representationTypes (collection: Collection): readonly string[] {
@@ -13,7 +14,9 @@ export function representationTypes (collection: Collection): readonly string[] 
 export function readContent (collection: Collection, request: Request): unknown {
   const type = mediaType(request.fields['content-type'])
   const format = collection.formats.find(({ mediaType, parse }) => mediaType === type && parse !== undefined)
-  return parsed(request, content => format?.parse?.(content, collection.schema))
+  const value = parsed(request, content => format?.parse?.(content, collection.schema))
+  refuseHidden(collection, value)
+  return value
 }
 
 export function parsed (request: Request, parse: (content: Buffer) => unknown): unknown {

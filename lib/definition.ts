@@ -19,7 +19,7 @@ import type { Members } from './schema/members.ts'
 import { actionNames } from './options.ts'
 import type { ActionName, Change, Changed, Options, ProfileName, Relation, RouteOptions } from './options.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
-import { anonymous, derived, marked } from './schema/derived.ts'
+import { lacking, derived, marked } from './schema/derived.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import type { Entry, JsonSchema, Order, Storage } from './storage/contract.ts'
 import { timestampsOf } from './timestamps.ts'
@@ -74,6 +74,8 @@ export interface Collection<Item = object> {
   readonly serviceDescription: string | undefined
   readonly problems: string | undefined
   readonly members: Members
+  /** The members that the present caller does not see; undefined where it sees them all. */
+  readonly hidden: ReadonlySet<string> | undefined
   /** What the content of each kind of message looks like. */
   readonly schemas: { readonly create: JsonSchema, readonly replace: JsonSchema, readonly patch: JsonSchema, readonly read: JsonSchema }
   /** Before `prepare`, with readOnly members not yet filled, and after it. */
@@ -102,12 +104,15 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const unique = (options.unique ?? []).map(members => [members].flat())
   const order = totalOrder(options.order ?? [], id.member)
   const profiles = checkProfiles(options, id.member)
-  checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member) })
+  const guard = guardOf(options, id.member)
+  const visible = [...guard?.visible.keys() ?? []]
+  checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
   checkOrder(name, schema, order)
   const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
   checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, count: profiles.length > 0 })
-  // Both fill what a client cannot give.
+  // What a client cannot give is filled otherwise, or was not.
   const fills = options.prepare !== undefined || options.scope !== undefined
+  const rechecked = fills || visible.length > 0
   if (!fills) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
   const members = membersOf(schema)
   const lists = listing({ schema, members }, options, storage.supports)
@@ -124,7 +129,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     timestamps,
     actions: new Set(options.actions ?? actionNames),
     routes: options.routes ?? {},
-    guard: guardOf(options),
+    guard,
     challenge: options.authentication?.challenge ?? anyChallenge,
     page: { default: 20, maximum: 100, ...options.page },
     order,
@@ -143,13 +148,14 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     serviceDescription: options.serviceDescription,
     problems: options.problems,
     members,
+    hidden: undefined,
     schemas: {
       create: derived(schema, { drop: 'readOnly' }),
       replace: derived(schema, { drop: 'readOnly', optional: ['writeOnly'] }),
       patch: derived(schema, { drop: 'readOnly', partial: true }),
-      read: derived(schema, { drop: 'writeOnly' })
+      read: visible.reduce(lacking, derived(schema, { drop: 'writeOnly' }))
     },
-    validate: { draft, item: fills ? compiled(name, derived(id.by === 'storage' ? anonymous(schema, id.member) : schema, {})) : draft },
+    validate: { draft, item: rechecked ? compiled(name, derived(id.by === 'storage' ? lacking(schema, id.member) : schema, {})) : draft },
     parent: undefined,
     children: new Set<string>(),
     hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined, links: options.links !== undefined },

@@ -5,7 +5,8 @@ import type { Related } from './options.ts'
 import type { Request } from './request.ts'
 import { scopeOf } from './scope.ts'
 import type { Entry, Id } from './storage/contract.ts'
-import type { Expansion, View } from './view.ts'
+import type { Expansion, Relatives, View } from './view.ts'
+import { hiddenFrom, membersSeen } from './visibility.ts'
 
 interface Wanted {
   readonly fields?: readonly string[]
@@ -34,11 +35,12 @@ function referred (item: object, member: string): Id | undefined {
 }
 
 /** What the caller may not read there is as if it were not. */
-async function found (other: Related, ids: readonly Id[], { context, original }: Request): Promise<Map<unknown, Entry<object>>> {
-  const { storage, id: { member } } = other
+async function found (other: Related, ids: readonly Id[], { context, original }: Request): Promise<Relatives> {
   const by = ids.length === 0 ? undefined : await reader(other, original)
-  if (by === undefined) return new Map()
-  const scope = await scopeOf(other, { action: 'read', incoming: original, caller: by.caller })
+  if (by === undefined) return { sight: { members: other.members, hidden: undefined }, entries: new Map() }
+  const asking = { action: 'read', incoming: original, caller: by.caller } as const
+  const [scope, hidden] = [await scopeOf(other, asking), await hiddenFrom(other, asking)]
+  const { storage, id: { member } } = other
   const { entries } = await storage.list({
     filter: { member, is: 'in', value: ids },
     search: undefined,
@@ -49,5 +51,5 @@ async function found (other: Related, ids: readonly Id[], { context, original }:
     members: undefined,
     count: false
   }, scopedBy(scope?.filter, context))
-  return new Map(entries.map(entry => [entry.id, entry]))
+  return { sight: { members: membersSeen(other, hidden), hidden }, entries: new Map(entries.map(entry => [entry.id, entry])) }
 }

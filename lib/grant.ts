@@ -5,6 +5,8 @@ import type { Collection } from './definition.ts'
 import type { Request } from './request.ts'
 import { scopeOf } from './scope.ts'
 import type { Scope } from './scope.ts'
+import { hiddenFrom } from './visibility.ts'
+import type { Hidden } from './visibility.ts'
 
 /** What was found out of the caller before the content was read. */
 export interface Grant {
@@ -12,6 +14,8 @@ export interface Grant {
   /** Whether the caller may read what it has written. */
   readonly shown: boolean
   readonly scope: Scope | undefined
+  /** The members that the caller does not see. */
+  readonly hidden: Hidden | undefined
   /** Of the parent's rows. */
   readonly parents: Scope | undefined
 }
@@ -41,6 +45,6 @@ export function admitCaller (collection: Collection, action: ActionName): onRequ
     const parents = parent && await scopeOf(parent.collection, { action: 'read', incoming, caller: await admitted(parent.collection, 'read', incoming) })
     const caller = await admitted(collection, action, incoming)
     const scope = await scopeOf(collection, { action, incoming, caller })
-    grants.set(incoming, { caller, shown: reads || await may(collection, 'read', incoming), scope, parents })
+    grants.set(incoming, { caller, shown: reads || await may(collection, 'read', incoming), scope, hidden: await hiddenFrom(collection, { incoming, caller }), parents })
   }
 }

@@ -34,11 +34,15 @@ type Asked<Given> = (request: FastifyRequest, action: ActionName, caller: string
 /** Undefined stands for every row. */
 export type Scoping<Item> = Asked<RowScope<Item>>
 
+/** Whether the caller sees a member. */
+export type Visibility = (request: FastifyRequest, caller: string | undefined) => boolean | Promise<boolean>
+
 interface GuardOptions {
   readonly name: string
   readonly authentication?: Authentication
   readonly access?: Access
   readonly scope?: Guard['scope']
+  readonly visible?: Readonly<Partial<Record<string, Visibility>>>
 }
 
 /** Of a collection that is not open to everybody. */
@@ -46,14 +50,18 @@ export interface Guard {
   readonly authentication: Authentication | undefined
   readonly rules: Readonly<Record<ActionName, Rule>>
   readonly scope: Asked<{ readonly filter?: Filter, readonly values?: object }> | undefined
+  /** By member; those that everybody sees are not among them. */
+  readonly visible: ReadonlyMap<string, Visibility>
 }
 
 /** Undefined where everybody may do everything, so that nothing has to be asked. */
-export function guardOf (options: GuardOptions): Guard | undefined {
-  const { authentication, access, scope } = options
+export function guardOf (options: GuardOptions, id: string): Guard | undefined {
+  const { name, authentication, access, scope, visible = {} } = options
   checkAuthentication(options)
-  if (authentication === undefined && access === undefined && scope === undefined) return undefined
-  return { authentication, rules: rulesOf(options), scope }
+  const shown = new Map(Object.entries(visible).flatMap(([member, visibility]) => visibility === undefined ? [] : [[member, visibility]]))
+  if (shown.has(id)) throw new BadOption(name, `visible names "${id}", which stands in the URI for everybody to see. Take it away.`)
+  if (authentication === undefined && access === undefined && scope === undefined && shown.size === 0) return undefined
+  return { authentication, rules: rulesOf(options), scope, visible: shown }
 }
 
 /** RFC 9110 section 11.6.1: a challenge begins with its scheme, and several are parted by commas; a line has to be one that can be sent. */

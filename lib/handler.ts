@@ -19,6 +19,7 @@ import { head, never, refuse, safe, write } from './reply.ts'
 import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
 import { joinedFilter } from './scope.ts'
+import { collectionSeen } from './visibility.ts'
 
 export type Action = (collection: Collection, request: Request) => Promise<Answer>
 
@@ -46,7 +47,7 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
       const lenient = !queried && checkQuery(request)
       if (place !== undefined) await checkParent(collection, place, { context: request.context, scope: grant?.parents?.filter })
-      const answer = await action(collection, request)
+      const answer = await action(collectionSeen(collection, grant?.hidden), request)
       if (collection.groups !== undefined) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
       if (followed !== undefined) reply.header('preference-applied', applied(followed))

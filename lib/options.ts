@@ -1,11 +1,11 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { ActionName } from './action-names.ts'
 import type { Format, Link } from './formats/format.ts'
-import type { Access, Authentication, Guard, Scoping } from './guard.ts'
+import type { Access, Authentication, Guard, Scoping, Visibility } from './guard.ts'
 import type { Identity } from './identity.ts'
 import type { Members } from './schema/members.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
-import type { Adapter, Storage } from './storage/contract.ts'
+import type { Adapter, JsonSchema, Storage } from './storage/contract.ts'
 
 // What a user writes. docs/definition.md has a line for each.
 
@@ -47,6 +47,7 @@ export interface Related {
   readonly actions: ReadonlySet<ActionName>
   readonly storage: Storage<object>
   readonly id: Identity
+  readonly schema: JsonSchema
   readonly members: Members
   readonly guard: Guard | undefined
 }
@@ -83,6 +84,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   access?: Access
   /** The rows that a caller can see and touch, and what a new one has to carry; without it, or where it gives undefined, every row. */
   scope?: Scoping<Item>
+  /** By member, whether the caller sees it; who does not can neither read, ask for nor write it. */
+  visible?: Readonly<Partial<Record<MemberOf<Item>, Visibility>>>
   /** How many items a page has where the client does not say, and at most. */
   page?: { default?: number, maximum?: number }
   /** The order of lists; `-` in front means descending. The id is always the last. */
@@ -123,6 +126,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

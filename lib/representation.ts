@@ -5,7 +5,7 @@ import { formatDate } from './http/date.ts'
 import { entityTag } from './http/entity-tag.ts'
 import { itemLink, itemLinks } from './links.ts'
 import type { Entry, Page } from './storage/contract.ts'
-import { seen, versionSeen, visible } from './view.ts'
+import { seen, versionOf, versionSeen, visible } from './view.ts'
 import type { View } from './view.ts'
 
 /** RFC 9110 section 8.8.3.3: the formats of one version have different tags. */
@@ -16,7 +16,7 @@ export function tagOf (version: string, format: Format): string {
 /** All that a page is made of: it changes when any entry does, or where a link to more comes or goes. */
 export function versionsOf (collection: Collection, { entries, more }: Page<object>, view?: View): string {
   let versions = `${more}\n`
-  for (const entry of entries) versions += `${entry.id} ${view === undefined ? entry.version : versionSeen(collection, entry, view)}\n`
+  for (const entry of entries) versions += `${entry.id} ${view === undefined ? versionOf(collection, entry) : versionSeen(collection, entry, view)}\n`
   return versions
 }
 
@@ -26,8 +26,10 @@ export function versionOfList (versions: string): string {
 }
 
 /** Where the item tells when it last changed; when it was made says nothing of that. */
-export function modifiedOf ({ timestamps: { updated } }: Collection, entry: Entry<object>): Date | undefined {
-  if (entry.modified !== undefined || updated === undefined) return entry.modified
+export function modifiedOf ({ timestamps: { updated }, hidden }: Collection, entry: Entry<object>): Date | undefined {
+  // A storage may know of changes to what the caller does not see.
+  const known = hidden === undefined ? entry.modified : undefined
+  if (known !== undefined || updated === undefined || hidden?.has(updated) === true) return known
   const moment = new Date((entry.item as Record<string, string>)[updated] ?? '')
   return Number.isNaN(moment.getTime()) ? undefined : moment
 }
@@ -68,7 +70,7 @@ function carried (collection: Collection, entry: Entry<object>, { format, path }
 
 /** The fields that go with a representation, also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
 export function entryFields (collection: Collection, entry: Entry<object>, { format, path }: Wanted): Record<string, string> {
-  const fields: Record<string, string> = { etag: tagOf(entry.version, format), link: itemLink(collection, path) }
+  const fields: Record<string, string> = { etag: tagOf(versionOf(collection, entry), format), link: itemLink(collection, path) }
   const modified = modifiedOf(collection, entry)
   // Section 8.8.2.1: a clock elsewhere may be ahead of ours, but nothing is told to have changed later than it is now.
   if (modified !== undefined) fields['last-modified'] = formatDate(modified.getTime() > Date.now() ? new Date() : modified)

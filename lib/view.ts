@@ -1,10 +1,19 @@
+import { hash } from 'node:crypto'
 import type { Collection } from './definition.ts'
-import type { Related } from './options.ts'
 import { without } from './schema/marks.ts'
 import type { Entry } from './storage/contract.ts'
 
-/** By relation, the entries that items refer to, by their ids. */
-export type Expansion = ReadonlyMap<string, ReadonlyMap<unknown, Entry<object>>>
+/** What the caller sees of items. */
+export type Sight = Pick<Collection, 'members' | 'hidden'>
+
+/** The entries that items refer to, by their ids, and what the caller sees of them. */
+export interface Relatives {
+  readonly sight: Sight
+  readonly entries: ReadonlyMap<unknown, Entry<object>>
+}
+
+/** By relation. */
+export type Expansion = ReadonlyMap<string, Relatives>
 
 /** How a client wants to see items, other than as they are. */
 export interface View {
@@ -15,9 +24,21 @@ export interface View {
 }
 
 /** What may leave of an item. */
-export function visible (collection: Pick<Collection, 'members'>, entry: Entry<object>): object {
+export function visible ({ members }: Sight, entry: Entry<object>): object {
   // Of an object, `without` makes an object.
-  return without(entry.item, collection.members, 'writeOnly') as object
+  return without(entry.item, members, 'writeOnly') as object
+}
+
+const digests = new WeakMap<Sight['members'], WeakMap<Entry<object>, string>>()
+
+/** The version of what the caller sees: where a member is hidden, it does not tell when that changed. */
+export function versionOf (sight: Sight, entry: Entry<object>): string {
+  if (sight.hidden === undefined) return entry.version
+  let known = digests.get(sight.members)
+  if (known === undefined) digests.set(sight.members, known = new WeakMap())
+  let digest = known.get(entry)
+  if (digest === undefined) known.set(entry, digest = hash('sha1', JSON.stringify(visible(sight, entry)), 'base64url'))
+  return digest
 }
 
 export function seen (collection: Collection, entry: Entry<object>, { fields, expansion }: View): object {
@@ -25,19 +46,22 @@ export function seen (collection: Collection, entry: Entry<object>, { fields, ex
   const picked = fields === undefined ? item : Object.fromEntries(Object.entries(item).filter(([name]) => fields.includes(name)))
   if (expansion === undefined) return picked
   const related = [...expansion].map(([name]) => {
-    const [other, found] = relatedTo(collection, entry, [name, expansion])
-    return [name, found === undefined ? null : visible(other, found)]
+    const [sight, found] = relatedTo(collection, entry, [name, expansion])
+    return [name, found === undefined ? null : visible(sight, found)]
   })
   return { ...picked, ...Object.fromEntries(related) }
 }
 
 /** Another view is another representation, with a version of its own. */
 export function versionSeen (collection: Collection, entry: Entry<object>, { fields, expansion }: View): string {
-  const related = [...expansion ?? []].map(([name]) => `+${name} ${relatedTo(collection, entry, [name, expansion!])[1]?.version ?? ''}`)
-  return `${entry.version}${fields === undefined ? '' : `~${fields.join()}`}${related.join('')}`
+  const related = [...expansion ?? []].map(([name]) => {
+    const [sight, found] = relatedTo(collection, entry, [name, expansion!])
+    return `+${name} ${found === undefined ? '' : versionOf(sight, found)}`
+  })
+  return `${versionOf(collection, entry)}${fields === undefined ? '' : `~${fields.join()}`}${related.join('')}`
 }
 
-function relatedTo ({ relations }: Collection, { item }: Entry<object>, [name, expansion]: [string, Expansion]): [Related, Entry<object> | undefined] {
-  const { collection, member } = relations[name]!
-  return [collection, expansion.get(name)?.get(Reflect.get(item, member))]
+function relatedTo ({ relations }: Collection, { item }: Entry<object>, [name, expansion]: [string, Expansion]): [Sight, Entry<object> | undefined] {
+  const { sight, entries } = expansion.get(name)!
+  return [sight, entries.get(Reflect.get(item, relations[name]!.member))]
 }

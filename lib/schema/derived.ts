@@ -91,7 +91,7 @@ export function marked<Schema extends JsonSchema & { readonly properties: Readon
   return { ...schema, properties: Object.fromEntries(properties) }
 }
 
-/** A new item has no id before the storage has made it. */
-export function anonymous (schema: JsonSchema, id: string): JsonSchema {
-  return { ...schema, required: [schema.required].flat().filter(member => member !== undefined).filter(member => member !== id) }
+/** Where it may be absent: a new item has no id before the storage has made it. */
+export function lacking (schema: JsonSchema, absent: string): JsonSchema {
+  return { ...schema, required: [schema.required].flat().filter(member => member !== undefined).filter(member => member !== absent) }
 }

@@ -53,3 +53,12 @@ test('a scope is about members of the items', () => {
   expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ filter: { member: 'owner' as const, is: 'is' as const, value: 'ada' } }) })
   expect(define).type.not.toBeCallableWith({ ...of034, scope: () => true })
 })
+
+test('visible is about members of the items', () => {
+  define({ ...of034, visible: { salary: request => request.user.role === 'hr', text: async (_request, caller) => caller === 'ada' } })
+  define({ ...of1, visible: { salary: (_request, caller) => caller === 'ada' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, visible: { salry: () => true } })
+  expect(define).type.not.toBeCallableWith({ ...of1, visible: { salry: () => true } })
+  expect(define).type.not.toBeCallableWith({ ...of034, visible: { salary: () => 'yes' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, visible: { salary: true } })
+})
