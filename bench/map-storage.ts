@@ -11,7 +11,7 @@ const taken: Refusal = { refused: 'taken', members: ['email'] }
 export class MapStorage implements Storage<User> {
   readonly name = 'map'
   readonly supports: Supports = {
-    generatedIds: false, unique: true, filter: false, order: false, search: false, count: true, transactions: false
+    generatedIds: false, unique: true, filter: false, order: false, search: false, count: true, transactions: false, receipts: false
   }
 
   #entries = new Map<Id, Entry<User>>()

@@ -12,7 +12,8 @@ const supports: Supports = Object.freeze({
   order: false,
   search: false,
   count: true,
-  transactions: false
+  transactions: false,
+  receipts: false
 })
 
 /** Keeps items in a plain Redis 6.2 or newer, no modules needed. Who connected the client closes it. */

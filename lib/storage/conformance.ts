@@ -7,6 +7,7 @@ import { like } from './conformance/like.ts'
 import { order } from './conformance/order.ts'
 import { pages } from './conformance/pages.ts'
 import { races } from './conformance/races.ts'
+import { receipts } from './conformance/receipts.ts'
 import { scope } from './conformance/scope.ts'
 import { search } from './conformance/search.ts'
 import { things, type Thing } from './conformance/thing.ts'
@@ -26,7 +27,7 @@ export type Test = (sentence: string, options: { skip: boolean }, body: () => Pr
 export type Open = (shape: Shape) => Storage<Thing> | Promise<Storage<Thing>>
 
 const sentences: readonly Case[] = [
-  ...verbs, ...versions, ...races, ...unique, ...ids, ...order, ...pages, ...walks, ...filter, ...like, ...search, ...scope, ...fidelity, ...transactions
+  ...verbs, ...versions, ...races, ...unique, ...ids, ...order, ...pages, ...walks, ...filter, ...like, ...search, ...scope, ...fidelity, ...transactions, ...receipts
 ]
 
 /**

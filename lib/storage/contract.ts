@@ -94,6 +94,34 @@ export interface Supports {
   readonly search: boolean
   readonly count: boolean
   readonly transactions: boolean
+  /** Answers are kept by the key of their request, in the transaction of the write. */
+  readonly receipts: boolean
+}
+
+/** What is kept of a request that bears a key: who works at it or, once it is done, what was answered. */
+export interface Receipt {
+  /** Of 43 characters of base64url, as the fingerprint is. */
+  readonly key: string
+  /** Of what is asked by the request. */
+  readonly fingerprint: string
+  /** Of the claim: no two have the same. At most 40 characters. */
+  readonly token: string
+  /** In milliseconds since 1970. From then on the receipt counts for absent. */
+  readonly expires: number
+  /** Undefined while the request runs. */
+  readonly answer: string | undefined
+}
+
+/** Each call is one step, across processes as well. Within a transaction only `keep` is asked, and only there. */
+export interface Receipts {
+  /** Puts it there and answers undefined; where one stands there that has not expired `now`, answers that one. */
+  claim (receipt: Receipt, now: number, context: Pick<Context, 'signal'>): Promise<Receipt | undefined>
+  /** Takes the place of the claim with the same key and token; false where there is none, because another has claimed the key since. */
+  keep (receipt: Receipt, context: Pick<Context, 'signal'>): Promise<boolean>
+  /** Takes the claim away; what was answered stays, and so does the claim of another. */
+  release (receipt: Receipt, context: Pick<Context, 'signal'>): Promise<void>
+  /** Removes what had expired by then. */
+  sweep (expired: number, context: Pick<Context, 'signal'>): Promise<void>
 }
 
 export interface Storage<Item> {
@@ -107,6 +135,7 @@ export interface Storage<Item> {
   remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
   /** All that `work` writes is kept together or not at all; a rejection of `work` undoes it and is passed on. */
   transaction?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
+  readonly receipts?: Receipts
 }
 
 /** What a storage is told of the collection it keeps. */

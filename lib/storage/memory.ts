@@ -1,6 +1,7 @@
 import { Changes } from './memory/changes.ts'
 import type { Adapter, Draft, Entry, Filter, Id, Refusal, Shape, Storage, Supports } from './contract.ts'
 import { filter } from './memory/filter.ts'
+import { Ledger } from './memory/ledger.ts'
 import { page } from './memory/page.ts'
 import { Table, type Rows } from './memory/table.ts'
 
@@ -15,7 +16,8 @@ const supports: Supports = Object.freeze({
   order: true,
   search: true,
   count: true,
-  transactions: true
+  transactions: true,
+  receipts: true
 })
 
 const absent: Refusal = Object.freeze({ refused: 'absent' })
@@ -32,11 +34,11 @@ export function memory<Item extends object> (seed?: Seed<Item>) {
       const result = insert(table, structuredClone(item))
       if ('refused' in result) throw new Error(`The seed of ${shape.name} holds an item twice: ${JSON.stringify(Reflect.get(item, shape.id.member))}`)
     }
-    return storage(table)
+    return storage(table, new Ledger())
   }
 }
 
-function storage<Item extends object> (rows: Rows<Item>): Storage<Item> {
+function storage<Item extends object> (rows: Rows<Item>, ledger: Ledger): Storage<Item> {
   /** Ends with the transactions begun so far: writes wait for them, reads see what was before. */
   let turn: Promise<void> | undefined
   return {
@@ -70,15 +72,18 @@ function storage<Item extends object> (rows: Rows<Item>): Storage<Item> {
     transaction (work) {
       const result = (turn ?? Promise.resolve()).then(async () => {
         const changes = new Changes(rows)
-        const done = await work(storage(changes))
+        const answers = new Ledger(ledger)
+        const done = await work(storage(changes, answers))
         changes.commit()
+        answers.commit()
         return done
       })
       const end = () => { if (turn === mine) turn = undefined }
       const mine = result.then(end, end)
       turn = mine
       return result
-    }
+    },
+    receipts: ledger
   }
 }
 

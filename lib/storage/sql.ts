@@ -3,6 +3,7 @@ import { createTable } from './sql/create-table.ts'
 import type { Dialect } from './sql/dialect.ts'
 import { layout } from './sql/layout.ts'
 import type { SqlOptions } from './sql/options.ts'
+import { createReceipts, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
 import { Reading } from './sql/reading.ts'
 import type { Session } from './sql/session.ts'
 import { Writing } from './sql/writing.ts'
@@ -15,11 +16,13 @@ export interface Described {
   readonly schema: JsonSchema
   readonly id?: Shape['id']
   readonly unique?: ReadonlyArray<string | readonly string[]>
+  /** Where it is there, a table of the receipts is made as well. */
+  readonly idempotency?: object | undefined
 }
 
 export interface SqlAdapter {
   <Item extends object>(shape: Shape): Storage<Item>
-  /** Makes the table of a collection, and its indexes; one that exists is left as it is. */
+  /** Makes the tables of a collection, and their indexes; one that exists is left as it is. */
   createTable (collection: Described): Promise<void>
   /** The same as text, for a migration. */
   createTableSql (collection: Described): string
@@ -38,16 +41,21 @@ const supports: Supports = Object.freeze({
   order: true,
   search: true,
   count: true,
-  transactions: true
+  transactions: true,
+  receipts: true
 })
 
 /** The storage of every SQL database. */
 export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdapter {
-  const statements = (collection: Described) => createTable(layout(dialect, shapeOf(collection), options))
+  const statements = (collection: Described) => {
+    const table = layout(dialect, shapeOf(collection), options)
+    const receipts = collection.idempotency === undefined ? [] : createReceipts(table)
+    return table.own || receipts.length === 0 ? [...createTable(table), ...receipts] : receipts
+  }
   const adapter = <Item extends object>(shape: Shape): Storage<Item> => {
     const table = layout(dialect, shape, options)
     const reading = new Reading<Item>(table)
-    return storage(dialect.name, session, { reading, writing: new Writing(table, reading) })
+    return storage(dialect.name, session, { reading, writing: new Writing(table, reading), receipts: new ReceiptStatements(table) })
   }
   return Object.assign(adapter, {
     async createTable (collection: Described) {
@@ -60,6 +68,7 @@ export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdap
 interface Verbs<Item extends object> {
   readonly reading: Reading<Item>
   readonly writing: Writing<Item>
+  readonly receipts: ReceiptStatements
 }
 
 function storage<Item extends object> (name: string, session: Session, verbs: Verbs<Item>): Storage<Item> {
@@ -72,7 +81,8 @@ function storage<Item extends object> (name: string, session: Session, verbs: Ve
     insert: (draft, context) => writing.insert(session, draft, context),
     replace: (id, item, expected, context) => writing.replace(session, item, { id, expected, context }),
     remove: (id, expected, context) => writing.remove(session, { id, expected, context }),
-    transaction: (work) => session.transaction((inner) => work(storage(name, inner, verbs)))
+    transaction: (work) => session.transaction((inner) => work(storage(name, inner, verbs))),
+    receipts: new SqlReceipts(verbs.receipts, session)
   }
 }
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { test } from 'tap'
 import { conformance, type Open, type Thing } from '../../lib/storage/conformance.ts'
 import { ids } from '../../lib/storage/conformance/case.ts'
-import type { Entry, Filter, Id, Query, Refusal, Storage, Supports } from '../../lib/storage/contract.ts'
+import type { Entry, Filter, Id, Query, Receipts, Refusal, Storage, Supports } from '../../lib/storage/contract.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 interface Outcome {
@@ -59,6 +59,17 @@ function rewritten (sound: Storage<Thing>, rewrite: (filter: Filter) => Filter):
   }
   return { list: (query, context) => sound.list({ ...query, filter: query.filter && inner(query.filter) }, context) }
 }
+
+/** Lets a fault change what is done with receipts. */
+const receipting = (fault: (sound: Receipts) => Partial<Receipts>): Open => broken(({ receipts }) => ({
+  receipts: {
+    claim: (...asked) => receipts!.claim(...asked),
+    keep: (...asked) => receipts!.keep(...asked),
+    release: (...asked) => receipts!.release(...asked),
+    sweep: (...asked) => receipts!.sweep(...asked),
+    ...fault(receipts!)
+  }
+}))
 
 const turnedTies = (order: Query['order']) => order.map((by, index) => index > 0 && index === order.length - 1 ? { ...by, descending: !by.descending } : by)
 
@@ -244,7 +255,8 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
     open: broken((sound) => ({ transaction: (work) => work(sound) })),
     fails: [
       'a transaction that rejects leaves nothing behind, and its rejection is passed on',
-      'nobody else ever sees what a transaction did not keep'
+      'nobody else ever sees what a transaction did not keep',
+      'with a transaction that rejects, its answer is gone as well, and the claim stands'
     ]
   },
   {
@@ -264,6 +276,39 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
     fault: 'does not say what it supports',
     open: broken(({ supports }) => ({ supports: Object.freeze({ ...supports, search: false }) })),
     fails: ['the storage supports what it is tested for']
+  },
+  {
+    fault: 'looks for a claim, waits, then claims',
+    open: receipting((sound) => ({
+      async claim (receipt, now, context) {
+        const looked = { ...receipt, expires: 0 }
+        const standing = await sound.claim(looked, now, context)
+        await tick()
+        if (standing === undefined) await sound.claim(receipt, now, context)
+        return standing
+      }
+    })),
+    fails: ['of parallel claims of one key exactly one is made, and the others are told of it', 'of parallel claims of an expired key exactly one is made']
+  },
+  {
+    fault: 'releases the claims of others',
+    open: receipting((sound) => ({
+      async release (receipt, context) {
+        const standing = await sound.claim({ ...receipt, token: 'nobody' }, 0, context)
+        await sound.release(standing ?? receipt, context)
+      }
+    })),
+    fails: ['a claim is released by who holds it, and an answer never']
+  },
+  {
+    fault: 'keeps the answers of a transaction outside of it',
+    open: broken((sound) => ({ transaction: (work) => sound.transaction!((inner) => work({ ...inner, receipts: sound.receipts! })) })),
+    fails: ['with a transaction that rejects, its answer is gone as well, and the claim stands']
+  },
+  {
+    fault: 'sweeps everything',
+    open: receipting((sound) => ({ sweep: (_, context) => sound.sweep(Infinity, context) })),
+    fails: ['a sweep takes what has expired, and nothing else']
   }
 ]
 
@@ -285,10 +330,10 @@ test('a sound storage passes, opened at once or later', async (t) => {
 })
 
 test('a storage that supports little passes, and what is skipped says why', async (t) => {
-  const all = ['generatedIds', 'unique', 'filter', 'order', 'search', 'count', 'transactions'] as const
+  const all = ['generatedIds', 'unique', 'filter', 'order', 'search', 'count', 'transactions', 'receipts'] as const
   const { passed, failed, skipped } = await run((shape) => {
-    const { transaction, ...sound } = memory()<Thing>({ ...shape, unique: [] })
-    const supports = { generatedIds: false, unique: false, filter: false, order: false, search: false, count: false, transactions: false }
+    const { transaction, receipts, ...sound } = memory()<Thing>({ ...shape, unique: [] })
+    const supports = { generatedIds: false, unique: false, filter: false, order: false, search: false, count: false, transactions: false, receipts: false }
     return { ...sound, supports: Object.freeze(supports) }
   }, all)
   t.same(failed, [])

@@ -51,7 +51,7 @@ test('memory() is an adapter for any item, and supports everything', async (t) =
   const { name, supports } = adapter(shape)
   t.equal(name, 'memory')
   t.ok(Object.isFrozen(supports))
-  t.same(Object.values(supports), Array(7).fill(true))
+  t.same(Object.values(supports), Array(8).fill(true))
 })
 
 test('the same version is the same entry, frozen all the way down', async (t) => {

@@ -55,7 +55,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
 
   await t.test('it keeps the contract, but for what its `supports` leaves out', async (t) => {
     let opened = 0
-    conformance((...sentence) => t.test(...sentence), (shape) => redis(client, `${opened++} `)(shape), ['generatedIds', 'unique', 'filter', 'order', 'search', 'transactions'])
+    conformance((...sentence) => t.test(...sentence), (shape) => redis(client, `${opened++} `)(shape), ['generatedIds', 'unique', 'filter', 'order', 'search', 'transactions', 'receipts'])
   })
 
   await t.test('integers are ordered by value, negative ones too', async (t) => {

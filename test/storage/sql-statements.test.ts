@@ -354,3 +354,57 @@ test('a cache begins anew once it is full', async (t) => {
   const get = (key: string) => cache.get(key, () => ++made)
   t.same(['a', 'b', 'a', 'b', 'c', 'a'].map(get), [1, 2, 1, 2, 3, 4])
 })
+
+test('createTable makes a table of the receipts where idempotency is asked for, also beside a table that exists', async (t) => {
+  const { sqlite, postgres, mysql } = recorded()
+  const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
+  const asked = { ...users, idempotency: {} }
+  t.equal(sqlite().createTableSql(asked), `${sqlite().createTableSql(users)}CREATE TABLE IF NOT EXISTS "users_receipts" (
+  "id" TEXT NOT NULL PRIMARY KEY,
+  "fingerprint" TEXT NOT NULL,
+  "token" TEXT NOT NULL,
+  "expires" INTEGER NOT NULL,
+  "answer" TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "users_receipts" ("expires");
+`)
+  t.equal(postgres({ table: 'shop.users', version: { derived: true } }).createTableSql(asked), `CREATE TABLE IF NOT EXISTS "shop"."users_receipts" (
+  "id" text COLLATE "C" NOT NULL PRIMARY KEY,
+  "fingerprint" text COLLATE "C" NOT NULL,
+  "token" text COLLATE "C" NOT NULL,
+  "expires" bigint NOT NULL,
+  "answer" text COLLATE "C"
+);
+CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "shop"."users_receipts" ("expires");
+`)
+  t.equal(mysql({ version: { derived: true }, receipts: 'shop.receipts' }).createTableSql(asked), `CREATE TABLE IF NOT EXISTS \`shop\`.\`receipts\` (
+  \`id\` VARCHAR(43) ${binary} NOT NULL PRIMARY KEY,
+  \`fingerprint\` VARCHAR(43) ${binary} NOT NULL,
+  \`token\` VARCHAR(40) ${binary} NOT NULL,
+  \`expires\` BIGINT NOT NULL,
+  \`answer\` LONGTEXT ${binary},
+  INDEX \`receipts_expires_index\` (\`expires\`)
+) ENGINE=InnoDB;
+`)
+})
+
+test('a claim that others come across is begun anew', async (t) => {
+  const taken = fault({ errno: 1062 }, "Duplicate entry 'a' for key 'PRIMARY'")
+  const claim = { key: 'a', fingerprint: 'f', token: 'mine', expires: 200, answer: undefined }
+  const expired = { id: 'a', fingerprint: 'g', token: 'other', expires: 50, answer: null }
+  const verbs = (sent: readonly Sent[]) => sent.map(({ text }) => text.slice(0, 6)).join()
+  for (const [way, answers, statements] of [
+    ['released in between', [taken, [], { affectedRows: 1 }], 'INSERT,SELECT,INSERT'],
+    ['expired', [taken, [expired], { affectedRows: 1 }], 'INSERT,SELECT,UPDATE'],
+    ['expired, and succeeded by another', [taken, [expired], { affectedRows: 0 }, taken, [], { affectedRows: 1 }], 'INSERT,SELECT,UPDATE,INSERT,SELECT,INSERT']
+  ] as const) {
+    const { sent, mysql } = recorded([...answers])
+    t.equal(await mysql()(users).receipts?.claim(claim, 100, context), undefined, way)
+    t.equal(verbs(sent), statements, way)
+  }
+  const { mysql } = recorded([fault({ errno: 1146 })])
+  await t.rejects(async () => mysql()(users).receipts?.claim(claim, 100, context), { message: 'fault' })
+  const { sent, postgres } = recorded()
+  t.equal(await postgres()(users).receipts?.keep(claim, context), false)
+  t.same(sent.map(({ values }) => values), [[200, null, 'a', 'mine']])
+})

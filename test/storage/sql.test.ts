@@ -93,7 +93,7 @@ for (const { name, skip, open } of databases) {
     let tables = 0
     const storageOf = async (shape: Shape) => {
       const adapter = database.adapter({ table: `made_${tables++}` })
-      await adapter.createTable(shape)
+      await adapter.createTable({ ...shape, idempotency: {} })
       return adapter<Thing>(shape)
     }
 

@@ -94,7 +94,7 @@ export const verbs: readonly Case[] = [
     async holds ({ name, supports, transaction }) {
       assert.match(name, /./)
       assert.ok(Object.isFrozen(supports))
-      assert.deepEqual(Object.keys(supports).sort(), ['count', 'filter', 'generatedIds', 'order', 'search', 'transactions', 'unique'])
+      assert.deepEqual(Object.keys(supports).sort(), ['count', 'filter', 'generatedIds', 'order', 'receipts', 'search', 'transactions', 'unique'])
       for (const value of Object.values(supports)) assert.equal(typeof value, 'boolean')
       assert.equal(typeof transaction, supports.transactions ? 'function' : 'undefined')
     }

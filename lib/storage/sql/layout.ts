@@ -26,6 +26,8 @@ export interface Layout {
   /** Names the members that are null where they could be absent too. */
   readonly nulls: { readonly alias: string, readonly sql: string } | undefined
   readonly indexes: ReadonlyArray<readonly string[]>
+  /** The table of the receipts, as a statement has it, and the last of its name. */
+  readonly receipts: { readonly table: string, readonly name: string }
 }
 
 export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): Layout {
@@ -64,6 +66,7 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
     if (clash !== undefined) throw new TypeError(`The column ${reserved} of ${shape.name} is needed by the storage: give the member ${clash.member} another with the option "columns"`)
   }
   const path = (options.table ?? shape.name).split('.')
+  const receipts = (options.receipts ?? `${options.table ?? shape.name}_receipts`).split('.')
   return {
     dialect,
     shape,
@@ -77,7 +80,8 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
     byMember,
     version,
     nulls: nulls === undefined ? undefined : { alias: nulls, sql: dialect.quote(nulls) },
-    indexes: options.indexes ?? []
+    indexes: options.indexes ?? [],
+    receipts: { table: receipts.map(dialect.quote).join('.'), name: receipts.slice(-1).join() }
   }
 }
 

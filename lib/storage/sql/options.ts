@@ -13,6 +13,8 @@ export interface SqlOptions {
   readonly generated?: readonly string[]
   /** Indexes that `createTable` makes for orders other than by id; the id is added to each. */
   readonly indexes?: ReadonlyArray<readonly string[]>
+  /** The table of the answers that are kept for repeated requests; the name of the table with `_receipts` unless said here. Several collections may share one. */
+  readonly receipts?: string
 }
 
 export type ExistingVersion =
