@@ -12,10 +12,13 @@ import type { Entry } from './storage/contract.ts'
 
 /** New items out of an array: all of them, or none. */
 export async function createAll (collection: Collection, request: Request, contents: readonly unknown[]): Promise<Answer> {
-  const { format, path, preferences } = request
   const items = await draftedAll(collection, request, contents)
   const entries = await insertedAll(collection, request, items)
   if (collection.hooks.changed) for (const entry of entries) await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
+  return answered(collection, request, entries)
+}
+
+function answered (collection: Collection, { format, path, preferences }: Request, entries: ReadonlyArray<Entry<object>>): Answer {
   if (preferences.return === 'minimal') return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
   const content = representList(collection, entries, { format, path, links: () => ({ self: { href: path } }), view: undefined })
   return { status: 201, fields: { 'content-type': format.mediaType }, content, ...preferences.return && { applied: { return: 'representation' } } }
@@ -39,17 +42,18 @@ async function draftedAll (collection: Collection, request: Request, contents: r
   return items
 }
 
-async function insertedAll (collection: Collection, { context }: Request, items: readonly object[]): Promise<Array<Entry<object>>> {
+async function insertedAll (collection: Collection, request: Request, items: readonly object[]): Promise<Array<Entry<object>>> {
   return collection.storage.transaction!(async storage => {
     const entries: Array<Entry<object>> = []
     for (const [index, item] of items.entries()) {
-      const entry = await storage.insert(item, context)
+      const entry = await storage.insert(item, request.context)
       if (refused(entry)) {
         const refusal = problemOfRefusal(entry)
         throw new Problem(refusal.status, refusal.name, { detail: `Item ${index}: ${refusal.detail} None of the items was made.`, members: { errors: failuresOf(refusal, index) } })
       }
       entries.push(entry)
     }
+    await request.keep?.(storage, answered(collection, request, entries))
     return entries
   })
 }

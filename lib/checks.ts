@@ -63,6 +63,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   bulk: group('maximum'),
   profiles: list,
   replace: group('creates', 'tag'),
+  idempotency: group('actions', 'required', 'expiry', 'lease'),
   precondition: oneOf('optional', 'required'),
   weakTags: oneOf('refused', 'tolerated'),
   cache: either('text', text.fits, group('list', 'read')),
@@ -126,6 +127,7 @@ const asked = {
   filter: 'filters, or a scope of rows, are asked for',
   search: 'a search is asked for',
   transactions: 'bulk is asked for',
+  receipts: 'idempotency is asked for',
   count: 'a profile is asked for, whose client is told how many items there are'
 } as const
 

@@ -9,6 +9,8 @@ import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
 import { anyChallenge } from './http/www-authenticate.ts'
 import { guardOf } from './guard.ts'
 import type { Guard } from './guard.ts'
+import { idempotencyOf } from './idempotency.ts'
+import type { Idempotency } from './idempotency.ts'
 import { identity } from './identity.ts'
 import type { Identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
@@ -61,6 +63,7 @@ export interface Collection<Item = object> {
   readonly bulk: { readonly maximum: number } | undefined
   readonly profiles: readonly ProfileName[]
   readonly replace: { readonly creates: boolean, readonly tag: boolean }
+  readonly idempotency: Idempotency | undefined
   readonly precondition: 'optional' | 'required'
   readonly weakTags: boolean
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
@@ -109,7 +112,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
   checkOrder(name, schema, order)
   const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
-  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, count: profiles.length > 0 })
+  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, receipts: options.idempotency !== undefined, count: profiles.length > 0 })
   // What a client cannot give is filled otherwise, or was not.
   const fills = options.prepare !== undefined || options.scope !== undefined
   const rechecked = fills || visible.length > 0
@@ -138,6 +141,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     bulk: options.bulk && { maximum: 100, ...options.bulk },
     profiles,
     replace: { creates: false, tag: false, ...options.replace },
+    idempotency: idempotencyOf(name, options.idempotency),
     precondition: options.precondition ?? 'optional',
     weakTags: options.weakTags === 'tolerated',
     cache: { list: cachePolicy(cache?.list), read: cachePolicy(cache?.read) },

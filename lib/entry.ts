@@ -5,6 +5,8 @@ import type { Collection } from './definition.ts'
 import { conditional } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'
 import type { Changed } from './options.ts'
+import { receipted } from './receipt.ts'
+import type { Answering } from './receipt.ts'
 import { problemOfRefusal, refused } from './refusal.ts'
 import type { Request } from './request.ts'
 import { isHidden } from './scope.ts'
@@ -34,19 +36,24 @@ interface Decisions {
   readonly revise: (before: Entry<object>) => object | Promise<object>
   /** What is put where no entry is; without it, that is 404. */
   readonly create?: ((id: Id) => object | Promise<object>) | undefined
+  /** Of an action whose requests can be repeated. */
+  readonly answer?: Answering
 }
 
 /** Reads, decides and writes; anew where another write came in between, so that the precondition is asked of what is there then. */
-export async function write (collection: Collection, request: Request, { revise, create }: Decisions): Promise<{ before: Entry<object> | undefined, after: Entry<object> }> {
+export async function write (collection: Collection, request: Request, { revise, create, answer }: Decisions): Promise<{ before: Entry<object> | undefined, after: Entry<object> }> {
   const { storage, id: { member } } = collection
   const id = identify(collection, request)
   return persist([storage, id], async () => {
     const before = await storage.find(id, request.context)
     if (before === undefined && create === undefined) throw problem('absent')
     check(collection, request, before)
-    const after = before === undefined
-      ? await storage.insert(await create!(id), request.context)
-      : await storage.replace(id, await revise(before), before.version, request.context)
+    const item = before === undefined ? await create!(id) : await revise(before)
+    const after = await (before === undefined
+      ? storage.insert(item, request.context)
+      : request.keep === undefined || answer === undefined
+        ? storage.replace(id, item, before.version, request.context)
+        : receipted(collection, request, { write: inner => inner.replace(id, item, before.version, request.context), answer }))
     if (!refused(after)) return { before, after }
     if (after.refused !== 'taken' || before !== undefined || after.members.join() !== member) return after
     // To find the id taken is to have met another PUT that created, unless it is out of sight.

@@ -88,7 +88,7 @@ export function errorHandler (collection: Collection) {
 }
 
 /** The fields that only an answer of ours has. */
-const decided = ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'cache-groups', 'cache-group-invalidation']
+const decided = ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'idempotent-replayed', 'cache-groups', 'cache-group-invalidation']
 
 function requestOf (format: Format, { place, grant }: { place: Place | undefined, grant: Grant | undefined }, reply: FastifyReply): Request {
   const incoming = reply.request

@@ -52,6 +52,18 @@ export interface Related {
   readonly guard: Guard | undefined
 }
 
+/** What of it can be repeated with an Idempotency-Key, and for how long. */
+export interface IdempotencyOptions {
+  /** By default both. */
+  actions?: ReadonlyArray<'create' | 'update'>
+  /** Whether these need a key; without one they are answered 400. */
+  required?: boolean
+  /** In seconds, how long an answer is kept. */
+  expiry?: number
+  /** In seconds, how long a request that does not end, because its process has, holds its key. */
+  lease?: number
+}
+
 /** Another collection, and the member by which an item names one of its items. */
 export interface Relation<Member extends string = string> {
   readonly collection: Related
@@ -104,6 +116,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   profiles?: readonly ProfileName[]
   /** PUT: whether it creates an absent item, and whether its answer bears the entity tag although the item differs from what was sent. */
   replace?: { creates?: boolean, tag?: boolean }
+  /** Whether a POST or PATCH that is repeated with its Idempotency-Key gets the first answer again. */
+  idempotency?: IdempotencyOptions
   /** Whether PUT, PATCH and DELETE need a precondition; without one they are answered 428. */
   precondition?: 'optional' | 'required'
   /** Whether If-Match takes our own tag behind a `W/` that a proxy has put there. */
@@ -126,6 +140,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'idempotency', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import type { Answer } from './answer.ts'
 import type { Format } from './formats/format.ts'
 import type { Preferences } from './http/prefer.ts'
-import type { Context, Filter, Id } from './storage/contract.ts'
+import type { Context, Filter, Id, Storage } from './storage/contract.ts'
 
 /** What an action is asked. */
 export interface Request {
@@ -21,6 +22,8 @@ export interface Request {
   readonly format: Format
   readonly preferences: Preferences
   readonly context: Context
+  /** Where it has an Idempotency-Key: keeps the answer, in the transaction of the write. */
+  readonly keep?: (storage: Storage<object>, answer: Answer) => Promise<void>
   /** Who is calling, where the definition knows callers. */
   readonly caller: string | undefined
   /** The rows of this caller, which are in the scope of the context already, and what a new one has to carry. */

@@ -21,6 +21,7 @@ import { merged, withoutHooks } from './native.ts'
 import { pathOfCollection, pathOfParent } from './nesting.ts'
 import type { ActionName, RouteOptions } from './options.ts'
 import { patchTypes } from './patch.ts'
+import { repeatable } from './repeatable.ts'
 
 interface Row {
   readonly name: ActionName
@@ -58,7 +59,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
-    const served = { action: row.action, queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: actionOf(collection, row), queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
@@ -83,6 +84,10 @@ function optionsOf (collection: Collection, rows: readonly Row[]): Parameters<ty
     const actions = await permitted(collection, incoming)
     return of(rows.filter(({ name }) => actions.has(name)))
   }
+}
+
+function actionOf ({ idempotency }: Collection, { name, action }: Row): Action {
+  return idempotency?.actions.has(name) === true ? repeatable(action, idempotency) : action
 }
 
 function known (app: FastifyInstance): HTTPMethods[] {

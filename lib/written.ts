@@ -1,6 +1,8 @@
 import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
+import { itemPath } from './links.ts'
 import { entryFields, rendered } from './representation.ts'
+import { parentPath } from './request.ts'
 import type { Request } from './request.ts'
 import type { Entry } from './storage/contract.ts'
 
@@ -24,6 +26,16 @@ export function written (collection: Collection, request: Request, { entry, stat
   fields['content-location'] = path.item
   Object.assign(fields, representation.fields)
   return { status, fields, content: representation.content, applied: preferences.return && { return: 'representation' } }
+}
+
+/** The answer to a POST that made an item. */
+export function made (collection: Collection, request: Request, entry: Entry<object>): Answer {
+  return written(collection, request, { entry, status: 201, path: { collection: request.path, item: itemPath(request.path, entry.id) } })
+}
+
+/** The answer to a PATCH. */
+export function amended (collection: Collection, request: Request, entry: Entry<object>): Answer {
+  return written(collection, request, { entry, status: 200, path: { collection: parentPath(request), item: request.path } })
 }
 
 /** RFC 9110 section 9.3.4: the answer to a PUT has validators only where what is stored is, byte for byte, what was sent. */

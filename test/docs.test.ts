@@ -14,7 +14,7 @@ import { problems } from '../lib/http/problems.ts'
 import collection, { define } from '../lib/index.ts'
 import { optionNames } from '../lib/options.ts'
 import { things } from '../lib/storage/conformance/thing.ts'
-import type { Adapter, Storage, Supports } from '../lib/storage/contract.ts'
+import type { Adapter, Receipt, Storage, Supports } from '../lib/storage/contract.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -244,6 +244,10 @@ const steps = (...payload: object[]): Question => merge(JSON.stringify(payload),
 const broken = (type = 'application/json'): Question => ({ payload: '{', headers: { 'content-type': type } })
 const required: Variation = { precondition: 'required' }
 
+const keyed: Question = { payload: { email: '3' }, headers: { 'idempotency-key': '"a"' } }
+/** Where a receipt stands at every key. */
+const repeated = (standing: Partial<Receipt>): Variation => ({ idempotency: {}, storage: failing(storage => { storage.receipts!.claim = async claim => ({ ...claim, ...standing }) }) })
+
 const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
   'The collection': {
     'GET, HEAD: there is a page': () => ({}),
@@ -272,6 +276,11 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'POST: Content-Encoding is not taken': () => ({ payload: { email: '3' }, headers: { 'content-encoding': 'rot13' } }),
     'POST: content is larger than bodyLimit': () => ({ payload: { email: '3'.repeat(99) }, given: { routes: { create: { bodyLimit: 50 } } } }),
     'POST: Accept names no format': () => ({ payload: { email: '3' }, headers: { accept: 'image/png' } }),
+    'POST: it is repeated with its Idempotency-Key': () => ({ ...keyed, given: repeated({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) }) }),
+    'POST: the first request with its Idempotency-Key runs': () => ({ ...keyed, given: repeated({}) }),
+    'POST: another request had its Idempotency-Key': () => ({ ...keyed, given: repeated({ fingerprint: '' }) }),
+    'POST: Idempotency-Key is malformed': () => ({ ...keyed, headers: { 'idempotency-key': '""' }, given: { idempotency: {} } }),
+    'POST: there is none, idempotency: { required: true }': () => ({ payload: { email: '3' }, given: { idempotency: { required: true } } }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'DELETE' })
   },
@@ -312,6 +321,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'PATCH: a readOnly or immutable member would change': () => merge({ tenant: 'other' }),
     'PATCH: the result does not fit the schema': () => merge({ email: null }),
     'PATCH: Content-Type is not taken': () => broken('application/xml'),
+    'PATCH: it is repeated with its Idempotency-Key': () => ({ ...keyed, given: repeated({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) }) }),
     'DELETE: the item is removed': () => ({}),
     'DELETE: the item is removed, Prefer: return=representation': () => ({ headers: { prefer: 'return=representation' } }),
     'DELETE: a JSON Content-Type and no content': () => ({ headers: { 'content-type': 'application/json' } }),

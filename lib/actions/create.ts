@@ -6,10 +6,10 @@ import type { Collection } from '../definition.ts'
 import { tell } from '../entry.ts'
 import { drafted } from '../item.ts'
 import { conditional } from '../http/preconditions.ts'
-import { itemPath } from '../links.ts'
+import { receipted } from '../receipt.ts'
 import { problemOfRefusal, refused } from '../refusal.ts'
 import type { Request } from '../request.ts'
-import { written } from '../written.ts'
+import { made } from '../written.ts'
 
 /** POST to the collection: a new item, or several. */
 export async function create (collection: Collection, request: Request): Promise<Answer> {
@@ -17,8 +17,11 @@ export async function create (collection: Collection, request: Request): Promise
   const content = readContent(collection, request)
   if (collection.bulk !== undefined && Array.isArray(content)) return createAll(collection, request, content)
   const draft = drafted(collection, request, { content })
-  const entry = await collection.storage.insert(collection.hooks.prepare ? await draft : draft, request.context)
+  const item = collection.hooks.prepare ? await draft : draft
+  const entry = await (request.keep === undefined
+    ? collection.storage.insert(item, request.context)
+    : receipted(collection, request, { write: storage => storage.insert(item, request.context), answer: made }))
   if (refused(entry)) throw problemOfRefusal(entry)
   if (collection.hooks.changed) await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
-  return written(collection, request, { entry, status: 201, path: { collection: request.path, item: itemPath(request.path, entry.id) } })
+  return made(collection, request, entry)
 }

@@ -3,15 +3,15 @@ import type { Collection } from '../definition.ts'
 import { tell, write } from '../entry.ts'
 import { updated } from '../item.ts'
 import { patched } from '../patch.ts'
-import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
-import { written } from '../written.ts'
+import { amended } from '../written.ts'
 
 /** PATCH of an item: the fields to change, of what is there. */
 export async function update (collection: Collection, request: Request): Promise<Answer> {
   const { before, after } = await write(collection, request, {
-    revise: before => updated(collection, request, { result: patched(collection, request, before.item), before })
+    revise: before => updated(collection, request, { result: patched(collection, request, before.item), before }),
+    answer: amended
   })
   if (collection.hooks.changed) await tell(collection, { action: 'update', before: before?.item, after: after.item, request: request.original })
-  return written(collection, request, { entry: after, status: 200, path: { collection: parentPath(request), item: request.path } })
+  return amended(collection, request, after)
 }

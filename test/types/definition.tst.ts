@@ -244,6 +244,14 @@ test('profiles are known by their names', () => {
   expect<ProfileName>().type.toBe<'react-admin' | 'json-server' | 'refine'>()
 })
 
+test('idempotency names actions that can be repeated, and seconds', () => {
+  expect(define<typeof User034>).type.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: {} })
+  expect(define<typeof User034>).type.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: { actions: ['create', 'update'], required: true, expiry: 3600, lease: 5 } })
+  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: { actions: ['remove'] } })
+  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: { expiry: '1h' } })
+  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: true })
+})
+
 test('corsOptions fits @fastify/cors', () => {
   expect(corsOptions()).type.toBeAssignableTo<FastifyCorsOptions>()
 })

@@ -1,0 +1,102 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Answer } from './answer.ts'
+import { callerOf } from './caller.ts'
+import type { Collection } from './definition.ts'
+import type { Action } from './handler.ts'
+import { idempotencyKey } from './http/idempotency-key.ts'
+import { problem } from './http/problems.ts'
+import type { Idempotency } from './idempotency.ts'
+import type { Request } from './request.ts'
+import type { Receipt, Receipts } from './storage/contract.ts'
+
+/** An action of which a repeated request gets the answer of the first one (draft-ietf-httpapi-idempotency-key-header-07). */
+export function repeatable (action: Action, idempotency: Idempotency): Action {
+  return async function (collection, request) {
+    const key = keyOf(request, idempotency)
+    if (key === undefined) return action(collection, request)
+    const receipts = collection.storage.receipts!
+    const now = Date.now()
+    const claim: Receipt = { key, fingerprint: fingerprintOf(request), token: randomBytes(15).toString('base64url'), expires: now + idempotency.lease, answer: undefined }
+    const standing = await receipts.claim(claim, now, request.context)
+    if (standing !== undefined) return replayed(standing, claim, request)
+    sweep(collection, request, now)
+    try {
+      return await action(collection, {
+        ...request,
+        async keep (storage, answer) {
+          const kept = await storage.receipts!.keep({ ...claim, expires: Date.now() + idempotency.expiry, answer: JSON.stringify(bounded(answer)) }, request.context)
+          // It took so long that another request has taken it over.
+          if (!kept) throw running()
+        }
+      })
+    } catch (thrown) {
+      // Nothing was written, or else the answer is kept and stays.
+      await receipts.release(claim, patient).catch((err: unknown) => request.original.log.error({ err }, 'an idempotency key could not be released'))
+      throw thrown
+    }
+  }
+}
+
+/** For what has to be done though the client has gone. */
+const patient = { signal: new AbortController().signal }
+
+/** By the caller and what the field says; undefined where the field is missing. */
+function keyOf (request: Request, { required }: Idempotency): string | undefined {
+  const field = request.fields['idempotency-key']
+  if (field === undefined) {
+    if (!required) return undefined
+    throw problem('idempotency-key-missing', { detail: 'Repeat the request with the field Idempotency-Key and a new random key, such as a UUID in quotes. Send the same key when you retry it.' })
+  }
+  const key = idempotencyKey(String(field))
+  if (key === undefined) throw problem('idempotency-key-malformed', { detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".' })
+  return digest([callerOf(request), key])
+}
+
+/** What is asked: the method, the target and the content, to the byte. */
+function fingerprintOf ({ path, content, original }: Request): string {
+  return digest([original.method, path, content ?? ''])
+}
+
+function digest (parts: ReadonlyArray<string | Buffer>): string {
+  const hash = createHash('sha256')
+  // Each with its length ahead, so that no two lists are one text.
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
+  return hash.digest('base64url')
+}
+
+function replayed ({ fingerprint, answer }: Receipt, claim: Receipt, { preferences }: Request): Answer {
+  if (fingerprint !== claim.fingerprint) throw problem('idempotency-key-used', { detail: 'Another request had this Idempotency-Key. Send a new key with a new request.' })
+  if (answer === undefined) throw running()
+  // Written below, by this or another process.
+  const first = JSON.parse(answer) as Answer
+  // Who may not read any more prefers it minimal as well.
+  const shown: Answer = preferences.return === 'minimal' ? { ...minimal(first), applied: { return: 'minimal' } } : first
+  return { ...shown, fields: { ...shown.fields, 'idempotent-replayed': 'true' } }
+}
+
+function running () {
+  return problem('idempotency-key-running', { detail: 'The first request with this Idempotency-Key is not done. Repeat the request later.', fields: { 'retry-after': '1' } })
+}
+
+/** Of the content that is kept, in bytes. */
+const longest = 1_048_576
+
+/** An answer whose content is too long is kept without it. */
+function bounded (answer: Answer): Answer {
+  return Buffer.byteLength(answer.content ?? '') <= longest ? answer : minimal(answer)
+}
+
+function minimal ({ status, fields: { 'content-type': type, 'content-location': location, ...fields } }: Answer): Answer {
+  return { status: status === 200 ? 204 : status, fields, content: undefined }
+}
+
+const minute = 60_000
+const swept = new WeakMap<Receipts, number>()
+
+/** Now and then, beside the request. What expired lately may be the claim of a slow request, and is left a while. */
+function sweep ({ storage }: Collection, { original: { log } }: Request, now: number): void {
+  const receipts = storage.receipts!
+  if (now - (swept.get(receipts) ?? 0) < minute) return
+  swept.set(receipts, now)
+  receipts.sweep(now - 60 * minute, patient).catch((err: unknown) => log.error({ err }, 'expired idempotency keys could not be removed'))
+}
