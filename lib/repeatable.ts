@@ -17,7 +17,12 @@ export function repeatable (action: Action, idempotency: Idempotency): Action {
     const receipts = collection.storage.receipts!
     const now = Date.now()
     const claim: Receipt = { key, fingerprint: fingerprintOf(request), token: randomBytes(15).toString('base64url'), expires: now + idempotency.lease, answer: undefined }
-    const standing = await receipts.claim(claim, now, request.context)
+    const release = () => receipts.release(claim, patient).catch((err: unknown) => request.original.log.error({ err }, 'an idempotency key could not be released'))
+    // Of a claim that was given up it is not known whether it was made.
+    const standing = await receipts.claim(claim, now, request.context).catch(async (thrown: unknown) => {
+      await release()
+      throw thrown
+    })
     if (standing !== undefined) return replayed(standing, claim, request)
     sweep(collection, request, now)
     try {
@@ -31,7 +36,7 @@ export function repeatable (action: Action, idempotency: Idempotency): Action {
       })
     } catch (thrown) {
       // Nothing was written, or else the answer is kept and stays.
-      await receipts.release(claim, patient).catch((err: unknown) => request.original.log.error({ err }, 'an idempotency key could not be released'))
+      await release()
       throw thrown
     }
   }

@@ -280,6 +280,29 @@ test('what has expired for an hour is removed, once a minute at most, beside the
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be removed/ }])
 })
 
+test('a claim whose fate is not known is released, so that the next try has not to wait', async t => {
+  let lost = true
+  const app = await build(t, notes({
+    idempotency: {},
+    storage: altered(({ receipts }) => ({
+      receipts: {
+        async claim (...asked) {
+          const standing = await receipts!.claim(...asked)
+          if (lost) throw Object.assign(new Error('the connection ended'), { unreachable: true })
+          return standing
+        },
+        keep: (...asked) => receipts!.keep(...asked),
+        release: (...asked) => receipts!.release(...asked),
+        sweep: (...asked) => receipts!.sweep(...asked)
+      }
+    }))
+  }))
+  const post = async () => (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })).statusCode
+  t.equal(await post(), 503)
+  lost = false
+  t.equal(await post(), 201)
+})
+
 test('a key that cannot be released is logged, and the answer is what it was', async t => {
   const { lines, logger } = logged()
   const app = await build(t, notes({ idempotency: { lease: 0.05 }, storage: withReceipts({ release: async () => { throw new Error('too busy') } }) }), { logger })
