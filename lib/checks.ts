@@ -70,6 +70,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   formats: list,
   links: hook,
   serviceDescription: text,
+  deprecated: group('since', 'sunset', 'link'),
   prepare: hook,
   changed: hook
 }

@@ -11,6 +11,8 @@ import { guardOf } from './guard.ts'
 import type { Guard } from './guard.ts'
 import { idempotencyOf } from './idempotency.ts'
 import type { Idempotency } from './idempotency.ts'
+import { deprecationOf } from './deprecation.ts'
+import type { DeprecationFields } from './deprecation.ts'
 import { identity } from './identity.ts'
 import type { Identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
@@ -76,6 +78,7 @@ export interface Collection<Item = object> {
   readonly written: ReadonlyMap<Format, WeakMap<Entry<object>, Representation>>
   readonly serviceDescription: string | undefined
   readonly problems: string | undefined
+  readonly deprecation: DeprecationFields | undefined
   readonly members: Members
   /** The members that the present caller does not see; undefined where it sees them all. */
   readonly hidden: ReadonlySet<string> | undefined
@@ -151,6 +154,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     written: new Map(formats.map(format => [format, new WeakMap()])),
     serviceDescription: options.serviceDescription,
     problems: options.problems,
+    deprecation: deprecationOf(name, options.deprecated),
     members,
     hidden: undefined,
     schemas: {

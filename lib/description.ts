@@ -39,6 +39,7 @@ export function describe (collection: Collection, name: ActionName, prefix: stri
     tags: [collection.name],
     operationId: [...prefix.match(/\w+/g) ?? [], collection.name, name].join('.'),
     summary: summaries[name],
+    ...collection.deprecation && { deprecated: true },
     ...required.length > 0 && { params: { type: 'object', required, properties: parameters } },
     ...name === 'list' && { querystring: querySchema(collection.listing, collection.page) },
     ...name === 'read' && { querystring: itemQuerySchema(collection.listing) },

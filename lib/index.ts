@@ -6,6 +6,7 @@ import { representationTypes } from './content.ts'
 import type { Collection } from './definition.ts'
 import { NoDefinition } from './errors.ts'
 import { errorHandler } from './handler.ts'
+import { notice } from './notice.ts'
 import { patchTypes } from './patch.ts'
 import { enrol } from './registry.ts'
 import { routes } from './routes.ts'
@@ -22,6 +23,8 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.addHook('onRoute', tagCodings)
+  const told = notice(definition)
+  if (told !== undefined) app.addHook('onSend', told)
   routes(app, definition)
   enrol(app, definition)
 }

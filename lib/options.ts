@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { ActionName } from './action-names.ts'
+import type { DeprecationOptions } from './deprecation.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { Access, Authentication, Guard, Scoping, Visibility } from './guard.ts'
 import type { Identity } from './identity.ts'
@@ -132,6 +133,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   serviceDescription?: string
   /** An absolute URI in front of the names of problems, to make their types of; without it they are about:blank. */
   problems?: string
+  /** Told in every answer as Deprecation, Sunset and Link, and in OpenAPI. */
+  deprecated?: DeprecationOptions
   /** Before the item is validated as a whole and written: fills and changes it. A throw refuses the write. */
   prepare?: (change: Change<Item>) => Item | Promise<Item>
   /** After the write. A throw is logged and changes nothing. */
@@ -141,5 +144,5 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
   'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'idempotency', 'precondition',
-  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
+  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'deprecated', 'prepare', 'changed'
 ])

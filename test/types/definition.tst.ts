@@ -255,3 +255,7 @@ test('idempotency names actions that can be repeated, and seconds', () => {
 test('corsOptions fits @fastify/cors', () => {
   expect(corsOptions()).type.toBeAssignableTo<FastifyCorsOptions>()
 })
+
+test('deprecated is dates and a link', () => {
+  expect<Options<typeof User034>['deprecated']>().type.toBe<{ since: Date | string, sunset?: Date | string, link?: string } | undefined>()
+})
