@@ -25,3 +25,8 @@ export function noContent (fields: Fields = none): Answer {
 export function notModified (fields: Fields, applied?: Preferences): Answer {
   return { status: 304, fields, content: undefined, applied }
 }
+
+/** RFC 9110 sections 15.4.2 and 15.4.9. It has no content, which HEAD tells as GET does. */
+export function moved (location: string, status: 301 | 308): Answer {
+  return { status, fields: { location, 'content-length': '0' }, content: undefined }
+}

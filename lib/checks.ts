@@ -70,6 +70,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   formats: list,
   links: hook,
   serviceDescription: text,
+  moved: either('a function', hook.fits, group('to', 'status')),
   deprecated: group('since', 'sunset', 'link'),
   prepare: hook,
   changed: hook

@@ -18,10 +18,11 @@ import type { Identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
 import type { Listing } from './listing/listing.ts'
 import { totalOrder } from './listing/total-order.ts'
+import { movesOf } from './moves.ts'
 import { membersOf } from './schema/members.ts'
 import type { Members } from './schema/members.ts'
 import { actionNames } from './options.ts'
-import type { ActionName, Change, Changed, Options, ProfileName, Relation, RouteOptions } from './options.ts'
+import type { ActionName, Change, Changed, Moves, Options, ProfileName, Relation, RouteOptions } from './options.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
 import { lacking, derived, marked } from './schema/derived.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
@@ -78,6 +79,7 @@ export interface Collection<Item = object> {
   readonly written: ReadonlyMap<Format, WeakMap<Entry<object>, Representation>>
   readonly serviceDescription: string | undefined
   readonly problems: string | undefined
+  readonly moved: Moves | undefined
   readonly deprecation: DeprecationFields | undefined
   readonly members: Members
   /** The members that the present caller does not see; undefined where it sees them all. */
@@ -154,6 +156,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     written: new Map(formats.map(format => [format, new WeakMap()])),
     serviceDescription: options.serviceDescription,
     problems: options.problems,
+    moved: movesOf(name, options.moved),
     deprecation: deprecationOf(name, options.deprecated),
     members,
     hidden: undefined,

@@ -48,7 +48,7 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const lenient = !queried && checkQuery(request)
       if (place !== undefined) await checkParent(collection, place, { context: request.context, scope: grant?.parents?.filter })
       const answer = await action(collectionSeen(collection, grant?.hidden), request)
-      if (collection.groups !== undefined) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
+      if (collection.groups !== undefined && (answer.status < 300 || safe.has(incoming.method))) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
       if (followed !== undefined) reply.header('preference-applied', applied(followed))
       return head(answer, { policy: cache, varied: preferred || followed?.handling !== undefined ? 'Accept, Prefer' : 'Accept' }, reply)

@@ -71,6 +71,19 @@ export interface Relation<Member extends string = string> {
   readonly member: Member
 }
 
+/** The id that an item has now, or another URI; undefined where nothing is known. */
+export type MovedTo = string | number | { readonly href: string } | undefined
+
+/** Told the segment of the path, decoded, which need not be what an id looks like today. */
+export type Moved = (segment: string, request: FastifyRequest) => MovedTo | Promise<MovedTo>
+
+export type MovedOption = Moved | { to: Moved, status?: 301 | 308 }
+
+export interface Moves {
+  readonly to: Moved
+  readonly status: 301 | 308
+}
+
 export interface Options<Schema extends ObjectSchema, Item extends object = ItemOf<Schema>> {
   /** The path segment of the collection: `users` is served at `/users`. */
   name: string
@@ -133,6 +146,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   serviceDescription?: string
   /** An absolute URI in front of the names of problems, to make their types of; without it they are about:blank. */
   problems?: string
+  /** Asked where no item is: where it has gone to. Answered 301, or 308. */
+  moved?: MovedOption
   /** Told in every answer as Deprecation, Sunset and Link, and in OpenAPI. */
   deprecated?: DeprecationOptions
   /** Before the item is validated as a whole and written: fills and changes it. A throw refuses the write. */
@@ -144,5 +159,5 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
   'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'idempotency', 'precondition',
-  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'deprecated', 'prepare', 'changed'
+  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'moved', 'deprecated', 'prepare', 'changed'
 ])

@@ -17,6 +17,7 @@ import { admitCaller, isGuarded, isShaped } from './grant.ts'
 import { absent, handler, options } from './handler.ts'
 import type { Action } from './handler.ts'
 import { allow } from './http/allow.ts'
+import { explained } from './miss.ts'
 import { merged, withoutHooks } from './native.ts'
 import { pathOfCollection, pathOfParent } from './nesting.ts'
 import type { ActionName, RouteOptions } from './options.ts'
@@ -49,7 +50,7 @@ export function routes (app: FastifyInstance, collection: Collection): void {
   serve(app, collection, { at: 'collection', url: path })
   serve(app, collection, { at: 'item', url: `${path}/:id` })
   // A parameter of over 100 characters goes to the app's 404 handler, but what a wildcard matches does not.
-  if (collection.id.by === 'client') serve(app, collection, { at: 'item', url: `${path}/*` })
+  if (collection.id.by === 'client' || collection.moved !== undefined) serve(app, collection, { at: 'item', url: `${path}/*` })
   else add(app, collection, { ...about(collection), url: `${path}/*`, method: known(app), onRequest: leaveDeeper(`${app.prefix}${path}/*`), handler: absent(collection) })
 }
 
@@ -59,7 +60,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
-    const served = { action: actionOf(collection, row), queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: at === 'item' ? explained(collection, actionOf(collection, row)) : actionOf(collection, row), queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })

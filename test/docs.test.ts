@@ -328,6 +328,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'DELETE: there is no such item, or not any more': () => ({ at: `/${none}` }),
     'DELETE: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
     "DELETE: no precondition, precondition: 'required'": () => ({ given: required }),
+    'GET, HEAD, PUT, PATCH, DELETE: there is no such item, and moved knows where it is': () => ({ at: '/none', given: { moved: () => id } }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'POST' })
   },

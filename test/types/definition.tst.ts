@@ -259,3 +259,12 @@ test('corsOptions fits @fastify/cors', () => {
 test('deprecated is dates and a link', () => {
   expect<Options<typeof User034>['deprecated']>().type.toBe<{ since: Date | string, sunset?: Date | string, link?: string } | undefined>()
 })
+
+test('moved tells an id, or another URI', () => {
+  expect<Options<typeof User034>['moved']>().type.toBeAssignableFrom((segment: string) => segment)
+  expect<Options<typeof User034>['moved']>().type.toBeAssignableFrom(async (segment: string, request: FastifyRequest) => segment === '' ? undefined : new URL(request.url))
+  expect<Options<typeof User034>['moved']>().type.toBeAssignableFrom({ to: () => 5, status: 308 as const })
+  expect<Options<typeof User034>['moved']>().type.not.toBeAssignableFrom({ to: () => 5, status: 302 as const })
+  expect<Options<typeof User034>['moved']>().type.not.toBeAssignableFrom(() => false)
+  define({ name: 'users', schema: User034, storage: memory(), moved: (segment, request) => { expect(segment).type.toBe<string>(); expect(request).type.toBe<FastifyRequest>(); return undefined } })
+})
