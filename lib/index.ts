@@ -43,6 +43,8 @@ export type { Access, Authentication, Predicate, RowScope, Rule, Scoping, Verdic
 export { hal } from './formats/hal.ts'
 export { json } from './formats/json.ts'
 export { xml } from './formats/xml.ts'
+export { moved } from './moved.ts'
+export type { MovedOptions } from './moved.ts'
 export { within } from './nesting.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
-import collection, { define } from '../lib/index.ts'
+import collection, { define, moved } from '../lib/index.ts'
 import type { Adapter, Supports } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 
@@ -86,6 +86,9 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
   ],
   FST_COLLECTION_DUPLICATE_PATH: [
     ['one collection twice', twice, /\/users already.*prefix/]
+  ],
+  FST_COLLECTION_BAD_MOVE: [
+    ['a path that leads to itself', () => Fastify().register(moved, { from: '/people', to: '/people' }).ready(), /elsewhere/]
   ]
 }
 

@@ -1,9 +1,11 @@
 import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
 import { test } from 'tap'
-import { define, problem, within } from '../lib/index.ts'
+import collection, { define, moved, problem, within } from '../lib/index.ts'
 import type { Collection, MovedTo } from '../lib/index.ts'
 import { ada, ask, build, logged, users } from './app.ts'
 import { kept } from './kept.ts'
+import { listen, Wire } from './wire.ts'
 
 const Page = Type.Object({ slug: Type.String({ maxLength: 300 }), title: Type.String(), book: Type.Optional(Type.String()) })
 const changes = { PUT: { content: { title: 'x' } }, PATCH: { content: { title: 'x' } }, DELETE: {}, GET: {}, HEAD: {} }
@@ -127,4 +129,99 @@ test('moved that is no function is refused at boot', async t => {
   for (const moved of ['/elsewhere', { to: '/elsewhere' }, { status: 308 }, { to: () => 'x', status: 302 }, { to: () => 'x', code: 301 }]) {
     t.throws(() => loose({ ...base, storage: () => ({ supports: { filter: true, order: true } }), moved }), { code: 'FST_COLLECTION_BAD_OPTION', message: /moved/ }, JSON.stringify(moved))
   }
+})
+
+test('a whole collection that moved is 301, with the rest of the path and the query, for every method', async t => {
+  const app = await build(t, users())
+  await app.register(moved, { from: '/people', to: '/users' })
+  await app.register(moved, { from: '/staff', to: '/users', status: 308, prefix: '/tenants/:tenant' })
+  await app.register(moved, { from: '/old/people', to: 'https://example.com/users/' })
+  for (const method of app.supportedMethods.filter(method => method !== 'CONNECT')) {
+    const answer = await ask(app, `${method} /people/1?a=b&c=%2F`, { fields: { 'content-type': 'text/nonsense', expect: 'x' } })
+    t.equal(answer.statusCode, 301, method)
+    t.equal(answer.headers.location, '/users/1?a=b&c=%2F')
+    t.equal(answer.headers['content-length'], '0')
+    t.equal(answer.headers['cache-control'], method === 'GET' || method === 'HEAD' ? 'no-cache' : 'no-store', method)
+  }
+  const to = async (path: string) => (await ask(app, `GET ${path}`)).headers.location
+  t.equal(await to('/people'), '/users')
+  t.equal(await to('/people/'), '/users')
+  t.equal(await to('/people?q=1'), '/users?q=1')
+  t.equal(await to('/people/a/b/c'), '/users/a/b/c')
+  t.equal(await to('/tenants/7/staff/1'), '/tenants/7/users/1')
+  t.equal(await to('/tenants/a%2Fb/staff'), '/tenants/a%2Fb/users')
+  t.equal(await to('/old/people'), 'https://example.com/users')
+  t.equal(await to('/old/people/1?a=b'), 'https://example.com/users/1?a=b')
+  t.equal((await ask(app, 'GET /tenants/7/staff')).statusCode, 308)
+  for (const credentials of [{ authorization: 'Basic x' }, { cookie: 'a=b' }]) t.equal((await ask(app, 'GET /people', { fields: credentials })).headers['cache-control'], 'no-store')
+  t.equal((await ask(app, 'GET /peoples')).statusCode, 404)
+  t.equal((await ask(app, 'GET /users')).statusCode, 200)
+})
+
+test('content is not read, and no target leads to another host', async t => {
+  const app = await build(t, users(), { routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true } })
+  await app.register(moved, { from: '/people', to: '/users' })
+  await app.register(moved, { from: '/people', to: '/users', prefix: '/:tenant' })
+  const wire = new Wire(await listen(app))
+  t.after(async () => { wire.socket.destroy() })
+  const targets: Array<[string, string]> = [
+    ['/people//evil.example', '/users/evil.example'],
+    ['//people//evil.example//', '/users/evil.example'],
+    ['/people/%2F%2Fevil.example', '/users/%2F%2Fevil.example'],
+    ['/people/..%2f..', '/users/..%2f..'],
+    ['/people/\\evil.example', '/users/%5Cevil.example'],
+    ['/people/x"<>', '/users/x%22%3C%3E'],
+    ['/\\evil.example/people/1', '/%5Cevil.example/users/1'],
+    ['//evil.example/people', '/evil.example/users'],
+    ['/%2Fevil.example/people', '/%2Fevil.example/users'],
+    ['http://evil.example/people/1?a=b', '/users/1?a=b'],
+    ['https://evil.example//people//1', '/users/1'],
+    ['/people/1?next=//evil.example#there', '/users/1?next=//evil.example']
+  ]
+  for (const [target, location] of targets) {
+    const { status, fields } = await wire.ask(`GET ${target}`)
+    t.equal(status, 301, target)
+    t.equal(fields.location, location, target)
+  }
+  const unread = new Wire((app.server.address() as { port: number }).port)
+  t.after(async () => { unread.socket.destroy() })
+  unread.write(['PUT /people/1', 'Content-Type: application/json', 'Content-Length: 1000000'])
+  t.equal((await unread.answer()).status, 301, 'without a byte of it')
+})
+
+test('hooks of the app come first, and OpenAPI has nothing of it', async t => {
+  const app = Fastify()
+  t.after(() => app.close())
+  const documented: string[] = []
+  app.addHook('onRoute', ({ url, schema }) => { if (schema?.hide !== true) documented.push(url) })
+  app.addHook('onRequest', async request => { if (request.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }) })
+  await app.register(moved, { from: '/people', to: '/users' })
+  t.equal((await ask(app, 'GET /people')).statusCode, 401)
+  t.equal((await ask(app, 'GET /people', { fields: { authorization: 'x' } })).statusCode, 301)
+  t.same(documented, [])
+})
+
+test('what would not arrive is refused at boot', async t => {
+  const loose = moved as unknown as typeof collection
+  const refused = async (message: RegExp, ...moves: object[]) => {
+    const app = Fastify()
+    t.after(() => app.close())
+    await app.register(collection, users())
+    await t.rejects(async () => { for (const move of moves) await app.register(loose, move as Collection) }, { code: 'FST_COLLECTION_BAD_MOVE', message }, JSON.stringify(moves))
+  }
+  for (const from of ['people', '/', '', '//evil', '/people/', '/people/*', '/:tenant', '/a b', 5, undefined]) await refused(/from is not a path/, { from, to: '/users' })
+  for (const to of ['users', '/', '//evil.example', '/\\evil', '/users/:id', '/..', 'ftp://example.com', 'https://', 'https://example.com/?a=b', 'https://example.com/#a', 'https://me@example.com/', 5, undefined]) await refused(/to is .*Use a path/, { from: '/people', to })
+  await refused(/status is 302\. Use 301 or 308/, { from: '/people', to: '/users', status: 302 })
+  await refused(/leads to "\/people" again/, { from: '/people', to: '/people' })
+  await refused(/leads to "\/people" again/, { from: '/people', to: '/people/all' })
+  await refused(/leads to "\/v1\/b" again/, { from: '/a', to: '/b', prefix: '/v1' }, { from: '/v1/b', to: '/v1/a/x' })
+  await refused(/another route serves \/users already/, { from: '/users', to: '/people' })
+  await refused(/another route serves \/people already/, { from: '/people', to: '/users' }, { from: '/people', to: '/staff' })
+  const app = Fastify({ routerOptions: { maxParamLength: 10 } })
+  t.after(() => app.close())
+  await app.register(moved, { from: '/a', to: '/b' })
+  await app.register(moved, { from: '/b', to: '/c' })
+  await app.register(moved, { from: '/peoples', to: '/people' })
+  app.addHook('onRoute', () => { throw new Error('no more routes') })
+  await t.rejects(async () => app.register(moved, { from: '/x', to: '/y' }), { message: 'no more routes' })
 })

@@ -3,8 +3,8 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
-import collection, { corsOptions, define } from '../../lib/index.ts'
-import type { Adapter, Change, Changed, Collection, Link, Options, ProfileName, Registered, Storage } from '../../lib/index.ts'
+import collection, { corsOptions, define, moved } from '../../lib/index.ts'
+import type { Adapter, Change, Changed, Collection, Link, MovedOptions, Options, ProfileName, Registered, Storage } from '../../lib/index.ts'
 import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
@@ -267,4 +267,10 @@ test('moved tells an id, or another URI', () => {
   expect<Options<typeof User034>['moved']>().type.not.toBeAssignableFrom({ to: () => 5, status: 302 as const })
   expect<Options<typeof User034>['moved']>().type.not.toBeAssignableFrom(() => false)
   define({ name: 'users', schema: User034, storage: memory(), moved: (segment, request) => { expect(segment).type.toBe<string>(); expect(request).type.toBe<FastifyRequest>(); return undefined } })
+})
+
+test('a collection that moved is registered with its paths', () => {
+  expect<MovedOptions>().type.toBe<{ from: string, to: string, status?: 301 | 308 }>()
+  expect<FastifyInstance['register']>().type.toBeCallableWith(moved, { from: '/people', to: '/users', prefix: '/v1' })
+  expect<FastifyInstance['register']>().type.not.toBeCallableWith(moved, { from: '/people' })
 })
