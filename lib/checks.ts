@@ -71,6 +71,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   links: hook,
   serviceDescription: text,
   moved: either('a function', hook.fits, group('to', 'status')),
+  tombstones: group('member', 'permitted'),
   deprecated: group('since', 'sunset', 'link'),
   prepare: hook,
   changed: hook

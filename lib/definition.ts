@@ -11,18 +11,17 @@ import { guardOf } from './guard.ts'
 import type { Guard } from './guard.ts'
 import { idempotencyOf } from './idempotency.ts'
 import type { Idempotency } from './idempotency.ts'
-import { deprecationOf } from './deprecation.ts'
-import type { DeprecationFields } from './deprecation.ts'
+import { evolutionOf } from './evolution.ts'
+import type { Evolution } from './evolution.ts'
 import { identity } from './identity.ts'
 import type { Identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
 import type { Listing } from './listing/listing.ts'
 import { totalOrder } from './listing/total-order.ts'
-import { movesOf } from './moves.ts'
 import { membersOf } from './schema/members.ts'
 import type { Members } from './schema/members.ts'
 import { actionNames } from './options.ts'
-import type { ActionName, Change, Changed, Moves, Options, ProfileName, Relation, RouteOptions } from './options.ts'
+import type { ActionName, Change, Changed, Options, ProfileName, Relation, RouteOptions } from './options.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
 import { lacking, derived, marked } from './schema/derived.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
@@ -46,7 +45,7 @@ export interface Representation {
 }
 
 /** A definition with its defaults filled in and everything derived that can be derived at boot. */
-export interface Collection<Item = object> {
+export interface Collection<Item = object> extends Evolution<Item> {
   readonly name: string
   readonly schema: JsonSchema
   readonly storage: Storage<Item>
@@ -79,8 +78,6 @@ export interface Collection<Item = object> {
   readonly written: ReadonlyMap<Format, WeakMap<Entry<object>, Representation>>
   readonly serviceDescription: string | undefined
   readonly problems: string | undefined
-  readonly moved: Moves | undefined
-  readonly deprecation: DeprecationFields | undefined
   readonly members: Members
   /** The members that the present caller does not see; undefined where it sees them all. */
   readonly hidden: ReadonlySet<string> | undefined
@@ -107,6 +104,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const timestamps = timestampsOf(name, given, options.timestamps)
   const schema = marked(given, {
     [id.member]: id.by === 'client' ? 'immutable' : 'readOnly',
+    ...options.tombstones && { [options.tombstones.member]: 'readOnly' as const },
     ...Object.fromEntries(Object.values(timestamps).filter(member => member !== undefined).map(member => [member, 'readOnly' as const]))
   })
   const unique = (options.unique ?? []).map(members => [members].flat())
@@ -118,6 +116,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   checkOrder(name, schema, order)
   const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
   checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, receipts: options.idempotency !== undefined, count: profiles.length > 0 })
+  const evolution = evolutionOf(options, { schema, storage, updated: timestamps.updated })
   // What a client cannot give is filled otherwise, or was not.
   const fills = options.prepare !== undefined || options.scope !== undefined
   const rechecked = fills || visible.length > 0
@@ -132,7 +131,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   return Object.freeze({
     name,
     schema,
-    storage,
+    storage: evolution.tombstones?.living ?? storage,
     id,
     timestamps,
     actions: new Set(options.actions ?? actionNames),
@@ -156,8 +155,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     written: new Map(formats.map(format => [format, new WeakMap()])),
     serviceDescription: options.serviceDescription,
     problems: options.problems,
-    moved: movesOf(name, options.moved),
-    deprecation: deprecationOf(name, options.deprecated),
+    ...evolution,
     members,
     hidden: undefined,
     schemas: {

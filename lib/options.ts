@@ -84,6 +84,13 @@ export interface Moves {
   readonly status: 301 | 308
 }
 
+export interface TombstoneOptions<Member extends string = string> {
+  /** A date-time that tells when the item was removed; absent or null as long as it lives. */
+  member: Member
+  /** Who may see what was removed, and bring it back; without it, nobody. */
+  permitted?: (request: FastifyRequest) => boolean | Promise<boolean>
+}
+
 export interface Options<Schema extends ObjectSchema, Item extends object = ItemOf<Schema>> {
   /** The path segment of the collection: `users` is served at `/users`. */
   name: string
@@ -148,6 +155,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   problems?: string
   /** Asked where no item is: where it has gone to. Answered 301, or 308. */
   moved?: MovedOption
+  /** Whether DELETE marks the item and keeps it, after which it is answered 410. */
+  tombstones?: TombstoneOptions<MemberOf<Item>>
   /** Told in every answer as Deprecation, Sunset and Link, and in OpenAPI. */
   deprecated?: DeprecationOptions
   /** Before the item is validated as a whole and written: fills and changes it. A throw refuses the write. */
@@ -159,5 +168,5 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
   'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'idempotency', 'precondition',
-  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'moved', 'deprecated', 'prepare', 'changed'
+  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'moved', 'tombstones', 'deprecated', 'prepare', 'changed'
 ])

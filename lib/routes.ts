@@ -14,6 +14,7 @@ import type { Collection } from './definition.ts'
 import { describe, hidden } from './description.ts'
 import { DuplicatePath } from './errors.ts'
 import { admitCaller, isGuarded, isShaped } from './grant.ts'
+import { unearthed } from './graveyard.ts'
 import { absent, handler, options } from './handler.ts'
 import type { Action } from './handler.ts'
 import { allow } from './http/allow.ts'
@@ -60,7 +61,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
-    const served = { action: at === 'item' ? explained(collection, actionOf(collection, row)) : actionOf(collection, row), queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: decided(collection, row), queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
@@ -70,6 +71,14 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const rest = merged(deeper, about(collection))
   add(app, collection, { ...rest, url, method: 'OPTIONS', handler: options(optionsOf(collection, rows)) })
   add(app, collection, { ...merged(rest, { onRequest: refuseMethod(allowed) }), url, method: known(app).filter(method => !methods.includes(method)), handler: absent(collection) })
+}
+
+/** The action, with what the definition says of requests that come again, and of items that are not there, or not any more. */
+function decided (collection: Collection, { name, at, action, queried }: Row): Action {
+  const { idempotency } = collection
+  const repeated = idempotency?.actions.has(name) === true ? repeatable(action, idempotency) : action
+  const seen = queried === true ? unearthed(collection, repeated) : repeated
+  return at === 'item' ? explained(collection, seen) : seen
 }
 
 function methodsOf (rows: readonly Row[]): HTTPMethods[] {
@@ -85,10 +94,6 @@ function optionsOf (collection: Collection, rows: readonly Row[]): Parameters<ty
     const actions = await permitted(collection, incoming)
     return of(rows.filter(({ name }) => actions.has(name)))
   }
-}
-
-function actionOf ({ idempotency }: Collection, { name, action }: Row): Action {
-  return idempotency?.actions.has(name) === true ? repeatable(action, idempotency) : action
 }
 
 function known (app: FastifyInstance): HTTPMethods[] {

@@ -228,9 +228,11 @@ const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
   email: Type.String(),
   tenant: Type.String({ immutable: true, default: 'public' }),
-  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+  updatedAt: Type.String({ format: 'date-time', readOnly: true }),
+  removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
 })
 const [ada, grace] = ['1', '2'].map(digit => ({ id: `01900000-0000-7000-8000-00000000000${digit}`, email: digit, tenant: 'public', updatedAt: '2026-01-01T00:00:00.000Z' })) as [Static<typeof User>, Static<typeof User>]
+const removed = { ...grace, removedAt: '2026-01-01T00:00:00.000Z' }
 const { id } = ada
 const none = '01900000-0000-7000-8000-000000000009'
 const base = { name: 'users', schema: User, unique: ['email'] as ['email'], storage: memory({ items: [ada, grace] }) }
@@ -329,6 +331,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'DELETE: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
     "DELETE: no precondition, precondition: 'required'": () => ({ given: required }),
     'GET, HEAD, PUT, PATCH, DELETE: there is no such item, and moved knows where it is': () => ({ at: '/none', given: { moved: () => id } }),
+    'GET, HEAD, PUT, PATCH, DELETE: the item was removed, tombstones': () => ({ at: `/${removed.id}`, given: { tombstones: { member: 'removedAt' }, storage: memory({ items: [ada, removed] }) } }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'POST' })
   },

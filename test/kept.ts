@@ -10,7 +10,7 @@ interface Closing { after (close: () => Promise<unknown>): void }
 interface Keeper {
   readonly storage: <Item extends object>(shape: Shape) => Storage<Item>
   /** Makes the table of a definition, where there are tables. */
-  prepare (collection: Collection): Promise<void>
+  prepare (collection: Collection, unique?: readonly string[]): Promise<void>
 }
 
 export interface Kept {
@@ -31,7 +31,7 @@ export const kept: readonly Kept[] = [
       const database = await sqlite.open()
       t.after(() => database.end())
       const adapter = database.adapter()
-      return { storage: adapter, prepare: ({ name, schema, id: { member, by } }) => adapter.createTable({ name, schema, id: { member, by } }) }
+      return { storage: adapter, prepare: ({ name, schema, id: { member, by } }, unique = []) => adapter.createTable({ name, schema, id: { member, by }, unique }) }
     }
   }
 ]

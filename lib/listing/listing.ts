@@ -26,10 +26,11 @@ export interface ListingOptions {
   readonly sort?: readonly string[] | undefined
   readonly search?: readonly string[] | undefined
   readonly relations?: Readonly<Record<string, unknown>> | undefined
+  readonly tombstones?: { readonly permitted?: unknown } | undefined
 }
 
 /** What the storage does not support is not offered. */
-export function listing ({ schema, members }: Described, { filter, sort, search = [], relations = {} }: ListingOptions, supports: Supports): Listing {
+export function listing ({ schema, members }: Described, { filter, sort, search = [], relations = {}, tombstones }: ListingOptions, supports: Supports): Listing {
   const known = queryable({ schema, members })
   const sortable = supports.order ? only(known, sort) : none
   return {
@@ -39,7 +40,7 @@ export function listing ({ schema, members }: Described, { filter, sort, search 
     search,
     visible: new Set([...members.named].filter(([, { writeOnly }]) => !writeOnly).map(([name]) => name)),
     relations: Object.keys(relations),
-    parameters: new Set(['limit', 'cursor', ...sortable.size > 0 ? ['sort'] : [], 'fields', ...Object.keys(relations).length > 0 ? ['expand'] : [], ...supports.count ? ['count'] : [], ...search.length > 0 ? ['q'] : []])
+    parameters: new Set(['limit', 'cursor', ...sortable.size > 0 ? ['sort'] : [], 'fields', ...Object.keys(relations).length > 0 ? ['expand'] : [], ...supports.count ? ['count'] : [], ...tombstones?.permitted === undefined ? [] : ['deleted'], ...search.length > 0 ? ['q'] : []])
   }
 }
 
@@ -77,6 +78,7 @@ export function itemQuerySchema (listing: Listing): JsonSchema {
 function itemSchemas ({ visible, relations }: Listing): Readonly<Record<string, JsonSchema>> {
   return {
     fields: { type: 'string', description: `Only these members, parted by commas: ${[...visible].join(', ')}` },
-    expand: { type: 'string', description: `With what the items refer to, parted by commas: ${relations.join(', ')}` }
+    expand: { type: 'string', description: `With what the items refer to, parted by commas: ${relations.join(', ')}` },
+    deleted: { type: 'boolean', default: false, description: 'Whether items that were removed are given as well' }
   }
 }

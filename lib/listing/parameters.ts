@@ -19,6 +19,9 @@ function isNames (value: unknown): value is string[] {
   return Array.isArray(value) && value.every(name => typeof name === 'string')
 }
 
+/** By the query string it is decided who may, before content is read; in content it would come too late. */
+const inString = Symbol('true in a query string')
+
 const parameters: Readonly<Record<string, Parameter>> = {
   limit: {
     ofText: text => digits.test(text) ? Number(text) : text,
@@ -43,6 +46,10 @@ const parameters: Readonly<Record<string, Parameter>> = {
   count: {
     ofText: text => text === 'true' ? true : text === 'false' ? false : text,
     read: (_collection, count) => typeof count === 'boolean' ? { count } : 'true or false'
+  },
+  deleted: {
+    ofText: text => text === 'true' ? inString : text === 'false' ? false : text,
+    read: (_collection, deleted) => deleted === inString ? { deleted: true } : deleted === false ? {} : 'true or false, and true only in the query string'
   },
   q: {
     ofText: asItIs,

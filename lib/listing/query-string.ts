@@ -50,7 +50,7 @@ export function askedOfItem (collection: Collection, request: Request): Question
   return request.search === '' ? nothing : askedInString(collection, request, ofItem)
 }
 
-const ofItem = ['fields', 'expand']
+const ofItem = ['fields', 'expand', 'deleted']
 
 function unknown ({ listing: { parameters, filterable } }: Collection, name: string, only: readonly string[] | undefined): Problem {
   const known = [...parameters].filter(parameter => only?.includes(parameter) !== false)

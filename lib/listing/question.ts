@@ -14,6 +14,8 @@ export interface Question {
   /** How many items stand before the page, where the client counts them. */
   readonly offset?: number
   readonly count?: boolean
+  /** Whether items that were removed are wanted as well. */
+  readonly deleted?: boolean
   /** Whether a parameter that is not known was passed over, as the client prefers. */
   readonly lenient?: boolean
 }

@@ -274,3 +274,9 @@ test('a collection that moved is registered with its paths', () => {
   expect<FastifyInstance['register']>().type.toBeCallableWith(moved, { from: '/people', to: '/users', prefix: '/v1' })
   expect<FastifyInstance['register']>().type.not.toBeCallableWith(moved, { from: '/people' })
 })
+
+test('tombstones name a member of the item, and a predicate over the request', () => {
+  expect<NonNullable<Options<typeof User034>['tombstones']>['member']>().type.toBe<Name>()
+  define({ name: 'users', schema: User034, storage: memory(), tombstones: { member: 'createdAt', permitted: async request => { expect(request).type.toBe<FastifyRequest>(); return true } } })
+  expect<Options<typeof User034>['tombstones']>().type.not.toBeAssignableFrom({ member: 'createdAt' as const, permitted: () => 'yes' })
+})
