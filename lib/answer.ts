@@ -9,6 +9,8 @@ export interface Answer {
   readonly content: string | undefined
   /** The preferences that were followed. */
   readonly applied?: Preferences | undefined
+  /** Whether it depends on who asks although the collection itself does not. */
+  readonly personal?: boolean
 }
 
 const none: Fields = Object.freeze({})

@@ -51,7 +51,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   timestamps: either('false', value => value === false, group('created', 'updated')),
   actions: list,
   routes: { kind: 'an object', fits: isObject },
-  authentication: group('caller', 'challenge'),
+  authentication: group('caller', 'challenge', 'fields'),
   access: { kind: '"public", "authenticated", a function, or an object with one for each action', fits: value => typeof value === 'function' || typeof value === 'string' || isObject(value) },
   scope: hook,
   visible: { kind: 'an object with a function for each member', fits: value => isObject(value) && Object.values(value as object).every(inner => inner === undefined || hook.fits(inner)) },

@@ -7,7 +7,7 @@ import { cachePolicy } from './http/cache-control.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
 import { anyChallenge } from './http/www-authenticate.ts'
-import { guardOf } from './guard.ts'
+import { checkCache, guardOf, isPersonal } from './guard.ts'
 import type { Guard } from './guard.ts'
 import { idempotencyOf } from './idempotency.ts'
 import type { Idempotency } from './idempotency.ts'
@@ -128,6 +128,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const draft = compiled(name, derived(schema, { optional: ['readOnly'] }))
   const formats = options.formats ?? [json, hal, xml]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
+  for (const action of ['list', 'read'] as const) if (isPersonal(guard, action)) checkCache(name, action, cache?.[action])
   return Object.freeze({
     name,
     schema,

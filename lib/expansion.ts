@@ -1,6 +1,7 @@
 import { reader } from './access.ts'
 import { scopedBy } from './context.ts'
 import type { Collection } from './definition.ts'
+import { isPersonal } from './guard.ts'
 import type { Related } from './options.ts'
 import type { Request } from './request.ts'
 import { scopeOf } from './scope.ts'
@@ -17,7 +18,8 @@ interface Wanted {
 /** How the client wants to see these entries; undefined where it wants them as they are. */
 export async function viewOf (collection: Collection, entries: ReadonlyArray<Entry<object>>, { fields, expand, request }: Wanted): Promise<View | undefined> {
   if (fields === undefined && expand === undefined) return undefined
-  return { fields, expansion: expand && await expansion(collection, entries, { names: expand, request }) }
+  const personal = expand?.some(name => isPersonal(collection.relations[name]!.collection.guard, 'read')) === true
+  return { fields, expansion: expand && await expansion(collection, entries, { names: expand, request }), personal }
 }
 
 /** One query for each relation, however many items there are. */

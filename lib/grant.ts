@@ -2,6 +2,8 @@ import type { onRequestAsyncHookHandler } from 'fastify'
 import { admitted, may } from './access.ts'
 import type { ActionName } from './action-names.ts'
 import type { Collection } from './definition.ts'
+import { credentialFields, isPersonal } from './guard.ts'
+import type { CachePolicy } from './http/cache-control.ts'
 import type { Request } from './request.ts'
 import { scopeOf } from './scope.ts'
 import type { Scope } from './scope.ts'
@@ -31,6 +33,18 @@ export function isGuarded ({ guard, parent }: Collection): boolean {
 export function isShaped ({ guard, parent }: Collection): boolean {
   const guards = [guard, parent?.collection.guard].filter(guard => guard !== undefined)
   return guards.length > 0 && guards.every(({ authentication }) => authentication !== undefined)
+}
+
+/** Where the answers of an action depend on who asks, each is as one to credentials. */
+export function policyOf ({ guard, parent, cache }: Collection, action: ActionName): CachePolicy {
+  const policy = action === 'list' ? cache.list : cache.read
+  return isPersonal(guard, action) || isPersonal(parent?.collection.guard, 'read') ? { ...policy, closed: true } : policy
+}
+
+/** The request fields that an answer with this policy depends on, where somebody may keep it. */
+export function variedBy ({ guard, parent }: Collection, { closed, credentialed }: CachePolicy): readonly string[] {
+  if (closed !== true || credentialed === 'no-store') return []
+  return [guard, parent?.collection.guard].flatMap(guard => guard === undefined ? [] : guard.authentication?.fields ?? credentialFields)
 }
 
 export function grantOf (incoming: Request['original']): Grant | undefined {

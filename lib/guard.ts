@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { actionNames } from './action-names.ts'
 import type { ActionName } from './action-names.ts'
 import { BadOption } from './errors.ts'
+import { isPrivate } from './http/cache-control.ts'
 import type { MemberOf } from './schema/static.ts'
 import type { Filter } from './storage/contract.ts'
 
@@ -12,7 +13,11 @@ export interface Authentication {
   readonly caller: (request: FastifyRequest) => string | undefined | Promise<string | undefined>
   /** WWW-Authenticate of a 401 that brings none of its own. */
   readonly challenge?: string
+  /** The request fields that credentials travel in, for Vary; `Authorization` and `Cookie` unless said here. */
+  readonly fields?: readonly string[]
 }
+
+export const credentialFields: readonly string[] = ['Authorization', 'Cookie']
 
 /** `hidden` refuses as if there were nothing. */
 export type Verdict = boolean | 'hidden'
@@ -65,12 +70,25 @@ export function guardOf (options: GuardOptions, id: string): Guard | undefined {
 }
 
 /** RFC 9110 section 11.6.1: a challenge begins with its scheme, and several are parted by commas; a line has to be one that can be sent. */
+const token = /^[!#$%&'*+.^`|~\w-]+$/
 const challenge = /^[!#$%&'*+.^`|~\w-]+(?:[ ,][\t\x20-\x7e]*)?$/
+
+/** Whether an answer to the action depends on who asks. */
+export function isPersonal (guard: Guard | undefined, action: ActionName): boolean {
+  return guard !== undefined && (guard.rules[action] !== 'public' || guard.scope !== undefined || guard.visible.size > 0)
+}
+
+/** A shared cache would give to one what was meant for another. */
+export function checkCache (name: string, action: 'list' | 'read', policy: string | undefined): void {
+  if (policy !== undefined && !isPrivate(policy)) throw new BadOption(name, `cache is ${JSON.stringify(policy)} for ${action}, whose answers depend on who asks: a shared cache would give them to others. Say private, as in "private, max-age=60", and neither public nor s-maxage; or no-store.`)
+}
 
 function checkAuthentication ({ name, authentication }: GuardOptions): void {
   if (authentication === undefined) return
   if (typeof authentication.caller !== 'function') throw new BadOption(name, 'authentication.caller is missing. Make it a function that tells who is calling, such as async request => (await request.jwtVerify()).sub.')
   if (authentication.challenge !== undefined && !challenge.test(authentication.challenge)) throw new BadOption(name, `authentication.challenge is ${JSON.stringify(authentication.challenge)}. Make it what WWW-Authenticate is to say, such as 'Bearer realm="notes"'.`)
+  const field = authentication.fields?.find(field => !token.test(field))
+  if (field !== undefined) throw new BadOption(name, `authentication.fields names ${JSON.stringify(field)}. Name request fields, such as "Authorization" or "X-Api-Key".`)
 }
 
 function rulesOf ({ name, authentication, access }: GuardOptions): Guard['rules'] {

@@ -4,12 +4,13 @@ import { RequestContext } from './context.ts'
 import type { Collection } from './definition.ts'
 import { Fault, problemOfError } from './fault.ts'
 import type { Format } from './formats/format.ts'
-import { grantOf, isGuarded } from './grant.ts'
+import { grantOf, isGuarded, variedBy } from './grant.ts'
 import type { Grant } from './grant.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { applied, preferences } from './http/prefer.ts'
 import type { Preferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
+import { vary } from './http/vary.ts'
 import { HookError } from './item.ts'
 import { formatOf, notAcceptable } from './negotiation.ts'
 import { checkParent, placeOf } from './nesting.ts'
@@ -38,6 +39,7 @@ export interface Served {
 /** Asks the action, and sends what it decides. */
 export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
   const guarded = isGuarded(collection)
+  const varied = vary(undefined, 'Accept', ...variedBy(collection, cache))
   return async function (incoming, reply) {
     try {
       const format = formatOf(collection, incoming.headers.accept)
@@ -51,7 +53,8 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       if (collection.groups !== undefined && (answer.status < 300 || safe.has(incoming.method))) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
       if (followed !== undefined) reply.header('preference-applied', applied(followed))
-      return head(answer, { policy: cache, varied: preferred || followed?.handling !== undefined ? 'Accept, Prefer' : 'Accept' }, reply)
+      const policy = answer.personal === true && cache.closed !== true ? never.policy : cache
+      return head(answer, { policy, varied: preferred || followed?.handling !== undefined ? `${varied}, Prefer` : varied }, reply)
     } catch (thrown) {
       if (thrown instanceof Problem) return refuse(collection, thrown, reply)
       // Goes the way of every other error of the app, so that its onError hooks see it.

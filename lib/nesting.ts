@@ -1,6 +1,8 @@
 import { scopedBy } from './context.ts'
 import type { Collection } from './definition.ts'
 import { BadOption, Unsupported } from './errors.ts'
+import { checkCache, isPersonal } from './guard.ts'
+import { stated } from './http/cache-control.ts'
 import { problem } from './http/problems.ts'
 import type { MemberOf } from './schema/static.ts'
 import type { Context, Filter, Id } from './storage/contract.ts'
@@ -10,6 +12,7 @@ export function within<Item extends object> (parent: Collection, child: Collecti
   const known = [...child.members.named.keys()]
   if (!known.includes(member)) throw new BadOption(child.name, `within() names the member "${member}", which is not in the schema. Its members are: ${known.join(', ')}.`)
   if (!child.storage.supports.filter) throw new Unsupported(child.name, 'it is nested in another collection', child.storage.name)
+  if (isPersonal(parent.guard, 'read')) for (const action of ['list', 'read'] as const) checkCache(child.name, action, stated(child.cache[action]))
   parent.children.add(child.name)
   return Object.freeze({ ...child, written: new Map(child.formats.map(format => [format, new WeakMap()])), parent: { collection: parent, member } })
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Answer, Fields } from './answer.ts'
 import type { Collection } from './definition.ts'
+import { isGuarded } from './grant.ts'
 import { cacheControl } from './http/cache-control.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { knownTag } from './http/entity-tag.ts'
@@ -23,7 +24,7 @@ interface Kept {
 /** Everything of the answer but its content, which is given: to send that is left to Fastify. */
 export function head ({ status, fields, content }: Answer, { policy, varied }: Kept, reply: FastifyReply): string | undefined {
   const { method, headers } = reply.request
-  const credentials = headers.authorization !== undefined || headers.cookie !== undefined
+  const credentials = policy.closed === true || headers.authorization !== undefined || headers.cookie !== undefined
   reply.code(status)
   reply.header('cache-control', cacheControl({ safe: safe.has(method), status, credentials }, policy))
   varyBy(varied, reply)
@@ -58,6 +59,9 @@ function asItIs (content: unknown): string {
 
 export const never: Kept = { policy: { open: 'no-store', credentialed: 'no-store' }, varied: 'Accept' }
 
+/** Nor is what somebody was refused kept for anybody. */
+const closed: Kept = { policy: { ...never.policy, closed: true }, varied: 'Accept' }
+
 /** Everything of a problem but its content. */
 export function refuse (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
   const { url, headers } = reply.request
@@ -65,5 +69,5 @@ export function refuse (collection: Collection, problem: Problem, reply: Fastify
   const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
   // A plugin of the app may have put its own there.
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
-  return head({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, never, reply)
+  return head({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, isGuarded(collection) ? closed : never, reply)
 }

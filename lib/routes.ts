@@ -13,7 +13,7 @@ import { representationTypes } from './content.ts'
 import type { Collection } from './definition.ts'
 import { describe, hidden } from './description.ts'
 import { DuplicatePath } from './errors.ts'
-import { admitCaller, isGuarded, isShaped } from './grant.ts'
+import { admitCaller, isGuarded, isShaped, policyOf } from './grant.ts'
 import { unearthed } from './graveyard.ts'
 import { absent, handler, options } from './handler.ts'
 import type { Action } from './handler.ts'
@@ -61,7 +61,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
-    const served = { action: decided(collection, row), queried: row.queried === true, cache: row.name === 'list' ? collection.cache.list : collection.cache.read, preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: decided(collection, row), queried: row.queried === true, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
 import { without } from './schema/marks.ts'
 import type { Entry } from './storage/contract.ts'
@@ -21,6 +22,13 @@ export interface View {
   readonly fields: readonly string[] | undefined
   /** With what they refer to. */
   readonly expansion: Expansion | undefined
+  /** Whether that depends on who asks. */
+  readonly personal: boolean
+}
+
+/** An answer of what is seen so. */
+export function answered (view: View | undefined, answer: Answer): Answer {
+  return view?.personal === true ? { ...answer, personal: true } : answer
 }
 
 /** What may leave of an item. */

@@ -382,3 +382,68 @@ test('a client that is refused has not to send its content', async t => {
   const answer = await app.inject({ method: 'POST', url: '/notes', headers: { 'content-type': 'application/json', 'content-length': '99999999' }, payload: '{}' })
   t.equal(answer.statusCode, 401, 'before 413')
 })
+
+test('what depends on who asks is in no cache, however the caller is known, unless the definition says private', async t => {
+  const kept = async (options: Partial<Options<typeof Note>>, target = 'GET /notes', fields: Record<string, string> = { 'x-api-key': 'ada' }): Promise<unknown[]> => {
+    const { caller } = { caller: (request: FastifyRequest) => request.headers['x-api-key']?.toString() }
+    const answer = await ask(await serve(t, notes({ authentication: { caller, ...options.authentication }, ...options })), target, { fields })
+    return [answer.statusCode, answer.headers['cache-control'], answer.headers.vary]
+  }
+  t.strictSame(await kept({}), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await kept({}, 'GET /notes/1'), [200, 'no-store', 'Accept'])
+  t.strictSame(await kept({}, 'GET /notes/9'), [404, 'no-store', 'Accept'], 'nor is its absence')
+  t.strictSame(await kept({ access: 'public' }), [200, 'no-cache', 'Accept, Prefer'], 'what everybody may see is the same for everybody')
+  t.strictSame(await kept({ access: 'public' }, 'GET /notes', { authorization: 'x' }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: 'public', cache: 'public, max-age=60' }), [200, 'public, max-age=60', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: 'public', scope: () => undefined }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: 'public', visible: { text: () => true } }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: { list: 'public', read: 'authenticated' } }), [200, 'no-cache', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: { list: 'public', read: 'authenticated' } }, 'GET /notes/1'), [200, 'no-store', 'Accept'])
+  const cache = 'private, max-age=60'
+  t.strictSame(await kept({ cache }), [200, cache, 'Accept, Authorization, Cookie, Prefer'])
+  t.strictSame(await kept({ cache: { read: cache } }, 'GET /notes/1'), [200, cache, 'Accept, Authorization, Cookie'])
+  t.strictSame(await kept({ cache: { read: cache } }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await kept({ cache: 'no-store' }), [200, 'no-store', 'Accept, Prefer'])
+  const app = await serve(t, notes({ authentication: { caller: () => 'ada', fields: ['X-Api-Key'] }, cache }))
+  const answer = await ask(app, 'GET /notes/1')
+  t.equal(answer.headers.vary, 'Accept, X-Api-Key')
+  const unchanged = await ask(app, 'GET /notes/1', { fields: { 'if-none-match': String(answer.headers.etag) } })
+  t.strictSame([unchanged.statusCode, unchanged.headers['cache-control'], unchanged.headers.vary], [304, cache, 'Accept, X-Api-Key'])
+  t.equal((await ask(app, 'PATCH /notes/1', { content: {} })).headers['cache-control'], 'no-store')
+})
+
+test('what is nested in a parent, or expanded, is kept as that would be', async t => {
+  const parents = notes({ name: 'parents' })
+  const Child = Type.Object({ id: Type.Integer(), parentId: Type.Integer() })
+  const options = { name: 'children', schema: Child, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, parentId: 1 }] }), relations: { parent: { collection: parents, member: 'parentId' } } } as const
+  const children = define({ ...options, cache: { read: 'public, max-age=60' } })
+  const app = await serve(t, [parents, children as Collection])
+  t.equal((await ask(app, 'GET /children/1')).headers['cache-control'], 'public, max-age=60')
+  const expanded = await ask(app, 'GET /children/1?expand=parent', as('ada'))
+  t.equal(expanded.json().parent.text, 'one')
+  t.equal(expanded.headers['cache-control'], 'no-store')
+  t.equal((await ask(app, 'GET /children/1?expand=parent')).headers['cache-control'], 'no-store')
+  t.equal((await ask(app, 'GET /children?expand=parent')).headers['cache-control'], 'no-store')
+  t.equal((await ask(app, 'GET /children?fields=id')).headers['cache-control'], 'no-cache')
+  const same = await ask(app, 'GET /children/1?expand=parent', { fields: { ...as('ada').fields, 'if-none-match': String(expanded.headers.etag) } })
+  t.strictSame([same.statusCode, same.headers['cache-control']], [304, 'no-store'])
+  t.throws(() => within(parents, children, 'parentId'), { code: 'FST_COLLECTION_BAD_OPTION', message: /whose answers depend on who asks/ })
+  const nested = await serve(t, [parents, within(parents, define(options), 'parentId') as Collection])
+  t.equal((await ask(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
+  const kept = await serve(t, [parents, within(parents, define({ ...options, cache: 'private, max-age=5' }), 'parentId') as Collection])
+  const answer = await ask(kept, 'GET /parents/1/children?expand=parent', as('ada'))
+  t.strictSame([answer.headers['cache-control'], answer.headers.vary], ['private, max-age=5', 'Accept, Authorization, Cookie, Prefer'])
+})
+
+test('a policy by which a shared cache would keep what is not for everybody is refused at boot', async t => {
+  const personal: ReadonlyArray<Partial<Options<typeof Note>>> = [{}, { access: () => true }, { access: 'public', scope: () => undefined }, { access: 'public', visible: { text: () => true } }]
+  for (const options of personal) {
+    for (const cache of ['public', 'public, max-age=60', 'max-age=60', 'S-MaxAge=60', 'private, s-maxage=60', 'Public, private', 'no-cache', 'private="x-field", max-age=60', 'must-revalidate']) {
+      t.throws(() => notes({ ...options, cache }), { code: 'FST_COLLECTION_BAD_OPTION', message: /depend on who asks/ }, cache)
+      t.throws(() => notes({ ...options, cache: { read: cache } }), { message: /for read/ })
+    }
+    for (const cache of ['private', 'Private , max-age=60', 'no-store', 'private, no-cache']) t.doesNotThrow(() => notes({ ...options, cache }), cache)
+  }
+  t.doesNotThrow(() => notes({ access: { list: 'public' }, cache: { list: 'public, max-age=60' } }))
+  t.throws(() => notes({ authentication: { caller: () => 'ada', fields: ['X Api Key'] } }), { message: /authentication.fields names "X Api Key"/ })
+})

@@ -10,6 +10,7 @@ import { askedOfItem } from '../listing/query-string.ts'
 import { entryFields, modifiedOf, represent, representSeen, seenFields } from '../representation.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
+import { answered } from '../view.ts'
 
 /** GET and HEAD of an item. */
 export async function read (collection: Collection, request: Request): Promise<Answer> {
@@ -22,8 +23,8 @@ export async function read (collection: Collection, request: Request): Promise<A
   if (conditional(fields)) {
     const known = view === undefined ? entryFields(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
     const modified = view?.expansion === undefined ? modifiedOf(collection, entry) : undefined
-    if (unmodified(request, { tags: [known.etag!], modified })) return notModified(known, applied)
+    if (unmodified(request, { tags: [known.etag!], modified })) return answered(view, notModified(known, applied))
   }
   const representation = view === undefined ? represent(collection, entry, wanted) : representSeen(collection, entry, { ...wanted, view })
-  return ok(representation.content, representation.fields, applied)
+  return answered(view, ok(representation.content, representation.fields, applied))
 }

@@ -5,11 +5,25 @@ export interface CachePolicy {
   readonly open: string
   /** For a successful GET or HEAD with credentials. */
   readonly credentialed: string
+  /** Whether every answer depends on who asks, however that is known: it is one to credentials then. */
+  readonly closed?: boolean
+}
+
+/** Whether no shared cache would keep what has this policy (RFC 9111 sections 3.5, 5.2.2). */
+export function isPrivate (policy: string): boolean {
+  const directives = policy.toLowerCase().split(',').map(directive => directive.trim())
+  const open = directives.some(directive => directive === 'public' || directive.startsWith('s-maxage'))
+  return !open && directives.some(directive => directive === 'private' || directive === 'no-store')
 }
 
 /** A policy that the definition states holds for every caller; the default keeps what credentials have opened out of every cache. */
-export function cachePolicy (stated: string | undefined): CachePolicy {
-  return { open: stated ?? 'no-cache', credentialed: stated ?? 'no-store' }
+export function cachePolicy (given: string | undefined): CachePolicy {
+  return { open: given ?? 'no-cache', credentialed: given ?? 'no-store' }
+}
+
+/** What the definition states, if anything. */
+export function stated ({ open, credentialed }: CachePolicy): string | undefined {
+  return open === credentialed ? open : undefined
 }
 
 /** A stored answer with one of these must be asked for again; any other failure is not kept at all. */

@@ -11,6 +11,7 @@ import { listFields } from '../profiles/profiles.ts'
 import { representList, tagOf, versionOfList, versionsOf } from '../representation.ts'
 import type { Request } from '../request.ts'
 import type { Page } from '../storage/contract.ts'
+import { answered } from '../view.ts'
 import { entries } from './entries.ts'
 import { keep, recall } from './kept.ts'
 import { pageLinks } from './pages.ts'
@@ -28,13 +29,13 @@ export async function page (collection: Collection, request: Request, question: 
   const links = known === undefined ? pageLinks(collection, request, { page, query, question }) : {}
   const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: tagOf(versionOfList(versions), format) })
   const applied = appliedOf(request, { page, question })
-  if (conditional(request.fields) && unmodified(request, { tags: [fields.etag!], modified: undefined })) return notModified(fields, applied)
+  if (conditional(request.fields) && unmodified(request, { tags: [fields.etag!], modified: undefined })) return answered(view, notModified(fields, applied))
   if (known !== undefined) return ok(known.content, known.whole, applied)
   const carried = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
   const content = representList(collection, page.entries, { format, path, links: carried, view })
   const whole = { ...fields, 'content-type': format.mediaType }
   if (keeps) keep(collection, request, { versions, total: page.total, fields, whole, content })
-  return ok(content, whole, applied)
+  return answered(view, ok(content, whole, applied))
 }
 
 function fieldsOf (collection: Collection, request: Request, { page, question, links, etag }: { page: Page<object>, question: Question, links: Links, etag: string }): Fields {
