@@ -49,7 +49,7 @@ class Known<Made> {
 
 function concealing ({ schema }: { readonly schema: JsonSchema }, hidden: Hidden): JsonSchema {
   const marks = (mark: 'readOnly' | 'writeOnly'): Record<string, typeof mark> => Object.fromEntries([...hidden].map(member => [member, mark]))
-  return marked(marked({ ...schema, properties: schema.properties ?? {} }, marks('readOnly')), marks('writeOnly'))
+  return marked(marked({ ...schema, properties: { ...schema.properties } }, marks('readOnly')), marks('writeOnly'))
 }
 
 const knownMembers = new Known<Members>()

@@ -196,6 +196,11 @@ test('a filter of any shape bounds what may be written; each member that overste
   t.equal((await ask('PUT /notes/1', 'ada', { title: 'E' })).statusCode, 422, 'without values, nothing is filled in for a PUT')
 })
 
+test('of alternatives, every member that could have done is told', async t => {
+  const ask = await serve(t, notes({ scope: () => ({ filter: { any: [{ all: [{ member: 'owner', is: 'eq', value: 'ada' }, { member: 'title', is: 'like', value: 'E*' }] }, { member: 'slug', is: 'eq', value: 'open' }] } }) }))
+  t.strictSame((await ask('PATCH /notes/1', 'ada', { title: 'x' })).json().errors.map(({ pointer }: { pointer: string }) => pointer), ['/owner', '/title', '/slug'])
+})
+
 test('a PUT keeps what the scope is about, of whoever it is', async t => {
   const scope: Scoping<Item> = () => ({ filter: { member: 'owner', is: 'in', value: ['ada', 'team'] }, values: { owner: 'ada', slug: 'filled' } })
   const ask = await serve(t, notes({ scope, unique: [], storage: memory({ items: [{ id: 1, owner: 'team', title: 'x' }] }) }))
