@@ -17,19 +17,20 @@ declare module 'fastify' {
 }
 
 // By server, which all contexts of an app share: a collection decorates nothing, and the order of registration does not matter.
-const registered = new WeakMap<object, Registered[]>()
+const enrolled = new WeakMap<object, Registered[]>()
 
-function of (app: FastifyInstance): Registered[] {
-  let collections = registered.get(app.server)
-  if (collections === undefined) registered.set(app.server, collections = [])
+/** The collections that an app serves, by now. */
+export function registered (app: FastifyInstance): Registered[] {
+  let collections = enrolled.get(app.server)
+  if (collections === undefined) enrolled.set(app.server, collections = [])
   return collections
 }
 
 export function enrol (app: FastifyInstance, collection: Collection): void {
-  of(app).push({ path: app.prefix + pathOfCollection(collection), collection })
+  registered(app).push({ path: app.prefix + pathOfCollection(collection), collection })
 }
 
 /** Tells the app of its collections, for what belongs to the whole service. Wrapped, so that it reaches the parent. */
 export const registry = fastifyPlugin(async (app: FastifyInstance) => {
-  app.decorate('collections', of(app))
+  app.decorate('collections', registered(app))
 }, { name: 'fastify-collections-registry', fastify: '5.x' })

@@ -9,6 +9,7 @@ import { problemContent } from './http/problems.ts'
 import type { Problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
 import { challengeTo } from './http/www-authenticate.ts'
+import { problemPage } from './page.ts'
 import { worded } from './profiles/profiles.ts'
 
 // An answer or a problem, as Fastify is told it.
@@ -69,5 +70,7 @@ export function refuse (collection: Collection, problem: Problem, reply: Fastify
   const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
   // A plugin of the app may have put its own there.
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
-  return head({ status: problem.status, fields, content: problemContent(worded(collection, problem), collection.problems, instance) }, isGuarded(collection) ? closed : never, reply)
+  const content = problemContent(worded(collection, problem), collection.problems, instance)
+  const page = problemPage(collection, headers.accept, [problem, content])
+  return head({ status: problem.status, fields: { ...fields, ...page?.fields }, content: page?.content ?? content }, isGuarded(collection) ? closed : never, reply)
 }

@@ -43,11 +43,11 @@ export interface Wanted {
 /** An entry never changes, so neither does what is written of it, unless its links do. */
 export function represent (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation {
   const { format, path } = wanted
-  const written = collection.written.get(format)!
-  const known = written.get(entry)
+  const written = collection.written.get(format)
+  const known = written?.get(entry)
   if (known !== undefined && known.path === path) return known
   const representation = rendered(collection, entry, wanted)
-  written.set(entry, representation)
+  written?.set(entry, representation)
   return representation
 }
 

@@ -22,6 +22,7 @@ import { explained } from './miss.ts'
 import { merged, withoutHooks } from './native.ts'
 import { pathOfCollection, pathOfParent } from './nesting.ts'
 import type { ActionName, RouteOptions } from './options.ts'
+import { paged } from './page.ts'
 import { patchTypes } from './patch.ts'
 import { repeatable } from './repeatable.ts'
 
@@ -61,7 +62,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
-    const served = { action: decided(collection, row), queried: row.queried === true, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: paged(collection, { action: decided(collection, row), at, safe: row.name === 'list' || row.name === 'read' }), queried: row.queried === true, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })

@@ -30,6 +30,12 @@ export interface Format {
   readonly join?: (items: readonly string[]) => string
   /** What the content looks like, for OpenAPI, given the schema of an item or of an array of items. */
   readonly describe: (schema: JsonSchema) => JsonSchema
+  /** For a format that shows more than the content: what a person can ask and do here. Such a page is made for its caller, and not kept. */
+  readonly page?: (content: Content, about: About) => string
+  /** A problem (RFC 9457), for clients that would rather have this format than JSON. */
+  readonly problem?: (problem: Readonly<Record<string, unknown>>) => string
+  /** Further header fields of pages, in lower case. */
+  readonly fields?: Readonly<Record<string, string>>
 }
 
 export interface ListLinks {
@@ -37,4 +43,50 @@ export interface ListLinks {
   readonly list: Links
   /** Of each item, in order. */
   readonly items: readonly Links[]
+}
+
+/** What stands on a page: an item, or a list of them. */
+export type Content =
+  | { readonly item: object, readonly links: Links }
+  | { readonly items: readonly object[], readonly links: ListLinks }
+
+/** What can be told of the target of a request, beside its content. */
+export interface About {
+  readonly offer: Offer
+  /** The target, without parameters that are empty: a form sends those of its fields that say nothing. */
+  readonly path: string
+  readonly search: string
+  /** Scheme and authority, as the client has them. */
+  readonly origin: string
+  /** The way from the outermost collection to the target. */
+  readonly trail: readonly Link[]
+  /** What the caller may do, by the names of actions. */
+  readonly actions: ReadonlySet<string>
+  /** Members whose value the URI says. */
+  readonly fixed: readonly string[]
+  /** By member, the path of the collection that it names an item of. */
+  readonly related: ReadonlyMap<string, string>
+  /** Names the state of the item in If-Match. */
+  readonly tag: string | undefined
+  /** How many items there are in all, where that was asked. */
+  readonly total: string | undefined
+}
+
+/** What a collection takes and gives, whoever asks. */
+export interface Offer {
+  readonly name: string
+  /** The member that stands in the URI. */
+  readonly id: string
+  readonly schemas: { readonly create: JsonSchema, readonly replace: JsonSchema, readonly patch: JsonSchema, readonly read: JsonSchema }
+  /** Of answers, the default first. */
+  readonly mediaTypes: readonly string[]
+  /** Whether content is taken as JSON. */
+  readonly takesJson: boolean
+  readonly filters: ReadonlyArray<{ readonly member: string, readonly schema: JsonSchema }>
+  readonly sorts: readonly string[]
+  readonly search: boolean
+  readonly counts: boolean
+  readonly limit: { readonly default: number, readonly maximum: number }
+  /** RFC 8631: where the service is described. */
+  readonly description: string | undefined
 }

@@ -1,0 +1,70 @@
+import { permitted } from './access.ts'
+import { representationTypes } from './content.ts'
+import type { Collection } from './definition.ts'
+import type { About, Link, Offer } from './formats/format.ts'
+import { registered } from './registry.ts'
+import type { Request } from './request.ts'
+
+// What a page can tell beside the content: what the caller can ask and do here, and where else there is something.
+
+/** What the collection takes and gives. */
+export function offerOf (collection: Collection): Offer {
+  const { name, id, schemas, mediaTypes, listing: { filterable, sortable, parameters }, page, serviceDescription } = collection
+  return {
+    name,
+    id: id.member,
+    schemas,
+    mediaTypes,
+    takesJson: representationTypes(collection).includes('application/json'),
+    filters: [...filterable.values()],
+    sorts: [...sortable.keys()],
+    search: parameters.has('q'),
+    counts: parameters.has('count'),
+    limit: page,
+    description: serviceDescription
+  }
+}
+
+interface Known {
+  readonly offer: Offer
+  /** Whether an item is asked for, or the collection. */
+  readonly at: 'collection' | 'item'
+  readonly tag: string | undefined
+  readonly total: string | undefined
+}
+
+export async function aboutOf (collection: Collection, { path, search, fixed = {}, original }: Request, { offer, at, tag, total }: Known): Promise<About> {
+  return {
+    offer,
+    path,
+    search,
+    origin: `${original.protocol}://${original.host}`,
+    trail: trailOf(collection, path, at),
+    actions: await permitted(collection, original),
+    fixed: Object.keys(fixed),
+    related: relatedPaths(collection, original),
+    tag,
+    total
+  }
+}
+
+/** The collections and items in which the target lies, and itself. */
+function trailOf (collection: Collection, path: string, at: Known['at']): Link[] {
+  const above = path.slice(0, path.lastIndexOf('/'))
+  if (at === 'item') return [...trailOf(collection, above, 'collection'), { href: path, title: nameOf(path) }]
+  return [...collection.parent === undefined ? [] : trailOf(collection.parent.collection, above, 'item'), { href: path, title: collection.name }]
+}
+
+function nameOf (path: string): string {
+  return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
+}
+
+/** By member, where the app serves what it refers to; a prefix may have parameters, which are those of the target. */
+function relatedPaths ({ relations }: Collection, { server, params }: Request['original']): ReadonlyMap<string, string> {
+  const given = params as Readonly<Record<string, string | undefined>>
+  const paths = Object.values(relations).map(({ collection: { storage }, member }) => {
+    const place = registered(server).find(({ collection }) => collection.storage === storage && collection.parent === undefined)
+    return [member, place?.path.replace(/:(\w+)/g, (parameter, name: string) => given[name] ?? parameter) ?? ':'] as const
+  })
+  return new Map(paths.filter(([, path]) => !path.includes(':')))
+}
