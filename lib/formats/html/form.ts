@@ -32,7 +32,7 @@ export function itemForms (item: object, links: Links, { offer: { schemas, takes
 
 function live (forms: Markup): Markup {
   return markup`<section class="forms" aria-label="What you can do" data-live hidden>${forms}</section>
-<noscript><p class="hint">The forms need JavaScript. The line for curl does not.</p></noscript>`
+<p class="hint" data-plain>The forms need JavaScript. The line for curl does not.</p>`
 }
 
 interface Sent {

@@ -141,7 +141,7 @@ for (const form of document.forms) {
     button.disabled = false
   })
 }
-for (const place of document.querySelectorAll('[data-live]')) place.removeAttribute('hidden')
+for (const place of document.querySelectorAll('[data-live], [data-plain]')) place.toggleAttribute('hidden')
 for (const place of document.querySelectorAll('[data-origin]')) place.textContent = location.origin
 const told = document.querySelector('.told')
 if (told && history.state?.told) {

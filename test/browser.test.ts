@@ -1,0 +1,372 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import helmet from '@fastify/helmet'
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import { chromium } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import t, { test } from 'tap'
+import type { Test } from 'tap'
+import { html } from '../lib/formats/html.ts'
+import collection, { define, json } from '../lib/index.ts'
+import type { Collection, Options } from '../lib/index.ts'
+import { memory } from '../lib/storage/memory.ts'
+
+// The pages, as a person meets them in a browser.
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+const skip = !existsSync(executablePath) && `there is no browser at ${executablePath}; CHROMIUM can name one`
+/** Where pictures of the pages are put, to be looked at. */
+const pictures = process.env['PICTURES']
+
+const Person = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  email: Type.String({ format: 'email' }),
+  name: Type.String({ minLength: 1 }),
+  age: Type.Optional(Type.Integer({ minimum: 0, maximum: 150 })),
+  role: Type.Union([Type.Literal('admin'), Type.Literal('member')], { default: 'member' }),
+  active: Type.Boolean({ default: true }),
+  homepage: Type.Optional(Type.String({ format: 'uri', description: 'Where people can read more.' })),
+  bio: Type.Union([Type.Null(), Type.String({ maxLength: 2000 })]),
+  password: Type.String({ minLength: 8, writeOnly: true }),
+  address: Type.Optional(Type.Object({ city: Type.String(), zip: Type.Optional(Type.String()) })),
+  createdAt: Type.String({ format: 'date-time', readOnly: true })
+})
+
+const names = ['Ada Lovelace', 'Alan Turing', 'Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov']
+
+interface Service {
+  readonly origin: string
+  readonly ids: readonly string[]
+  send (method: 'PATCH' | 'GET' | 'PUT', path: string, content?: object): Promise<Record<string, unknown>>
+}
+
+async function serve (t: Test, options: Partial<Options<typeof Person>> = {}): Promise<Service> {
+  const app = Fastify({ forceCloseConnections: true })
+  t.after(() => app.close())
+  // Its policy would keep the script from running, if ours did not take its place.
+  await app.register(helmet, { hsts: false })
+  await app.register(collection, define({ name: 'people', schema: Person, unique: ['email'], storage: memory(), formats: [json, html], page: { default: 2 }, search: ['name'], ...options }) as Collection)
+  const ids: string[] = []
+  for (const [index, name] of names.entries()) {
+    const made = await app.inject({ method: 'POST', url: '/people', payload: { name, email: `person${index}@example.com`, role: index === 2 ? 'admin' : 'member', age: 30 + index, bio: 'First line.\nSecond line.', password: 'analytical', homepage: 'https://example.com/', address: { city: 'London' } } })
+    ids.push(made.json().id)
+  }
+  await app.listen()
+  return {
+    ids,
+    origin: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
+    send: async (method, url, payload) => (await app.inject({ method, url, ...payload && { payload } })).json()
+  }
+}
+
+let browser: Browser | undefined
+t.setTimeout(300_000)
+t.teardown(() => browser?.close())
+
+/** A page of its own, and what a developer would see in the console: what the policy refused, what the script threw. */
+async function open (t: Test, url: string, options: BrowserContextOptions = {}): Promise<{ page: Page, complaints: string[] }> {
+  browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  const context = await browser.newContext(options)
+  t.after(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  const complaints: string[] = []
+  page.on('pageerror', error => complaints.push(error.message))
+  page.on('dialog', dialog => { complaints.push(dialog.message()); dialog.dismiss().catch(() => {}) })
+  // That an answer was a problem is no complaint about the page.
+  page.on('console', message => { if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) complaints.push(message.text()) })
+  await page.goto(url)
+  return { page, complaints }
+}
+
+async function picture (page: Page, name: string): Promise<void> {
+  if (pictures === undefined) return
+  mkdirSync(pictures, { recursive: true })
+  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
+}
+
+test('a list is read, paged through, and leads to its items', { skip }, async t => {
+  const { origin } = await serve(t)
+  const { page, complaints } = await open(t, `${origin}/people`)
+  t.equal(await page.title(), 'people')
+  t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'people')
+  t.equal(await page.locator('html').getAttribute('lang'), 'en')
+  t.equal(await page.getByRole('row').count(), 3)
+  t.equal(await page.getByText('The same with curl').locator('..').getByRole('code').innerText(), `curl '${origin}/people'`)
+  t.equal(await page.getByRole('link', { name: 'Previous' }).count(), 0)
+  await picture(page, 'list')
+  await page.getByRole('link', { name: 'Next' }).click()
+  await page.getByRole('cell', { name: 'Grace Hopper' }).waitFor()
+  await page.getByRole('link', { name: 'Next' }).click()
+  await page.getByRole('cell', { name: 'Barbara Liskov' }).waitFor()
+  t.equal(await page.getByRole('link', { name: 'Next' }).count(), 0)
+  await page.getByRole('link', { name: 'Previous' }).click()
+  await page.getByRole('cell', { name: 'Edsger Dijkstra' }).waitFor()
+  await page.getByRole('link', { name: 'First' }).click()
+  await page.getByRole('rowheader').first().getByRole('link').click()
+  await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor()
+  t.equal(await page.getByRole('definition').filter({ hasText: 'person0@example.com' }).count(), 1)
+  t.equal(await page.getByText('analytical').count(), 0, 'what is writeOnly is not shown')
+  await picture(page, 'record')
+  await page.getByRole('navigation', { name: 'Where you are' }).getByRole('link', { name: 'people' }).click()
+  await page.getByRole('cell', { name: 'Ada Lovelace' }).waitFor()
+  t.same(complaints, [])
+})
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`a list is searched, filtered, sorted and counted ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, { skip }, async t => {
+    const { origin } = await serve(t)
+    const { page, complaints } = await open(t, `${origin}/people`, { javaScriptEnabled })
+    const shown = async (): Promise<string[]> => page.locator('tbody td:nth-of-type(2)').allInnerTexts()
+    await page.getByLabel('Sort by').selectOption('-name')
+    await page.getByLabel('Items on a page').fill('3')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.waitForURL(/sort=-name/)
+    t.same(await shown(), ['Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov'])
+    t.equal(await page.getByRole('columnheader', { name: 'name' }).getAttribute('aria-sort'), 'descending')
+    if (javaScriptEnabled) t.equal(new URL(page.url()).search, '?sort=-name&limit=3', 'an empty field is not even sent')
+    await page.getByText('Filters').click()
+    await page.getByRole('search').getByLabel('role').selectOption('member')
+    await page.getByLabel('age, from').fill('31')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.waitForURL(/role=member/)
+    t.same(await shown(), ['Edsger Dijkstra', 'Barbara Liskov', 'Alan Turing'])
+    await picture(page, `filtered-${javaScriptEnabled ? 'script' : 'plain'}`)
+    await page.getByRole('link', { name: 'Count all' }).click()
+    await page.getByText('3 of 3').waitFor()
+    await page.getByRole('link', { name: 'Leave out count' }).click()
+    await page.getByRole('columnheader', { name: 'name' }).getByRole('link').click()
+    await page.waitForURL(/sort=name/)
+    t.same(await shown(), ['Alan Turing', 'Barbara Liskov', 'Edsger Dijkstra'])
+    await page.getByRole('link', { name: 'Clear' }).click()
+    await page.getByLabel('Search').fill('love')
+    await page.getByLabel('Search').press('Enter')
+    await page.waitForURL(/q=love/)
+    t.same(await shown(), ['Ada Lovelace'])
+    t.equal(await page.getByText('Add an item').isVisible(), javaScriptEnabled)
+    t.equal(await page.getByText('The forms need JavaScript.').isVisible(), !javaScriptEnabled)
+    t.same(complaints, [])
+  })
+}
+
+test('an item is added; what does not fit is told at its fields', { skip }, async t => {
+  const { origin, send } = await serve(t)
+  const { page, complaints } = await open(t, `${origin}/people`)
+  await page.getByText('Add an item').click()
+  const form = page.getByRole('form', { name: 'Add an item' })
+  const email = form.getByLabel('email')
+  await email.fill('mary@somewhere')
+  await form.getByLabel('name').fill('Mary')
+  await form.getByLabel('password').fill('short')
+  await form.getByLabel('address').fill('{ "city": 1 }')
+  const add = form.getByRole('button', { name: 'Add' })
+  await add.click()
+  await form.getByRole('alert').waitFor()
+  t.equal(await form.getByRole('alert').innerText(), '3 members do not fit.')
+  for (const [label, problem] of [['email', 'must match format "email"'], ['password', 'must NOT have fewer than 8 characters'], ['address', '/city must be string']] as const) {
+    const control = form.getByLabel(label)
+    t.equal(await control.getAttribute('aria-invalid'), 'true')
+    const [id] = (await control.getAttribute('aria-describedby'))!.split(' ').slice(-1)
+    t.equal(await page.locator(`#${id}`).innerText(), problem, label)
+  }
+  t.equal(await page.evaluate('document.activeElement.id'), await email.getAttribute('id'), 'the first of them has the focus')
+  t.equal(await form.getByLabel('name').getAttribute('aria-invalid'), null)
+  await picture(page, 'problems')
+  await form.getByLabel('address').fill('{ city')
+  await add.click()
+  await form.getByText('is not JSON').waitFor()
+  t.equal(await email.getAttribute('aria-invalid'), null, 'what was told before is gone')
+  await form.getByLabel('address').fill('')
+  await form.getByLabel('password').fill('long enough')
+  await email.fill('person1@example.com')
+  await add.click()
+  await form.getByText('is taken').waitFor()
+  t.equal(await email.getAttribute('aria-invalid'), 'true')
+  await email.fill('mary@example.com')
+  await form.getByLabel('age', { exact: true }).fill('44')
+  await form.getByLabel('active').selectOption('false')
+  await add.click()
+  await page.getByRole('heading', { name: 'Mary' }).waitFor()
+  const { createdAt, id, ...item } = await send('GET', new URL(page.url()).pathname)
+  t.same(item, { email: 'mary@example.com', name: 'Mary', age: 44, role: 'member', active: false, bio: null })
+  t.same(complaints, [])
+})
+
+test('an item is edited; only what was changed is sent', { skip }, async t => {
+  const { origin, ids: [id], send } = await serve(t)
+  const { page, complaints } = await open(t, `${origin}/people/${id}`)
+  await page.getByText('Edit', { exact: true }).click()
+  const form = page.getByRole('form', { name: 'Edit' })
+  const save = form.getByRole('button', { name: 'Save' })
+  await save.click()
+  await form.getByText('Nothing was changed.').waitFor()
+  await form.getByLabel('name').fill('Ada King')
+  await form.getByLabel('bio').fill('')
+  await form.getByLabel('age', { exact: true }).fill('')
+  await form.getByLabel('homepage').fill('')
+  await form.getByLabel('address').fill('{ "city": "Paris", "zip": "75001" }')
+  const [request] = await Promise.all([page.waitForRequest(request => request.method() === 'PATCH'), save.click()])
+  t.same(request.postDataJSON(), [
+    { op: 'add', path: '/name', value: 'Ada King' },
+    { op: 'remove', path: '/age' },
+    { op: 'remove', path: '/homepage' },
+    { op: 'add', path: '/bio', value: null },
+    { op: 'add', path: '/address', value: { city: 'Paris', zip: '75001' } }
+  ])
+  t.match(request.headers()['if-match'], /^"[^"]+"$/)
+  await page.getByRole('heading', { name: 'Ada King' }).waitFor()
+  t.equal(await page.getByRole('status').innerText(), 'Saved.')
+  await page.reload()
+  t.equal(await page.getByRole('status').innerText(), '')
+  const { createdAt, ...item } = await send('GET', `/people/${id}`)
+  t.same(item, { id, email: 'person0@example.com', name: 'Ada King', role: 'member', active: true, bio: null, address: { city: 'Paris', zip: '75001' } })
+  t.same(complaints, [])
+})
+
+test('an item that was changed meanwhile is not overwritten: that is told, with the way to what is there now', { skip }, async t => {
+  const { origin, ids: [id], send } = await serve(t)
+  const { page, complaints } = await open(t, `${origin}/people/${id}`)
+  await send('PATCH', `/people/${id}`, { name: 'Countess of Lovelace' })
+  await page.getByText('Edit', { exact: true }).click()
+  const form = page.getByRole('form', { name: 'Edit' })
+  await form.getByLabel('name').fill('Mine')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('It was changed meanwhile').waitFor()
+  t.equal(await form.getByLabel('name').inputValue(), 'Mine', 'what was typed is still there')
+  t.equal((await send('GET', `/people/${id}`)).name, 'Countess of Lovelace')
+  await picture(page, 'stale')
+  await page.getByText('Delete', { exact: true }).click()
+  await page.getByRole('button', { name: 'Delete this item' }).click()
+  await page.getByRole('form', { name: 'Delete' }).getByText('It was changed meanwhile').waitFor()
+  await form.getByRole('button', { name: 'Load what is there now' }).click()
+  await page.getByRole('heading', { name: 'Countess of Lovelace' }).waitFor()
+  t.same(complaints, [])
+})
+
+test('where only PUT is served, an item is edited by PUT, and keeps what the form does not show', { skip }, async t => {
+  const { origin, ids: [id], send } = await serve(t, { actions: ['list', 'create', 'read', 'replace'] })
+  const { page, complaints } = await open(t, `${origin}/people/${id}`)
+  await page.getByText('Edit', { exact: true }).click()
+  const form = page.getByRole('form', { name: 'Edit' })
+  await form.getByLabel('name').fill('Ada King')
+  const [request] = await Promise.all([page.waitForRequest(request => request.method() === 'PUT'), form.getByRole('button', { name: 'Save' }).click()])
+  t.equal(request.postDataJSON().bio, 'First line.\nSecond line.')
+  await page.getByRole('heading', { name: 'Ada King' }).waitFor()
+  t.equal(await page.getByText('Delete', { exact: true }).count(), 0)
+  await send('PUT', `/people/${id}`, { name: 'Other', email: 'o@example.com', bio: null })
+  await page.getByText('Edit', { exact: true }).click()
+  await form.getByLabel('name').fill('Mine')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('It was changed meanwhile').waitFor()
+  t.equal((await send('GET', `/people/${id}`)).name, 'Other')
+  t.same(complaints, [])
+})
+
+test('an item is deleted', { skip }, async t => {
+  const { origin, ids: [id], send } = await serve(t)
+  const { page, complaints } = await open(t, `${origin}/people/${id}`)
+  await page.getByText('Delete', { exact: true }).click()
+  await page.getByRole('button', { name: 'Delete this item' }).click()
+  await page.getByRole('heading', { name: 'people' }).waitFor()
+  t.equal((await send('GET', `/people/${id}`)).status, 404)
+  await page.goBack()
+  await page.reload()
+  t.equal(await page.getByRole('heading', { level: 1 }).innerText(), '404 Not Found')
+  await page.getByRole('link', { name: 'people' }).click()
+  await page.getByRole('cell', { name: 'Alan Turing' }).waitFor()
+  t.same(complaints, [])
+})
+
+test('that the server cannot be reached is told, and nothing that was typed is lost', { skip }, async t => {
+  const { origin, ids: [id] } = await serve(t)
+  const { page } = await open(t, `${origin}/people/${id}`)
+  await page.getByText('Edit', { exact: true }).click()
+  const form = page.getByRole('form', { name: 'Edit' })
+  await form.getByLabel('name').fill('Mine')
+  await page.route('**', route => route.abort())
+  const save = form.getByRole('button', { name: 'Save' })
+  await save.click()
+  await form.getByText('The server cannot be reached.').waitFor()
+  t.equal(await form.getByLabel('name').inputValue(), 'Mine')
+  await page.unroute('**')
+  await page.route('**', route => route.fulfill({ status: 503, body: 'down for a moment' }), { times: 1 })
+  await save.click()
+  await form.getByText('The server answered 503.').waitFor()
+  await save.click()
+  await page.getByRole('heading', { name: 'Mine' }).waitFor()
+})
+
+test('problems are told at their fields in the dialects of admin interfaces as well', { skip }, async t => {
+  const { origin, ids: [id] } = await serve(t, { profiles: ['react-admin'] })
+  const { page } = await open(t, `${origin}/people/${id}`)
+  await page.getByText('Edit', { exact: true }).click()
+  const form = page.getByRole('form', { name: 'Edit' })
+  await form.getByLabel('password').fill('short')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('must NOT have fewer than 8 characters', { exact: true }).waitFor()
+  t.equal(await form.getByLabel('password').getAttribute('aria-invalid'), 'true')
+})
+
+test('hostile content stays text, and nothing of it runs', { skip }, async t => {
+  const evil = '"\'></textarea></title></script><script>alert(1)</script><img src=x onerror=alert(2)>\u202E'
+  const Evil = Type.Object({ id: Type.String({ minLength: 1 }), name: Type.String(), site: Type.String({ format: 'uri' }), number: Type.Integer() }, { additionalProperties: true })
+  const app = Fastify({ forceCloseConnections: true })
+  t.after(() => app.close())
+  await app.register(collection, define({ name: 'evil', schema: Evil, id: { by: 'client' }, formats: [json, html], storage: memory({ items: [{ id: evil, name: evil, number: 1, site: 'javascript:alert(3)', [evil]: { [evil]: evil }, long: 'x'.repeat(1_000_000) } as never] }) }) as Collection)
+  await app.listen()
+  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const { page, complaints } = await open(t, `${origin}/evil?name.ne=${encodeURIComponent('<img src=x>')}`)
+  t.equal(await page.getByRole('cell').first().innerText(), evil)
+  await page.getByRole('rowheader').getByRole('link').click()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  t.equal(await page.getByRole('heading', { level: 1 }).innerText(), evil.slice(0, 100))
+  t.equal(await page.getByRole('definition').filter({ hasText: 'javascript:alert(3)' }).getByRole('link').count(), 0)
+  await page.getByText('Edit', { exact: true }).click()
+  const form = page.getByRole('form', { name: 'Edit' })
+  t.equal(await form.getByLabel('name').inputValue(), evil)
+  await form.getByLabel('number').fill('9007199254740993')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('is more than a number can hold').waitFor()
+  await form.getByLabel('number').fill('2')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+  t.equal(await page.locator('img').count(), 0)
+  t.same(complaints, [])
+})
+
+test('the pages follow the reader: light or dark, wide or narrow', { skip }, async t => {
+  const { origin, ids: [id] } = await serve(t)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [name, path] of [['list', '/people'], ['record', `/people/${id}`], ['problem', '/people/none']] as const) {
+      const { page, complaints } = await open(t, origin + path, { colorScheme, viewport: { width: 360, height: 740 } })
+      for (const summary of await page.locator('summary').all()) await summary.click()
+      const [background, overflow] = await page.evaluate('[getComputedStyle(document.body).backgroundColor, document.documentElement.scrollWidth - innerWidth]') as [string, number]
+      t.equal(background, colorScheme === 'dark' ? 'rgb(18, 22, 28)' : 'rgb(255, 255, 255)')
+      t.ok(overflow <= 0, `${name}: only tables scroll sideways`)
+      await picture(page, `${name}-${colorScheme}-narrow`)
+      t.same(complaints, [])
+    }
+  }
+})
+
+test('the pages can be used by the keyboard, and read by ear', { skip }, async t => {
+  const { origin, ids: [id] } = await serve(t)
+  const { page } = await open(t, `${origin}/people/${id}`)
+  await page.keyboard.press('Tab')
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content')
+  await page.keyboard.press('Enter')
+  t.equal(await page.evaluate('document.activeElement.id'), 'content')
+  await page.getByText('Edit', { exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel('email').focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('Nothing was changed.').waitFor()
+  t.equal(await page.getByRole('main').count(), 1)
+  t.equal(await page.getByRole('banner').count(), 1)
+  t.equal(await page.locator(':is(input, select, textarea):not([type=hidden])').evaluateAll(controls => controls.filter(control => (control as unknown as { labels: ArrayLike<unknown> }).labels.length !== 1).length), 0, 'every control has its label')
+  t.match(await page.getByRole('form', { name: 'Edit' }).ariaSnapshot(), /- text: email required\n *- textbox "email required": person0@example\.com[^]*- combobox "role required":\n *- option "admin"\n *- option "member" \[selected\][^]*- button "Save"/)
+  await page.goto(`${origin}/people`)
+  t.match(await page.ariaSnapshot(), /- banner:\n *- navigation "Where you are":[^]*- main:\n *- heading "people" \[level=1\][^]*- search "Ask the list":[^]*- region "people":\n *- table:[^]*- navigation "Pages":/)
+})
