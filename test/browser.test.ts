@@ -2,6 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import helmet from '@fastify/helmet'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { chromium } from 'playwright-core'
@@ -369,4 +371,30 @@ test('the pages can be used by the keyboard, and read by ear', { skip }, async t
   t.match(await page.getByRole('form', { name: 'Edit' }).ariaSnapshot(), /- text: email required\n *- textbox "email required": person0@example\.com[^]*- combobox "role required":\n *- option "admin"\n *- option "member" \[selected\][^]*- button "Save"/)
   await page.goto(`${origin}/people`)
   t.match(await page.ariaSnapshot(), /- banner:\n *- navigation "Where you are":[^]*- main:\n *- heading "people" \[level=1\][^]*- search "Ask the list":[^]*- region "people":\n *- table:[^]*- navigation "Pages":/)
+})
+
+test('the reference of the API is served without anything from elsewhere, under a policy that would not let it', { skip }, async t => {
+  const app = Fastify({ forceCloseConnections: true })
+  t.after(() => app.close())
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'People', version: '1.0.0' } } })
+  // As docs/page.md has it.
+  const staticCSP = { 'default-src': "'none'", 'script-src': "'self'", 'style-src': "'self' 'unsafe-inline'", 'img-src': "'self' data:", 'connect-src': "'self'", 'base-uri': "'none'", 'frame-ancestors': "'none'" }
+  await app.register(swaggerUi, { routePrefix: '/reference', uiConfig: { validatorUrl: null }, staticCSP })
+  await app.register(collection, define({ name: 'people', schema: Person, storage: memory(), formats: [json, html], serviceDescription: '/reference/json' }) as Collection)
+  await app.listen()
+  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const { page, complaints } = await open(t, `${origin}/people`)
+  t.equal(await page.getByRole('link', { name: 'API description' }).getAttribute('href'), '/reference/json')
+  const asked: string[] = []
+  page.on('request', request => asked.push(request.url()))
+  await page.goto(`${origin}/reference/`)
+  await page.getByText('/people/{id}').first().waitFor()
+  t.same((await page.locator('.opblock-summary-method').allInnerTexts()).sort(), ['DELETE', 'GET', 'GET', 'PATCH', 'POST', 'PUT'])
+  await page.locator('.opblock-get').first().click()
+  await page.getByRole('button', { name: 'Try it out' }).click()
+  await page.getByRole('button', { name: 'Execute' }).click()
+  await page.getByText('x-content-type-options: nosniff').first().waitFor()
+  await picture(page, 'reference')
+  t.same(asked.filter(url => !url.startsWith(`${origin}/`) && !url.startsWith('data:')), [])
+  t.same(complaints, [])
 })
