@@ -33,7 +33,7 @@ interface Known {
   readonly total: string | undefined
 }
 
-export async function aboutOf (collection: Collection, { path, search, fixed = {}, original }: Request, { offer, at, tag, total }: Known): Promise<About> {
+export async function aboutOf (collection: Collection, { path, search, fixed, scope, original }: Request, { offer, at, tag, total }: Known): Promise<About> {
   return {
     offer,
     path,
@@ -41,7 +41,7 @@ export async function aboutOf (collection: Collection, { path, search, fixed = {
     origin: `${original.protocol}://${original.host}`,
     trail: trailOf(collection, path, at),
     actions: await permitted(collection, original),
-    fixed: Object.keys(fixed),
+    fixed: Object.keys({ ...scope?.values, ...fixed }),
     related: relatedPaths(collection, original),
     tag,
     total

@@ -62,7 +62,7 @@ export interface About {
   readonly trail: readonly Link[]
   /** What the caller may do, by the names of actions. */
   readonly actions: ReadonlySet<string>
-  /** Members whose value the URI says. */
+  /** Members whose value is not the caller's to choose: the URI or its rights say it. */
   readonly fixed: readonly string[]
   /** By member, the path of the collection that it names an item of. */
   readonly related: ReadonlyMap<string, string>

@@ -212,6 +212,26 @@ test('there are forms for what the caller may do, with what a client may write',
   t.same(await offered({ actions: ['list', 'read'] }), [{}, {}])
 })
 
+test('the page is that of its caller: of what others may do it says nothing, and its tag is another', async t => {
+  const app = await build(t, users({ formats, authentication: { caller: ({ headers }) => headers['x-user']?.toString() }, access: { every: 'authenticated', list: 'public', read: 'public', remove: (_request, _action, caller) => caller === 'root' }, scope: () => ({ values: { role: 'guest' } }) }))
+  const made = await ask(app, 'POST /users', { content: ada, fields: { 'x-user': 'ada' } })
+  const at = String(made.headers.location)
+  const seen = async (url: string, caller?: string): Promise<[forms: object, tag: unknown]> => {
+    const { payload, headers } = await ask(app, `GET ${url}`, { fields: { accept, ...caller !== undefined && { 'x-user': caller } } })
+    return [formsOf(payload), headers.etag]
+  }
+  const [[nobody, ofNobody], [someone, ofSomeone], [root, ofRoot]] = await Promise.all([seen(at), seen(at, 'ada'), seen(at, 'root')])
+  t.same([Object.keys(nobody), Object.keys(someone), Object.keys(root)], [[], ['PATCH'], ['PATCH', 'DELETE']])
+  t.notOk(Object.values({ ...root, ...(await seen('/users', 'ada'))[0] }).flat().includes('/role'), 'what the scope says is not asked for')
+  t.equal(new Set([ofNobody, ofSomeone, ofRoot]).size, 3)
+  t.same([Object.keys((await seen('/users'))[0]), Object.keys((await seen('/users', 'ada'))[0])], [[], ['POST']])
+  t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'x-user': 'root', 'if-none-match': String(ofSomeone) } })).statusCode, 200)
+  t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'Ada King' }, fields: { 'x-user': 'ada', 'if-match': String(ofRoot) } })).statusCode, 200, 'a write is held to the item, whoever the page was for')
+  const closed = await ask(app, `DELETE ${at}`, { fields: { accept } })
+  t.match(closed.payload, /<h1>401 Unauthorized<\/h1>/)
+  t.type(closed.headers['www-authenticate'], 'string')
+})
+
 test('an item that is seen in part, or with others, has no forms, and says where it is whole', async t => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
