@@ -24,6 +24,7 @@ import { actionNames } from './options.ts'
 import type { ActionName, Change, Changed, Options, ProfileName, Relation, RouteOptions } from './options.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
 import { lacking, derived, marked } from './schema/derived.ts'
+import { Messages } from './schema/messages.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import type { Entry, JsonSchema, Order, Storage } from './storage/contract.ts'
 import { timestampsOf } from './timestamps.ts'
@@ -81,8 +82,7 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly members: Members
   /** The members that the present caller does not see; undefined where it sees them all. */
   readonly hidden: ReadonlySet<string> | undefined
-  /** What the content of each kind of message looks like. */
-  readonly schemas: { readonly create: JsonSchema, readonly replace: JsonSchema, readonly patch: JsonSchema, readonly read: JsonSchema }
+  readonly schemas: Messages
   /** Before `prepare`, with readOnly members not yet filled, and after it. */
   readonly validate: { readonly draft: Validator, readonly item: Validator }
   /** Where it is nested in another collection. */
@@ -159,12 +159,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     ...evolution,
     members,
     hidden: undefined,
-    schemas: {
-      create: derived(schema, { drop: 'readOnly' }),
-      replace: derived(schema, { drop: 'readOnly', optional: ['writeOnly'] }),
-      patch: derived(schema, { drop: 'readOnly', partial: true }),
-      read: visible.reduce(lacking, derived(schema, { drop: 'writeOnly' }))
-    },
+    schemas: new Messages(schema, visible),
     validate: { draft, item: rechecked ? compiled(name, derived(id.by === 'storage' ? lacking(schema, id.member) : schema, {})) : draft },
     parent: undefined,
     children: new Set<string>(),

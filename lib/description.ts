@@ -1,9 +1,10 @@
-import type { FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import type { Collection } from './definition.ts'
-import { itemQuerySchema, querySchema } from './listing/listing.ts'
+import { componentsOf } from './openapi/components.ts'
+import type { OpenApi } from './openapi/components.ts'
+import { operation } from './openapi/operation.ts'
+import { pathOfParent } from './nesting.ts'
 import type { ActionName } from './options.ts'
-import { showsRemoved } from './profiles/profiles.ts'
-import type { JsonSchema } from './storage/contract.ts'
 
 // What OpenAPI generators such as @fastify/swagger read from a route. Nothing is validated or serialised by it.
 
@@ -16,37 +17,65 @@ const summaries: Readonly<Record<ActionName, string>> = {
   remove: 'Remove the item'
 }
 
-/** By action: the content that is sent, and the status and content of success. */
-function messages (collection: Collection): Readonly<Record<ActionName, { body?: JsonSchema, status: number, content?: JsonSchema }>> {
-  const { schemas, bulk } = collection
-  return {
-    list: { status: 200, content: { type: 'array', items: schemas.read } },
-    create: { body: bulk === undefined ? schemas.create : { anyOf: [schemas.create, { type: 'array', minItems: 1, maxItems: bulk.maximum, items: schemas.create }] }, status: 201, content: schemas.read },
-    read: { status: 200, content: schemas.read },
-    replace: { body: schemas.replace, status: 200, content: schemas.read },
-    update: { body: schemas.patch, status: 200, content: schemas.read },
-    remove: showsRemoved(collection) ? { status: 200, content: schemas.read } : { status: 204 }
-  }
+function operationId (collection: Collection, action: ActionName, prefix: string): string {
+  return [...prefix.match(/\w+/g) ?? [], collection.name, action].join('.')
 }
 
-/** Under a prefix, which may have parameters of its own and tells apart collections of one name. */
-export function describe (collection: Collection, name: ActionName, prefix: string): FastifySchema & Record<string, unknown> {
-  const { body, status, content } = messages(collection)[name]
-  const parameters = Object.fromEntries([...prefix.matchAll(/:(\w+)/g)].map(([, parameter]) => [parameter, { type: 'string' }]))
-  if (name !== 'list' && name !== 'create') parameters.id = { ...collection.schema.properties?.[collection.id.member] }
-  const required = Object.keys(parameters)
-  return {
-    tags: [collection.name],
-    operationId: [...prefix.match(/\w+/g) ?? [], collection.name, name].join('.'),
-    summary: summaries[name],
-    ...collection.deprecation && { deprecated: true },
-    ...required.length > 0 && { params: { type: 'object', required, properties: parameters } },
-    ...name === 'list' && { querystring: querySchema(collection.listing, collection.page) },
-    ...name === 'read' && { querystring: itemQuerySchema(collection.listing) },
-    ...body && { body },
-    response: { [status]: content === undefined ? { type: 'null', description: 'No content' } : { description: 'Success', ...content } }
-  }
+/** Under a prefix, which may have parameters of its own and tells apart collections of one name. The rest is told when a document is made. */
+export function describe (collection: Collection, action: ActionName, prefix: string): FastifySchema & Record<string, unknown> {
+  return { tags: [collection.name], operationId: operationId(collection, action, prefix), summary: summaries[action], ...collection.deprecation && { deprecated: true } }
 }
 
 /** For the routes that are no part of the documentation: HEAD, OPTIONS, 405. */
 export const hidden: FastifySchema & Record<string, unknown> = { hide: true }
+
+interface Documented {
+  readonly action: ActionName
+  readonly method: string
+}
+
+/** What @fastify/swagger calls for a route as it makes a document; absent where that is not OpenAPI 3. */
+interface Transform { readonly schema: FastifySchema, readonly url: string, readonly openapiObject?: object }
+
+/**
+ * For a hidden route that comes after those of the actions: it completes what the document has of them by then. What a `transform` of the app has
+ * hidden stays hidden, and an app that makes no document pays for none.
+ */
+export function completing (app: FastifyInstance, collection: Collection, documented: readonly Documented[]): { swaggerTransform (transform: Transform): { schema: FastifySchema, url: string } } {
+  const prefix = app.prefix + pathOfParent(collection)
+  return {
+    swaggerTransform ({ schema, url, openapiObject }) {
+      // Its types leave everything open; it is made with a version, components and paths.
+      const document = openapiObject as OpenApi | undefined
+      if (document !== undefined) complete(document, { app, collection, prefix, documented })
+      return { schema, url }
+    }
+  }
+}
+
+interface Place {
+  readonly app: FastifyInstance
+  readonly collection: Collection
+  readonly prefix: string
+  readonly documented: readonly Documented[]
+}
+
+function complete (document: OpenApi, { app, collection, prefix, documented }: Place): void {
+  const components = componentsOf(document)
+  const known = { collection, secured: (document.security ?? []).length > 0, limited: app.hasDecorator('rateLimit') }
+  for (const { action, method } of documented) {
+    const id = operationId(collection, action, prefix)
+    for (const item of Object.values(document.paths)) {
+      const begun = item[method] as { operationId?: string } | undefined
+      if (begun?.operationId !== id) continue
+      const { responses, parameters, ...kept } = begun as Record<string, unknown>
+      item[method] = { ...kept, ...operation(components, { ...known, action }, prefix) }
+      tag(document, collection)
+    }
+  }
+}
+
+function tag (document: OpenApi, { name, schema: { description } }: Collection): void {
+  const tags = document.tags ?? []
+  if (!tags.some(tag => tag.name === name)) document.tags = [...tags, { name, description: typeof description === 'string' ? description : `The collection ${name}` }]
+}

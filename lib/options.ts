@@ -5,6 +5,7 @@ import type { Format, Link } from './formats/format.ts'
 import type { Access, Authentication, Guard, Scoping, Visibility } from './guard.ts'
 import type { Identity } from './identity.ts'
 import type { Members } from './schema/members.ts'
+import type { Messages } from './schema/messages.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
 import type { Adapter, JsonSchema, Storage } from './storage/contract.ts'
 
@@ -51,6 +52,8 @@ export interface Related {
   readonly schema: JsonSchema
   readonly members: Members
   readonly guard: Guard | undefined
+  readonly schemas: Messages
+  readonly relations: Readonly<Record<string, Relation>>
 }
 
 /** What of it can be repeated with an Idempotency-Key, and for how long. */

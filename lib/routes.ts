@@ -11,7 +11,7 @@ import { admit, decode, leaveDeeper, refuseMethod } from './admission.ts'
 import type { Taken } from './admission.ts'
 import { representationTypes } from './content.ts'
 import type { Collection } from './definition.ts'
-import { describe, hidden } from './description.ts'
+import { completing, describe, hidden } from './description.ts'
 import { DuplicatePath } from './errors.ts'
 import { admitCaller, isGuarded, isShaped, policyOf } from './grant.ts'
 import { unearthed } from './graveyard.ts'
@@ -64,13 +64,14 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
     const served = { action: paged(collection, { action: decided(collection, row), at, safe: row.name === 'list' || row.name === 'read' }), queried: row.queried === true, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
-      const schema: FastifySchema = index === 0 && method !== 'QUERY' && !url.endsWith('*') ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
+      const schema: FastifySchema = index === 0 && documented(row, url) ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
     }
   }
   const allowed = allow(methods)
   const rest = merged(deeper, about(collection))
-  add(app, collection, { ...rest, url, method: 'OPTIONS', handler: options(optionsOf(collection, rows)) })
+  const config = { ...rest.config, ...completing(app, collection, rows.filter(row => documented(row, url)).map(({ name, methods: [method] }) => ({ action: name, method: method.toLowerCase() }))) }
+  add(app, collection, { ...rest, config, url, method: 'OPTIONS', handler: options(optionsOf(collection, rows)) })
   add(app, collection, { ...merged(rest, { onRequest: refuseMethod(allowed) }), url, method: known(app).filter(method => !methods.includes(method)), handler: absent(collection) })
 }
 
@@ -95,6 +96,11 @@ function optionsOf (collection: Collection, rows: readonly Row[]): Parameters<ty
     const actions = await permitted(collection, incoming)
     return of(rows.filter(({ name }) => actions.has(name)))
   }
+}
+
+/** OpenAPI 3.1 knows no QUERY, and a wildcard stands for no URI of its own. */
+function documented ({ content }: Row, url: string): boolean {
+  return content !== 'query' && !url.endsWith('*')
 }
 
 function known (app: FastifyInstance): HTTPMethods[] {

@@ -1,3 +1,4 @@
+import type { JsonSchema } from '../storage/contract.ts'
 import type { Format, Links } from './format.ts'
 
 // draft-kelly-json-hal-11: the members of the item beside `_links`; a list is `_embedded.items`.
@@ -16,11 +17,15 @@ export const hal: Format = {
     _embedded: { items: items.map((item, index) => resource(item, links.items[index] ?? {})) }
   }),
   describe: schema => schema.type === 'array'
-    ? { type: 'object', required: ['_links', '_embedded'], properties: { _links: linked, _embedded: { type: 'object', properties: { items: schema } } } }
-    : { ...schema, properties: { _links: linked, ...schema.properties } }
+    ? { type: 'object', required: ['_links', '_embedded'], properties: { _links: linked, _embedded: { type: 'object', required: ['items'], properties: { items: { ...schema, items: described(schema.items as JsonSchema) } } } } }
+    : described(schema)
 }
 
-const linked = {
-  type: 'object',
-  additionalProperties: { type: 'object', required: ['href'], properties: { href: { type: 'string' }, title: { type: 'string' } } }
+function described (schema: JsonSchema): JsonSchema {
+  return { ...schema, required: ['_links', ...schema.required ?? []], properties: { _links: linked, ...schema.properties } }
 }
+
+/** RFC 3986 sets no limit, but a reference that is longer could not be followed here. */
+const href = { type: 'string', format: 'uri-reference', maxLength: 16_384 }
+const link = { type: 'object', required: ['href'], properties: { href, title: { type: 'string', maxLength: 16_384, pattern: '^[^\\u0000]*$' } } }
+const linked = { type: 'object', properties: Object.fromEntries(['self', 'collection', 'up', 'first', 'prev', 'next'].map(relation => [relation, link])) }

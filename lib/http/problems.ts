@@ -83,7 +83,7 @@ export function titleOf ({ name, status }: Problem): string {
   return name === undefined ? phraseOf(status) : problems[name].title
 }
 
-function phraseOf (status: number): string {
+export function phraseOf (status: number): string {
   return phrases[status] ?? 'Unknown'
 }
 

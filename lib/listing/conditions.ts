@@ -80,10 +80,10 @@ const operands: Readonly<Record<Operand, (schema: JsonSchema) => JsonSchema>> = 
   truth: () => truth
 }
 
-/** Every key that the members can be asked by, with the schema of its operand; what is called like a parameter is asked by `.eq`. */
-export function * keys (members: ReadonlyMap<string, Queryable>, parameters: ReadonlySet<string>): Generator<[name: string, schema: JsonSchema]> {
+/** Every key that the members can be asked by, and its name; what is called like a parameter is asked by `.eq`. */
+export function * keys (members: ReadonlyMap<string, Queryable>, parameters: ReadonlySet<string>): Generator<[name: string, key: Key]> {
   for (const queryable of members.values()) {
-    for (const is of operatorsOf(queryable)) yield [is === 'eq' && !parameters.has(queryable.member) ? queryable.member : `${queryable.member}.${is}`, key(queryable, is).schema]
+    for (const is of operatorsOf(queryable)) yield [is === 'eq' && !parameters.has(queryable.member) ? queryable.member : `${queryable.member}.${is}`, key(queryable, is)]
   }
 }
 

@@ -1,5 +1,4 @@
-import type { JsonSchema, Supports } from '../storage/contract.ts'
-import { keys } from './conditions.ts'
+import type { Supports } from '../storage/contract.ts'
 import { queryable } from './queryable.ts'
 import type { Described, Queryable } from './queryable.ts'
 
@@ -48,37 +47,4 @@ const none: ReadonlyMap<string, Queryable> = new Map()
 
 function only (known: ReadonlyMap<string, Queryable>, names: readonly string[] | undefined): ReadonlyMap<string, Queryable> {
   return names === undefined ? known : new Map([...known].filter(([name]) => names.includes(name)))
-}
-
-/** The query parameters of a list, each with its schema, for OpenAPI. */
-export function querySchema (listing: Listing, page: { readonly default: number, readonly maximum: number }): JsonSchema {
-  const { filterable, sortable, search, parameters } = listing
-  const described: Readonly<Record<string, JsonSchema>> = {
-    limit: { type: 'integer', minimum: 1, maximum: page.maximum, default: page.default },
-    cursor: { type: 'string', description: 'Where the page begins, as the links of a list give it' },
-    sort: { type: 'string', description: `Members parted by commas, - in front for descending: ${[...sortable.keys()].join(', ')}` },
-    ...itemSchemas(listing),
-    count: { type: 'boolean', default: false, description: 'Whether X-Total-Count tells how many items there are in all' },
-    q: { type: 'string', minLength: 1, maxLength: longestSearch, description: `Words that all occur in one of: ${search.join(', ')}` }
-  }
-  return {
-    type: 'object',
-    // Of OpenAPI: the values of one list are parted by commas.
-    style: 'form',
-    explode: false,
-    properties: Object.fromEntries([...Object.entries(described).filter(([name]) => parameters.has(name)), ...keys(filterable, parameters)])
-  }
-}
-
-/** The query parameters of an item. */
-export function itemQuerySchema (listing: Listing): JsonSchema {
-  return { type: 'object', properties: Object.fromEntries(Object.entries(itemSchemas(listing)).filter(([name]) => listing.parameters.has(name))) }
-}
-
-function itemSchemas ({ visible, relations }: Listing): Readonly<Record<string, JsonSchema>> {
-  return {
-    fields: { type: 'string', description: `Only these members, parted by commas: ${[...visible].join(', ')}` },
-    expand: { type: 'string', description: `With what the items refer to, parted by commas: ${relations.join(', ')}` },
-    deleted: { type: 'boolean', default: false, description: 'Whether items that were removed are given as well' }
-  }
 }

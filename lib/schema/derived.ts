@@ -10,13 +10,15 @@ export interface Rule {
   readonly drop?: Mark
   /** Members with one of these marks may be absent. */
   readonly optional?: readonly Mark[]
-  /** Any member may be absent, and none has a default. */
+  /** Members with a default may be absent. */
+  readonly filled?: boolean
+  /** RFC 7396: any member may be absent, none has a default, and null takes an optional one away. An array is given as a whole. */
   readonly partial?: boolean
 }
 
 /** The schema as the messages of one kind keep to it: closed at every depth, unless it opens an object itself. */
 export function derived (schema: JsonSchema, rule: Rule): JsonSchema {
-  return rewritten(schema, { rule, root: schema }, false)
+  return rewritten(schema, { rule, root: schema, whole: false }, false)
 }
 
 /** Whether the schema, as a part of `root`, has the mark in itself or in one of its branches. */
@@ -32,6 +34,8 @@ export function bears (schema: JsonSchema, mark: Mark, root: JsonSchema): boolea
 interface Derivation {
   readonly rule: Rule
   readonly root: JsonSchema
+  /** Inside of an array, which no patch takes apart. */
+  readonly whole: boolean
 }
 
 type Rewrite = (schema: JsonSchema, part: boolean) => JsonSchema
@@ -57,10 +61,14 @@ const rewritings: Readonly<Record<string, Rewriting>> = {
   allOf: (value, rewrite) => many(value, rewrite, true)
 }
 
+const ofArrays = new Set(['items', 'prefixItems', 'additionalItems'])
+
 function rewritten (schema: JsonSchema, derivation: Derivation, part: boolean): JsonSchema {
   const out: Record<string, unknown> = {}
+  const whole = { ...derivation, whole: true }
   for (const [keyword, value] of Object.entries(schema)) {
-    out[keyword] = rewritings[keyword]?.(value, (inner, part) => rewritten(inner, derivation, part), part) ?? value
+    const below = ofArrays.has(keyword) ? whole : derivation
+    out[keyword] = rewritings[keyword]?.(value, (inner, part) => rewritten(inner, below, part), part) ?? value
   }
   if (derivation.rule.partial === true) delete out.default
   if (schema.properties !== undefined) members(schema, derivation, out)
@@ -71,14 +79,25 @@ function rewritten (schema: JsonSchema, derivation: Derivation, part: boolean): 
 }
 
 function members ({ properties = {}, required = [] }: JsonSchema, derivation: Derivation, out: Record<string, unknown>): void {
-  const { rule: { drop, optional = [], partial }, root } = derivation
+  const { rule: { drop, optional = [] }, root } = derivation
+  const partial = derivation.rule.partial === true && !derivation.whole
   const any = (name: string, marks: readonly Mark[]): boolean => marks.some(mark => bears(properties[name] ?? {}, mark, root))
   const left = Object.entries(properties).filter(([name]) => drop === undefined || !any(name, [drop]))
-  out.properties = Object.fromEntries(left.map(([name, member]) => [name, rewritten(member, derivation, false)]))
+  out.properties = Object.fromEntries(left.map(([name, member]) => {
+    const written = rewritten(member, derivation, false)
+    return [name, partial && !required.includes(name) ? nullable(written) : written]
+  }))
   const lenient = drop === undefined ? optional : [drop, ...optional]
-  const needed = partial === true ? [] : required.filter(name => !any(name, lenient))
+  const given = (name: string): boolean => derivation.rule.filled !== true || properties[name]?.default === undefined
+  const needed = partial ? [] : required.filter(name => given(name) && !any(name, lenient))
   if (needed.length > 0) out.required = needed
   else delete out.required
+}
+
+function nullable (schema: JsonSchema): JsonSchema {
+  if ([schema, ...branches(schema, ['anyOf', 'oneOf'])].some(({ type }) => [type].flat().includes('null'))) return schema
+  const plain = typeof schema.type === 'string' && schema.enum === undefined && schema.const === undefined
+  return plain ? { ...schema, type: [schema.type, 'null'] } : { anyOf: [schema, { type: 'null' }] }
 }
 
 /** The schema with further marks on its members. */

@@ -1,0 +1,99 @@
+import type { Collection } from '../definition.ts'
+import { keys } from '../listing/conditions.ts'
+import type { Key } from '../listing/conditions.ts'
+import { longestSearch } from '../listing/listing.ts'
+import type { ActionName, ProfileName } from '../options.ts'
+import type { JsonSchema } from '../storage/contract.ts'
+import { example } from './examples.ts'
+import { longestField } from './fields.ts'
+
+// The query parameters of a list and of an item, each with its schema.
+
+/** A value with U+0000 in it is refused. */
+const text: JsonSchema = { type: 'string', maxLength: longestField, pattern: '^[^\\u0000]*$' }
+const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
+
+type Describe = (collection: Collection) => JsonSchema
+
+const chosen = (names: readonly string[], description: string): JsonSchema => ({ type: 'array', items: { type: 'string', enum: names }, minItems: 1, maxItems: names.length, description })
+
+const parameters: Readonly<Record<string, Describe>> = {
+  limit: ({ page }) => ({ type: 'integer', format: 'int32', minimum: 1, maximum: page.maximum, default: page.default, description: 'How many items a page has' }),
+  cursor: () => ({ ...text, description: 'Where the page begins, as the links of a list give it', examples: ['eyJhIjpbIjEiXX0'] }),
+  sort: ({ listing: { sortable } }) => chosen([...sortable.keys()].flatMap(name => [name, `-${name}`]), `Members, - in front for descending: ${[...sortable.keys()].join(', ')}`),
+  fields: ({ listing: { visible } }) => chosen([...visible], 'Only these members; the others are left out, be they required or not'),
+  expand: ({ listing: { relations } }) => chosen(relations, 'With what the items refer to'),
+  count: () => ({ type: 'boolean', default: false, description: 'Whether X-Total-Count tells how many items there are in all' }),
+  q: ({ listing: { search } }) => ({ type: 'string', minLength: 1, maxLength: longestSearch, pattern: '\\S', description: `Words that all occur in one of: ${search.join(', ')}` })
+}
+
+/** Beside ours, what the clients of a profile ask by; with it, filters in their own spelling. */
+const dialects: Readonly<Record<ProfileName, Readonly<Record<string, JsonSchema>>>> = {
+  'react-admin': {
+    range: { ...text, description: 'The numbers of the first and the last item', examples: ['[0,24]'] },
+    filter: { ...text, description: 'Members and values, as JSON', examples: ['{}'] }
+  },
+  'json-server': underscores(),
+  refine: underscores()
+}
+
+function underscores (): Readonly<Record<string, JsonSchema>> {
+  return {
+    _start: { ...number, description: 'How many items stand before the page' },
+    _end: { ...number, description: 'How many items there are up to the end of the page' },
+    _sort: { ...text, description: 'Members, parted by commas' },
+    _order: { ...text, description: 'asc or desc for each of them, parted by commas' }
+  }
+}
+
+const ofItem = ['fields', 'expand']
+
+/** In the order in which they are offered; those of filters come last. */
+function schemasOf (collection: Collection, action: ActionName): Record<string, JsonSchema> {
+  const { listing: { parameters: offered, filterable }, profiles } = collection
+  const asked = action === 'list' ? [...offered] : ofItem.filter(name => offered.has(name))
+  const own = asked.map(name => [name, parameters[name]!(collection)] as const)
+  if (action !== 'list') return Object.fromEntries(own)
+  return { ...Object.fromEntries([...own, ...[...keys(filterable, offered)].map(([name, key]) => [name, operand(key)])]), ...Object.assign({}, ...profiles.map(name => dialects[name])) }
+}
+
+const wording: Readonly<Record<Key['is'], string>> = {
+  eq: 'is this',
+  ne: 'is not this, or is null',
+  lt: 'is less than this',
+  lte: 'is this or less',
+  gt: 'is more than this',
+  gte: 'is this or more',
+  in: 'is one of these',
+  nin: 'is none of these, or is null',
+  like: 'is like this: * stands for any run of characters, \\ takes the next one as it is',
+  null: 'is null or absent, or is not'
+}
+
+function operand ({ member, is, schema: { description, ...schema } }: Key): JsonSchema {
+  const told = `Only items whose ${member} ${wording[is]}`
+  return { ...bounded(schema), description: typeof description === 'string' && is !== 'like' ? `${told}. ${description}` : told }
+}
+
+/** What a value is compared with is held to less than the member itself, but not to nothing. */
+function bounded (schema: JsonSchema): JsonSchema {
+  const { description, ...items } = (schema.items ?? {}) as JsonSchema
+  if (schema.type === 'array') return { ...schema, items: bounded(items) }
+  if (schema.type === 'string' && schema.enum === undefined) return { ...text, ...schema }
+  if (schema.type !== 'integer') return schema
+  return schema.format === 'int32' ? { ...schema, minimum: -2_147_483_648, maximum: 2_147_483_647 } : { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema }
+}
+
+export function queryParameters (collection: Collection, action: ActionName): object[] {
+  if (action !== 'list' && action !== 'read') return []
+  return Object.entries(schemasOf(collection, action)).map(([name, { description, examples, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...description !== undefined && { description },
+    // The values of one list are parted by commas.
+    style: 'form',
+    explode: false,
+    schema,
+    example: example({ examples, ...schema }, schema)
+  }))
+}
