@@ -1,0 +1,54 @@
+import { Type } from '@sinclair/typebox'
+import { expect, test } from 'tstyche'
+import { client } from '../../lib/client.ts'
+import { define } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+export const definition = define({
+  name: 'users',
+  schema: Type.Object({
+    id: Type.String({ readOnly: true }),
+    name: Type.String(),
+    role: Type.String({ default: 'reader' }),
+    age: Type.Optional(Type.Integer()),
+    tags: Type.Array(Type.Object({ label: Type.String() })),
+    password: Type.Optional(Type.String({ writeOnly: true }))
+  }),
+  storage: memory()
+})
+
+const users = client<typeof definition, { readOnly: 'id', writeOnly: 'password', default: 'role' }>('/users')
+
+test('what is read has no members that are writeOnly', async () => {
+  const user = await users.read('1')
+  expect(user.name).type.toBe<string>()
+  expect(user).type.not.toHaveProperty('password')
+  for await (const each of users.list()) expect(each.age).type.toBe<number | undefined>()
+})
+
+test('what is sent needs neither what is readOnly nor what has a default', () => {
+  expect(users.create).type.toBeCallableWith({ name: 'Ada', tags: [] })
+  expect(users.create).type.toBeCallableWith({ id: '1', name: 'Ada', tags: [], role: 'author', password: 'secret' })
+  expect(users.create).type.not.toBeCallableWith({ name: 'Ada' })
+  expect(users.create).type.not.toBeCallableWith({ name: 1, tags: [] })
+})
+
+test('null in a patch takes away what is optional, and nothing else; an array is given as a whole', () => {
+  expect(users.update).type.toBeCallableWith('1', { age: null })
+  expect(users.update).type.not.toBeCallableWith('1', { name: null })
+  expect(users.update).type.toBeCallableWith('1', { tags: [{ label: 'a' }] })
+  expect(users.update).type.not.toBeCallableWith('1', { tags: [{}] })
+  expect(users.update).type.not.toBeCallableWith('1', { nothing: 1 })
+})
+
+test('a query has the keys of the members', () => {
+  expect(users.list).type.toBeCallableWith({ name: 'Ada', 'age.gte': 18, 'role.in': ['a', 'b'], sort: ['-name'], limit: 5 })
+  expect(users.list).type.not.toBeCallableWith({ nothing: 1 })
+  expect(users.list).type.not.toBeCallableWith({ sort: ['nothing'] })
+})
+
+test('without marks, what the library fills is readOnly', () => {
+  const plain = client<typeof definition>('/users')
+  expect(plain.create).type.toBeCallableWith({ name: 'Ada', tags: [], role: 'reader' })
+  expect(plain.create).type.not.toBeCallableWith({ name: 'Ada', tags: [] })
+})
