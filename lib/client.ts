@@ -69,6 +69,12 @@ export function client<Definition, Given extends Marks = object> (base: string, 
     return item
   }
 
+  /** Who may write but not read, or prefers so, is given no content: of that item no more is known than its id. */
+  async function received (response: Response, name: unknown): Promise<Item> {
+    const text = await response.text()
+    return seen(text === '' ? { [id]: name } : JSON.parse(text) as Item, response.headers.get('etag'))
+  }
+
   function uriOf (target: string | number | Item): string {
     const name = typeof target === 'object' ? target[id] : target
     return `${base}/${encodeURIComponent(String(name))}`
@@ -100,8 +106,7 @@ export function client<Definition, Given extends Marks = object> (base: string, 
   }
 
   async function written (target: string | number | Item, sending: Sending): Promise<Item> {
-    const response = await write(target, sending)
-    return seen(await response.json() as Item, response.headers.get('etag'))
+    return received(await write(target, sending), typeof target === 'object' ? target[id] : target)
   }
 
   async function * pages (query: object = {}, call?: Call): AsyncGenerator<{ items: Item[], total: number | undefined }, void> {
@@ -124,7 +129,7 @@ export function client<Definition, Given extends Marks = object> (base: string, 
 
   async function create (body: object, call?: Call): Promise<Item> {
     const response = await send(base, { ...call, method: 'POST', body })
-    return seen(await response.json() as Item, response.headers.get('etag'))
+    return received(response, decodeURIComponent(response.headers.get('location')?.split('/').pop() ?? ''))
   }
 
   return {

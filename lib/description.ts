@@ -4,7 +4,7 @@ import { componentsOf } from './openapi/components.ts'
 import type { OpenApi } from './openapi/components.ts'
 import { operation } from './openapi/operation.ts'
 import { pathOfParent } from './nesting.ts'
-import type { ActionName } from './options.ts'
+import type { ActionName } from './action-names.ts'
 
 // What OpenAPI generators such as @fastify/swagger read from a route. Nothing is validated or serialised by it.
 

@@ -111,6 +111,18 @@ test('pages are walked as they are asked for, with every key of a query', async 
   t.strictSame(plain, [7, 1])
 })
 
+test('who may write but not read is given the id alone', async t => {
+  const { base } = await service(t)
+  const users = client<Users, Given>(base, { headers: { prefer: 'return=minimal' } })
+  const ada = await users.create({ name: 'Ada' })
+  t.strictSame(Object.keys(ada), ['id'])
+  t.strictSame(await users.update(ada, { age: 1 }), { id: ada.id })
+  t.strictSame(await users.update(ada.id, { age: 2 }), { id: ada.id })
+  await t.rejects(users.update(ada, { age: 3 }), StaleError)
+  const blind = client<Users, Given>('/users', { fetch: async () => new Response(null, { status: 201 }) })
+  t.strictSame(await blind.create({ name: 'Ada' }), { id: '' })
+})
+
 test('a problem is an error that says what to mend', async t => {
   const { base } = await service(t)
   const users = client<Users, Given>(base)

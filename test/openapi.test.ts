@@ -15,7 +15,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import openapiTS, { astToString } from 'openapi-typescript'
 import t, { test } from 'tap'
 import * as TypeBox from 'typebox'
-import collection, { define, json } from '../lib/index.ts'
+import collection, { define, json, within } from '../lib/index.ts'
 import type { Collection } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { ask, notes, users } from './app.ts'
@@ -372,6 +372,17 @@ test('a collection of other formats and actions is told as it is', async t => {
   t.match(document.paths['/notes']!.get!.responses['200']!.content, { 'text/csv': { schema: { $ref: '#/components/schemas/NotesListCsv' } } })
   t.match(document.components.schemas!.NotesListCsv, { type: 'string' })
   t.notOk(Object.keys(document.paths['/users']!.post!.responses).some(status => ['401', '403', '404', '429'].includes(status)), 'no status that this app does not give')
+})
+
+test('who is asked for credentials is told so, action by action', async t => {
+  const { document } = await documented(t, [notes({ access: { every: 'public', create: 'authenticated', list: () => 'hidden' }, authentication: { caller: () => 'ada' } })])
+  const refused = (path: string, method: string) => Object.keys(document.paths[path]![method]!.responses).filter(status => ['401', '403', '404'].includes(status))
+  t.strictSame(refused('/notes', 'post'), ['401', '403'])
+  t.strictSame(refused('/notes', 'get'), ['401', '403', '404'])
+  t.strictSame(refused('/notes/{id}', 'get'), ['404'])
+  const readers = users({ access: 'authenticated', authentication: { caller: () => 'ada' } })
+  const nested = await documented(t, [within(readers, notes(), 'text' as never) as Collection])
+  t.ok('401' in nested.document.paths['/users/{parent}/notes']!.get!.responses, 'also of what lies in an item that not everybody sees')
 })
 
 test('the transform of the app is asked, and what it hides or moves stays so', async t => {

@@ -1,5 +1,6 @@
 import type { Collection } from '../definition.ts'
-import type { ActionName } from '../options.ts'
+import type { ActionName } from '../action-names.ts'
+import type { Rule } from '../guard.ts'
 import { showsRemoved } from '../profiles/profiles.ts'
 import type { Components } from './components.ts'
 import type { Content, Contents } from './contents.ts'
@@ -21,12 +22,22 @@ const sends: ReadonlySet<ActionName> = new Set(['create', 'replace', 'update'])
 const targetsItem: ReadonlySet<ActionName> = new Set(['read', 'replace', 'update', 'remove'])
 const constrained: ReadonlySet<ActionName> = new Set(['replace', 'update', 'remove'])
 
+/** Who may do it, and who may see the item that it lies in. */
+function rulesOf ({ collection: { guard, parent }, action }: Situation): Rule[] {
+  return [guard?.rules[action], parent?.collection.guard?.rules.read].filter(rule => rule !== undefined)
+}
+
+function asksWho (situation: Situation): boolean {
+  return situation.secured || rulesOf(situation).some(rule => rule !== 'public')
+}
+
 /** Every status that refuses, and when it can. */
 const refusals: ReadonlyArray<readonly [status: number, when: (situation: Situation) => boolean]> = [
   [400, () => true],
-  [401, ({ secured }) => secured],
-  [403, ({ secured }) => secured],
-  [404, ({ collection, action }) => targetsItem.has(action) || collection.parent !== undefined],
+  [401, asksWho],
+  [403, asksWho],
+  // A predicate can refuse as if there were nothing.
+  [404, situation => targetsItem.has(situation.action) || situation.collection.parent !== undefined || rulesOf(situation).some(rule => typeof rule === 'function')],
   [406, ({ action }) => action !== 'remove'],
   [409, ({ action }) => sends.has(action) || action === 'remove'],
   [412, () => true],

@@ -1,4 +1,4 @@
-import type { ActionName } from '../options.ts'
+import type { ActionName } from '../action-names.ts'
 import { answersOf } from './answers.ts'
 import type { Situation } from './answers.ts'
 import type { Components } from './components.ts'
