@@ -14,12 +14,21 @@ export class RequestContext implements Context {
   }
 
   get signal (): AbortSignal {
+    return this.#control().signal
+  }
+
+  /** Nobody waits for the request any longer. */
+  abort (reason: Error): void {
+    this.#control().abort(reason)
+  }
+
+  #control (): AbortController {
     if (this.#controller === undefined) {
       const controller = this.#controller = new AbortController()
       if (this.#response.destroyed) controller.abort()
       else this.#response.once('close', () => controller.abort())
     }
-    return this.#controller.signal
+    return this.#controller
   }
 }
 

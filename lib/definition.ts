@@ -1,4 +1,5 @@
 import { checkListing, checkOptions, checkProfiles, checkRelations, checkSupport } from './checks.ts'
+import { punctual } from './deadline.ts'
 import type { Format, Link } from './formats/format.ts'
 import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
@@ -58,6 +59,8 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly guard: Guard | undefined
   /** WWW-Authenticate of a 401 that brings none. */
   readonly challenge: string
+  /** In milliseconds. */
+  readonly deadline: Readonly<Partial<Record<ActionName, number>>>
   readonly page: { readonly default: number, readonly maximum: number }
   readonly order: readonly Order[]
   readonly listing: Listing
@@ -114,7 +117,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const visible = [...guard?.visible.keys() ?? []]
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
   checkOrder(name, schema, order)
-  const storage = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
+  const kept = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
+  const storage = options.deadline === undefined ? kept : punctual(kept)
   checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, receipts: options.idempotency !== undefined, count: profiles.length > 0 })
   const evolution = evolutionOf(options, { schema, storage, updated: timestamps.updated })
   // What a client cannot give is filled otherwise, or was not.
@@ -139,6 +143,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     routes: options.routes ?? {},
     guard,
     challenge: options.authentication?.challenge ?? anyChallenge,
+    deadline: deadlinesOf(options.deadline),
     page: { default: 20, maximum: 100, ...options.page },
     order,
     listing: lists,
@@ -168,4 +173,9 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     prepare: options.prepare ?? (({ item }) => item),
     changed: options.changed ?? (() => {})
   })
+}
+
+function deadlinesOf (given: Options<ObjectSchema>['deadline'] = {}): Partial<Record<ActionName, number>> {
+  const { every, ...own } = typeof given === 'number' ? { every: given } : given
+  return every === undefined ? own : { ...Object.fromEntries(actionNames.map(name => [name, every])), ...own }
 }

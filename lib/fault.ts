@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { DeadlinePassed } from './deadline.ts'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
 import { Problem, problem, problemOfStatus } from './http/problems.ts'
 
@@ -27,7 +28,7 @@ export class Fault extends Error {
 export function problemOfError (thrown: unknown, status: number): Problem {
   if (thrown instanceof Problem) return thrown
   if (thrown instanceof UndecodableContent) return problem('content-coding', { detail: thrown.message, fields: { 'accept-encoding': codings.join(', ') } })
-  if (thrown instanceof Fault) return thrown.unreachable ? unreachable(thrown.retryAfter) : problem('fault')
+  if (thrown instanceof Fault) return problemOfFault(thrown)
   const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
   const fields = fieldsOf(error)
   const known = statusOf(error) ?? failure(status) ?? 500
@@ -46,7 +47,12 @@ function failure (status: unknown): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined
 }
 
-function unreachable (retryAfter: unknown): Problem {
+function problemOfFault ({ cause, unreachable, retryAfter }: Fault): Problem {
+  if (cause instanceof DeadlinePassed) return problem('deadline', { detail: cause.message, fields: { 'retry-after': '1' } })
+  return unreachable ? problemOfUnreachable(retryAfter) : problem('fault')
+}
+
+function problemOfUnreachable (retryAfter: unknown): Problem {
   const seconds = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity ? Math.ceil(retryAfter) : 1
   return problem('unreachable', { fields: { 'retry-after': String(seconds) } })
 }

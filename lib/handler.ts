@@ -13,7 +13,7 @@ import { Problem, problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
 import { HookError } from './item.ts'
 import { formatOf, notAcceptable } from './negotiation.ts'
-import { checkParent, placeOf } from './nesting.ts'
+import { placeOf } from './nesting.ts'
 import type { Place } from './nesting.ts'
 import { checkQuery } from './query.ts'
 import { head, never, refuse, safe, write } from './reply.ts'
@@ -48,7 +48,6 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const grant = guarded ? grantOf(incoming) : undefined
       const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
       const lenient = !queried && checkQuery(request)
-      if (place !== undefined) await checkParent(collection, place, { context: request.context, scope: grant?.parents?.filter })
       const answer = await action(collectionSeen(collection, grant?.hidden), request)
       if (collection.groups !== undefined && (answer.status < 300 || safe.has(incoming.method))) write(safe.has(incoming.method) ? collection.groups.read : collection.groups.write, reply)
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied

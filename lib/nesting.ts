@@ -1,11 +1,12 @@
 import { scopedBy } from './context.ts'
-import type { Collection } from './definition.ts'
+import type { Collection, Parent } from './definition.ts'
 import { BadOption, Unsupported } from './errors.ts'
 import { checkCache, isPersonal } from './guard.ts'
 import { stated } from './http/cache-control.ts'
 import { problem } from './http/problems.ts'
+import type { Request } from './request.ts'
 import type { MemberOf } from './schema/static.ts'
-import type { Context, Filter, Id } from './storage/contract.ts'
+import type { Filter, Id } from './storage/contract.ts'
 
 /** A collection as it is served within the items of another: `/users/{id}/articles`, by the member that names the user. */
 export function within<Item extends object> (parent: Collection, child: Collection<Item>, member: MemberOf<Item>): Collection<Item> {
@@ -28,7 +29,6 @@ export function pathOfCollection (collection: Collection): string {
 
 /** What the URI says of the items below it. */
 export interface Place {
-  readonly parent: Id
   readonly fixed: Readonly<Record<string, Id>>
   readonly scope: Filter
 }
@@ -38,11 +38,11 @@ export function placeOf ({ parent }: Collection, parameters: unknown): Place | u
   if (parent === undefined) return undefined
   const id = parent.collection.id.read((parameters as { parent: string }).parent)
   if (id === undefined) throw problem('absent')
-  return { parent: id, fixed: { [parent.member]: id }, scope: { member: parent.member, is: 'eq', value: id } }
+  return { fixed: { [parent.member]: id }, scope: { member: parent.member, is: 'eq', value: id } }
 }
 
 /** 404 where the parent does not exist, or not for the caller: what lies in it does not either. The scope is that of the parent's rows. */
-export async function checkParent ({ parent }: Collection, place: Place, { context, scope }: { context: Context, scope: Filter | undefined }): Promise<void> {
-  const entry = await parent?.collection.storage.find(place.parent, scopedBy(scope, context))
+export async function checkParent ({ collection, member }: Parent, { fixed, context }: Request, scope: Filter | undefined): Promise<void> {
+  const entry = await collection.storage.find(fixed![member]!, scopedBy(scope, context))
   if (entry === undefined) throw problem('absent')
 }

@@ -122,6 +122,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   scope?: Scoping<Item>
   /** By member, whether the caller sees it; who does not can neither read, ask for nor write it. */
   visible?: Readonly<Partial<Record<MemberOf<Item>, Visibility>>>
+  /** In milliseconds, for one action or for every one: by when it has to be done. */
+  deadline?: number | Partial<Record<ActionName | 'every', number>>
   /** How many items a page has where the client does not say, and at most. */
   page?: { default?: number, maximum?: number }
   /** The order of lists; `-` in front means descending. The id is always the last. */
@@ -170,6 +172,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'idempotency', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'deadline', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'idempotency', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'moved', 'tombstones', 'deprecated', 'prepare', 'changed'
 ])

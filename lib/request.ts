@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Answer } from './answer.ts'
+import type { RequestContext } from './context.ts'
 import type { Format } from './formats/format.ts'
 import type { Preferences } from './http/prefer.ts'
-import type { Context, Filter, Id, Storage } from './storage/contract.ts'
+import type { Filter, Id, Storage } from './storage/contract.ts'
 
 /** What an action is asked. */
 export interface Request {
@@ -21,7 +22,7 @@ export interface Request {
   /** The format in which the client wants to be answered. */
   readonly format: Format
   readonly preferences: Preferences
-  readonly context: Context
+  readonly context: RequestContext
   /** Where it has an Idempotency-Key: keeps the answer, in the transaction of the write. */
   readonly keep?: (storage: Storage<object>, answer: Answer) => Promise<void>
   /** Who is calling, where the definition knows callers. */

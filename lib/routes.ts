@@ -10,17 +10,18 @@ import { permitted } from './access.ts'
 import { admit, decode, leaveDeeper, refuseMethod } from './admission.ts'
 import type { Taken } from './admission.ts'
 import { representationTypes } from './content.ts'
+import { inTime } from './deadline.ts'
 import type { Collection } from './definition.ts'
 import { completing, describe, hidden } from './description.ts'
 import { DuplicatePath } from './errors.ts'
-import { admitCaller, isGuarded, isShaped, policyOf } from './grant.ts'
+import { admitCaller, grantOf, isGuarded, isShaped, policyOf } from './grant.ts'
 import { unearthed } from './graveyard.ts'
 import { absent, handler, options } from './handler.ts'
 import type { Action } from './handler.ts'
 import { allow } from './http/allow.ts'
 import { explained } from './miss.ts'
 import { merged, withoutHooks } from './native.ts'
-import { pathOfCollection, pathOfParent } from './nesting.ts'
+import { checkParent, pathOfCollection, pathOfParent } from './nesting.ts'
 import type { ActionName, RouteOptions } from './options.ts'
 import { paged } from './page.ts'
 import { patchTypes } from './patch.ts'
@@ -62,7 +63,8 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
-    const served = { action: paged(collection, { action: decided(collection, row), at, safe: row.name === 'list' || row.name === 'read' }), queried: row.queried === true, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const action = paged(collection, { action: decided(collection, row), at, safe: row.name === 'list' || row.name === 'read' })
+    const served = { action: timely(inParent(collection, action), collection.deadline[row.name]), queried: row.queried === true, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && documented(row, url) ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
@@ -101,6 +103,19 @@ function optionsOf (collection: Collection, rows: readonly Row[]): Parameters<ty
 /** OpenAPI 3.1 knows no QUERY, and a wildcard stands for no URI of its own. */
 function documented ({ content }: Row, url: string): boolean {
   return content !== 'query' && !url.endsWith('*')
+}
+
+function inParent (collection: Collection, action: Action): Action {
+  const { parent } = collection
+  if (parent === undefined) return action
+  return async (collection, request) => {
+    await checkParent(parent, request, grantOf(request.original)?.parents?.filter)
+    return action(collection, request)
+  }
+}
+
+function timely (action: Action, milliseconds: number | undefined): Action {
+  return milliseconds === undefined ? action : (collection, request) => inTime(milliseconds, request.context, () => action(collection, request))
 }
 
 function known (app: FastifyInstance): HTTPMethods[] {

@@ -22,6 +22,7 @@ export const problems = {
   gone: { status: 410, title: 'The item was removed' },
   stale: { status: 412, title: 'The item is not in the state that the precondition asks for' },
   'too-large': { status: 413, title: 'The content is larger than this server takes' },
+  'uri-too-long': { status: 414, title: 'The URI is longer than this server takes' },
   'media-type': { status: 415, title: 'The media type of the content is not supported' },
   'content-coding': { status: 415, title: 'The coding of the content is not supported' },
   invalid: { status: 422, title: 'The content does not fit the schema' },
@@ -31,7 +32,8 @@ export const problems = {
   'too-many-requests': { status: 429, title: 'Too many requests' },
   fault: { status: 500, title: 'The server failed' },
   unavailable: { status: 503, title: 'The service cannot answer at the moment' },
-  unreachable: { status: 503, title: 'The storage cannot be reached at the moment' }
+  unreachable: { status: 503, title: 'The storage cannot be reached at the moment' },
+  deadline: { status: 503, title: 'The request took longer than it may' }
 } as const satisfies Record<string, Row>
 
 export type ProblemName = keyof typeof problems

@@ -12,10 +12,13 @@ import type { Question } from './question.ts'
 
 const nothing: Question = Object.freeze({})
 const counted: Question = Object.freeze({ count: true })
+/** In characters. RFC 9110 section 4.1 asks for 8000 in all, and much more does not pass every proxy. */
+const longest = 8192
 const once = 'given once; several values go into one list, as in status.in=draft,published'
 
 /** The question that a query string asks; 400 names what is not understood, and says what would be. */
 export function askedInString (collection: Collection, request: Request, only?: readonly string[]): Question {
+  if (request.search.length > longest) throw problem('uri-too-long', { detail: `The query is longer than ${longest} characters. Ask with the method QUERY, whose content can be longer.` })
   if (collection.profiles.length === 0) return asked(collection, request, only)
   const { question, rest } = only === undefined ? translated(collection, request.query) : embedded(collection, request.query)
   return joined(asked(collection, { ...request, query: rest }, only), question)

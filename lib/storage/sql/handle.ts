@@ -1,6 +1,6 @@
 import { Cache } from './cache.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
-import { awaited, retried, told } from './faults.ts'
+import { abandoned, awaited, retried, told } from './faults.ts'
 import type { Session, Statement, Written } from './session.ts'
 
 /** A database that answers at once: one connection, used by all. */
@@ -127,6 +127,7 @@ export class HandleSession implements Session {
     return await this.#retried(async () => {
       // Another may have begun a transaction during a pause.
       while (this.#turns.last !== undefined) await awaited(this.#turns.last, statement.context.signal)
+      if (statement.context.signal.aborted) throw abandoned(statement.context.signal)
       return run(statement)
     })
   }

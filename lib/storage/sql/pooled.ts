@@ -30,17 +30,17 @@ export class PooledSession<Client> implements Session {
     this.#dialect = dialect
   }
 
-  rows ({ text, values, context: { signal } }: Statement): Promise<readonly Row[]> {
-    return retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.rows(client, text, values)))
+  rows ({ text, values, context: { signal }, writes = false }: Statement): Promise<readonly Row[]> {
+    return retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.rows(client, text, values), writes))
   }
 
   write ({ text, values, context: { signal } }: Statement): Promise<Written> {
-    return retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.write(client, text, values)))
+    return retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.write(client, text, values), true))
   }
 
   async execute (text: string): Promise<void> {
     const { signal } = new AbortController()
-    await retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.execute(client, text)))
+    await retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.execute(client, text), true))
   }
 
   guarded<Result> (write: () => Promise<Result>): Promise<Result> {
@@ -65,7 +65,7 @@ export class PooledSession<Client> implements Session {
     }
   }
 
-  async #once<Result> (signal: AbortSignal, run: Run<Client, Result>): Promise<Result> {
+  async #once<Result> (signal: AbortSignal, run: Run<Client, Result>, writes: boolean): Promise<Result> {
     if (signal.aborted) throw abandoned(signal)
     const { connect, release } = this.#connections
     const connecting = connect()
@@ -80,8 +80,12 @@ export class PooledSession<Client> implements Session {
       release(client, false)
       return result
     } catch (error) {
-      if (running) this.#cancel(client, answer).catch(nothing)
-      else release(client, this.#dialect.fault(error) === 'passing')
+      if (!running) release(client, this.#dialect.fault(error) === 'passing')
+      else {
+        const over = this.#cancel(client, answer).catch(nothing)
+        // What writes may be done before it can be stopped, and who asked for it has to know.
+        if (writes) return await over.then(() => answer)
+      }
       throw error
     }
   }

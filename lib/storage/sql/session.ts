@@ -6,6 +6,8 @@ export interface Statement {
   readonly values: readonly Value[]
   /** Whose signal ends the waiting. */
   readonly context: Pick<Context, 'signal'>
+  /** Whether it writes although it answers rows. */
+  readonly writes?: boolean
 }
 
 export interface Written {

@@ -37,7 +37,7 @@ export class Writing<Item extends object> {
   async insert (session: Session, draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal> {
     const { id, table } = this.#layout
     const { text, values, row } = this.#assignments.insert(draft)
-    const statement = { text: `INSERT INTO ${table} ${text}${this.#returning}`, values, context }
+    const statement = { text: `INSERT INTO ${table} ${text}${this.#returning}`, values, context, writes: true }
     return await this.#refusable(session, async (inner) => {
       if (this.#dialect.returning) return this.#entry((await inner.rows(statement))[0])
       const made = await inner.write(statement)
@@ -54,7 +54,8 @@ export class Writing<Item extends object> {
     const statement = {
       text: `UPDATE ${table} SET ${text} WHERE ${where(parameters)}${this.#returning}`,
       values: parameters.values,
-      context: target.context
+      context: target.context,
+      writes: true
     }
     return await this.#refusable(session, async (inner) => {
       if (this.#dialect.returning) {

@@ -1,0 +1,196 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { test } from 'tap'
+import { within } from '../lib/index.ts'
+import type { Collection, Storage } from '../lib/index.ts'
+import { sqlite } from '../lib/storage/sqlite.ts'
+import { postgres } from '../lib/storage/postgres.ts'
+import { altered, ask, build, created, gate, logged, notes, users } from './app.ts'
+import { nodeSqlite, noSqlite } from './storage/databases.ts'
+import { startPostgres } from './storage/servers.ts'
+import { listen, Wire } from './wire.ts'
+
+// docs/limits.md, deadlines: what is answered, and what is stored then and later.
+
+const json = 'Content-Type: application/json'
+const content = '{"text":"late"}'
+const passed = { status: 503, code: 'deadline', title: 'Service Unavailable' }
+const unchanged = /took longer than 50 ms\. Nothing was changed\.$/
+const begun = /took longer than 50 ms\. Its write had begun/
+
+async function texts (app: FastifyInstance): Promise<unknown[]> {
+  return (await ask(app, 'GET /notes')).json().map(({ text }: { text: string }) => text)
+}
+
+test('an action that is not done by its deadline is 503 with Retry-After over a real connection, whatever the method, and the storage is told', async t => {
+  for (const [verb, method] of [['list', 'GET'], ['list', 'QUERY'], ['find', 'GET'], ['find', 'HEAD'], ['find', 'PUT'], ['find', 'PATCH'], ['find', 'DELETE'], ['list', 'POST']] as const) {
+    const { lines, logger } = logged()
+    let slow = false
+    const told: unknown[] = []
+    const app = await build(t, notes({
+      deadline: 50,
+      storage: altered(storage => ({
+        [verb]: async (...asked: never[]) => {
+          if (slow) {
+            const { signal } = asked.at(-1) as unknown as { signal: AbortSignal }
+            await new Promise(resolve => signal.addEventListener('abort', resolve))
+            told.push(signal.reason)
+          }
+          return (storage[verb] as (...asked: never[]) => Promise<unknown>)(...asked)
+        }
+      }))
+    }), { logger })
+    const { at } = await created(app, '/notes', { text: 'kept' })
+    const wire = new Wire(await listen(app))
+    slow = true
+    const target = `${method} ${verb === 'list' ? '/notes' : at}`
+    // A POST asks its precondition of the list, a DELETE of the item.
+    const fields = method === 'POST' ? [json, 'If-Match: *'] : method === 'DELETE' ? ['If-Match: *'] : [json]
+    const sent = method === 'GET' || method === 'HEAD' || method === 'DELETE' ? '' : method === 'QUERY' ? '{}' : content
+    const answer = await wire.ask([target, ...fields], sent)
+    t.equal(answer.status, 503, target)
+    t.match(answer.fields, { 'content-type': 'application/problem+json', 'retry-after': '1', 'cache-control': 'no-store' })
+    if (method !== 'HEAD') t.match(JSON.parse(answer.content.toString()), { ...passed, detail: unchanged })
+    t.match(told, [{ name: 'DeadlinePassed' }])
+    t.equal(lines.length, 1, 'one line in the log')
+    slow = false
+    await wait(30)
+    t.strictSame(await texts(app), ['kept'], 'nothing is written, neither then nor later')
+    t.equal((await wire.ask('GET /notes')).status, 200, 'the connection goes on')
+    wire.close()
+  }
+})
+
+test('a deadline that passes in `prepare` refuses the write for good', async t => {
+  const prepared = gate()
+  const changes: string[] = []
+  const app = await build(t, notes({ deadline: { create: 50 }, prepare: async ({ item }) => { await prepared.opened; return item }, changed: ({ action }) => { changes.push(action) } }))
+  const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
+  t.match(answer.json(), { ...passed, detail: unchanged })
+  prepared.open()
+  await wait(20)
+  t.strictSame(await texts(app), [])
+  t.strictSame(changes, [])
+})
+
+test('in a bulk POST a deadline that passes in the middle undoes the whole', async t => {
+  let count = 0
+  const app = await build(t, notes({ deadline: 50, bulk: {}, prepare: async ({ item }) => { if (++count === 3) await wait(100); return item } }))
+  t.match((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }, { text: '3' }] })).json(), passed)
+  await wait(80)
+  t.strictSame(await texts(app), [])
+  t.equal((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }] })).statusCode, 201)
+})
+
+/** A storage whose writes take their time, and do not look at the signal. */
+function slowly (milliseconds: number, write: (storage: Storage<object>) => Storage<object>['insert'] = storage => storage.insert): ReturnType<typeof altered> {
+  return altered(storage => ({ insert: async (...asked) => { await wait(milliseconds); return write(storage)(...asked) } }))
+}
+
+test('a write that had begun in time and is done is told as done', async t => {
+  const changes: string[] = []
+  const app = await build(t, notes({ deadline: 50, storage: slowly(120), changed: ({ action }) => { changes.push(action) } }))
+  const answer = await ask(app, 'POST /notes', { content: { text: 'done' } })
+  t.equal(answer.statusCode, 201)
+  t.strictSame([await texts(app), changes], [['done'], ['create']])
+})
+
+test('a write that had begun and is refused is told as refused, one that fails as not known', async t => {
+  const refused = await build(t, notes({ deadline: 50, storage: slowly(120, () => async () => ({ refused: 'conflict' })) }))
+  t.match((await ask(refused, 'POST /notes', { content: { text: 'a' } })).json(), { status: 409, code: 'conflict' })
+  const { lines, logger } = logged()
+  const failed = await build(t, notes({ deadline: 50, storage: slowly(120, () => async () => { throw new Error('the connection is gone') }) }), { logger })
+  t.match((await ask(failed, 'POST /notes', { content: { text: 'a' } })).json(), { ...passed, detail: begun })
+  t.match(JSON.stringify(lines), /the connection is gone/, 'the log has the cause')
+})
+
+test('a write that raced begins no more once the deadline has passed', async t => {
+  let writes = 0
+  const app = await build(t, notes({ deadline: { every: 5000, replace: 50 }, storage: altered(() => ({ replace: async () => { writes++; await wait(80); return { refused: 'stale' } } })) }))
+  const { at } = await created(app, '/notes', { text: 'a' })
+  t.match((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).json(), { ...passed, detail: unchanged })
+  t.equal(writes, 1)
+})
+
+test('a write of which nothing is heard for a second is told as not known, and `changed` is told when it is done', async t => {
+  const changed = gate()
+  const app = await build(t, notes({ deadline: 50, storage: slowly(1400), changed: changed.open }))
+  const start = performance.now()
+  t.match((await ask(app, 'POST /notes', { content: { text: 'later' } })).json(), { ...passed, detail: begun })
+  t.ok(performance.now() - start < 1350)
+  await changed.opened
+  t.strictSame(await texts(app), ['later'])
+})
+
+test('the deadline holds for the parent of a nested collection too', async t => {
+  const never = gate()
+  const parent = users({ storage: altered(() => ({ find: async () => { await never.opened; return undefined } })) })
+  const child = within(parent, notes({ deadline: 50, schema: users().schema as never }) as Collection<{ role: string }>, 'role')
+  const app = await build(t, [parent, child as Collection])
+  const answer = await ask(app, 'GET /users/01900000-0000-7000-8000-000000000001/notes')
+  t.match(answer.json(), passed)
+})
+
+test('an action without a deadline is not timed, and one that is done in time leaves no timer behind', async t => {
+  const app = await build(t, notes({ deadline: { list: 50 }, storage: slowly(100) }))
+  t.equal((await ask(app, 'POST /notes', { content: { text: 'a' } })).statusCode, 201)
+  const before = process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+  for (let turn = 0; turn < 10; turn++) t.equal((await ask(app, 'GET /notes')).statusCode, 200)
+  t.equal(process.getActiveResourcesInfo().filter(name => name === 'Timeout').length, before)
+})
+
+test('a storage without transactions keeps none, and who asks it directly is not timed', async t => {
+  const definition = notes({ deadline: 50, storage: altered(storage => ({ supports: { ...storage.supports, transactions: false }, transaction: undefined as never })) })
+  t.notOk('transaction' in definition.storage)
+  const { signal } = new AbortController()
+  const id = '01900000-0000-7000-8000-000000000001'
+  await definition.storage.insert({ id, text: 'a' }, { signal, scope: undefined })
+  t.equal(await definition.storage.remove(id, undefined, { signal, scope: undefined }), undefined)
+})
+
+test('SQLite: a write that waits for the lock of another process is not begun past the deadline', { skip: noSqlite }, async t => {
+  const file = `${t.testdir()}/app.db`
+  const database = new nodeSqlite!.DatabaseSync(file)
+  t.teardown(() => database.close())
+  const adapter = sqlite(database)
+  const definition = notes({ deadline: 50, storage: adapter })
+  await adapter.createTable(definition)
+  const app = await build(t, definition)
+  const other = new nodeSqlite!.DatabaseSync(file)
+  other.exec('BEGIN IMMEDIATE')
+  const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
+  t.match(answer.json(), passed)
+  other.exec('ROLLBACK')
+  other.close()
+  await wait(600)
+  t.strictSame(await texts(app), [])
+  t.equal((await ask(app, 'POST /notes', { content: { text: 'next' } })).statusCode, 201)
+})
+
+test('PostgreSQL: a write past the deadline is cancelled, or told as done; the connection is used again', async t => {
+  const server = await startPostgres()
+  t.teardown(() => server.end())
+  const pool = server.pool({ max: 3 })
+  const adapter = postgres(pool)
+  const definition = notes({ deadline: 50, bulk: {}, storage: adapter })
+  await adapter.createTable(definition)
+  const app = await build(t, definition)
+  const locker = await server.pool({ max: 1 }).connect()
+  for (const sent of [{ text: 'late' }, [{ text: 'late' }, { text: 'later' }]]) {
+    await locker.query('BEGIN')
+    await locker.query('LOCK TABLE notes IN ACCESS EXCLUSIVE MODE')
+    t.match((await ask(app, 'POST /notes', { content: sent })).json(), { ...passed, detail: begun })
+    await locker.query('ROLLBACK')
+    await wait(200)
+    t.strictSame(await texts(app), [], 'cancelled')
+  }
+  // Done at the server before it can be cancelled: the trigger takes longer than the deadline, and cannot be interrupted.
+  await pool.query(`CREATE FUNCTION dawdle () RETURNS trigger AS $$ BEGIN
+    FOR turn IN 1..20 LOOP BEGIN PERFORM pg_sleep(0.02); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN NEW; END $$ LANGUAGE plpgsql`)
+  await pool.query('CREATE TRIGGER dawdle BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION dawdle()')
+  const done = await ask(app, 'POST /notes', { content: { text: 'stubborn' } })
+  t.equal(done.statusCode, 201, 'what is stored is told as stored')
+  await pool.query('DROP TRIGGER dawdle ON notes')
+  t.strictSame(await texts(app), ['stubborn'])
+  locker.release()
+})

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import { test } from 'tap'
+import type { Test } from 'tap'
+import { define } from '../lib/index.ts'
+import type { Collection } from '../lib/index.ts'
+import { memory } from '../lib/storage/memory.ts'
+import { altered, ask, build, created, notes, users } from './app.ts'
+import { listen, Wire } from './wire.ts'
+
+// docs/limits.md, line by line: at the limit it is done, past it it is refused as the table says.
+
+const open = (): Collection => define({
+  name: 'open',
+  schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), any: Type.Optional(Type.Unknown()), list: Type.Optional(Type.Array(Type.Integer(), { maxItems: 3 })) }),
+  storage: memory()
+}) as Collection
+
+interface Asked {
+  readonly statusCode: number
+  readonly headers: Record<string, unknown>
+  json (): Record<string, unknown>
+}
+
+/** Asks for as much as this of the app, which is made anew for each line. */
+interface Line {
+  readonly app: (t: Test) => Promise<FastifyInstance>
+  readonly ask: (app: FastifyInstance, amount: number) => Promise<Asked>
+  /** The status of what is within the limit. */
+  readonly within: number
+  /** Where the table has no number. */
+  readonly limit?: number
+}
+
+const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`)
+const patch = (app: FastifyInstance, at: string, steps: unknown): Promise<Asked> => ask(app, `PATCH ${at}`, { content: steps, type: 'application/json-patch+json' })
+const query = (app: FastifyInstance, filter: unknown): Promise<Asked> => ask(app, 'QUERY /users', { content: { filter } })
+const unstable = { ...notes({ storage: altered(() => ({ replace: async () => ({ refused: 'stale' }) })) }) }
+
+const lines: Readonly<Record<string, Line>> = {
+  'bytes of content, after decoding': {
+    app: t => build(t, notes({ schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never })),
+    ask: (app, bytes) => ask(app, 'POST /notes', { content: JSON.stringify({ text: 'x'.repeat(bytes - 11) }) }),
+    within: 201
+  },
+  'levels of JSON': { app: t => build(t, open()), ask: (app, levels) => ask(app, 'POST /open', { content: `{"any":${nested(levels - 1)}}` }), within: 201 },
+  'levels of XML': {
+    app: t => build(t, open()),
+    ask: (app, levels) => ask(app, 'POST /open', { content: `<item><any type="array">${'<item type="array">'.repeat(levels - 2)}<item>1</item>${'</item>'.repeat(levels - 2)}</any></item>`, type: 'application/xml' }),
+    within: 201
+  },
+  'levels that a JSON Patch builds': {
+    app: t => build(t, open()),
+    async ask (app, levels) {
+      const { at } = await created(app, '/open', { any: [] })
+      // The copy of an array of so many levels goes into another, below the object.
+      const deep = JSON.parse(nested(32))
+      return patch(app, at, [{ op: 'replace', path: '/any', value: deep }, { op: 'add', path: '/any' + '/0'.repeat(31) + '/-', value: JSON.parse(nested(levels - 33)) }])
+    },
+    within: 200
+  },
+  'values and characters that a JSON Patch copies': {
+    app: t => build(t, open()),
+    async ask (app, amount) {
+      const { at } = await created(app, '/open', { any: { a: 'x'.repeat(1024) } })
+      const copies = Array.from({ length: 1024 }, () => ({ op: 'copy', from: '/any/a', path: '/any/b' }))
+      return patch(app, at, [...copies, ...amount > 1_048_576 ? [{ op: 'copy', from: '/any/b', path: '/any/c' }] : []])
+    },
+    within: 200
+  },
+  'items of an array in content': { app: t => build(t, open()), ask: (app, count) => ask(app, 'POST /open', { content: { list: Array(count).fill(1) } }), within: 201, limit: 3 },
+  'characters of a text in content': { app: t => build(t, notes(), { bodyLimit: 2_000_000 }), ask: (app, count) => ask(app, 'POST /notes', { content: { text: 'x'.repeat(count) } }), within: 201, limit: 1_000_000 },
+  'items in one POST': { app: t => build(t, notes({ bulk: {} })), ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }), within: 201 },
+  'items of a page': { app: t => build(t, notes()), ask: (app, count) => ask(app, `GET /notes?limit=${count}`), within: 200 },
+  'items that a page by number leaves out': { app: t => build(t, notes({ profiles: ['json-server'] })), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
+  'characters of a query string': { app: t => build(t, users()), ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`), within: 200 },
+  'characters of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },
+  'values of one in or nin': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.in=${names(count).join()}`), within: 200 },
+  'values of one in in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { 'name.in': names(count) }), within: 200 },
+  'levels of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, levels) => query(app, JSON.parse('{"not":'.repeat(levels - 1) + '{"name":"x"}' + '}'.repeat(levels - 1))), within: 200 },
+  'conditions and values in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ name: 'x' })) }), within: 200 },
+  'failures that a problem tells': { app: t => build(t, users()), ask: (app, count) => ask(app, 'POST /users', { content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map(name => [name, 1])) } }), within: 422 },
+  'races that a write without a precondition loses': {
+    app: t => build(t, unstable),
+    async ask (app, races) {
+      const { at } = await created(app, '/notes', { text: 'a' })
+      let left = races
+      unstable.storage.replace = async (id, item) => left-- > 0 ? { refused: 'stale' } : { id, item, version: 'done' }
+      return ask(app, `PUT ${at}`, { content: { text: 'b' } })
+    },
+    within: 200
+  },
+  'milliseconds of an action': {
+    app: t => build(t, notes({ deadline: 100, storage: altered(storage => ({ list: async (...asked) => new Promise(resolve => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked))) })), page: { maximum: 1000 } })),
+    ask: (app, milliseconds) => ask(app, `GET /notes?limit=${milliseconds > 100 ? 400 : 1}`),
+    within: 200,
+    limit: 100
+  },
+  'bytes of the header section, with the URI': {
+    app: t => build(t, notes()),
+    async ask (app, bytes) {
+      const wire = new Wire(app.server.listening ? Number((app.server.address() as { port: number }).port) : await listen(app))
+      // Node counts the URI and the fields, without what stands between them.
+      const answer = await wire.ask(['GET /notes', `X: ${'x'.repeat(bytes > 16_384 ? bytes : bytes - 200)}`])
+      wire.close()
+      return { statusCode: answer.status, headers: answer.fields, json: () => JSON.parse(answer.content.toString()) }
+    },
+    within: 200
+  }
+}
+
+const page = readFileSync(new URL('../docs/limits.md', import.meta.url), 'utf8')
+const section = page.slice(page.indexOf('## Of a collection'), page.indexOf('## Deadlines'))
+const table = section.split('\n').filter(line => line.startsWith('| ')).slice(1).map(line => line.split('|').slice(1, -1).map(cell => cell.trim().replaceAll('`', '')))
+
+test('docs/limits.md has a line for each limit that is asked here, and no other', async t => {
+  t.strictSame(table.map(([what]) => what), Object.keys(lines))
+})
+
+for (const [what = '', most, past = ''] of table) {
+  test(`${what}: at most ${most}, then ${past}`, async t => {
+    const { app: made, ask, within, limit = Number(most) } = lines[what]!
+    const app = await made(t)
+    const done = await ask(app, limit)
+    t.equal(done.statusCode, within)
+    const refused = await ask(app, limit + 1)
+    const [status, code] = past.split(' ')
+    if (!/^\d+$/.test(status!)) return t.equal((refused.json().errors as unknown[]).length, limit)
+    t.equal(refused.statusCode, Number(status))
+    if (code !== undefined) {
+      t.equal(refused.json().code, code)
+      t.equal(refused.headers['content-type'], 'application/problem+json')
+    }
+    if (Number(status) === 503) t.equal(refused.headers['retry-after'], '1')
+  })
+}
