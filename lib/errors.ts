@@ -12,3 +12,4 @@ export const UnfilledMember = createError('FST_COLLECTION_UNFILLED_MEMBER', 'Col
 export const Unsupported = createError('FST_COLLECTION_UNSUPPORTED', 'Collection %s: %s, which the storage %s does not support. Leave it out, or choose a storage that does (docs/storage.md has the table).', 500, TypeError)
 export const DuplicatePath = createError('FST_COLLECTION_DUPLICATE_PATH', 'Collection %s: another route serves %s already. Register it once, under another prefix, or with constraints; both URLs of a collection are its own, with every method.', 500)
 export const BadMove = createError('FST_COLLECTION_BAD_MOVE', 'Moved from %s: %s', 500, TypeError)
+export const BadService = createError('FST_COLLECTION_BAD_SERVICE', 'The service: %s.', 500, TypeError)

@@ -32,5 +32,5 @@ export function enrol (app: FastifyInstance, collection: Collection): void {
 
 /** Tells the app of its collections, for what belongs to the whole service. Wrapped, so that it reaches the parent. */
 export const registry = fastifyPlugin(async (app: FastifyInstance) => {
-  app.decorate('collections', registered(app))
+  if (!app.hasDecorator('collections')) app.decorate('collections', registered(app))
 }, { name: 'fastify-collections-registry', fastify: '5.x' })

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
-import collection, { define, moved } from '../lib/index.ts'
+import collection, { define, moved service } from '../lib/index.ts'
 import type { Adapter, Supports } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 
@@ -29,6 +29,14 @@ async function twice (): Promise<void> {
   const definition = define(users)
   await app.register(collection, definition)
   await app.register(collection, definition)
+}
+
+/** An app with the service, as from JavaScript. */
+async function served (options: object, prepare?: (app: ReturnType<typeof Fastify>) => void): Promise<void> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  prepare?.(app)
+  await app.register(service, options)
 }
 
 /** By code: what provokes it, and what the message names to mend it. */
@@ -94,6 +102,17 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
   ],
   FST_COLLECTION_BAD_MOVE: [
     ['a path that leads to itself', () => Fastify().register(moved, { from: '/people', to: '/people' }).ready(), /elsewhere/]
+  ],
+  FST_COLLECTION_BAD_SERVICE: [
+    ['an option of the service that does not exist', () => served({ hom: '/' }), /"hom".*home, title/],
+    ['a home that is no path', () => served({ home: 'home' }), /home is "home".*begins with "\/", or false/],
+    ['a catalog that is a path', () => served({ catalog: '/catalog' }), /true or false/],
+    ['a title that is no text', () => served({ title: 5 }), /title is 5.*text/],
+    ['problems of the service without an absolute URI', () => served({ problems: '/problems/' }), /absolute URI/],
+    ['a prefix, which a wrapped plugin does not have', () => served({ prefix: '/v1' }), /"prefix"/],
+    ['a time that is none', () => served({ requestTimeout: 0 }), /requestTimeout is 0.*milliseconds/],
+    ['the service below a prefix', () => Fastify().register(async scope => { await scope.register(service) }, { prefix: '/v1' }).then(() => {}), /below \/v1.*at the root/],
+    ['a home where the app has one', () => served({ home: '/' }, app => { app.get('/', async () => 'own') }), /GET \/ already.*false/]
   ]
 }
 

@@ -112,7 +112,7 @@ const lines: Readonly<Record<string, Line>> = {
 }
 
 const page = readFileSync(new URL('../docs/limits.md', import.meta.url), 'utf8')
-const section = page.slice(page.indexOf('## Of a collection'), page.indexOf('## Deadlines'))
+const section = page.slice(page.indexOf('## Of a collection'), page.indexOf('## Of a service'))
 const table = section.split('\n').filter(line => line.startsWith('| ')).slice(1).map(line => line.split('|').slice(1, -1).map(cell => cell.trim().replaceAll('`', '')))
 
 test('docs/limits.md has a line for each limit that is asked here, and no other', async t => {
