@@ -8,6 +8,7 @@ import { home } from './service/home.ts'
 import { settings } from './service/options.ts'
 import type { ServiceOptions } from './service/options.ts'
 import { errorHandler } from './service/reply.ts'
+import { guard } from './service/threshold.ts'
 import { limitTime } from './service/timeout.ts'
 
 async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<void> {
@@ -16,6 +17,7 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   await app.register(registry)
   const { problems } = given
   limitTime(app.server, given.requestTimeout)
+  app.addHook('onReady', async () => guard(app.server, { methods: app.supportedMethods, problems }))
   await app.register(async scope => {
     scope.setErrorHandler(errorHandler(problems))
     const path = given.home ?? (app.hasRoute({ method: 'GET', url: '/' }) ? false : '/')

@@ -9,11 +9,13 @@ export const problems = {
   'bad-query': { status: 400, title: 'A query parameter is not understood' },
   'idempotency-key-missing': { status: 400, title: 'Idempotency-Key is missing' },
   'idempotency-key-malformed': { status: 400, title: 'Idempotency-Key is not understood' },
+  'bad-request': { status: 400, title: 'The request is not understood' },
   unauthenticated: { status: 401, title: 'Credentials are missing or not valid' },
   forbidden: { status: 403, title: 'Not permitted' },
   absent: { status: 404, title: 'There is nothing at this URI' },
   'method-not-allowed': { status: 405, title: 'The method is not supported at this URI' },
   'not-acceptable': { status: 406, title: 'None of the acceptable media types can be given' },
+  'request-timeout': { status: 408, title: 'The request came in too slowly' },
   conflict: { status: 409, title: 'The state of the resource does not allow this' },
   taken: { status: 409, title: 'Another item has this value already' },
   raced: { status: 409, title: 'Other writes came in between, again and again' },
@@ -25,15 +27,19 @@ export const problems = {
   'uri-too-long': { status: 414, title: 'The URI is longer than this server takes' },
   'media-type': { status: 415, title: 'The media type of the content is not supported' },
   'content-coding': { status: 415, title: 'The coding of the content is not supported' },
+  'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
   invalid: { status: 422, title: 'The content does not fit the schema' },
   inapplicable: { status: 422, title: 'The patch cannot be applied to this item' },
   'idempotency-key-used': { status: 422, title: 'Idempotency-Key was used for another request' },
   'precondition-required': { status: 428, title: 'A precondition is required' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
+  'fields-too-large': { status: 431, title: 'The header section is larger than this server takes' },
   fault: { status: 500, title: 'The server failed' },
+  'not-implemented': { status: 501, title: 'The server does not know how to do this' },
   unavailable: { status: 503, title: 'The service cannot answer at the moment' },
   unreachable: { status: 503, title: 'The storage cannot be reached at the moment' },
-  deadline: { status: 503, title: 'The request took longer than it may' }
+  deadline: { status: 503, title: 'The request took longer than it may' },
+  'version-not-supported': { status: 505, title: 'The version of HTTP is not supported' }
 } as const satisfies Record<string, Row>
 
 export type ProblemName = keyof typeof problems
@@ -90,7 +96,7 @@ export function phraseOf (status: number): string {
 }
 
 /** Without a base the type is about:blank, whose title is the phrase of the status (RFC 9457 section 4.2.1); the name stands in `code`. */
-export function problemContent (problem: Problem, base: string | undefined, instance: string): string {
+export function problemContent (problem: Problem, base: string | undefined, instance: string | undefined): string {
   const { name, status, detail, members } = problem
   const typed = name !== undefined && base !== undefined
   return JSON.stringify({
