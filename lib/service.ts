@@ -3,10 +3,13 @@ import fastifyPlugin from 'fastify-plugin'
 import { BadService } from './errors.ts'
 import { registry } from './registry.ts'
 import { catalog } from './service/catalog.ts'
-import { serveDocument } from './service/document.ts'
+import { documentAt } from './service/document.ts'
 import { home } from './service/home.ts'
 import { settings } from './service/options.ts'
 import type { ServiceOptions } from './service/options.ts'
+import { servePath } from './service/path.ts'
+import type { Path } from './service/path.ts'
+import { liveness, readiness } from './service/probes.ts'
 import { errorHandler } from './service/reply.ts'
 import { guard } from './service/threshold.ts'
 import { limitTime } from './service/timeout.ts'
@@ -20,9 +23,16 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   app.addHook('onReady', async () => guard(app.server, { methods: app.supportedMethods, problems }))
   await app.register(async scope => {
     scope.setErrorHandler(errorHandler(problems))
-    const path = given.home ?? (app.hasRoute({ method: 'GET', url: '/' }) ? false : '/')
-    if (path !== false) serveDocument(scope, home(path, given, app.collections), problems)
-    if (given.catalog) serveDocument(scope, catalog(given, app.collections), problems)
+    const { collections, log } = app
+    /** Where the app serves the path that we would choose, it keeps it. */
+    const serve = (chosen: string | false | undefined, usual: string, path: (path: string) => Path): void => {
+      const own = chosen ?? (app.hasRoute({ method: 'GET', url: usual }) ? false : usual)
+      if (own !== false) servePath(scope, path(own))
+    }
+    serve(given.home, '/', path => documentAt(home(path, given, collections), problems))
+    if (given.catalog) servePath(scope, documentAt(catalog(given, collections), problems))
+    serve(given.health.live, '/healthz', liveness)
+    serve(given.health.ready, '/readyz', path => readiness(path, { settings: given, collections, log }))
   })
 }
 

@@ -110,6 +110,7 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['a title that is no text', () => served({ title: 5 }), /title is 5.*text/],
     ['problems of the service without an absolute URI', () => served({ problems: '/problems/' }), /absolute URI/],
     ['a prefix, which a wrapped plugin does not have', () => served({ prefix: '/v1' }), /"prefix"/],
+    ['a part of health that does not exist', () => served({ health: { path: '/' } }), /"health\.path".*health\.live/],
     ['a time that is none', () => served({ requestTimeout: 0 }), /requestTimeout is 0.*milliseconds/],
     ['the service below a prefix', () => Fastify().register(async scope => { await scope.register(service) }, { prefix: '/v1' }).then(() => {}), /below \/v1.*at the root/],
     ['a home where the app has one', () => served({ home: '/' }, app => { app.get('/', async () => 'own') }), /GET \/ already.*false/]

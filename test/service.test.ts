@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { registry, service, within } from '../lib/index.ts'
-import type { Collection, ServiceOptions } from '../lib/index.ts'
+import type { Collection, ServiceOptions, Storage } from '../lib/index.ts'
 import { serviceOptionNames } from '../lib/service/options.ts'
-import { ask, build, notes, User, users } from './app.ts'
+import { altered, ask, build, logged, notes, User, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
 interface Given extends FastifyServerOptions {
@@ -23,7 +24,7 @@ export async function served (t: Test, { options = {}, collections = [users(), n
 test('docs/service.md has every option, and no other', async t => {
   const page = readFileSync(new URL('../docs/service.md', import.meta.url), 'utf8')
   const section = page.slice(page.indexOf('## Options'), page.indexOf('## The home document'))
-  t.strictSame([...section.matchAll(/^\| `(\w+)` \|/gm)].map(match => match[1]), serviceOptionNames)
+  t.strictSame([...section.matchAll(/^\| `([\w.]+)` \|/gm)].map(match => match[1]), serviceOptionNames)
 })
 
 test('the home document tells every collection, wherever it is registered, before or after', async t => {
@@ -134,4 +135,51 @@ test('a request that comes in too slowly is cut with 408, and the app’s own li
   t.equal((await served(t)).server.requestTimeout, 60_000)
   t.equal((await served(t, { requestTimeout: 5 })).server.requestTimeout, 5)
   t.equal((await served(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)
+})
+
+test('liveness is 200 whatever the storages do; readiness is 503 while one does not answer, and tells which', async t => {
+  const { lines, logger } = logged()
+  let how: 'well' | 'failing' | 'throwing' | 'hanging' | 'empty' = 'well'
+  const signals: AbortSignal[] = []
+  let asked = 0
+  const list: Storage<object>['list'] = (_query, { signal }) => {
+    asked++
+    signals.push(signal)
+    if (how === 'throwing') throw new Error('secret')
+    if (how === 'hanging') return new Promise(() => {})
+    return how === 'well' ? Promise.resolve({ entries: [], more: false }) : Promise.reject(how === 'empty' ? undefined : new Error('secret'))
+  }
+  const definition = notes({ storage: altered(() => ({ list })) })
+  const app = await build(t, [definition, users()], { logger: { ...logger, level: 'warn' } })
+  await app.register(collection, { ...definition, prefix: '/again' })
+  await app.register(service, { health: { deadline: 50, fresh: 40 } })
+  for (how of ['well', 'failing', 'throwing', 'hanging', 'empty', 'well'] as const) {
+    await wait(60)
+    asked = 0
+    const [live, ...ready] = await Promise.all(['GET /healthz', 'GET /readyz', 'GET /readyz', 'HEAD /readyz'].map(target => ask(app, target)))
+    t.strictSame([live!.statusCode, live!.payload, live!.headers['cache-control'], live!.headers['content-type']], [200, '{"status":"pass"}', 'no-store', 'application/json'])
+    t.equal(asked, 1, 'a storage is asked once for all of them')
+    for (const answer of ready) {
+      t.equal(answer.statusCode, how === 'well' ? 200 : 503, how)
+      t.equal(answer.headers['cache-control'], 'no-store')
+    }
+    if (how === 'well') continue
+    t.match(ready[0]!.json(), { status: 503, code: 'unavailable', collections: ['notes'], detail: /: notes\.$/ })
+    t.match(ready[0]!.headers, { 'retry-after': '1', 'content-type': 'application/problem+json' })
+    t.notMatch(ready[0]!.payload, /secret/)
+    t.match(lines.splice(0).map(({ msg }) => msg), [/storage of the collection notes/])
+    t.equal(signals.at(-1)?.aborted, how === 'hanging', 'who hangs is told')
+  }
+  t.equal((await ask(app, 'POST /healthz')).statusCode, 405)
+})
+
+test('an app keeps its own probes, and they can be moved or left out', async t => {
+  const own = Fastify()
+  t.teardown(() => own.close())
+  own.get('/healthz', async () => 'own')
+  await own.register(service, { health: { ready: '/ready' } })
+  t.equal((await ask(own, 'GET /healthz')).payload, 'own')
+  t.equal((await ask(own, 'GET /ready')).statusCode, 200)
+  const none = await served(t, { options: { health: { live: false, ready: false } } })
+  for (const path of ['/healthz', '/readyz']) t.equal((await ask(none, `GET ${path}`)).statusCode, 404)
 })

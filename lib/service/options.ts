@@ -15,37 +15,53 @@ export interface ServiceOptions {
   documentation?: string
   /** An absolute URI in front of the names of problems, as in a definition. */
   problems?: string
+  /** Where it is told whether the process lives and whether its storages answer, and how long they may take, in milliseconds. */
+  health?: { live?: string | false, ready?: string | false, deadline?: number, fresh?: number }
   /** In milliseconds, how long a request may take to come in; false leaves it to the app. */
   requestTimeout?: number | false
 }
 
-export type Settings = Readonly<Required<Pick<ServiceOptions, 'catalog' | 'requestTimeout'>> & Omit<ServiceOptions, 'catalog' | 'requestTimeout'>>
+type Filled = 'catalog' | 'requestTimeout'
+
+export type Settings = Readonly<Required<Pick<ServiceOptions, Filled>> & Omit<ServiceOptions, Filled | 'health'>> & {
+  readonly health: { readonly live: string | false | undefined, readonly ready: string | false | undefined, readonly deadline: number, readonly fresh: number }
+}
 
 const text = { kind: 'text', fits: (value: unknown) => typeof value === 'string' }
 const path = { kind: 'a path that begins with "/", or false', fits: (value: unknown) => value === false || (typeof value === 'string' && value.startsWith('/')) }
 const truth = { kind: 'true or false', fits: (value: unknown) => typeof value === 'boolean' }
-const time = { kind: 'a whole number of milliseconds, or false', fits: (value: unknown) => value === false || (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31) }
+const time = { kind: 'a whole number of milliseconds', fits: (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31 }
+const timeOrNone = { kind: `${time.kind}, or false`, fits: (value: unknown) => value === false || time.fits(value) }
 
-const kinds: Readonly<Record<keyof ServiceOptions, { readonly kind: string, readonly fits: (value: unknown) => boolean }>> = {
+interface Kind { readonly kind: string, readonly fits: (value: unknown) => boolean }
+
+const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health'>, Kind>> = {
   home: path,
   title: text,
   catalog: truth,
   description: text,
   documentation: text,
   problems: { kind: 'an absolute URI', fits: value => typeof value === 'string' && URL.canParse(value) },
-  requestTimeout: time
+  requestTimeout: timeOrNone
 }
 
-/** Every option, so that one that does not exist can be told. */
-export const serviceOptionNames: readonly string[] = Object.keys(kinds)
+const healthKinds: Readonly<Record<keyof NonNullable<ServiceOptions['health']>, Kind>> = { live: path, ready: path, deadline: time, fresh: time }
 
-export function settings (options: ServiceOptions): Settings {
-  for (const [name, value] of Object.entries(options)) {
+/** Every option, so that one that does not exist can be told. */
+export const serviceOptionNames: readonly string[] = [...Object.keys(kinds), ...Object.keys(healthKinds).map(name => `health.${name}`)]
+
+function check (given: object, known: Readonly<Record<string, Kind>>, prefix = ''): void {
+  for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
-    // A name that is none of them has no kind.
-    const known = kinds[name as keyof ServiceOptions] as typeof text | undefined
-    if (known === undefined) throw new BadService(`there is no option "${name}". The options are: ${serviceOptionNames.join(', ')}`)
-    if (!known.fits(value)) throw new BadService(`${name} is ${JSON.stringify(value)}. It has to be ${known.kind}`)
+    const expected = known[name]
+    if (expected === undefined) throw new BadService(`there is no option "${prefix}${name}". The options are: ${serviceOptionNames.join(', ')}`)
+    if (!expected.fits(value)) throw new BadService(`${prefix}${name} is ${JSON.stringify(value)}. It has to be ${expected.kind}`)
   }
-  return { ...options, catalog: options.catalog ?? true, requestTimeout: options.requestTimeout ?? 60_000 }
+}
+
+export function settings ({ health = {}, ...options }: ServiceOptions): Settings {
+  check(options, kinds)
+  check(health, healthKinds, 'health.')
+  const { live, ready, deadline = 1000, fresh = 1000 } = health
+  return { ...options, catalog: options.catalog ?? true, requestTimeout: options.requestTimeout ?? 60_000, health: { live, ready, deadline, fresh } }
 }

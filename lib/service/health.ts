@@ -1,0 +1,57 @@
+import type { Registered } from '../registry.ts'
+import type { Storage } from '../storage/contract.ts'
+
+/** In milliseconds. */
+interface Patience {
+  /** How long a storage may take. */
+  readonly deadline: number
+  /** For how long an answer counts. */
+  readonly fresh: number
+}
+
+interface Failure {
+  readonly name: string
+  readonly reason: unknown
+}
+
+/** Which storages do not answer: each is asked for one item, all at once, and not again before the answer has grown old. */
+export class Health {
+  readonly #collections: readonly Registered[]
+  readonly #patience: Patience
+  #known: { readonly until: number, readonly failures: Promise<readonly Failure[]> } | undefined
+
+  constructor (collections: readonly Registered[], patience: Patience) {
+    this.#collections = collections
+    this.#patience = patience
+  }
+
+  failures (): Promise<readonly Failure[]> {
+    const now = performance.now()
+    if (this.#known === undefined || now > this.#known.until) {
+      this.#known = { until: now + this.#patience.fresh, failures: this.#ask() }
+    }
+    return this.#known.failures
+  }
+
+  async #ask (): Promise<readonly Failure[]> {
+    // A definition that is served at several places has one storage.
+    const storages = new Map(this.#collections.map(({ collection }) => [collection.storage, collection]))
+    const results = await Promise.all([...storages].map(async ([storage, { name, id: { member } }]) => {
+      const reason = await failure(storage, member, this.#patience.deadline)
+      return reason === undefined ? [] : [{ name, reason }]
+    }))
+    return results.flat()
+  }
+}
+
+/** Why it does not answer in time; undefined where it does. */
+async function failure (storage: Storage<object>, member: string, deadline: number): Promise<unknown> {
+  const controller = new AbortController()
+  const { signal } = controller
+  const late = new Promise(resolve => { signal.addEventListener('abort', () => resolve(signal.reason)) })
+  const timer = setTimeout(() => controller.abort(new Error(`The storage did not answer within ${deadline} ms.`)), deadline)
+  const one = { filter: undefined, search: undefined, order: [{ member, descending: false }], after: undefined, before: undefined, limit: 1, members: [member], count: false }
+  // A storage of one's own may throw instead of rejecting.
+  const asked = (async () => storage.list(one, { signal, scope: undefined }))()
+  return Promise.race([late, asked.then(() => undefined, error => error ?? new Error('The storage failed.'))]).finally(() => clearTimeout(timer))
+}

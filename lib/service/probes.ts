@@ -1,0 +1,38 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { problem } from '../http/problems.ts'
+import type { Registered } from '../registry.ts'
+import { Health } from './health.ts'
+import type { Settings } from './options.ts'
+import type { Path } from './path.ts'
+import { refuse, send } from './reply.ts'
+
+// What orchestrators and load balancers ask: whether the process lives, and whether it can serve.
+
+/** Neither @fastify/rate-limit nor @fastify/under-pressure keeps a probe from being answered. */
+const config = { rateLimit: false, pressureHandler: () => {} }
+const well = { status: 200, fields: { 'content-type': 'application/json', 'cache-control': 'no-store' }, content: '{"status":"pass"}' }
+
+export function liveness (path: string): Path {
+  return { path, config, answer: (request, reply) => send(well, { request, reply }) }
+}
+
+interface Asked {
+  readonly settings: Settings
+  readonly collections: readonly Registered[]
+  readonly log: FastifyBaseLogger
+}
+
+export function readiness (path: string, { settings: { health, problems }, collections, log }: Asked): Path {
+  const storages = new Health(collections, health)
+  return {
+    path,
+    config,
+    async answer (request, reply) {
+      const failures = await storages.failures()
+      if (failures.length === 0) return send(well, { request, reply })
+      for (const { name, reason } of failures) log.warn({ err: reason }, `the storage of the collection ${name} does not answer`)
+      const names = failures.map(({ name }) => name)
+      return refuse(problem('unavailable', { detail: `The storages of these collections do not answer: ${names.join(', ')}.`, fields: { 'retry-after': '1' }, members: { collections: names } }), { request, reply, problems })
+    }
+  }
+}
