@@ -12,7 +12,7 @@ export function corsOptions (): CorsOptions {
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'],
     exposedHeaders: [
       'Accept-Patch', 'Accept-Post', 'Accept-Query', 'Allow', 'Content-Location', 'Content-Range', 'Deprecation', 'ETag',
-      'Idempotent-Replayed', 'Link', 'Location', 'Preference-Applied', 'Retry-After', 'Sunset', 'X-Total-Count'
+      'Idempotent-Replayed', 'Link', 'Location', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'X-Total-Count'
     ],
     // An OPTIONS that is no preflight would be a 400.
     strictPreflight: false

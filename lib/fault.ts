@@ -24,8 +24,8 @@ export class Fault extends Error {
   }
 }
 
-/** What whatever was thrown is called in HTTP. `status` is what the reply bears already. */
-export function problemOfError (thrown: unknown, status: number): Problem {
+/** What whatever was thrown is called in HTTP. `status` is what the reply bears already, and `retry` whether it says when to come back. */
+export function problemOfError (thrown: unknown, status: number, retry: boolean): Problem {
   if (thrown instanceof Problem) return thrown
   if (thrown instanceof UndecodableContent) return problem('content-coding', { detail: thrown.message, fields: { 'accept-encoding': codings.join(', ') } })
   if (thrown instanceof Fault) return problemOfFault(thrown)
@@ -33,7 +33,7 @@ export function problemOfError (thrown: unknown, status: number): Problem {
   const fields = fieldsOf(error)
   const known = statusOf(error) ?? failure(status) ?? 500
   // What a fault says is the server's own affair.
-  if (known >= 500) return problemOfStatus(known, { fields: known === 503 ? { 'retry-after': '1', ...fields } : fields })
+  if (known >= 500) return problemOfStatus(known, { fields: known === 503 && !retry ? { 'retry-after': '1', ...fields } : fields })
   return problemOfStatus(known, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
 }
 

@@ -78,7 +78,7 @@ export function errorHandler (collection: Collection) {
     // Where an answer was decided already, and a hook could not let it go.
     for (const field of decided) reply.removeHeader(field)
     try {
-      const known = problemOfError(error, reply.statusCode)
+      const known = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
       if (known.status >= 500) incoming.log.error({ err: error instanceof Fault ? error.cause : error }, 'request failed')
       return reply.send(refuse(collection, known, reply))
     } catch (err) {

@@ -8,6 +8,7 @@ import { NoDefinition } from './errors.ts'
 import { errorHandler } from './handler.ts'
 import { notice } from './notice.ts'
 import { patchTypes } from './patch.ts'
+import { tellQuotas } from './quota.ts'
 import { enrol } from './registry.ts'
 import { routes } from './routes.ts'
 
@@ -25,6 +26,7 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   app.addHook('onRoute', tagCodings)
   const told = notice(definition)
   if (told !== undefined) app.addHook('onSend', told)
+  tellQuotas(app)
   routes(app, definition)
   enrol(app, definition)
 }

@@ -32,7 +32,7 @@ export function refuse (problem: Problem, { request, reply, problems }: ProblemE
 /** For whatever is thrown on the routes of the service, by hooks of the app as well. */
 export function errorHandler (problems: string | undefined) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const known = problemOfError(error, reply.statusCode)
+    const known = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
     if (known.status >= 500) request.log.error({ err: error }, 'request failed')
     return refuse(known, { request, reply, problems })
   }
