@@ -13,3 +13,4 @@ export const Unsupported = createError('FST_COLLECTION_UNSUPPORTED', 'Collection
 export const DuplicatePath = createError('FST_COLLECTION_DUPLICATE_PATH', 'Collection %s: another route serves %s already. Register it once, under another prefix, or with constraints; both URLs of a collection are its own, with every method.', 500)
 export const BadMove = createError('FST_COLLECTION_BAD_MOVE', 'Moved from %s: %s', 500, TypeError)
 export const BadService = createError('FST_COLLECTION_BAD_SERVICE', 'The service: %s.', 500, TypeError)
+export const AuditFailed = createError('FST_COLLECTION_AUDIT', 'The audit of the service found: %s', 500)

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadService } from './errors.ts'
 import { registry } from './registry.ts'
+import { audit } from './service/audit.ts'
 import { catalog } from './service/catalog.ts'
 import { documentAt } from './service/document.ts'
 import { home } from './service/home.ts'
@@ -21,6 +22,8 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   const { problems } = given
   limitTime(app.server, given.requestTimeout)
   app.addHook('onReady', async () => guard(app.server, { methods: app.supportedMethods, problems }))
+  const { audit: manner } = given
+  if (manner !== false) app.addHook('onReady', async () => audit(app, manner))
   await app.register(async scope => {
     scope.setErrorHandler(errorHandler(problems))
     const { collections, log } = app

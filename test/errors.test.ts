@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
+import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
@@ -103,6 +104,16 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
   FST_COLLECTION_BAD_MOVE: [
     ['a path that leads to itself', () => Fastify().register(moved, { from: '/people', to: '/people' }).ready(), /elsewhere/]
   ],
+  FST_COLLECTION_AUDIT: [
+    ['an app whose CORS keeps browsers out, with a strict audit', async () => {
+      const app = Fastify()
+      t.teardown(() => app.close().catch(() => {}))
+      await app.register(cors, { origin: '*' })
+      await app.register(collection, define(users))
+      await app.register(service, { audit: { strict: true } })
+      await app.ready()
+    }, /AUDIT_CORS_METHODS: \/users: .*PUT.*corsOptions/]
+  ],
   FST_COLLECTION_BAD_SERVICE: [
     ['an option of the service that does not exist', () => served({ hom: '/' }), /"hom".*home, title/],
     ['a home that is no path', () => served({ home: 'home' }), /home is "home".*begins with "\/", or false/],
@@ -111,6 +122,7 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['problems of the service without an absolute URI', () => served({ problems: '/problems/' }), /absolute URI/],
     ['a prefix, which a wrapped plugin does not have', () => served({ prefix: '/v1' }), /"prefix"/],
     ['a part of health that does not exist', () => served({ health: { path: '/' } }), /"health\.path".*health\.live/],
+    ['a part of audit that does not exist', () => served({ audit: { level: 'warn' } }), /"audit\.level".*audit\.strict/],
     ['a time that is none', () => served({ requestTimeout: 0 }), /requestTimeout is 0.*milliseconds/],
     ['the service below a prefix', () => Fastify().register(async scope => { await scope.register(service) }, { prefix: '/v1' }).then(() => {}), /below \/v1.*at the root/],
     ['a home where the app has one', () => served({ home: '/' }, app => { app.get('/', async () => 'own') }), /GET \/ already.*false/]

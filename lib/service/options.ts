@@ -17,13 +17,16 @@ export interface ServiceOptions {
   problems?: string
   /** Where it is told whether the process lives and whether its storages answer, and how long they may take, in milliseconds. */
   health?: { live?: string | false, ready?: string | false, deadline?: number, fresh?: number }
+  /** Whether the app is looked at when it is ready; what is found is logged, or with `strict` refused. `origin` is one that its CORS allows. */
+  audit?: false | { strict?: boolean, origin?: string }
   /** In milliseconds, how long a request may take to come in; false leaves it to the app. */
   requestTimeout?: number | false
 }
 
 type Filled = 'catalog' | 'requestTimeout'
 
-export type Settings = Readonly<Required<Pick<ServiceOptions, Filled>> & Omit<ServiceOptions, Filled | 'health'>> & {
+export type Settings = Readonly<Required<Pick<ServiceOptions, Filled>> & Omit<ServiceOptions, Filled | 'health' | 'audit'>> & {
+  readonly audit: false | { readonly strict: boolean, readonly origin: string }
   readonly health: { readonly live: string | false | undefined, readonly ready: string | false | undefined, readonly deadline: number, readonly fresh: number }
 }
 
@@ -35,7 +38,7 @@ const timeOrNone = { kind: `${time.kind}, or false`, fits: (value: unknown) => v
 
 interface Kind { readonly kind: string, readonly fits: (value: unknown) => boolean }
 
-const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health'>, Kind>> = {
+const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health' | 'audit'>, Kind>> = {
   home: path,
   title: text,
   catalog: truth,
@@ -46,9 +49,10 @@ const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health'>, Kind>> = {
 }
 
 const healthKinds: Readonly<Record<keyof NonNullable<ServiceOptions['health']>, Kind>> = { live: path, ready: path, deadline: time, fresh: time }
+const auditKinds: Readonly<Record<'strict' | 'origin', Kind>> = { strict: truth, origin: text }
 
 /** Every option, so that one that does not exist can be told. */
-export const serviceOptionNames: readonly string[] = [...Object.keys(kinds), ...Object.keys(healthKinds).map(name => `health.${name}`)]
+export const serviceOptionNames: readonly string[] = [...Object.keys(kinds), ...Object.keys(healthKinds).map(name => `health.${name}`), 'audit', ...Object.keys(auditKinds).map(name => `audit.${name}`)]
 
 function check (given: object, known: Readonly<Record<string, Kind>>, prefix = ''): void {
   for (const [name, value] of Object.entries(given)) {
@@ -59,9 +63,10 @@ function check (given: object, known: Readonly<Record<string, Kind>>, prefix = '
   }
 }
 
-export function settings ({ health = {}, ...options }: ServiceOptions): Settings {
+export function settings ({ health = {}, audit = {}, ...options }: ServiceOptions): Settings {
   check(options, kinds)
   check(health, healthKinds, 'health.')
+  if (audit !== false) check(audit, auditKinds, 'audit.')
   const { live, ready, deadline = 1000, fresh = 1000 } = health
-  return { ...options, catalog: options.catalog ?? true, requestTimeout: options.requestTimeout ?? 60_000, health: { live, ready, deadline, fresh } }
+  return { ...options, catalog: options.catalog ?? true, requestTimeout: options.requestTimeout ?? 60_000, health: { live, ready, deadline, fresh }, audit: audit && { strict: false, origin: 'https://audit.example', ...audit } }
 }

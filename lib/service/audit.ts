@@ -1,0 +1,85 @@
+import type { FastifyInstance } from 'fastify'
+import type { ActionName } from '../action-names.ts'
+import { AuditFailed } from '../errors.ts'
+import { isUnlimited } from '../quota.ts'
+import { inspect, isOurs, otherCase } from './inspection.ts'
+import type { Inspection } from './inspection.ts'
+
+// What an app does to its collections without meaning to, found when it is ready. docs/service.md explains each.
+
+interface Finding {
+  /** What is wrong, or undefined. */
+  readonly look: (seen: Inspection) => string | undefined
+  readonly mend: string
+}
+
+/** QUERY is new: who leaves it out may well mean it. */
+const methods: Readonly<Record<ActionName, string>> = { list: 'GET', create: 'POST', read: 'GET', replace: 'PUT', update: 'PATCH', remove: 'DELETE' }
+const fields: Readonly<Partial<Record<ActionName, string>>> = { list: 'Link', create: 'Location', read: 'ETag', replace: 'ETag', update: 'ETag' }
+
+/** Which of them a list in a field of CORS leaves out; none where there is no such field, since then nobody was meant to come. */
+function missing (field: unknown, wanted: Iterable<string | undefined>): string | undefined {
+  const named = String(field).toLowerCase().split(',').map(name => name.trim())
+  const left = [...new Set(wanted)].filter(name => name !== undefined && !named.includes('*') && !named.includes(name.toLowerCase()))
+  return left.length === 0 ? undefined : left.join(', ')
+}
+
+export const findings: Readonly<Record<string, Finding>> = {
+  FST_COLLECTION_AUDIT_CORS_METHODS: {
+    look: ({ preflight: { headers: { 'access-control-allow-methods': allowed } }, collection: { actions } }) => {
+      const left = allowed === undefined ? undefined : missing(allowed, [...actions].map(action => methods[action]))
+      return left && `browsers of other origins are not allowed to use ${left}`
+    },
+    mend: 'Register @fastify/cors with ...corsOptions(), or with these methods'
+  },
+  FST_COLLECTION_AUDIT_CORS_FIELDS: {
+    look: ({ refusal: { headers }, collection: { actions, profiles } }) => {
+      if (headers['access-control-allow-origin'] === undefined) return undefined
+      const left = missing(headers['access-control-expose-headers'], [...[...actions].map(action => fields[action]), ...profiles.length > 0 ? ['X-Total-Count'] : []])
+      return left && `scripts of other origins do not get to see ${left}`
+    },
+    mend: 'Register @fastify/cors with ...corsOptions(), or with these exposedHeaders'
+  },
+  FST_COLLECTION_AUDIT_CORS_OPTIONS: {
+    look: ({ options: { statusCode } }) => statusCode === 400 ? 'an OPTIONS that is no preflight is 400' : undefined,
+    mend: 'Register @fastify/cors with ...corsOptions(), or with strictPreflight: false'
+  },
+  FST_COLLECTION_AUDIT_ETAG: {
+    look: ({ refusal: { headers } }) => headers.etag === undefined ? undefined : 'a plugin gives problems entity tags, and with them answers 304 to what was never stored',
+    mend: 'Register @fastify/etag in a scope of its own, beside the collections'
+  },
+  FST_COLLECTION_AUDIT_RATE_LIMIT: {
+    look: ({ collection }) => isUnlimited(collection) ? 'routes has config.rateLimit, but @fastify/rate-limit was not there when the collection was registered' : undefined,
+    mend: 'Register @fastify/rate-limit before the collection, and await it'
+  },
+  FST_COLLECTION_AUDIT_ROUTER_CASE: {
+    look: ({ cased, collection: { name } }) => isOurs(cased) && otherCase(name) !== name ? 'it is served in letters of the other case too, so that each item has many URIs and caches keep what was changed by another' : undefined,
+    mend: 'Leave caseSensitive of the router as it is'
+  },
+  FST_COLLECTION_AUDIT_SWAGGER_NAMES: {
+    look: ({ description }) => /#\/(?:components\/schemas|definitions)\/def-\d+"/.test(description) ? 'the OpenAPI document calls its schemas def-0 and the like' : undefined,
+    mend: 'Register @fastify/swagger with refResolver: { buildLocalReference: json => json.$id }'
+  }
+}
+
+interface Manner {
+  readonly strict: boolean
+  /** From where a browser would come. */
+  readonly origin: string
+}
+
+export async function audit (app: FastifyInstance, { strict, origin }: Manner): Promise<void> {
+  const told: string[] = []
+  for (const registered of app.collections) {
+    const seen = await inspect(app, registered, origin)
+    if (seen === undefined) continue
+    for (const [code, { look, mend }] of Object.entries(findings)) {
+      const found = look(seen)
+      if (found === undefined) continue
+      const sentence = `${registered.path}: ${found}. ${mend}.`
+      told.push(`${code}: ${sentence}`)
+      if (!strict) app.log.warn({ code }, sentence)
+    }
+  }
+  if (strict && told.length > 0) throw new AuditFailed(told.join(' '))
+}
