@@ -1,3 +1,5 @@
+import { actionNames } from './action-names.ts'
+import type { ActionName } from './action-names.ts'
 import type { Context, Storage } from './storage/contract.ts'
 
 // By when an action has to be done. Past it nothing new is written; what was being written then is waited for, a little.
@@ -10,6 +12,14 @@ export class DeadlinePassed extends Error {
     super(`The request took longer than ${milliseconds} ms. ${begun ? 'Its write had begun: read the item to see whether it is done.' : 'Nothing was changed.'}`, { cause })
     this.name = 'DeadlinePassed'
   }
+}
+
+type Deadlines = Partial<Record<ActionName, number>>
+
+/** In milliseconds, by action. */
+export function deadlinesOf (given: number | Deadlines & { every?: number } = {}): Deadlines {
+  const { every, ...own } = typeof given === 'number' ? { every: given } : given
+  return every === undefined ? own : { ...Object.fromEntries(actionNames.map(name => [name, every])), ...own }
 }
 
 interface Progress {

@@ -1,5 +1,5 @@
 import { checkListing, checkOptions, checkProfiles, checkRelations, checkSupport } from './checks.ts'
-import { punctual } from './deadline.ts'
+import { deadlinesOf, punctual } from './deadline.ts'
 import type { Format, Link } from './formats/format.ts'
 import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
@@ -173,9 +173,4 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     prepare: options.prepare ?? (({ item }) => item),
     changed: options.changed ?? (() => {})
   })
-}
-
-function deadlinesOf (given: Options<ObjectSchema>['deadline'] = {}): Partial<Record<ActionName, number>> {
-  const { every, ...own } = typeof given === 'number' ? { every: given } : given
-  return every === undefined ? own : { ...Object.fromEntries(actionNames.map(name => [name, every])), ...own }
 }
