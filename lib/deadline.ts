@@ -58,7 +58,7 @@ type Whole<Item> = { [Member in keyof Required<Storage<Item>>]: Storage<Item>[Me
 
 /** The same storage, in which no write begins once the deadline has passed. */
 export function punctual<Item> (storage: Storage<Item>): Storage<Item> {
-  const { transaction, ...verbs }: Whole<Item> = {
+  const { transaction, receipts, ...verbs }: Whole<Item> = {
     name: storage.name,
     supports: storage.supports,
     list: (query, context) => storage.list(query, context),
@@ -66,9 +66,10 @@ export function punctual<Item> (storage: Storage<Item>): Storage<Item> {
     insert: (draft, context) => begun(context, () => storage.insert(draft, context)),
     replace: (id, item, expected, context) => begun(context, () => storage.replace(id, item, expected, context)),
     remove: (id, expected, context) => begun(context, () => storage.remove(id, expected, context)),
+    receipts: storage.receipts,
     transaction: storage.transaction && (work => storage.transaction!(inner => work(punctual(inner))))
   }
-  return transaction === undefined ? verbs : { ...verbs, transaction }
+  return { ...verbs, ...receipts && { receipts }, ...transaction && { transaction } }
 }
 
 async function begun<Result> ({ signal }: Context, write: () => Promise<Result>): Promise<Result> {

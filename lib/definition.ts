@@ -1,102 +1,30 @@
 import { checkListing, checkOptions, checkProfiles, checkRelations, checkSupport } from './checks.ts'
 import { deadlinesOf, punctual } from './deadline.ts'
-import type { Format, Link } from './formats/format.ts'
 import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
 import { xml } from './formats/xml.ts'
 import { cachePolicy } from './http/cache-control.ts'
-import type { CachePolicy } from './http/cache-control.ts'
 import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
 import { anyChallenge } from './http/www-authenticate.ts'
 import { checkCache, guardOf, isPersonal } from './guard.ts'
-import type { Guard } from './guard.ts'
 import { idempotencyOf } from './idempotency.ts'
-import type { Idempotency } from './idempotency.ts'
 import { evolutionOf } from './evolution.ts'
-import type { Evolution } from './evolution.ts'
 import { identity } from './identity.ts'
-import type { Identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
-import type { Listing } from './listing/listing.ts'
 import { totalOrder } from './listing/total-order.ts'
 import { membersOf } from './schema/members.ts'
-import type { Members } from './schema/members.ts'
 import { actionNames } from './options.ts'
-import type { ActionName, Change, Changed, Options, ProfileName, Relation, RouteOptions } from './options.ts'
+import type { Options } from './options.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
 import { lacking, derived, marked } from './schema/derived.ts'
 import { Messages } from './schema/messages.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
-import type { Entry, JsonSchema, Order, Storage } from './storage/contract.ts'
+import type { JsonSchema } from './storage/contract.ts'
 import { timestampsOf } from './timestamps.ts'
-import type { Timestamps } from './timestamps.ts'
-import type { Validator } from './schema/validation.ts'
 
-/** The collection in whose items another one lies, and the member by which an item names it. */
-export interface Parent {
-  readonly collection: Collection
-  readonly member: string
-}
+import type { Collection } from './collection.ts'
 
-/** An entry as a client sees it, with the fields that describe it. */
-export interface Representation {
-  /** That of the collection at which it was written. */
-  readonly path: string
-  readonly content: string
-  readonly fields: Readonly<Record<string, string>>
-}
-
-/** A definition with its defaults filled in and everything derived that can be derived at boot. */
-export interface Collection<Item = object> extends Evolution<Item> {
-  readonly name: string
-  readonly schema: JsonSchema
-  readonly storage: Storage<Item>
-  readonly id: Identity
-  readonly timestamps: Timestamps
-  readonly actions: ReadonlySet<ActionName>
-  readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
-  /** Who may do what; undefined where everybody may do everything. */
-  readonly guard: Guard | undefined
-  /** WWW-Authenticate of a 401 that brings none. */
-  readonly challenge: string
-  /** In milliseconds. */
-  readonly deadline: Readonly<Partial<Record<ActionName, number>>>
-  readonly page: { readonly default: number, readonly maximum: number }
-  readonly order: readonly Order[]
-  readonly listing: Listing
-  /** What the items refer to, by the name of the relation. */
-  readonly relations: Readonly<Record<string, Relation>>
-  readonly bulk: { readonly maximum: number } | undefined
-  readonly profiles: readonly ProfileName[]
-  readonly replace: { readonly creates: boolean, readonly tag: boolean }
-  readonly idempotency: Idempotency | undefined
-  readonly precondition: 'optional' | 'required'
-  readonly weakTags: boolean
-  readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
-  /** RFC 9875: fields of successful reads and of writes, where anything is kept fresh in caches. */
-  readonly groups: { readonly read: Readonly<Record<string, string>>, readonly write: Readonly<Record<string, string>> } | undefined
-  readonly formats: readonly Format[]
-  /** Those of the formats, in their order. */
-  readonly mediaTypes: readonly string[]
-  /** What was written of an entry already. */
-  readonly written: ReadonlyMap<Format, WeakMap<Entry<object>, Representation>>
-  readonly serviceDescription: string | undefined
-  readonly problems: string | undefined
-  readonly members: Members
-  /** The members that the present caller does not see; undefined where it sees them all. */
-  readonly hidden: ReadonlySet<string> | undefined
-  readonly schemas: Messages
-  /** Before `prepare`, with readOnly members not yet filled, and after it. */
-  readonly validate: { readonly draft: Validator, readonly item: Validator }
-  /** Where it is nested in another collection. */
-  readonly parent: Parent | undefined
-  /** The names of the collections that are nested in its items. */
-  readonly children: Set<string>
-  readonly hooks: { readonly prepare: boolean, readonly changed: boolean, readonly links: boolean }
-  links (item: Readonly<Item>): Readonly<Record<string, Link>>
-  prepare (change: Change<Item>): Item | Promise<Item>
-  changed (change: Changed<Item>): void | Promise<void>
-}
+export type { Collection, Parent, Representation } from './collection.ts'
 
 export function define<const Schema extends ObjectSchema> (options: Options<Schema>): Collection<ItemOf<Schema>> {
   checkOptions(options)

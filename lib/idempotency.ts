@@ -1,5 +1,17 @@
+import type { ActionName } from './action-names.ts'
 import { BadOption } from './errors.ts'
-import type { ActionName, IdempotencyOptions } from './options.ts'
+
+/** What of it can be repeated with an Idempotency-Key, and for how long. */
+export interface IdempotencyOptions {
+  /** By default both. */
+  actions?: ReadonlyArray<'create' | 'update'>
+  /** Whether these need a key; without one they are answered 400. */
+  required?: boolean
+  /** In seconds, how long an answer is kept. */
+  expiry?: number
+  /** In seconds, how long a request that does not end, because its process has, holds its key. */
+  lease?: number
+}
 
 /** Which requests can be repeated by their key, and for how long. */
 export interface Idempotency {

@@ -3,6 +3,7 @@ import type { ActionName } from './action-names.ts'
 import type { DeprecationOptions } from './deprecation.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { Access, Authentication, Guard, Scoping, Visibility } from './guard.ts'
+import type { IdempotencyOptions } from './idempotency.ts'
 import type { Identity } from './identity.ts'
 import type { Members } from './schema/members.ts'
 import type { Messages } from './schema/messages.ts'
@@ -54,18 +55,6 @@ export interface Related {
   readonly guard: Guard | undefined
   readonly schemas: Messages
   readonly relations: Readonly<Record<string, Relation>>
-}
-
-/** What of it can be repeated with an Idempotency-Key, and for how long. */
-export interface IdempotencyOptions {
-  /** By default both. */
-  actions?: ReadonlyArray<'create' | 'update'>
-  /** Whether these need a key; without one they are answered 400. */
-  required?: boolean
-  /** In seconds, how long an answer is kept. */
-  expiry?: number
-  /** In seconds, how long a request that does not end, because its process has, holds its key. */
-  lease?: number
 }
 
 /** Another collection, and the member by which an item names one of its items. */

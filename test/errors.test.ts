@@ -4,7 +4,7 @@ import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
-import collection, { define, moved service } from '../lib/index.ts'
+import collection, { define, moved, service } from '../lib/index.ts'
 import type { Adapter, Supports } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 

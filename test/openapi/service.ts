@@ -1,5 +1,6 @@
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
+import rateLimit from '@fastify/rate-limit'
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import collection, { define, within } from '../../lib/index.ts'
@@ -77,8 +78,7 @@ interface Described { headers?: Record<string, unknown> }
 /** What only the app knows: where it runs, who may ask, how often, and from which pages. docs/openapi.md says the same. */
 export async function service (version = '3.1.0'): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true })
-  // As @fastify/rate-limit does it.
-  app.decorate('rateLimit', () => {})
+  await app.register(rateLimit, { global: false })
   await app.register(swagger, {
     openapi: {
       openapi: version,
