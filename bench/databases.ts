@@ -2,12 +2,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { StatementSync } from 'node:sqlite'
 import type { Adapter, Shape } from '../lib/storage/contract.ts'
+import { ByHand, type Driver } from './by-hand.ts'
 import type { User } from './user.ts'
 
 /** A storage of one process, and how it is filled where not item by item. */
 export interface Opened {
   readonly adapter: Adapter<User>
+  /** The same table, as one would speak to it by hand. */
+  readonly byHand?: Adapter<User>
   readonly fill?: (shape: Shape, items: number) => Promise<void>
 }
 
@@ -30,8 +34,21 @@ export async function openSqlite (): Promise<Opened> {
   const database = new DatabaseSync(ownFile())
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
   const adapter = sqlite(database)
+  const statements = new Map<string, StatementSync>()
+  const prepared = (text: string) => {
+    const known = statements.get(text) ?? database.prepare(text)
+    statements.set(text, known)
+    return known
+  }
   return {
     adapter,
+    byHand: () => new ByHand({
+      // The columns of the one table.
+      rows: async (text, values) => prepared(text).all(...values) as unknown as Awaited<ReturnType<Driver['rows']>>,
+      change: async (text, values) => Number(prepared(text).run(...values).changes),
+      placeholder: () => '?',
+      isTaken: error => error instanceof Error && error.message.startsWith('UNIQUE constraint failed')
+    }),
     async fill (shape, items) {
       await adapter.createTable(shape)
       database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers LIMIT ${items})
@@ -59,8 +76,20 @@ export async function openPostgres (): Promise<Opened> {
   const { postgres } = await import('../lib/storage/postgres.ts')
   const pool = new pg.Pool({ connectionString: await ownDatabase() })
   const adapter = postgres(pool)
+  const names = new Map<string, string>()
+  const named = (text: string, values: unknown[]) => {
+    const name = names.get(text) ?? `statement_${names.size}`
+    names.set(text, name)
+    return { name, text, values }
+  }
   return {
     adapter,
+    byHand: () => new ByHand({
+      rows: async (text, values) => (await pool.query(named(text, values))).rows,
+      change: async (text, values) => (await pool.query(named(text, values))).rowCount ?? 0,
+      placeholder: number => `$${number}`,
+      isTaken: error => error instanceof Error && 'code' in error && error.code === '23505'
+    }),
     async fill (shape, items) {
       await adapter.createTable(shape)
       await pool.query(`${filling("('01800000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid").replace("'2026-01-01T00:00:00.000Z'", "timestamptz '2026-01-01T00:00:00.000Z'")}

@@ -21,12 +21,12 @@ interface Row {
 
 export interface Result { scenario: string, connections: number, rows: Record<string, Row> }
 
-export function machine ({ store, rounds, duration }: Settings) {
+export function machine ({ store, byHand, rounds, duration }: Settings) {
   return {
     node: `Node ${process.version}`,
     cpu: `${cpus().length} x ${cpus()[0]?.model ?? process.arch}`,
     cores: pinned ? 'server and driver pinned to a core each' : 'not pinned',
-    store: `store ${store}`,
+    store: `store ${store}${byHand ? ', by hand' : ''}`,
     rounds: `${rounds} rounds of ${duration} s`
   }
 }

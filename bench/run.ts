@@ -9,10 +9,10 @@ import { machine, print, result, summary, type Result } from './report.ts'
 import { install, peers } from './peers.ts'
 import { scenarioOf } from './scenarios.ts'
 import { settings, usage, type Settings } from './settings.ts'
-import { lacking } from './storages.ts'
+import { lacking, lackingByHand } from './storages.ts'
 
-async function contend (name: string, { store }: Settings): Promise<Contender> {
-  const server = launch('server.ts', { args: [name, store], core: 0 })
+async function contend (name: string, { store, byHand }: Settings): Promise<Contender> {
+  const server = launch('server.ts', { args: [name, store, '1000', '0', byHand ? 'by hand' : ''], core: 0 })
   try {
     return { name, server, port: (await heard<{ port: number }>(server)).port }
   } catch (error) {
@@ -64,7 +64,7 @@ if (chosen === undefined) {
   const close = await serve([chosen.store])
   const driver = launch('driver.ts', { core: 1 })
   for (const scenario of chosen.scenarios) {
-    if (lacking[chosen.store]?.includes(scenario) === true) continue
+    if ((chosen.byHand ? lackingByHand : lacking)[chosen.store]?.includes(scenario) === true) continue
     const names = chosen.contestants.filter(name => scenarioOf(name, scenario) !== undefined)
     const contenders = await contendAll(names, chosen)
     for (const connections of chosen.connections) {

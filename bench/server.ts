@@ -15,7 +15,7 @@ export interface Allocation { bytes: number }
 /** Megabytes in use after a collection, in the first and in the last quarter of the time; and what the process had of the system in the end. */
 export interface Weight { early: number, late: number, resident: number }
 
-const [name = '', kind = '', count = '1000', bytes = '0'] = process.argv.slice(2)
+const [name = '', kind = '', count = '1000', bytes = '0', byHand = ''] = process.argv.slice(2)
 let empty = async () => {}
 let profiler = new GCProfiler()
 let used = 0
@@ -98,7 +98,7 @@ async function runContestant () {
   const opened = await storages[kind]!()
   let filled: Promise<void> | undefined
   const server = await start(name, shape => {
-    const storage = opened.adapter(shape)
+    const storage = (byHand !== '' && name !== 'ours' ? opened.byHand ?? opened.adapter : opened.adapter)(shape)
     filled = opened.fill === undefined || bytes !== '0' ? fillOneByOne() : opened.fill(shape, Number(count))
     async function fillOneByOne () {
       await opened.fill?.(shape, 0)

@@ -12,6 +12,7 @@ export interface Settings {
   duration: number
   warmup: number
   store: string
+  byHand: boolean
   profile: string | undefined
   json: boolean
   markdown: boolean
@@ -20,14 +21,14 @@ export interface Settings {
 const usual = { scenarios: Object.keys(scenarios).join(), connections: '1,64', rounds: '7', duration: '1', warmup: '2' }
 const quick = { scenarios: 'get,list,create', connections: '64', rounds: '5', duration: '0.5', warmup: '0.7' }
 
-export const usage = `npm run bench -- [--quick] [--peers] [--json] [--markdown] [--profile folder]
+export const usage = `npm run bench -- [--quick] [--peers] [--by-hand] [--json] [--markdown] [--profile folder]
   --contestants ${Object.keys(contestants).join()}; with --peers ${Object.keys(peers).join()},ours
   --scenarios   ${usual.scenarios}
   --connections ${usual.connections}
   --rounds      ${usual.rounds}
   --duration    ${usual.duration} (seconds per contestant and round)
   --warmup      ${usual.warmup} (seconds per contestant and scenario)
-  --store       ${Object.keys(storages).join(' or ')}, the same for all`
+  --store       ${Object.keys(storages).join(' or ')}, the same for all; with --by-hand, the hand-written contestants speak to it by hand`
 
 function known (text: string, table: object) {
   const names = text.split(',')
@@ -51,6 +52,7 @@ export function settings (args: string[]): Settings | undefined {
       profile: text,
       quick: flag,
       peers: flag,
+      'by-hand': flag,
       json: flag,
       markdown: flag,
       help: flag
@@ -70,6 +72,7 @@ export function settings (args: string[]): Settings | undefined {
     duration: Number(chosen.duration),
     warmup: Number(chosen.warmup),
     store,
+    byHand: values['by-hand'],
     profile: values.profile,
     json: chosen.json,
     markdown: chosen.markdown

@@ -5,14 +5,15 @@ import { seed, seedId, type User } from './user.ts'
 
 /** One row per storage that all contestants of a run can be given; the library is loaded only where it is asked for. */
 export const storages: Record<string, () => Promise<Opened>> = {
-  memory: async () => ({ adapter: (await import('../lib/storage/memory.ts')).memory() }),
+  memory: async () => ({ adapter: (await import('../lib/storage/memory.ts')).memory(), byHand: () => new MapStorage() }),
   map: async () => ({ adapter: () => new MapStorage() }),
   sqlite: openSqlite,
   postgres: openPostgres
 }
 
-/** Scenarios that a storage has nothing for. */
+/** Scenarios that a storage, or what is there by hand in its stead, has nothing for. */
 export const lacking: Record<string, readonly string[]> = { map: ['list filtered'] }
+export const lackingByHand: Record<string, readonly string[]> = { ...lacking, memory: ['list filtered'] }
 
 export const context: Context = { signal: new AbortController().signal, scope: undefined }
 

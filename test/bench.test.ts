@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'tap'
 import { contestants, start } from '../bench/contestants.ts'
+import { openSqlite } from '../bench/databases.ts'
 import { nextOf, scenarioOf, scenarios } from '../bench/scenarios.ts'
 import type { Client } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
 import type { User } from '../bench/user.ts'
+import type { Adapter, Shape } from '../lib/storage/contract.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { Wire } from './wire.ts'
 import type { WireAnswer } from './wire.ts'
@@ -33,11 +35,11 @@ function told ({ status, fields, content }: WireAnswer): Told {
 }
 
 /** What a contestant answers to all steps of all scenarios that it has. */
-async function answers (name: string): Promise<Map<string, Told>> {
+async function answers (name: string, adapter: Adapter<User> = memory(), table?: (shape: Shape) => Promise<void>): Promise<Map<string, Told>> {
   let filled: Promise<void> | undefined
   const server = await start(name, shape => {
-    const storage = memory()<User>(shape)
-    filled = fill(storage, 1000)
+    const storage = adapter(shape)
+    filled = Promise.resolve(table?.(shape)).then(() => fill(storage, 1000))
     return storage
   })
   await filled
@@ -72,6 +74,14 @@ test('the contestants of the bench answer alike', async t => {
   }
 })
 
+const [major = 0] = process.versions.node.split('.').map(Number)
+
+test('what speaks to a database by hand answers alike', { skip: major < 22 && 'node:sqlite comes with Node 22' }, async t => {
+  const { byHand, fill } = await openSqlite()
+  const ours = await answers('ours')
+  for (const [step, answer] of await answers('features', byHand, shape => fill!(shape, 0))) t.same(answer, ours.get(step), step)
+})
+
 test('features keeps its promises beyond what is measured', async t => {
   const server = await start('features', memory())
   const wire = new Wire((server.address() as AddressInfo).port)
@@ -90,7 +100,7 @@ test('features keeps its promises beyond what is measured', async t => {
   await new Promise(resolve => server.close(resolve))
 })
 
-test('the bench runs', { skip: Number(process.versions.node.split('.')[0]) < 24 && 'this Node does not run TypeScript by itself' }, async t => {
+test('the bench runs', { skip: major < 24 && 'this Node does not run TypeScript by itself' }, async t => {
   const bench = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [bench, '--json', '--scenarios', 'create', '--connections', '2', '--rounds', '1', '--duration', '0.05', '--warmup', '0.05'])
   const { results } = JSON.parse(stdout)
