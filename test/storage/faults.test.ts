@@ -261,6 +261,17 @@ test('postgres', async (t) => {
     t.match(await failure(storage.find('a', { ...context, signal: AbortSignal.abort() })), unreachable)
   })
 
+  await t.test('a statement of a transaction that was given up already may fail late, and harms nobody', async (t) => {
+    const late: unknown[] = []
+    const note = (error: unknown) => { late.push(error) }
+    process.on('unhandledRejection', note)
+    t.teardown(() => process.off('unhandledRejection', note))
+    for (let turn = 0; turn < 10; turn++) t.match(await failure(transact(storage, (inner) => inner.find('a', { ...context, signal: AbortSignal.abort() }))), unreachable)
+    await delay(100)
+    t.same(late, [])
+    t.equal(await storage.find('nobody', context), undefined)
+  })
+
   await t.test('a pool that has no connection in time is told as unreachable; one that waits is left by the signal', async (t) => {
     for (const [options, patience] of [[{ max: 1, connectionTimeoutMillis: 1000 }, 20_000], [{ max: 1 }, 100]] as const) {
       const small = server.pool(options)
@@ -350,6 +361,17 @@ test('mysql', { skip: noMysql }, async (t) => {
     t.teardown(() => narrow.end())
     return narrow
   }
+
+  await t.test('a statement of a transaction that was given up already may fail late, and harms nobody', async (t) => {
+    const late: unknown[] = []
+    const note = (error: unknown) => { late.push(error) }
+    process.on('unhandledRejection', note)
+    t.teardown(() => process.off('unhandledRejection', note))
+    for (let turn = 0; turn < 10; turn++) t.match(await failure(transact(storage, (inner) => inner.find('a', { ...context, signal: AbortSignal.abort() }))), unreachable)
+    await delay(100)
+    t.same(late, [])
+    t.equal(await storage.find('nobody', context), undefined)
+  })
 
   await t.test('of 50 parallel replaces that expect one version exactly one wins', async (t) => {
     const { version } = kept(await storage.insert(thing('raced'), context))

@@ -50,7 +50,11 @@ export async function retried<Result> (dialect: Dialect, attempt: () => Promise<
 
 /** Waits no longer than the signal allows. */
 export async function awaited<Result> (promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  if (signal.aborted) throw abandoned(signal)
+  if (signal.aborted) {
+    // Nobody hears of its failure any more, which would else end the process.
+    promise.catch(() => {})
+    throw abandoned(signal)
+  }
   return await new Promise<Result>((resolve, reject) => {
     const leave = () => reject(abandoned(signal))
     signal.addEventListener('abort', leave, { once: true })
