@@ -4,16 +4,25 @@ import type { Collection } from './definition.ts'
 import type { About, Link, Offer } from './formats/format.ts'
 import { registered } from './registry.ts'
 import type { Request } from './request.ts'
+import type { JsonSchema } from './storage/contract.ts'
 
 // What a page can tell beside the content: what the caller can ask and do here, and where else there is something.
 
-/** What the collection takes and gives. */
-export function offerOf (collection: Collection): Offer {
-  const { name, id, schemas, mediaTypes, listing: { filterable, sortable, parameters }, page, serviceDescription } = collection
+/** By collection, which is another one to callers who do not see all of it. */
+const offers = new WeakMap<Collection, Offer>()
+
+function offerOf (collection: Collection): Offer {
+  let offer = offers.get(collection)
+  if (offer === undefined) offers.set(collection, offer = offered(collection))
+  return offer
+}
+
+function offered (collection: Collection): Offer {
+  const { name, id, schemas: { create, replace, patch, read }, hidden, mediaTypes, listing: { filterable, sortable, parameters }, page, serviceDescription } = collection
   return {
     name,
     id: id.member,
-    schemas,
+    schemas: { create: seen(create, hidden), replace: seen(replace, hidden), patch: seen(patch, hidden), read: seen(read, hidden) },
     mediaTypes,
     takesJson: representationTypes(collection).includes('application/json'),
     filters: [...filterable.values()],
@@ -25,17 +34,20 @@ export function offerOf (collection: Collection): Offer {
   }
 }
 
+function seen (schema: JsonSchema, hidden: Collection['hidden']): JsonSchema {
+  return hidden === undefined ? schema : { ...schema, properties: Object.fromEntries(Object.entries({ ...schema.properties }).filter(([name]) => !hidden.has(name))) }
+}
+
 interface Known {
-  readonly offer: Offer
   /** Whether an item is asked for, or the collection. */
   readonly at: 'collection' | 'item'
   readonly tag: string | undefined
   readonly total: string | undefined
 }
 
-export async function aboutOf (collection: Collection, { path, search, fixed, scope, original }: Request, { offer, at, tag, total }: Known): Promise<About> {
+export async function aboutOf (collection: Collection, { path, search, fixed, scope, original }: Request, { at, tag, total }: Known): Promise<About> {
   return {
-    offer,
+    offer: offerOf(collection),
     path,
     search,
     origin: `${original.protocol}://${original.host}`,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { aboutOf, offerOf } from './about.ts'
+import { aboutOf } from './about.ts'
 import { notModified } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { unmodified } from './conditions.ts'
@@ -26,7 +26,6 @@ interface Row {
 /** The action, which answers with a page where such a format is asked for; in a collection without one, itself. */
 export function paged (collection: Collection, { action, at, safe }: Row): Action {
   if (collection.formats.every(({ page }) => page === undefined)) return action
-  const whole = offerOf(collection)
   return async (collection, request) => {
     const { format: { page, fields: further, join, ...format } } = request
     const plain = safe ? page === undefined ? request : unconditional(request) : held(request)
@@ -36,7 +35,7 @@ export function paged (collection: Collection, { action, at, safe }: Row): Actio
     const { etag, 'last-modified': modified, ...fields } = answer.fields
     const content = kept.content()
     if (content === undefined) return { ...answer, fields: etag === undefined ? fields : { ...fields, etag } }
-    const text = page(content, await aboutOf(collection, plain, { offer: collection.hidden === undefined ? whole : offerOf(collection), at, tag: etag, total: fields['x-total-count'] }))
+    const text = page(content, await aboutOf(collection, plain, { at, tag: etag, total: fields['x-total-count'] }))
     const tag = codedTag(etag ?? '""', hash('sha256', text).slice(0, digits))
     const shown = { ...fields, ...further, ...etag !== undefined && { etag: tag } }
     // What the page says of the caller and of the collection changes without the item, so that no date can speak for it.

@@ -232,6 +232,23 @@ test('the page is that of its caller: of what others may do it says nothing, and
   t.type(closed.headers['www-authenticate'], 'string')
 })
 
+test('of a member that the caller does not see, its page says nothing, and its forms work all the same', async t => {
+  const app = await build(t, users({ formats, authentication: { caller: ({ headers }) => headers['x-user']?.toString() }, visible: { age: (_request, caller) => caller === 'root' } }))
+  const made = await ask(app, 'POST /users', { content: { ...ada, age: 36 }, fields: { 'x-user': 'root' } })
+  const at = String(made.headers.location)
+  for (const caller of ['root', 'ada']) {
+    for (const url of ['/users', at]) {
+      const { payload, headers } = await ask(app, `GET ${url}`, { fields: { accept, 'x-user': caller } })
+      t.equal(/\bage\b/.test(payload.slice(payload.indexOf('<main'), payload.indexOf('<script>')).replace('Items on a page', '')), caller === 'root', `${caller} ${url}`)
+      if (url === '/users') continue
+      const [, shown = ''] = /data-tag="([^"]+)"/.exec(payload)!
+      for (const tag of [shown.replaceAll('&quot;', '"'), String(headers.etag)]) {
+        t.equal((await ask(app, `DELETE ${at}`, { fields: { 'x-user': caller, 'if-none-match': tag } })).statusCode, 412, 'both name the state of the item')
+      }
+    }
+  }
+})
+
 test('an item that is seen in part, or with others, has no forms, and says where it is whole', async t => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
