@@ -6,6 +6,7 @@ import { HookError } from './item.ts'
 import type { Change } from './options.ts'
 import type { Request } from './request.ts'
 import type { Tombstones } from './tombstones.ts'
+import { membersSeen } from './visibility.ts'
 
 // Where actions meet what was removed and is kept: 410, `?deleted=true`, and the way back.
 
@@ -41,7 +42,7 @@ function opened (collection: Collection, tombstones: Tombstones): Collection {
   return {
     ...collection,
     storage: whole,
-    members: open.members,
+    members: membersSeen(open, collection.hidden),
     validate: { ...collection.validate, draft: open.draft },
     hooks: { ...collection.hooks, prepare: true },
     prepare (change: Change<object>) {

@@ -18,7 +18,7 @@ export interface Tombstones<Item = object> {
   readonly whole: Storage<Item>
   readonly living: Storage<Item>
   /** What an item is held to on its way back, where the mark is the client's to take away. */
-  readonly open: { readonly members: Members, readonly draft: Validator }
+  readonly open: { readonly schema: JsonSchema, readonly members: Members, readonly draft: Validator }
   /** The member is always there, and null where the item lives. */
   readonly nullable: boolean
 }
@@ -50,7 +50,7 @@ export function tombstonesOf<Item extends object> (name: string, { schema, stora
       const now = new Date().toISOString()
       return { ...item, ...updated !== undefined && { [updated]: now }, [member]: now }
     }),
-    open: { members: membersOf(open), draft: compiled(name, derived(lacking(open, member), { optional: ['readOnly'] })) },
+    open: { schema: open, members: membersOf(open), draft: compiled(name, derived(lacking(open, member), { optional: ['readOnly'] })) },
     nullable: needed
   }
 }

@@ -254,6 +254,26 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
   t.strictSame(await storage.remove(id, undefined, context), { refused: 'absent' })
 })
 
+test('who does not see a member is not shown it by bringing the item back, and takes nothing away', async t => {
+  const app = await build(t, users({
+    visible: { role: request => request.headers['x-boss'] === 'yes' },
+    tombstones: { member: 'deletedAt', permitted: () => true }
+  }))
+  const boss = { 'x-boss': 'yes' }
+  const posted = await ask(app, 'POST /users', { content: { ...ada, role: 'writer' }, fields: boss })
+  const at = String(posted.headers.location)
+  for (const [method, content] of [['PATCH', { deletedAt: null }], ['PUT', { email: ada.email, name: 'Ada II' }]] as const) {
+    t.equal(await code(ask(app, `DELETE ${at}`)), '204')
+    t.notOk('role' in (await ask(app, `GET ${at}?deleted=true`)).json())
+    t.equal((await ask(app, 'GET /users?deleted=true')).json().length, 1)
+    t.equal(await code(ask(app, `${method} ${at}`, { content: { ...content, role: 'admin' } })), '422 invalid')
+    const back = await ask(app, `${method} ${at}`, { content })
+    t.equal(back.statusCode, 200)
+    t.notOk('role' in back.json(), method)
+    t.equal((await ask(app, `GET ${at}`, { fields: boss })).json().role, 'writer', 'and it is kept')
+  }
+})
+
 test('what cannot be kept is refused at boot', async t => {
   const loose = users as (options: object) => unknown
   const schema = (deletedAt: ReturnType<typeof Type.Unsafe>) => Type.Object({ ...User.properties, deletedAt })

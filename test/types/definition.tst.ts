@@ -3,7 +3,7 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
-import collection, { corsOptions, define, moved } from '../../lib/index.ts'
+import collection, { corsOptions, define, moved, version } from '../../lib/index.ts'
 import type { Adapter, Change, Changed, Collection, Link, MovedOptions, Options, ProfileName, Registered, Storage } from '../../lib/index.ts'
 import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -282,4 +282,31 @@ test('tombstones name a member of the item, and a predicate over the request', (
   expect<NonNullable<Options<typeof User034>['tombstones']>['member']>().type.toBe<Name>()
   define({ name: 'users', schema: User034, storage: memory(), tombstones: { member: 'createdAt', permitted: async request => { expect(request).type.toBe<FastifyRequest>(); return true } } })
   expect<Options<typeof User034>['tombstones']>().type.not.toBeAssignableFrom({ member: 'createdAt' as const, permitted: () => 'yes' })
+})
+
+test('an older version is typed by both schemas, without a cast', () => {
+  const users = define({ name: 'users', schema: User034, storage: memory() })
+  const Old = Type.Object({ id: Type.String(), mail: Type.String(), old: Type.Optional(Type.Boolean()) })
+  const older = version(users, 'v1', {
+    schema: Old,
+    present: item => {
+      expect(item).type.toBe<Readonly<User>>()
+      return { id: item.id, mail: item.email }
+    },
+    accept: (item, before) => {
+      expect(item).type.toBe<Readonly<{ id: string, mail: string, old?: boolean }>>()
+      expect(before).type.toBe<Readonly<User> | undefined>()
+      return { email: item.mail, age: undefined }
+    },
+    renamed: { mail: 'email' },
+    filter: ['mail'],
+    deprecated: { since: '2026-01-01' }
+  })
+  expect(older).type.toBe<Collection<{ id: string, mail: string, old?: boolean }>>()
+  const mapping = { schema: Old, present: ({ id, email }: User) => ({ id, mail: email }), accept: () => ({}) }
+  expect(version).type.toBeCallableWith(users, 'v1', mapping)
+  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, present: ({ id }: User) => ({ id }) })
+  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, accept: () => ({ colour: 1 }) })
+  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, renamed: { mail: 'colour' } })
+  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, filter: ['colour'] })
 })

@@ -1,0 +1,95 @@
+import { define } from './definition.ts'
+import type { Collection } from './definition.ts'
+import { BadOption } from './errors.ts'
+import { drafted, HookError, replaced } from './item.ts'
+import type { Change, Changed, Options } from './options.ts'
+import type { Request } from './request.ts'
+import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
+import type { Id, JsonSchema } from './storage/contract.ts'
+import { checkRestated, inherited, sharedMembers } from './version-options.ts'
+import { versionedStorage } from './versioned-storage.ts'
+import type { Origins } from './versioned-storage.ts'
+
+/** What the older version has of its own. All else is as the current one has it. */
+type Restated = 'name' | 'schema' | 'storage' | 'id' | 'unique' | 'tombstones' | 'prepare' | 'changed'
+
+interface Mapping<Item extends object, Schema extends ObjectSchema> {
+  /** The path segment, where it is another. */
+  name?: string
+  /** What an item was. */
+  schema: Schema
+  /** What an item is to a client of this version. */
+  present: (item: Readonly<Item>) => ItemOf<Schema>
+  /** What a client of the current version would have sent. What is left out stays as it is; undefined takes it away. A throw refuses the write. */
+  accept: (item: Readonly<ItemOf<Schema>>, before: Readonly<Item> | undefined) => { [Member in keyof Item]?: Item[Member] | undefined }
+  /** Members that have another name now, and the same values. */
+  renamed?: { readonly [Member in MemberOf<ItemOf<Schema>>]?: MemberOf<Item> }
+}
+
+export type VersionOptions<Item extends object, Schema extends ObjectSchema> = Mapping<Item, Schema> & Omit<Options<Schema>, Restated>
+
+/** An older version of a collection, over the same storage: `version(users, 'v1', { schema, present, accept })`. */
+export function version<Item extends object, const Schema extends ObjectSchema> (current: Collection<Item>, label: string, options: VersionOptions<Item, Schema>): Collection<ItemOf<Schema>> {
+  const { present, accept, renamed = {}, ...stated } = options
+  const { name = current.name } = stated
+  if (!/^[\w.-]+$/.test(label)) throw new BadOption(name, `the version is called ${JSON.stringify(label)}, which cannot stand in an entity tag. Use letters, digits, "-", "_" or ".", such as "v1".`)
+  if (typeof present !== 'function' || typeof accept !== 'function') throw new BadOption(name, 'a version needs the functions present and accept.')
+  checkRestated(current, name, stated)
+  const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
+  // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
+  const lists = sharedMembers({ current, name, schema: stated.schema as unknown as JsonSchema }, { ...stated, renamed })
+
+  async function prepare ({ item, before, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema>> {
+    const known = before && origins.entry.get(before)
+    const content = accept(item, known?.item)
+    const whole = known === undefined ? await made(item, content, request) : await revised(known.item)
+    const told = present(whole)
+    origins.draft.set(told, whole)
+    return told
+
+    // By the rules of the current version, which makes an item of the same type.
+    async function revised (was: Readonly<Item>): Promise<Item> {
+      return await replaced(current, asked(request), { content: defined({ ...was, ...content }), before: known! }) as Item
+    }
+  }
+
+  async function made (item: object, content: object, request: Request['original']): Promise<Item> {
+    const id: Id | undefined = Reflect.get(item, current.id.member)
+    return await drafted(current, asked(request), { content: defined(content), ...id !== undefined && { id } }) as Item
+  }
+
+  async function changed ({ action, before, after, request }: Changed<ItemOf<Schema>>): Promise<void> {
+    await current.changed({ action, before: before && origins.entry.get(before)?.item, after: after && origins.entry.get(after)?.item, request })
+  }
+
+  const whole = {
+    ...inherited(current),
+    ...stated,
+    ...lists,
+    name,
+    id: { member: current.id.member, by: current.id.mint ?? current.id.by },
+    storage: () => versionedStorage(current.storage, { label, present, renamed }, origins),
+    prepare: (change: Change<ItemOf<Schema>>) => unwrapped(prepare(change)),
+    ...current.hooks.changed && { changed }
+  }
+  // The members that it names are those of the schema: sharedMembers has found them there.
+  return define(whole as unknown as Options<Schema>)
+}
+
+/** Of a request, the making of an item looks at these alone; what is fixed and scoped has been kept to by the older item already. */
+function asked (original: Request['original']): Request {
+  return { original, fixed: undefined, scope: undefined } as unknown as Request
+}
+
+function defined (content: object): object {
+  return Object.fromEntries(Object.entries(content).filter(([, value]) => value !== undefined))
+}
+
+/** What a hook of the current version throws is told as if it were this one's. */
+async function unwrapped<Item> (item: Promise<Item>): Promise<Item> {
+  try {
+    return await item
+  } catch (thrown) {
+    throw thrown instanceof HookError ? thrown.cause : thrown
+  }
+}

@@ -1,0 +1,89 @@
+import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from './storage/contract.ts'
+
+// The storage of one version of a collection, seen as the storage of another.
+
+/** How items, and the names of their members, are told from one version to the other. */
+export interface Translation<Item, Old> {
+  /** Stands in the versions of entries, so that no entity tag of one is one of the other. */
+  readonly label: string
+  readonly present: (item: Readonly<Item>) => Old
+  /** By the name of an older member, the current one; each is called as it was unless it stands here. */
+  readonly renamed: Readonly<Record<string, string | undefined>>
+}
+
+/** What stands behind what a client of the older version sees and sends. */
+export interface Origins<Item> {
+  /** By an item that was presented. */
+  readonly entry: WeakMap<object, Entry<Item>>
+  /** By an item that is on its way in. */
+  readonly draft: WeakMap<object, Item>
+}
+
+export function versionedStorage<Item extends object, Old extends object> (storage: Storage<Item>, translation: Translation<Item, Old>, origins: Origins<Item>): Storage<Old> {
+  const { label, present, renamed } = translation
+  const suffix = `~${label}`
+  const seen = new WeakMap<Entry<Item>, Entry<Old>>()
+  const original = new Map(Object.entries(renamed).map(([old, member]) => [member, old]))
+
+  /** The same for the same, so that what was written of it once can be sent again. */
+  function presented (entry: Entry<Item>): Entry<Old> {
+    const known = seen.get(entry)
+    if (known !== undefined) return known
+    const item = present(entry.item)
+    const told = { ...entry, item, version: entry.version + suffix }
+    origins.entry.set(item, entry)
+    seen.set(entry, told)
+    return told
+  }
+
+  function result (outcome: Entry<Item> | Refusal): Entry<Old> | Refusal {
+    if (!('refused' in outcome)) return presented(outcome)
+    return outcome.refused === 'taken' ? { refused: 'taken', members: outcome.members.map(member => original.get(member) ?? member) } : outcome
+  }
+
+  const own = (version: Version | undefined): Version | undefined => version?.slice(0, -suffix.length)
+  const scoped = (context: Context): Context => context.scope === undefined ? context : { get signal () { return context.signal }, scope: translated(context.scope, renamed) }
+
+  return {
+    name: storage.name,
+    supports: storage.supports,
+    async list (query, context) {
+      const page = await storage.list(translatedQuery(query, renamed), scoped(context))
+      return { ...page, entries: page.entries.map(presented) }
+    },
+    async find (id, context) {
+      const entry = await storage.find(id, scoped(context))
+      return entry && presented(entry)
+    },
+    // What comes in has been made of its older form before.
+    insert: async (draft, context) => result(await storage.insert(origins.draft.get(draft)!, scoped(context))),
+    replace: async (id, item, expected, context) => result(await storage.replace(id, origins.draft.get(item)!, own(expected), scoped(context))),
+    remove: (id, expected, context) => storage.remove(id, own(expected), scoped(context)),
+    ...storage.receipts && { receipts: storage.receipts },
+    ...storage.transaction && { transaction: work => storage.transaction!(inner => work(versionedStorage(inner, translation, origins))) }
+  }
+}
+
+/** Of a member within a member, the outer one has the name. */
+export function memberIn (renamed: Translation<never, never>['renamed'], member: string): string {
+  const [outer = '', ...inner] = member.split('.')
+  return [renamed[outer] ?? outer, ...inner].join('.')
+}
+
+function translated (filter: Filter, renamed: Translation<never, never>['renamed']): Filter {
+  if ('all' in filter) return { all: filter.all.map(part => translated(part, renamed)) }
+  if ('any' in filter) return { any: filter.any.map(part => translated(part, renamed)) }
+  if ('not' in filter) return { not: translated(filter.not, renamed) }
+  return { ...filter, member: memberIn(renamed, filter.member) }
+}
+
+/** To present an item takes all of it. */
+function translatedQuery ({ filter, search, order, ...query }: Query, renamed: Translation<never, never>['renamed']): Query {
+  return {
+    ...query,
+    filter: filter && translated(filter, renamed),
+    search: search && { ...search, members: search.members.map(member => memberIn(renamed, member)) },
+    order: order.map(by => ({ ...by, member: memberIn(renamed, by.member) })),
+    members: undefined
+  }
+}

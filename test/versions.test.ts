@@ -1,0 +1,301 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { test } from 'tap'
+import type { Test } from 'tap'
+import collection, { define, problem, version, within } from '../lib/index.ts'
+import type { Collection } from '../lib/index.ts'
+import { memory } from '../lib/storage/memory.ts'
+import type { Shape, Storage } from '../lib/storage/contract.ts'
+import { altered, ask, created } from './app.ts'
+import { kept } from './kept.ts'
+
+const User = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  email: Type.String({ format: 'email' }),
+  name: Type.Object({ first: Type.String({ minLength: 1 }), last: Type.String({ minLength: 1 }) }),
+  role: Type.Union([Type.Literal('admin'), Type.Literal('reader')], { default: 'reader' }),
+  city: Type.Optional(Type.String()),
+  tags: Type.Array(Type.String(), { default: [] }),
+  password: Type.Optional(Type.String({ writeOnly: true })),
+  createdAt: Type.String({ format: 'date-time', readOnly: true }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+})
+
+/** One name, a flag in the place of a role, the address by another name, nothing of tags. */
+const UserV1 = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  mail: Type.String({ format: 'email' }),
+  name: Type.String({ description: 'First and last' }),
+  admin: Type.Boolean({ default: false }),
+  city: Type.Optional(Type.String()),
+  password: Type.Optional(Type.String({ writeOnly: true })),
+  initials: Type.String({ readOnly: true }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+})
+
+type Kept = <Item extends object>(shape: Shape) => Storage<Item>
+
+function both (storage: Kept = memory(), log: string[] = []) {
+  const users = define({
+    name: 'users',
+    schema: User,
+    unique: ['email'],
+    search: ['city'],
+    storage,
+    bulk: { maximum: 5 },
+    prepare: ({ item, before }) => {
+      if (item.name.last === 'Banned') throw problem('forbidden', { detail: 'Not here.' })
+      return item.password === undefined || item.password === before?.password ? item : { ...item, password: `hash of ${item.password}` }
+    },
+    changed: ({ action, before, after }) => { log.push(`${action} ${before?.role} ${after?.role}`) }
+  })
+  const usersV1 = version(users, 'v1', {
+    schema: UserV1,
+    present: ({ id, email, name, role, city, password, updatedAt }) => ({
+      id, mail: email, name: `${name.first} ${name.last}`, admin: role === 'admin', initials: `${name.first[0]}${name.last[0]}`, updatedAt, ...city !== undefined && { city }, ...password !== undefined && { password }
+    }),
+    accept: ({ mail, name, admin, city, password }, before) => {
+      const [first, last, ...rest] = name.split(' ')
+      if (first === undefined || last === undefined || rest.length > 0) throw problem('invalid', { detail: 'A name is a first and a last one.', members: { errors: [{ pointer: '/name', message: 'must have two words' }] } })
+      const role: 'admin' | 'reader' = admin ? 'admin' : 'reader'
+      return { email: mail, name: { first, last }, role, tags: before?.tags, city, ...password !== undefined && { password } }
+    },
+    renamed: { mail: 'email' },
+    search: ['city'],
+    order: ['-updatedAt']
+  })
+  return { users, usersV1 }
+}
+
+async function serve (t: Test, definitions: readonly Collection[], prefixes: readonly string[]): Promise<FastifyInstance> {
+  const app = Fastify({ forceCloseConnections: true })
+  t.after(() => app.close())
+  for (const [index, definition] of definitions.entries()) await app.register(collection, { ...definition, prefix: prefixes[index]! })
+  return app
+}
+
+const ada = { email: 'ada@example.com', name: { first: 'Ada', last: 'Lovelace' }, tags: ['math'], password: 'secret' }
+
+for (const { name, skip, open } of kept) {
+  test(`two versions of a collection over one storage, by prefix: ${name}`, { skip }, async t => {
+    const { storage, prepare } = await open(t)
+    const log: string[] = []
+    const { users, usersV1 } = both(storage, log)
+    await prepare(users as Collection, ['email'])
+    const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
+    const { item } = await created(app, '/v2/users', ada)
+    const at = `/users/${String(item.id)}`
+    const old = await ask(app, `GET /v1${at}`)
+    t.strictSame(old.json(), { id: item.id, mail: 'ada@example.com', name: 'Ada Lovelace', admin: false, initials: 'AL', updatedAt: item.updatedAt })
+    t.equal(old.headers['last-modified'], (await ask(app, `GET /v2${at}`)).headers['last-modified'])
+    t.not(old.headers.etag, (await ask(app, `GET /v2${at}`)).headers.etag, 'the tags of one are not those of the other')
+    t.equal((await ask(app, `GET /v1${at}`, { fields: { 'if-none-match': String(old.headers.etag) } })).statusCode, 304)
+
+    const patched = await ask(app, `PATCH /v1${at}`, { content: { name: 'Ada King', admin: true }, fields: { 'if-match': String(old.headers.etag) } })
+    t.equal(patched.statusCode, 200)
+    const king: Record<string, unknown> = patched.json()
+    t.match(king, { name: 'Ada King', admin: true, initials: 'AK' })
+    const now = (await ask(app, `GET /v2${at}`)).json()
+    t.strictSame(now, { ...item, name: { first: 'Ada', last: 'King' }, role: 'admin', updatedAt: now.updatedAt }, 'what the older version knows nothing of is kept')
+    t.equal((await ask(app, `PATCH /v1${at}`, { content: { admin: false }, fields: { 'if-match': String(old.headers.etag) } })).statusCode, 412)
+    t.equal((await ask(app, `DELETE /v1${at}`, { fields: { 'if-match': String((await ask(app, `GET /v2${at}`)).headers.etag) } })).statusCode, 412, 'a tag of the other version is none here')
+
+    const put = await ask(app, `PUT /v1${at}`, { content: { ...king, name: 'Augusta King', city: 'London' } })
+    t.match(put.json(), { name: 'Augusta King', city: 'London', admin: true })
+    t.equal((await ask(app, `PUT /v1${at}`, { content: { mail: 'ada@example.com', name: 'Augusta King', admin: true } })).json().city, undefined, 'undefined takes a member away')
+    t.notOk('city' in (await ask(app, `GET /v2${at}`)).json())
+
+    const made = await ask(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Babbage', password: 'engine' } })
+    t.equal(made.statusCode, 201)
+    t.match(made.json(), { name: 'Bob Babbage', admin: false, initials: 'BB' })
+    t.match((await ask(app, `GET /v2/users/${made.json().id}`)).json(), { email: 'bob@example.com', role: 'reader', tags: [], createdAt: /Z$/ }, 'with the defaults and timestamps of the current version')
+    t.match(made.headers.location, /^\/v1\/users\//)
+
+    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Bobson' } })).json(), { status: 409, errors: [{ pointer: '/mail' }] })
+    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'Cher' } })).json(), { status: 422, errors: [{ pointer: '/name', message: 'must have two words' }] })
+    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c', email: 'c@example.com', name: 'C D' } })).json(), { status: 422, errors: [{ pointer: '/email' }, { pointer: '/mail' }] }, 'its own schema comes first')
+    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: ' D' } })).json(), { status: 422, errors: [{ pointer: '/name/first' }] }, 'then that of the current version')
+    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'C Banned' } })).json(), { status: 403, detail: 'Not here.' }, 'whose hooks are asked')
+    t.match((await ask(app, `PATCH /v1${at}`, { content: { initials: 'XX' } })).json(), { status: 422, errors: [{ pointer: '/initials', message: 'is read-only' }] })
+    t.equal((await ask(app, 'POST /v1/users', { content: [{ mail: 'd@example.com', name: 'D E' }, { mail: 'e@example.com', name: 'E F' }] })).statusCode, 201)
+    t.equal((await ask(app, 'GET /v2/users')).json().length, 4)
+    t.equal((await ask(app, `DELETE /v1${at}`)).statusCode, 204)
+    t.equal((await ask(app, `GET /v2${at}`)).statusCode, 404)
+    t.equal((await ask(app, `GET /v1${at}`)).statusCode, 404)
+    t.same(log, ['create undefined reader', 'update reader admin', 'replace admin admin', 'replace admin admin', 'create undefined reader', 'create undefined reader', 'create undefined reader', 'remove admin undefined'])
+  })
+
+  test(`lists of an older version are asked by the members that are the same: ${name}`, { skip }, async t => {
+    const { storage, prepare } = await open(t)
+    const { users, usersV1 } = both(storage)
+    await prepare(users as Collection, ['email'])
+    const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
+    for (const [index, city] of ['Rome', 'Oslo', 'Rome'].entries()) await ask(app, 'POST /v2/users', { content: { email: `${index}@example.com`, name: { first: 'A', last: String(index) }, city } })
+    const mails = async (query: string) => (await ask(app, `GET /v1/users${query}`)).json().map((item: { mail: string }) => item.mail[0]).join('')
+    t.equal(await mails('?city=Rome&sort=mail'), '02')
+    t.equal(await mails('?mail.like=1*'), '1')
+    t.equal(await mails('?q=oslo'), '1')
+    t.equal(await mails('?mail.ne=1@example.com&sort=-mail'), '20')
+    t.same((await ask(app, 'GET /v1/users?mail=1@example.com&fields=name')).json(), [{ name: 'A 1' }])
+    t.equal((await ask(app, 'QUERY /v1/users', { content: { filter: { any: [{ mail: '0@example.com' }, { not: { city: 'Rome' } }] }, sort: ['mail'] } })).json().length, 2)
+    const first = await ask(app, 'GET /v1/users?sort=mail&limit=2')
+    const next = /<([^>]+)>; rel="next"/.exec(String(first.headers.link))![1]!
+    t.match((await ask(app, `GET ${next}`)).json(), [{ mail: '2@example.com' }])
+    for (const key of ['name', 'admin', 'initials', 'role', 'email', 'password']) t.equal((await ask(app, `GET /v1/users?${key}=x`)).statusCode, 400, key)
+  })
+}
+
+test('versions by Accept-Version: both at one path, told apart by Vary', async t => {
+  const { users, usersV1 } = both()
+  const app = Fastify()
+  t.after(() => app.close())
+  const by = (version: string) => ({ every: { constraints: { version } } })
+  await app.register(collection, { ...usersV1, routes: by('1.2.0') })
+  await app.register(collection, { ...users, routes: by('2.0.0') })
+  const v1 = { 'accept-version': '1.x' }
+  const v2 = { 'accept-version': '2.0.0' }
+  const posted = await ask(app, 'POST /users', { content: ada, fields: v2 })
+  t.equal(posted.statusCode, 201)
+  const at = String(posted.headers.location)
+  t.equal((await ask(app, `GET ${at}`, { fields: v1 })).json().name, 'Ada Lovelace')
+  t.equal((await ask(app, `GET ${at}`, { fields: v2 })).json().name.first, 'Ada')
+  const tag = String((await ask(app, `GET ${at}`, { fields: v1 })).headers.etag)
+  t.equal((await ask(app, `GET ${at}`, { fields: { ...v2, 'if-none-match': tag } })).statusCode, 200)
+  const requests: Array<[string, number, object]> = [
+    [`GET ${at}`, 304, { 'if-none-match': tag }], ['GET /users', 200, {}], ['HEAD /users', 200, {}], ['OPTIONS /users', 204, {}], ['DELETE /users', 405, {}],
+    [`OPTIONS ${at}`, 204, {}], [`POST ${at}`, 405, {}], [`GET /users/${'x'.repeat(200)}`, 404, {}], ['GET /users?x=1', 400, {}], ['POST /users', 400, { 'content-type': 'application/json' }]
+  ]
+  for (const [request, status, fields] of requests) {
+    const answer = await ask(app, request, { fields: { ...v1, ...fields } })
+    t.equal(answer.statusCode, status, request)
+    t.match(answer.headers.vary, /\bAccept-Version\b/, request)
+    t.match(answer.headers.vary, /\bAccept\b/, request)
+  }
+  t.equal((await ask(app, 'GET /users', { fields: { 'accept-version': '3.x' } })).statusCode, 404, 'no such version: the app\'s own answer')
+  t.equal((await ask(app, 'GET /users')).statusCode, 404, 'without the field, none is chosen')
+})
+
+test('an older door is no open one: access, hooks and preconditions are those of the current version', async t => {
+  const Note = Type.Object({ id: Type.String(), text: Type.String(), owner: Type.String() })
+  const NoteV1 = Type.Object({ id: Type.String(), body: Type.String(), owner: Type.String() })
+  const mapping = {
+    schema: NoteV1,
+    present: ({ id, text, owner }: { id: string, text: string, owner: string }) => ({ id, body: text, owner }),
+    accept: ({ id, body, owner }: { id: string, body: string, owner: string }) => ({ id, text: body, owner })
+  }
+  const guarded = define({
+    name: 'notes',
+    schema: Note,
+    id: { by: 'client' },
+    storage: memory(),
+    authentication: { caller: request => request.headers.authorization },
+    access: { remove: () => false },
+    precondition: 'required',
+    weakTags: 'tolerated',
+    replace: { creates: true },
+    serviceDescription: '/openapi.json',
+    problems: 'https://example.com/problems/',
+    actions: ['create', 'read', 'replace', 'remove']
+  })
+  const app = await serve(t, [version(guarded, 'v1', mapping), guarded] as Collection[], ['/v1', '/v2'])
+  const ann = { authorization: 'ann' }
+  t.equal((await ask(app, 'GET /v1/notes/a')).statusCode, 401)
+  t.equal((await ask(app, 'DELETE /v1/notes/a', { fields: ann })).statusCode, 403)
+  t.equal((await ask(app, 'PUT /v1/notes/a', { content: { body: 'x', owner: 'ann' }, fields: ann })).json().type, 'https://example.com/problems/precondition-required')
+  t.equal((await ask(app, 'PUT /v1/notes/a', { content: { body: 'x', owner: 'ann' }, fields: { ...ann, 'if-none-match': '*' } })).statusCode, 201)
+  t.equal((await ask(app, 'GET /v2/notes/a', { fields: ann })).json().text, 'x')
+  t.equal((await ask(app, 'GET /v1/notes', { fields: ann })).statusCode, 405)
+  t.match((await ask(app, 'GET /v1/notes/a', { fields: ann })).headers.link, /service-desc/)
+  const scoped = define({ name: 'notes', schema: Note, storage: memory(), id: { by: 'client' }, scope: request => ({ values: { owner: String(request.headers.authorization) } }) })
+  t.throws(() => version(scoped, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /State the scope of this version/ })
+  const shy = define({ name: 'notes', schema: Note, storage: memory(), id: { by: 'client' }, visible: { owner: () => false } })
+  t.throws(() => version(shy, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /State in visible who sees which members/ })
+  const shown = await serve(t, [version(shy, 'v1', { ...mapping, visible: { owner: () => false } })] as Collection[], ['/v1'])
+  t.strictSame((await ask(shown, 'GET /v1/notes')).json(), [])
+  const own = await serve(t, [version(scoped, 'v1', { ...mapping, scope: request => ({ values: { owner: String(request.headers.authorization) } }) }), scoped] as Collection[], ['/v1', '/v2'])
+  t.equal((await ask(own, 'POST /v1/notes', { content: { id: 'a', body: 'x' }, fields: ann })).statusCode, 201)
+  t.equal((await ask(own, 'GET /v1/notes/a', { fields: ann })).statusCode, 200)
+  t.equal((await ask(own, 'GET /v1/notes/a', { fields: { authorization: 'bob' } })).statusCode, 404)
+  t.equal((await ask(own, 'PATCH /v1/notes/a', { content: { body: 'y' }, fields: { authorization: 'bob' } })).statusCode, 404)
+})
+
+test('an older version of its own name, in a parent, deprecated; with ids of the storage, and without transactions', async t => {
+  const Book = Type.Object({ id: Type.String(), title: Type.String() })
+  const Page = Type.Object({ id: Type.Integer(), bookId: Type.String(), text: Type.String(), size: Type.Optional(Type.Integer()) })
+  const PageV0 = Type.Object({ id: Type.Integer(), book: Type.String(), text: Type.String() })
+  const books = define({ name: 'books', schema: Book, id: { by: 'client' }, storage: memory() })
+  const pages = define({
+    name: 'pages',
+    schema: Page,
+    unique: ['text'],
+    id: { by: 'storage' },
+    storage: altered(({ insert }) => ({ transaction: undefined as never, insert: (draft, context) => { if (context.signal.aborted) throw new Error('gone'); return insert(draft, context) } }))
+  })
+  const sheets = version(pages, '0', {
+    name: 'sheets',
+    schema: PageV0,
+    present: ({ id, bookId, text }) => ({ id, book: bookId, text }),
+    accept: ({ book, text }) => ({ bookId: book, text, size: text.length }),
+    renamed: { book: 'bookId' },
+    deprecated: { since: '2026-01-01' }
+  })
+  const app = await serve(t, [books, pages, within(books, sheets, 'book')] as Collection[], ['/', '/', '/'])
+  for (const id of ['a', 'b']) await ask(app, 'POST /books', { content: { id, title: id } })
+  const posted = await ask(app, 'POST /books/a/sheets', { content: { text: 'abc' } })
+  t.match(posted, { statusCode: 201, headers: { location: '/books/a/sheets/1', deprecation: '@1767225600' } })
+  t.strictSame((await ask(app, 'GET /pages/1')).json(), { id: 1, bookId: 'a', text: 'abc', size: 3 })
+  t.equal((await ask(app, 'GET /books/b/sheets/1')).statusCode, 404)
+  t.match((await ask(app, 'POST /books/b/sheets', { content: { text: 'abc' } })).json(), { status: 409, errors: [{ pointer: '/text' }] })
+  t.same((await ask(app, 'GET /books/a/sheets')).json(), [{ id: 1, book: 'a', text: 'abc' }])
+  t.equal((await ask(app, 'PATCH /books/a/sheets/1', { content: { text: 'abcd' } })).statusCode, 200)
+  t.equal((await ask(app, 'GET /pages/1')).json().size, 4)
+  t.equal(sheets.storage.transaction, undefined)
+})
+
+test('a request that is repeated with its Idempotency-Key is done once, in an older version too', async t => {
+  const Note = Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() })
+  const notes = define({ name: 'notes', schema: Note, storage: memory(), idempotency: { required: true, expiry: 60, lease: 5 } })
+  const older = version(notes, 'v1', { schema: Type.Object({ id: Type.String({ format: 'uuid' }), body: Type.String() }), present: ({ id, text }) => ({ id, body: text }), accept: ({ body }) => ({ text: body }) })
+  t.strictSame(older.idempotency, notes.idempotency)
+  const app = await serve(t, [older, notes] as Collection[], ['/v1', '/v2'])
+  t.equal((await ask(app, 'POST /v1/notes', { content: { body: 'x' } })).statusCode, 400)
+  const fields = { 'idempotency-key': '"a"' }
+  const [first, second] = [await ask(app, 'POST /v1/notes', { content: { body: 'x' }, fields }), await ask(app, 'POST /v1/notes', { content: { body: 'x' }, fields })]
+  t.equal(first!.payload, second!.payload)
+  t.equal(second!.headers['idempotent-replayed'], 'true')
+  t.equal((await ask(app, 'GET /v2/notes')).json().length, 1)
+})
+
+test('writes of both versions in parallel lose nothing', async t => {
+  const { users, usersV1 } = both()
+  const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
+  const { item } = await created(app, '/v2/users', ada)
+  const at = `/users/${String(item.id)}`
+  const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => index % 2 === 0
+    ? ask(app, `PATCH /v1${at}`, { content: { city: 'Rome', admin: true } })
+    : ask(app, `PATCH /v2${at}`, { content: { tags: [`${index}`] } })))
+  t.same(answers.map(({ statusCode }) => statusCode).filter(status => status !== 200), [])
+  t.match((await ask(app, `GET /v2${at}`)).json(), { city: 'Rome', role: 'admin', tags: [/^\d$/] })
+  t.strictSame(await usersV1.storage.replace('none', answers[0]!.json(), undefined, { signal: new AbortController().signal, scope: undefined }), { refused: 'absent' })
+})
+
+test('what cannot be told from one version to the other is refused at boot', async t => {
+  const { users } = both()
+  const loose = version as unknown as (...parts: unknown[]) => unknown
+  const base = { schema: UserV1, present: () => ({}), accept: () => ({}), renamed: { mail: 'email' } }
+  const wrong: Array<[string, object, RegExp]> = [
+    ['v 1', {}, /called "v 1", which cannot stand in an entity tag/],
+    ['v1', { present: undefined }, /needs the functions present and accept/],
+    ['v1', { accept: 'x' }, /needs the functions present and accept/],
+    ['v1', { renamed: { mail: 'mail' } }, /renamed leads from "mail" to "mail"/],
+    ['v1', { renamed: { admin: 'role' } }, /renamed leads from "admin" to "role", but both have to be members of the same schema/],
+    ['v1', { filter: ['name'] }, /filter names "name".*Choose of: id, mail, city, updatedAt; or name it in renamed/],
+    ['v1', { sort: ['initials'] }, /sort names "initials"/],
+    ['v1', { search: ['name'] }, /search names "name"/],
+    ['v1', { order: ['-name'] }, /order names "name"/]
+  ]
+  for (const [label, part, message] of wrong) t.throws(() => loose(users, label, { ...base, ...part }), { code: 'FST_COLLECTION_BAD_OPTION', message }, JSON.stringify([label, part]))
+  const bare = define({ name: 'users', schema: User, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false, order: false } })) })
+  t.doesNotThrow(() => loose(bare, 'v1', { ...base, renamed: {} }), 'a storage that cannot filter or sort is not asked to')
+})
