@@ -1,9 +1,9 @@
 import { deprecationOf } from './deprecation.ts'
 import type { DeprecationFields, DeprecationOptions } from './deprecation.ts'
 import { movesOf } from './moves.ts'
-import type { MovedOption, Moves, TombstoneOptions } from './options.ts'
+import type { MovedOption, Moves } from './moves.ts'
 import { tombstonesOf } from './tombstones.ts'
-import type { Kept, Tombstones } from './tombstones.ts'
+import type { Kept, TombstoneOptions, Tombstones } from './tombstones.ts'
 
 /** What a definition says of items, and of itself, that are not what or where they were. */
 export interface Evolution<Item> {

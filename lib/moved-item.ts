@@ -4,7 +4,7 @@ import type { Collection } from './definition.ts'
 import { location } from './http/location.ts'
 import { HookError } from './item.ts'
 import { itemPath } from './links.ts'
-import type { MovedTo, Moves } from './options.ts'
+import type { MovedTo, Moves } from './moves.ts'
 import { parentPath } from './request.ts'
 import type { Request } from './request.ts'
 

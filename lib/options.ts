@@ -5,10 +5,12 @@ import type { Format, Link } from './formats/format.ts'
 import type { Access, Authentication, Guard, Scoping, Visibility } from './guard.ts'
 import type { IdempotencyOptions } from './idempotency.ts'
 import type { Identity } from './identity.ts'
+import type { MovedOption } from './moves.ts'
 import type { Members } from './schema/members.ts'
 import type { Messages } from './schema/messages.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
 import type { Adapter, JsonSchema, Storage } from './storage/contract.ts'
+import type { TombstoneOptions } from './tombstones.ts'
 
 // What a user writes. docs/definition.md has a line for each.
 
@@ -61,26 +63,6 @@ export interface Related {
 export interface Relation<Member extends string = string> {
   readonly collection: Related
   readonly member: Member
-}
-
-/** The id that an item has now, or another URI; undefined where nothing is known. */
-export type MovedTo = string | number | { readonly href: string } | undefined
-
-/** Told the segment of the path, decoded, which need not be what an id looks like today. */
-export type Moved = (segment: string, request: FastifyRequest) => MovedTo | Promise<MovedTo>
-
-export type MovedOption = Moved | { to: Moved, status?: 301 | 308 }
-
-export interface Moves {
-  readonly to: Moved
-  readonly status: 301 | 308
-}
-
-export interface TombstoneOptions<Member extends string = string> {
-  /** A date-time that tells when the item was removed; absent or null as long as it lives. */
-  member: Member
-  /** Who may see what was removed, and bring it back; without it, nobody. */
-  permitted?: (request: FastifyRequest) => boolean | Promise<boolean>
 }
 
 export interface Options<Schema extends ObjectSchema, Item extends object = ItemOf<Schema>> {

@@ -1,5 +1,5 @@
+import type { FastifyRequest } from 'fastify'
 import { BadOption, BadSchema, Unsupported } from './errors.ts'
-import type { TombstoneOptions } from './options.ts'
 import { checkMembers, compiled } from './schema/checks.ts'
 import type { ItemSchema } from './schema/checks.ts'
 import { derived, lacking } from './schema/derived.ts'
@@ -8,6 +8,13 @@ import type { Members } from './schema/members.ts'
 import { branches } from './schema/subschemas.ts'
 import type { Validator } from './schema/validation.ts'
 import type { Context, Filter, Id, JsonSchema, Refusal, Storage, Version } from './storage/contract.ts'
+
+export interface TombstoneOptions<Member extends string = string> {
+  /** A date-time that tells when the item was removed; absent or null as long as it lives. */
+  member: Member
+  /** Who may see what was removed, and bring it back; without it, nobody. */
+  permitted?: (request: FastifyRequest) => boolean | Promise<boolean>
+}
 
 /** How a collection keeps what was removed: in its place, with a mark. */
 export interface Tombstones<Item = object> {
