@@ -27,8 +27,7 @@ function entry ({ id, email, name, password, createdAt, version }: Row): Entry<U
 export class ByHand implements Storage<User> {
   readonly name = 'by hand'
   readonly supports: Supports = {
-    generatedIds: false, unique: true, filter: true, order: true, search: false, count: false, transactions: false,
-    receipts: false
+    generatedIds: false, unique: true, filter: true, order: true, search: false, count: false, transactions: false, receipts: false
   }
 
   #driver: Driver

@@ -2,20 +2,19 @@ import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { ActionName } from './action-names.ts'
 import type { DeprecationOptions } from './deprecation.ts'
 import type { Format, Link } from './formats/format.ts'
-import type { Access, Authentication, Guard, Scoping, Visibility } from './guard.ts'
+import type { Access, Authentication, Scoping, Visibility } from './guard.ts'
 import type { IdempotencyOptions } from './idempotency.ts'
-import type { Identity } from './identity.ts'
 import type { MovedOption } from './moves.ts'
-import type { Members } from './schema/members.ts'
-import type { Messages } from './schema/messages.ts'
+import type { Relation } from './relation.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
-import type { Adapter, JsonSchema, Storage } from './storage/contract.ts'
+import type { Adapter } from './storage/contract.ts'
 import type { TombstoneOptions } from './tombstones.ts'
 
 // What a user writes. docs/definition.md has a line for each.
 
 export { actionNames } from './action-names.ts'
 export type { ActionName } from './action-names.ts'
+export type { Related, Relation } from './relation.ts'
 
 export const profileNames = ['react-admin', 'json-server', 'refine'] as const
 
@@ -44,25 +43,6 @@ export interface Changed<Item> {
   /** Undefined on remove. */
   readonly after: Readonly<Item> | undefined
   readonly request: FastifyRequest
-}
-
-/** What has to be known of a collection that others refer to; `define` returns it. */
-export interface Related {
-  readonly name: string
-  readonly actions: ReadonlySet<ActionName>
-  readonly storage: Storage<object>
-  readonly id: Identity
-  readonly schema: JsonSchema
-  readonly members: Members
-  readonly guard: Guard | undefined
-  readonly schemas: Messages
-  readonly relations: Readonly<Record<string, Relation>>
-}
-
-/** Another collection, and the member by which an item names one of its items. */
-export interface Relation<Member extends string = string> {
-  readonly collection: Related
-  readonly member: Member
 }
 
 export interface Options<Schema extends ObjectSchema, Item extends object = ItemOf<Schema>> {

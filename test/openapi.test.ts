@@ -385,6 +385,22 @@ test('who is asked for credentials is told so, action by action', async t => {
   t.ok('401' in nested.document.paths['/users/{parent}/notes']!.get!.responses, 'also of what lies in an item that not everybody sees')
 })
 
+test('what can be repeated, has moved, was removed or is deprecated is told', async t => {
+  const schema = Type.Object({ id: Type.String({ readOnly: true }), removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true })) })
+  const kept = define({ name: 'kept', schema, moved: () => undefined, tombstones: { member: 'removedAt', permitted: () => true }, deprecated: { since: new Date('2026-01-01') }, idempotency: { actions: ['create'], required: true }, storage: memory() }) as Collection
+  const { document } = await documented(t, [kept])
+  const { get, patch } = document.paths['/kept/{id}']!
+  t.ok(['301', '410'].every(status => status in get!.responses))
+  t.ok('Deprecation' in get!.responses['200']!.headers!)
+  t.equal((get as { deprecated?: boolean }).deprecated, true)
+  t.ok(get!.parameters.some(({ name }) => name === 'deleted'))
+  const post = document.paths['/kept']!.post!
+  t.match(post.parameters.map(parameter => at(document, parameter)).find(({ name }) => name === 'Idempotency-Key'), { in: 'header', required: true })
+  t.notOk(patch!.parameters.map(parameter => at(document, parameter)).some(({ name }) => name === 'Idempotency-Key'))
+  const optional = (await documented(t, [notes({ idempotency: {} })])).document
+  t.match(at(optional, optional.paths['/notes']!.post!.parameters.at(-1)!), { name: 'Idempotency-Key', required: false })
+})
+
 test('the transform of the app is asked, and what it hides or moves stays so', async t => {
   const transform = ({ schema, url }: { schema: object, url: string }) => ({ schema: { ...schema, hide: url.includes('notes') || 'hide' in schema }, url: url.replace('/inner', '') })
   const { app, document } = await documented(t, [notes(), { ...users(), prefix: '/inner' } as Collection], { openapi: '3.1.0' }, { transform })

@@ -40,6 +40,7 @@ const refusals: ReadonlyArray<readonly [status: number, when: (situation: Situat
   [404, situation => targetsItem.has(situation.action) || situation.collection.parent !== undefined || rulesOf(situation).some(rule => typeof rule === 'function')],
   [406, ({ action }) => action !== 'remove'],
   [409, ({ action }) => sends.has(action) || action === 'remove'],
+  [410, ({ collection, action }) => collection.tombstones !== undefined && targetsItem.has(action)],
   [412, () => true],
   [413, ({ action }) => sends.has(action)],
   [415, ({ action }) => sends.has(action)],
@@ -90,15 +91,17 @@ const successes: Readonly<Record<ActionName, readonly Success[]>> = {
 }
 
 /** On every answer, and on those of some collections alone. */
-const everywhere: readonly AnsweredField[] = ['Cache-Control', 'Vary', 'Preference-Applied']
+const everywhere: readonly AnsweredField[] = ['Cache-Control', 'Vary', 'Preference-Applied', 'Deprecation', 'Sunset']
 const offered: Readonly<Partial<Record<AnsweredField, (collection: Collection) => boolean>>> = {
   'X-Total-Count': ({ listing }) => listing.parameters.has('count'),
+  Deprecation: ({ deprecation }) => deprecation !== undefined,
+  Sunset: ({ deprecation }) => deprecation !== undefined,
   'Content-Range': ({ profiles }) => profiles.includes('react-admin')
 }
 
 function fieldsOf (collection: Collection, action: ActionName, fields: readonly AnsweredField[]): AnsweredField[] {
   const group: AnsweredField = action === 'list' || action === 'read' ? 'Cache-Groups' : 'Cache-Group-Invalidation'
-  return [...fields.filter(field => offered[field]?.(collection) !== false), ...everywhere, ...collection.groups === undefined ? [] : [group]]
+  return [...[...fields, ...everywhere].filter(field => offered[field]?.(collection) !== false), ...collection.groups === undefined ? [] : [group]]
 }
 
 /** Every answer that an action can give, by status. */
@@ -111,6 +114,8 @@ export function answersOf (components: Components, situation: Situation, content
   }
   // Admin interfaces read what a DELETE has removed without asking for it.
   if (action === 'remove' && showsRemoved(collection)) answers[200] = { ...answers[200], description: 'The item that was removed' }
+  const { moved } = collection
+  if (moved !== undefined && targetsItem.has(action)) answers[moved.status] = { description: 'The item is elsewhere', headers: headersOf(components, ['Location', 'Cache-Control', 'Vary']) }
   const profiled = collection.profiles.length > 0
   for (const [status, when] of refusals) {
     if (when(situation)) answers[status] = problemResponse(components, status, profiled)

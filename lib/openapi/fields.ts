@@ -38,6 +38,8 @@ const answered = {
   Vary: { description: 'The fields of the request that the answer depends on (RFC 9110, 12.5.5)', schema: text, example: 'Accept' },
   'Preference-Applied': { description: 'The preferences that were followed (RFC 7240, 3)', schema: text, example: 'return=minimal' },
   'Retry-After': { description: 'After how many seconds to try again (RFC 9110, 10.2.3)', schema: seconds, example: 1 },
+  Deprecation: { description: 'Since when it is deprecated (RFC 9745)', schema: text, example: '@1767225600' },
+  Sunset: { description: 'When it will be gone (RFC 8594)', schema: date, example: moment },
   'WWW-Authenticate': { description: 'How to authenticate (RFC 9110, 11.6.1)', schema: text, example: 'Bearer' },
   Accept: { description: 'The media types that are taken (RFC 9110, 12.5.1)', schema: text, example: 'application/json' },
   'Accept-Patch': { description: 'The media types of patches that are taken (RFC 5789, 3.1)', schema: text, example: 'application/merge-patch+json' },
@@ -56,6 +58,7 @@ const asked = {
   'If-None-Match': { description: 'Only where it has none of these entity tags (RFC 9110, 13.1.2)', schema: text, example: '"1.json"' },
   'If-Modified-Since': { description: 'Only where it has changed since (RFC 9110, 13.1.3)', schema: date, example: moment },
   'If-Unmodified-Since': { description: 'Only where it has not changed since (RFC 9110, 13.1.4)', schema: date, example: moment },
+  'Idempotency-Key': { description: 'The same for each repetition of one request, which is then done once', schema: text, example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"' },
   Prefer: { description: 'What the client would rather have: return=minimal, return=representation, handling=lenient, count=exact (RFC 7240)', schema: text, example: 'return=minimal' }
 } satisfies Record<string, Field>
 

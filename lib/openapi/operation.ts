@@ -33,10 +33,13 @@ export function operation (components: Components, situation: Situation, prefix:
   const { collection, action } = situation
   const { description, fields, content } = table[action]
   const contents = new Contents(components, collection, prefix)
-  const required: readonly AskedField[] = collection.precondition === 'required' && fields === write ? ['If-Match'] : []
+  const repeatable = collection.idempotency?.actions.has(action) === true
+  const asked: readonly AskedField[] = repeatable ? [...fields, 'Idempotency-Key'] : fields
+  const required: AskedField[] = collection.precondition === 'required' && fields === write ? ['If-Match'] : []
+  if (repeatable && collection.idempotency?.required === true) required.push('Idempotency-Key')
   return components.written({
     description,
-    parameters: [...pathParameters(collection, action, prefix), ...queryParameters(collection, action), ...fieldParameters(components, fields, required)],
+    parameters: [...pathParameters(collection, action, prefix), ...queryParameters(collection, action), ...fieldParameters(components, asked, required)],
     ...content && { requestBody: { required: true, content: content(contents) } },
     responses: answersOf(components, situation, contents)
   })

@@ -25,6 +25,7 @@ const parameters: Readonly<Record<string, Describe>> = {
   fields: ({ listing: { visible } }) => chosen([...visible], 'Only these members; the others are left out, be they required or not'),
   expand: ({ listing: { relations } }) => chosen(relations, 'With what the items refer to'),
   count: () => ({ type: 'boolean', default: false, description: 'Whether X-Total-Count tells how many items there are in all' }),
+  deleted: () => ({ type: 'boolean', default: false, description: 'Whether what was removed, and is kept, is given as well' }),
   q: ({ listing: { search } }) => ({ type: 'string', minLength: 1, maxLength: longestSearch, pattern: '\\S', description: `Words that all occur in one of: ${search.join(', ')}` })
 }
 
@@ -47,7 +48,7 @@ function underscores (): Readonly<Record<string, JsonSchema>> {
   }
 }
 
-const ofItem = ['fields', 'expand']
+const ofItem = ['fields', 'expand', 'deleted']
 
 /** In the order in which they are offered; those of filters come last. */
 function schemasOf (collection: Collection, action: ActionName): Record<string, JsonSchema> {

@@ -1,0 +1,25 @@
+import type { ActionName } from './action-names.ts'
+import type { Guard } from './guard.ts'
+import type { Identity } from './identity.ts'
+import type { Members } from './schema/members.ts'
+import type { Messages } from './schema/messages.ts'
+import type { JsonSchema, Storage } from './storage/contract.ts'
+
+/** What has to be known of a collection that others refer to; `define` returns it. */
+export interface Related {
+  readonly name: string
+  readonly actions: ReadonlySet<ActionName>
+  readonly storage: Storage<object>
+  readonly id: Identity
+  readonly schema: JsonSchema
+  readonly members: Members
+  readonly guard: Guard | undefined
+  readonly schemas: Messages
+  readonly relations: Readonly<Record<string, Relation>>
+}
+
+/** Another collection, and the member by which an item names one of its items. */
+export interface Relation<Member extends string = string> {
+  readonly collection: Related
+  readonly member: Member
+}
