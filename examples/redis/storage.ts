@@ -1,4 +1,4 @@
-import type { Entry, Id, Query, Refusal, Shape, Storage, Supports, Unreachable, Version } from '../../lib/index.ts'
+import type { Entry, Id, Query, Refusal, Shape, Storage, Supports, Unreachable, Version } from 'fastify-collections'
 
 /** What is used of a client of the package `redis`, which is handed in connected. */
 export interface RedisClient {
