@@ -1,9 +1,7 @@
-import { execFile, fork, spawn, spawnSync } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { execFile, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
@@ -16,8 +14,8 @@ import { optionNames } from '../lib/options.ts'
 import { things } from '../lib/storage/conformance/thing.ts'
 import type { Adapter, Receipt, Storage, Supports } from '../lib/storage/contract.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { collected, example, has, root } from './example.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)]
 const text = (page: string): string => readFileSync(join(root, page), 'utf8')
 
@@ -126,12 +124,6 @@ test('every suite of the documentation passes', async t => {
   }
 })
 
-function collected (stream: NodeJS.ReadableStream | null): () => string {
-  let content = ''
-  stream?.on('data', chunk => { content += String(chunk) })
-  return () => content
-}
-
 // Conversations: `$` begins a command, the lines below are its output; `...` stands for anything, alone in a line for any lines.
 
 interface Command { readonly run: string, readonly shown: string[] }
@@ -157,19 +149,7 @@ for (const { page, language, code } of blocks) {
   if (language === 'console') conversations.set(page, [...conversations.get(page) ?? [], ...commands(code)])
 }
 
-/** The example service on a port of its own, once it listens. */
-async function example (environment: Record<string, string> = {}): Promise<{ child: ChildProcess, address: string, output: () => string }> {
-  const child = fork(join(root, 'examples/users/server.ts'), { silent: true, env: { ...process.env, PORT: '0', HOST: '127.0.0.1', ...environment } })
-  const output = collected(child.stdout)
-  const errors = collected(child.stderr)
-  await new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', () => { if (output().includes('Ctrl+C')) resolve() })
-    child.once('exit', () => reject(new Error(errors())))
-  })
-  return { child, address: /http:\/\/[\d.:]+/.exec(output())![0], output }
-}
-
-const curl = spawnSync('curl', ['--version']).status === 0 && spawnSync('bash', ['--version']).status === 0
+const curl = has('curl') && has('bash')
 
 for (const [page, all] of conversations) {
   test(`every command of ${page} is answered as it shows`, { skip: curl ? false : 'there is no curl' }, async t => {
@@ -184,43 +164,6 @@ for (const [page, all] of conversations) {
     }
   })
 }
-
-test('the example service tells what to try, and ends with 0 when it is asked to', async t => {
-  const { child, output } = await example()
-  for (const [, url, content] of output().matchAll(/curl -i (\S+)(?: --json '(.*)')?/g)) {
-    const { status } = await fetch(url!, content === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: content })
-    t.equal(status, content === undefined ? 200 : 201)
-  }
-  child.kill('SIGTERM')
-  t.same(await once(child, 'exit'), [0, null])
-})
-
-test('without PORT and HOST the example service takes port 3000 of this machine', async t => {
-  const { PORT, HOST, ...environment } = process.env
-  const child = fork(join(root, 'examples/users/server.ts'), { silent: true, env: environment })
-  const [output, errors] = [collected(child.stdout), collected(child.stderr)]
-  child.stdout?.on('data', () => { if (output().includes('Ctrl+C')) child.kill('SIGTERM') })
-  await once(child, 'close')
-  // Another service of this machine may have it.
-  t.match(output() + errors(), /Listening at http:\/\/127\.0\.0\.1:3000\n|Port 3000 at 127\.0\.0\.1 is in use already/)
-})
-
-test('the example service says in one sentence why it cannot listen', async t => {
-  const { child, address } = await example()
-  t.teardown(() => child.kill())
-  const { port } = new URL(address)
-  const cases = [
-    [port, '127.0.0.1', `Port ${port} at 127.0.0.1 is in use already. Choose another: PORT=3001 npm start\n`],
-    ['x', '127.0.0.1', 'PORT is "x". Make it a number from 0 to 65535.\n'],
-    ['0', '192.0.2.1', 'The service cannot listen at 192.0.2.1, port 0: ']
-  ] as const
-  for (const [value, host, sentence] of cases) {
-    const second = spawn(process.execPath, [...process.execArgv, join(root, 'examples/users/server.ts')], { env: { ...process.env, HOST: host, PORT: value } })
-    const errors = collected(second.stderr)
-    t.same(await once(second, 'close'), [1, null])
-    t.match(errors(), sentence)
-  }
-})
 
 // The tables of docs/http.md, each row of them asked.
 

@@ -1,0 +1,33 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import collection, { within } from 'fastify-collections'
+import { articles, firstArticles } from './collections/articles.ts'
+import { firstProducts, furtherProduct, products } from './collections/products.ts'
+import { firstUsers, users } from './collections/users.ts'
+import type { Database } from './database.ts'
+import { farewell } from './farewell.ts'
+import { seed, seedMany } from './seed.ts'
+
+/** The three collections over one database, which is closed with the app. */
+export async function build (database: Database, further: number): Promise<FastifyInstance> {
+  const people = await users(database)
+  const texts = await articles(database, people)
+  const goods = await products(database)
+  await seed(people, firstUsers)
+  await seed(texts, firstArticles)
+  await seed(goods, firstProducts)
+  await seedMany(goods, further, furtherProduct)
+
+  const app = Fastify()
+  app.addHook('onClose', () => database.close())
+  await app.register(farewell)
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Example service', version: '1.0.0' } } })
+  await app.register(swaggerUi, { routePrefix: '/reference' })
+  await app.register(collection, people)
+  await app.register(collection, texts)
+  await app.register(collection, within(people, texts, 'authorId'))
+  await app.register(collection, goods)
+  return app
+}

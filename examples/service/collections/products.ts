@@ -1,0 +1,29 @@
+import { Type } from '@sinclair/typebox'
+import { define } from 'fastify-collections'
+import type { Database } from '../database.ts'
+
+const Product = Type.Object({
+  sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50, examples: ['loom-3'] }),
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  price: Type.String({ pattern: '^[0-9]{1,9}\\.[0-9]{2}$', description: 'In euro', examples: ['199.00'] }),
+  stock: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+}, { title: 'Product' })
+
+const table = { name: 'products', schema: Product, id: { member: 'sku', by: 'client' } } as const
+
+export async function products ({ storage }: Database) {
+  await storage.createTable(table)
+  return define({ ...table, storage, search: ['name'], precondition: 'required', bulk: { maximum: 1000 } })
+}
+
+const updatedAt = '2026-01-05T09:00:00.000Z'
+
+export const firstProducts = [
+  { sku: 'card-100', name: 'A hundred punched cards', price: '4.90', stock: 250, updatedAt },
+  { sku: 'loom-3', name: 'Loom', price: '199.00', stock: 3, updatedAt }
+] as const
+
+export function furtherProduct (number: number) {
+  return { sku: `part-${String(number).padStart(7, '0')}`, name: `Part ${number}`, price: `${number % 1000}.50`, stock: number % 100, updatedAt }
+}

@@ -1,0 +1,42 @@
+import { randomBytes, scrypt } from 'node:crypto'
+import { promisify } from 'node:util'
+import { Type } from '@sinclair/typebox'
+import { define } from 'fastify-collections'
+import type { Database } from '../database.ts'
+
+const User = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  email: Type.String({ format: 'email', maxLength: 200 }),
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  role: Type.Union([Type.Literal('admin'), Type.Literal('member')], { default: 'member' }),
+  password: Type.String({ minLength: 8, maxLength: 200, writeOnly: true }),
+  createdAt: Type.String({ format: 'date-time', readOnly: true }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+}, { title: 'User' })
+
+const table = { name: 'users', schema: User, unique: ['email'] } as const
+
+export async function users ({ storage }: Database) {
+  await storage.createTable(table)
+  return define({
+    ...table,
+    storage,
+    search: ['name', 'email'],
+    prepare: async ({ item, before }) => item.password === before?.password ? item : { ...item, password: await hashed(item.password) }
+  })
+}
+
+async function hashed (password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const key = await promisify<string, Buffer, number, Buffer>(scrypt)(password, salt, 32)
+  return `scrypt:${salt.toString('base64url')}:${key.toString('base64url')}`
+}
+
+export const ada = '01900000-0000-7000-8000-000000000001'
+export const grace = '01900000-0000-7000-8000-000000000002'
+
+/** Nobody can log in with these: no password has such a hash. */
+export const firstUsers = [
+  { id: ada, email: 'ada@example.com', name: 'Ada', role: 'admin', password: 'unusable', createdAt: '2026-01-01T09:00:00.000Z', updatedAt: '2026-01-01T09:00:00.000Z' },
+  { id: grace, email: 'grace@example.com', name: 'Grace', role: 'member', password: 'unusable', createdAt: '2026-01-02T09:00:00.000Z', updatedAt: '2026-01-02T09:00:00.000Z' }
+] as const
