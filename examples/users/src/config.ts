@@ -1,0 +1,19 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import envSchema from 'env-schema'
+
+const Config = Type.Object({
+  HOST: Type.String({ default: '127.0.0.1' }),
+  PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
+  DATABASE_FILE: Type.String({ default: 'users.db' }),
+  JWT_SECRET: Type.String({ minLength: 32 }),
+  ADMIN_EMAIL: Type.String({ default: '' }),
+  ADMIN_PASSWORD: Type.String({ default: '' })
+})
+
+export type Config = Static<typeof Config>
+
+/** What the environment and the file .env say; throws one sentence where it does not fit. */
+export function config (): Config {
+  return envSchema<Config>({ schema: Config, dotenv: true })
+}
