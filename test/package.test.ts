@@ -1,25 +1,18 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { test } from 'tap'
+import { pack, root, run } from './packed.ts'
 
 t.setTimeout(600_000)
 
 interface Manifest { readonly exports: object, readonly dependencies: Record<string, string> }
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const bin = join(root, 'node_modules/.bin')
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
 // Also where the packing itself fails.
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
-
-/** What was printed, where it ends well; where not, that is what the assertion shows. */
-function run (command: string, parameters: readonly string[], folder: string): { status: number | null, output: string } {
-  const { status, stdout, stderr, error } = spawnSync(command, parameters, { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } })
-  return { status, output: `${stdout}${stderr}${error ?? ''}` }
-}
 
 /** This Node, and the machine's own if it is another. */
 const machine = (process.env['PATH'] ?? '').split(delimiter).filter(folder => !folder.includes('node_modules')).map(folder => join(folder, 'node')).find(existsSync) ?? process.execPath
@@ -27,25 +20,16 @@ const nodes = [...new Set([process.execPath, machine].map(path => realpathSync(p
 
 const skip = nodes.length === 1 && existsSync(join(bin, 'node')) && 'the Node of the repository packs it, and tries it on this one too'
 
-/** Packs what the repository holds, built in a clean place, so that no earlier build is in it. */
-function pack (): { tarball: string, files: string[] } {
-  const folder = join(scratch, 'repository')
-  mkdirSync(folder)
-  for (const name of readdirSync(root).filter(name => !/^(\.git|\.tap|node_modules|dist)$/.test(name))) cpSync(join(root, name), join(folder, name), { recursive: true })
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const output = execFileSync('npm', ['pack', '--json', '--pack-destination', scratch], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-  // Ahead of the JSON stands what the build has printed.
-  const [{ filename, files }] = JSON.parse(output.slice(output.search(/^\[$/m))) as [{ filename: string, files: Array<{ path: string }> }]
-  return { tarball: join(scratch, filename), files: files.map(({ path }) => path) }
-}
-
-const { tarball, files } = skip === false ? pack() : { tarball: '', files: [] }
+const { tarball, files } = skip === false ? pack(scratch) : { tarball: '', files: [] }
 
 test('the package has what a user needs, and nothing else', { skip }, async t => {
   const sources = readdirSync(join(root, 'lib'), { recursive: true }).map(String).filter(name => name.endsWith('.ts'))
   const pages = readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
+  // Without what lies there untracked: npm leaves out what .gitignore names, and the file itself.
+  const starters = execFileSync('git', ['ls-files', 'examples/articles', 'examples/products', 'examples/users'], { cwd: root, encoding: 'utf8' }).split('\n').filter(name => name !== '' && !name.endsWith('/.gitignore'))
   t.same(files.toSorted(), [
-    'LICENSE', 'README.md', 'package.json',
+    'LICENSE', 'README.md', 'package.json', 'bin/fastify-collections.js',
+    ...starters,
     ...pages.map(name => `docs/${name}`),
     ...sources.map(name => `lib/${name}`),
     ...sources.flatMap(name => ['.js', '.js.map', '.d.ts', '.d.ts.map'].map(extension => `dist/${name.replace(/\.ts$/, extension)}`))
