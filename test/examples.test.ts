@@ -67,6 +67,19 @@ const starters: readonly Starter[] = [
       const users = await (await fetch(`${address}/users`, { headers: { authorization: `Bearer ${token}` } })).json() as Array<{ email: string }>
       t.same(users.map(({ email }) => email), ['ada@example.com'])
     }
+  },
+  {
+    name: 'articles',
+    settings: async () => ({ WRITER_KEY: 'the-key-of-a-writer', EDITOR_KEY: 'the-key-of-an-editor', DATABASE_FILE: join(folder, 'articles.db') }),
+    missing: "The service cannot start: env must have required property 'WRITER_KEY', env must have required property 'EDITOR_KEY'\n",
+    async drive (t, address) {
+      const headers = { authorization: 'Bearer the-key-of-an-editor', 'content-type': 'application/json' }
+      const author = await fetch(`${address}/authors`, { ...json({ name: 'Ada' }), headers })
+      await fetch(`${address}${author.headers.get('location')}/articles`, { ...json({ title: 'Hello world', status: 'published' }), headers })
+      const article = await fetch(`${address}/articles/hello-world`)
+      t.ok(article.redirected)
+      t.match(await article.json(), { slug: 'hello-world', status: 'published' })
+    }
   }
 ]
 

@@ -5,7 +5,7 @@ import { define, problem } from 'fastify-collections'
 import { sqlite } from 'fastify-collections/sqlite'
 import { hash } from './password.ts'
 
-export const Account = Type.Object({
+const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
   email: Type.String({ format: 'email', maxLength: 200 }),
   name: Type.String({ minLength: 1, maxLength: 200 }),
@@ -15,9 +15,9 @@ export const Account = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
-export type Account = Static<typeof Account>
+export type Account = Static<typeof User>
 
-const table = { name: 'users', schema: Account, unique: ['email'] } as const
+const table = { name: 'users', schema: User, unique: ['email'] } as const
 
 export async function accounts (database: DatabaseSync) {
   const storage = sqlite(database)

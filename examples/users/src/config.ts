@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import envSchema from 'env-schema'
 
-const Config = Type.Object({
+const schema = Type.Object({
   HOST: Type.String({ default: '127.0.0.1' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
   DATABASE_FILE: Type.String({ default: 'users.db' }),
@@ -11,9 +11,9 @@ const Config = Type.Object({
   ADMIN_PASSWORD: Type.String({ default: '' })
 })
 
-export type Config = Static<typeof Config>
+export type Config = Static<typeof schema>
 
 /** What the environment and the file .env say; throws one sentence where it does not fit. */
 export function config (): Config {
-  return envSchema<Config>({ schema: Config, dotenv: true })
+  return envSchema<Config>({ schema, dotenv: true })
 }

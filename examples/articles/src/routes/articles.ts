@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import collection, { within } from 'fastify-collections'
+import { articles } from '../articles.ts'
+import { authors } from '../authors.ts'
+import { callers } from '../callers.ts'
+import { slugs } from '../slugs.ts'
+
+export default async function routes (app: FastifyInstance): Promise<void> {
+  const caller = callers(app.config)
+  const people = await authors(app.database, caller)
+  const texts = await articles(app.database, { caller, authors: people, slugs: await slugs(app.database) })
+  await app.register(collection, people)
+  await app.register(collection, texts)
+  // The same articles by author: /authors/{id}/articles.
+  await app.register(collection, within(people, texts, 'authorId'))
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { build } from '../src/app.ts'
+
+const writer = { authorization: 'Bearer the key of a writer' }
+const editor = { authorization: 'Bearer the key of an editor' }
+
+/** The app with an author, and what most tests do with it. */
+async function service (t: TestContext) {
+  const app = await build({ HOST: '', PORT: 0, DATABASE_FILE: ':memory:', WRITER_KEY: 'the key of a writer', EDITOR_KEY: 'the key of an editor' })
+  t.after(() => app.close())
+  const author = await app.inject({ method: 'POST', url: '/authors', headers: writer, payload: { name: 'Ada' } })
+  const at = String(author.headers.location)
+  const draft = async (title: string) => String((await app.inject({ method: 'POST', url: `${at}/articles`, headers: writer, payload: { title } })).headers.location)
+  const patch = async (url: string, headers: object, payload: object) => app.inject({ method: 'PATCH', url, headers: { ...headers }, payload })
+  return { app, at, draft, patch }
+}
+
+test('an article lies with its author, and is a draft that the public does not see', async t => {
+  const { app, at, draft } = await service(t)
+  await draft('Hello world')
+  const [mine] = (await app.inject({ url: `${at}/articles`, headers: writer })).json()
+  assert.deepEqual([mine.slug, mine.status, mine.publishedAt], ['hello-world', 'draft', null])
+  assert.deepEqual((await app.inject('/articles')).json(), [])
+  assert.equal((await app.inject(`/articles/${mine.id}`)).statusCode, 404)
+})
+
+test('an editor publishes, a writer does not, and nobody takes it back', async t => {
+  const { app, draft, patch } = await service(t)
+  const location = await draft('Hello world')
+  assert.equal((await patch(location, writer, { status: 'published' })).statusCode, 403)
+  const published = await patch(location, editor, { status: 'published' })
+  assert.ok(Date.parse(published.json().publishedAt) > 0)
+  assert.equal((await patch(location, editor, { status: 'draft' })).statusCode, 409)
+  const [article] = (await app.inject('/articles?expand=author')).json()
+  assert.deepEqual([article.title, article.author.name], ['Hello world', 'Ada'])
+})
+
+test('only those with a key write, and only an editor removes', async t => {
+  const { app, draft, patch } = await service(t)
+  const location = await draft('Hello world')
+  assert.equal((await patch(location, {}, { title: 'Mine' })).statusCode, 401)
+  assert.equal((await patch(location, { authorization: 'Bearer guessed' }, { title: 'Mine' })).statusCode, 401)
+  assert.equal((await app.inject({ method: 'DELETE', url: location, headers: writer })).statusCode, 403)
+  assert.equal((await app.inject({ method: 'DELETE', url: location, headers: editor })).statusCode, 204)
+})
+
+test('a slug follows the title, and every old one leads on with 301', async t => {
+  const { app, draft, patch } = await service(t)
+  const { id } = (await app.inject({ url: await draft('Hello world'), headers: writer })).json()
+  await patch(`/articles/${id}`, editor, { status: 'published', title: 'Good evening' })
+  for (const slug of ['hello-world', 'good-evening']) {
+    const { statusCode, headers } = await app.inject(`/articles/${slug}`)
+    assert.deepEqual([statusCode, headers.location], [301, `/articles/${id}`])
+  }
+  assert.equal((await app.inject('/articles/nonsense')).statusCode, 404)
+})
+
+test('two articles cannot have one slug', async t => {
+  const { app, at, draft } = await service(t)
+  await draft('Hello world')
+  const second = await app.inject({ method: 'POST', url: `${at}/articles`, headers: writer, payload: { title: 'Hello, world!' } })
+  assert.equal(second.statusCode, 409)
+})
+
+test('authors are kept by caches; articles are asked for each time, and answered 304', async t => {
+  const { app, at, draft, patch } = await service(t)
+  const location = await draft('Hello world')
+  await patch(location, editor, { status: 'published' })
+  assert.equal((await app.inject(at)).headers['cache-control'], 'public, max-age=300')
+  const article = await app.inject(location)
+  assert.equal(article.headers['cache-control'], 'no-cache')
+  assert.equal((await app.inject({ url: location, headers: { 'if-none-match': String(article.headers.etag) } })).statusCode, 304)
+  assert.equal((await app.inject({ url: location, headers: editor })).headers['cache-control'], 'no-store')
+})
+
+test('the same article as HAL and as XML', async t => {
+  const { app, at, draft, patch } = await service(t)
+  const location = await draft('Hello world')
+  await patch(location, editor, { status: 'published' })
+  const hal = await app.inject({ url: location, headers: { accept: 'application/hal+json' } })
+  assert.equal(hal.json()._links.up.href, at)
+  const xml = await app.inject({ url: location, headers: { accept: 'application/xml' } })
+  assert.match(xml.payload, /<title>Hello world<\/title>/)
+})
