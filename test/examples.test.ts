@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { alone, ended, repositoryNode, root, scratch } from './example.ts'
 import type { Running } from './example.ts'
 import { pack, run } from './packed.ts'
-import { freePort } from './storage/servers.ts'
+import { freePort, startPostgres } from './storage/servers.ts'
 
 // Each starter as its users have it: copied out of the packed library, which is installed into it, and run there.
 
@@ -80,6 +80,21 @@ const starters: readonly Starter[] = [
       t.ok(article.redirected)
       t.match(await article.json(), { slug: 'hello-world', status: 'published' })
     }
+  },
+  {
+    name: 'products',
+    async settings (t) {
+      const server = await startPostgres()
+      t.teardown(() => server.end())
+      return { DATABASE_URL: `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres` }
+    },
+    missing: "The service cannot start: env must have required property 'DATABASE_URL'\n",
+    async drive (t, address) {
+      t.equal((await fetch(`${address}/products`, json({ sku: 'loom', name: 'Loom', price: '199.00', stock: 3 }))).status, 201)
+      const buyers = await Promise.all(Array.from({ length: 20 }, async () => await fetch(`${address}/products/loom/purchases`, json({}))))
+      t.equal(buyers.filter(({ status }) => status === 201).length, 3)
+      t.match(await (await fetch(`${address}/products/loom`)).json(), { price: '199.00', stock: 0 })
+    }
   }
 ]
 
@@ -96,7 +111,9 @@ for (const { name, settings, missing, drive } of starters) {
 
     const types = run(repositoryNode, ['node_modules/typescript/bin/tsc'], place)
     t.equal(types.status, 0, types.output)
-    t.match(await ended(alone(repositoryNode, ['--test', 'test/*.test.ts'], { cwd: place, environment })), { status: 0, output: /pass [1-9]/ })
+    const tested = await ended(alone(repositoryNode, ['--test', 'test/*.test.ts'], { cwd: place, environment }))
+    t.equal(tested.status, 0, tested.output)
+    t.match(tested.output, /pass [1-9]/)
     t.match(await ended(alone(repositoryNode, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
 
     const port = String(await freePort())

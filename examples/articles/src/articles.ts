@@ -38,8 +38,10 @@ export async function articles (database: DatabaseSync, { caller, authors, slugs
     relations: { author: { collection: authors, member: 'authorId' } },
     authentication: { caller, challenge: 'Bearer realm="articles"' },
     access: { list: 'public', read: 'public', remove: (request, action, who) => who === 'editor', every: 'authenticated' },
-    // To the public there are no drafts. So what an article looks like depends on who asks, and caches ask each time: the default.
+    // To the public there are no drafts.
     scope: (request, action, who) => who === undefined ? { filter: { member: 'status', is: 'eq', value: 'published' } } : undefined,
+    // So an answer depends on who asks: the reader's own cache may keep it, and asks each time whether it is still the same.
+    cache: 'private, no-cache',
     prepare: ({ item, before, request }) => {
       const [from, to] = [before?.status ?? 'draft', item.status]
       if (from === 'draft' && to === 'published' && caller(request) !== 'editor') throw problem('forbidden', { detail: 'An editor publishes an article.' })

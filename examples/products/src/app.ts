@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import autoload from '@fastify/autoload'
+import Fastify from 'fastify'
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import type { Config } from './config.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance { config: Config }
+}
+
+/** The app, ready to listen or to be injected into. */
+export async function build (config: Config, options: FastifyServerOptions = {}): Promise<FastifyInstance> {
+  const app = Fastify(options)
+  app.decorate('config', config)
+  await app.register(autoload, { dir: join(import.meta.dirname, 'plugins') })
+  await app.register(autoload, { dir: join(import.meta.dirname, 'routes') })
+  await app.ready()
+  return app
+}

@@ -1,0 +1,17 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import envSchema from 'env-schema'
+
+const schema = Type.Object({
+  HOST: Type.String({ default: '127.0.0.1' }),
+  PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
+  DATABASE_URL: Type.String({ pattern: '^postgres(ql)?://' }),
+  RATE_LIMIT: Type.Integer({ default: 600, minimum: 1 })
+})
+
+export type Config = Static<typeof schema>
+
+/** What the environment and the file .env say; throws one sentence where it does not fit. */
+export function config (): Config {
+  return envSchema<Config>({ schema, dotenv: true })
+}

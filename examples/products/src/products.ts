@@ -1,0 +1,32 @@
+import { Type } from '@sinclair/typebox'
+import { define } from 'fastify-collections'
+import { postgres } from 'fastify-collections/postgres'
+import type pg from 'pg'
+
+export const Product = Type.Object({
+  sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50 }),
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  // A decimal is text on the wire: a JSON number would be read as a floating-point number.
+  price: Type.String({ pattern: '^[0-9]{1,9}\\.[0-9]{2}$' }),
+  stock: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+})
+
+const table = { name: 'products', schema: Product, id: { member: 'sku', by: 'client' }, idempotency: {} } as const
+
+export async function products (pool: pg.Pool) {
+  // The table is that of migrations/; here the one for idempotency keys is made.
+  const storage = postgres(pool, { columns: 'snake_case', version: { column: 'version', as: 'random' } })
+  await storage.createTable(table)
+  return define({
+    ...table,
+    storage,
+    // A PUT, PATCH or DELETE has to say by If-Match what it has seen.
+    precondition: 'required',
+    bulk: { maximum: 500 },
+    search: ['name'],
+    // Text is compared as text, and '9.90' would come after '10.00': no filter and no order by price.
+    filter: ['sku', 'name', 'stock', 'updatedAt'],
+    sort: ['sku', 'name', 'stock', 'updatedAt']
+  })
+}

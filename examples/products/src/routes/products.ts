@@ -1,0 +1,7 @@
+import type { FastifyInstance } from 'fastify'
+import collection from 'fastify-collections'
+import { products } from '../products.ts'
+
+export default async function routes (app: FastifyInstance): Promise<void> {
+  await app.register(collection, await products(app.pool))
+}

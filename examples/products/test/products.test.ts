@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { build } from '../src/app.ts'
+import { config } from '../src/config.ts'
+
+// Against the database of DATABASE_URL: the products of the tests have names that no others have, and are removed.
+
+async function service (t: TestContext, limit = 10_000) {
+  const app = await build({ ...config(), RATE_LIMIT: limit })
+  const prefix = `test-${process.pid}-${Math.random().toString(36).slice(2, 8)}`
+  t.after(async () => {
+    await app.pool.query('DELETE FROM products WHERE sku LIKE $1', [`${prefix}%`])
+    await app.close()
+  })
+  const post = async (url: string, payload: object, headers = {}) => app.inject({ method: 'POST', url, payload, headers })
+  const product = (name: string, stock: number) => ({ sku: `${prefix}-${name}`, name, price: '19.90', stock })
+  return { app, post, product, prefix }
+}
+
+test('a price is a decimal, exact to the cent', async t => {
+  const { app, post, product } = await service(t)
+  const loom = product('loom', 7)
+  assert.equal((await post('/products', loom)).statusCode, 201)
+  assert.equal((await app.inject(`/products/${loom.sku}`)).json().price, '19.90')
+  const { total, left } = (await post(`/products/${loom.sku}/purchases`, { quantity: 3 })).json()
+  assert.deepEqual({ total, left }, { total: '59.70', left: 4 })
+  assert.equal((await post('/products', { ...product('lamp', 1), price: 19.9 })).statusCode, 422)
+})
+
+test('an editor has to say what was seen, and sees what was sold meanwhile', async t => {
+  const { app, post, product } = await service(t)
+  const { sku } = product('loom', 7)
+  const made = await post('/products', product('loom', 7))
+  const patch = async (headers: object) => app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { ...headers }, payload: { stock: 8 } })
+  assert.equal((await patch({})).statusCode, 428)
+  await post(`/products/${sku}/purchases`, {})
+  assert.equal((await patch({ 'if-match': String(made.headers.etag) })).statusCode, 412)
+  const { headers } = await app.inject(`/products/${sku}`)
+  assert.equal((await patch({ 'if-match': String(headers.etag) })).json().stock, 8)
+})
+
+test('of a hundred buyers at once, as many are served as there are pieces', async t => {
+  const { app, post, product } = await service(t)
+  const { sku } = product('loom', 30)
+  await post('/products', product('loom', 30))
+  const buyers = await Promise.all(Array.from({ length: 100 }, async () => post(`/products/${sku}/purchases`, {})))
+  assert.equal(buyers.filter(({ statusCode }) => statusCode === 201).length, 30)
+  assert.equal(buyers.filter(({ statusCode }) => statusCode === 409).length, 70)
+  assert.equal((await app.inject(`/products/${sku}`)).json().stock, 0)
+})
+
+test('buyers and editors at once lose nothing', async t => {
+  const { app, post, product } = await service(t)
+  const { sku } = product('loom', 0)
+  await post('/products', product('loom', 0))
+  // Each adds one piece to what was read, and reads again where somebody was faster.
+  const add = async () => {
+    for (let attempt = 1; attempt <= 200; attempt++) {
+      const seen = await app.inject(`/products/${sku}`)
+      const { statusCode } = await app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { 'if-match': String(seen.headers.etag) }, payload: { stock: seen.json().stock + 1 } })
+      if (statusCode === 200) return
+    }
+    throw new Error('Never as fast as the others.')
+  }
+  const [sold] = await Promise.all([
+    Promise.all(Array.from({ length: 40 }, async () => post(`/products/${sku}/purchases`, {}))),
+    Promise.all(Array.from({ length: 10 }, add))
+  ])
+  const pieces = sold.filter(({ statusCode }) => statusCode === 201).length
+  assert.equal((await app.inject(`/products/${sku}`)).json().stock, 10 - pieces)
+})
+
+test('an import that is repeated makes nothing twice', async t => {
+  const { app, post, product, prefix } = await service(t)
+  const batch = [product('loom', 1), product('lamp', 2)]
+  const headers = { 'idempotency-key': `"${prefix}"` }
+  const [first, again] = [await post('/products', batch, headers), await post('/products', batch, headers)]
+  assert.deepEqual([first.statusCode, again.statusCode, again.headers['idempotent-replayed']], [201, 201, 'true'])
+  assert.equal((await post('/products', batch)).statusCode, 409, 'without the key it is another request')
+  assert.equal((await app.inject(`/products?sku.like=${prefix}*`)).json().length, 2)
+})
+
+test('the script imports a file, again and again', async t => {
+  const { app, prefix } = await service(t)
+  const folder = await mkdtemp(join(tmpdir(), 'products-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'products.csv')
+  await writeFile(file, Array.from({ length: 1200 }, (_, number) => `${prefix}-${number},Part ${number},${number}.50,${number % 10}\n`).join(''))
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  for (let run = 0; run < 2; run++) {
+    const { stderr } = await promisify(execFile)(process.execPath, ['--no-warnings', 'scripts/import.ts', file, address])
+    assert.equal(stderr, '1200 of 1200 products\n')
+  }
+  const { headers } = await app.inject(`/products?sku.like=${prefix}*&count=true&limit=1`)
+  assert.equal(headers['x-total-count'], '1200')
+})
+
+test('who asks too often is told to wait', async t => {
+  const { app } = await service(t, 3)
+  for (let turn = 0; turn < 3; turn++) assert.equal((await app.inject('/products')).statusCode, 200)
+  const { statusCode, headers } = await app.inject('/products')
+  assert.equal(statusCode, 429)
+  assert.equal(headers['content-type'], 'application/problem+json')
+  assert.ok(Number(headers['retry-after']) > 0)
+})
