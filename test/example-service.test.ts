@@ -22,7 +22,9 @@ test('the service tells three things to try, and each is answered', async t => {
     const { status } = await fetch(url!, content === undefined ? {} : { method: 'POST', headers: asJson, body: content })
     t.equal(status, content === undefined ? 200 : 201)
   }
-  const [, reference] = /reference is at (\S+)\./.exec(output())!
+  const [, users, reference] = /In a browser: (\S+), and the reference at (\S+)\n/.exec(output())!
+  const collection = await fetch(users!, { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } })
+  t.match(collection.headers.get('content-type'), 'text/html')
   const page = await (await fetch(reference!)).text()
   t.notMatch(page, /(src|href)="(https?:)?\/\//, 'the reference is served offline')
   t.equal((await fetch(`${reference}/json`)).status, 200)

@@ -31,7 +31,8 @@ Try:
   curl -i ${address}/users/${ada}/articles
   curl -i ${address}/users --json '{ "email": "alan@example.com", "name": "Alan", "password": "enigma-1942" }'
 
-The reference is at ${address}/reference. Stop with Ctrl+C.`)
+In a browser: ${address}/users, and the reference at ${address}/reference
+Stop with Ctrl+C.`)
 }
 
 async function listen (app: FastifyInstance, { host, port }: Settings): Promise<string> {

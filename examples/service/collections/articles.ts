@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
 import type { Database } from '../database.ts'
+import { formats } from '../formats.ts'
 import { ada, grace } from './users.ts'
 import type { users } from './users.ts'
 
@@ -21,6 +22,7 @@ export async function articles ({ storage }: Database, authors: Awaited<ReturnTy
   return define({
     ...table,
     storage,
+    formats,
     search: ['title', 'text'],
     relations: { author: { collection: authors, member: 'authorId' } }
   })

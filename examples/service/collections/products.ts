@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
 import type { Database } from '../database.ts'
+import { formats } from '../formats.ts'
 
 const Product = Type.Object({
   sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50, examples: ['loom-3'] }),
@@ -14,7 +15,7 @@ const table = { name: 'products', schema: Product, id: { member: 'sku', by: 'cli
 
 export async function products ({ storage }: Database) {
   await storage.createTable(table)
-  return define({ ...table, storage, search: ['name'], precondition: 'required', bulk: { maximum: 1000 } })
+  return define({ ...table, storage, formats, search: ['name'], precondition: 'required', bulk: { maximum: 1000 } })
 }
 
 const updatedAt = '2026-01-05T09:00:00.000Z'

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
 import type { Database } from '../database.ts'
+import { formats } from '../formats.ts'
 
 const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -21,6 +22,7 @@ export async function users ({ storage }: Database) {
   return define({
     ...table,
     storage,
+    formats,
     search: ['name', 'email'],
     prepare: async ({ item, before }) => item.password === before?.password ? item : { ...item, password: await hashed(item.password) }
   })
