@@ -150,7 +150,7 @@ async function listening ({ child, output, errors }: Running): Promise<void> {
 test('the starters depend on what they are tested with', async t => {
   for (const { name } of starters) {
     const own = manifest(join(root, 'examples', name))
-    const tested = { ...peerDependencies, ...devDependencies, ...dependencies, fastify: peerDependencies['fastify'], 'fastify-collections': `^${version}` }
+    const tested: Readonly<Record<string, string | undefined>> = { ...peerDependencies, ...devDependencies, ...dependencies, fastify: peerDependencies['fastify'], 'fastify-collections': `^${version}` }
     for (const [dependency, range] of Object.entries({ ...own.dependencies, ...own.devDependencies })) t.equal(range, tested[dependency], `${name}: ${dependency}`)
   }
 })
