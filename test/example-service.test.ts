@@ -26,6 +26,8 @@ test('the service tells three things to try, and each is answered', async t => {
   const collection = await fetch(users!, { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } })
   t.match(collection.headers.get('content-type'), 'text/html')
   const page = await (await fetch(reference!)).text()
+  const home = await (await fetch(new URL('/', reference))).json() as { _links: { collection: Array<{ href: string }> } }
+  t.same(home._links.collection.map(({ href }) => href).filter(href => !href.includes('{')), ['/users', '/articles', '/products'])
   t.notMatch(page, /(src|href)="(https?:)?\/\//, 'the reference is served offline')
   t.equal((await fetch(`${reference}/json`)).status, 200)
 })

@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import collection, { within } from 'fastify-collections'
+import collection, { service, within } from 'fastify-collections'
 import { articles, firstArticles } from './collections/articles.ts'
 import { firstProducts, furtherProduct, products } from './collections/products.ts'
 import { firstUsers, users } from './collections/users.ts'
@@ -29,5 +29,6 @@ export async function build (database: Database, further: number): Promise<Fasti
   await app.register(collection, texts)
   await app.register(collection, within(people, texts, 'authorId'))
   await app.register(collection, goods)
+  await app.register(service, { title: 'Example service', description: '/reference/json', documentation: '/reference' })
   return app
 }
