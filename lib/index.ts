@@ -26,7 +26,7 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   app.addHook('onRoute', tagCodings)
   const told = notice(definition)
   if (told !== undefined) app.addHook('onSend', told)
-  tellQuotas(app, definition)
+  tellQuotas(app)
   routes(app, definition)
   enrol(app, definition)
 }

@@ -1,8 +1,6 @@
 import type { FastifyInstance, FastifyReply, onSendHookHandler } from 'fastify'
-import type { Collection } from './definition.ts'
 import { rateLimit, rateLimitPolicy } from './http/rate-limit.ts'
 import type { Quota } from './http/rate-limit.ts'
-import type { RouteOptions } from './options.ts'
 
 /** @fastify/rate-limit tells of its limits in fields of its own, in one of two spellings. */
 const spellings = ['x-ratelimit-', 'ratelimit-'] as const
@@ -21,20 +19,7 @@ const tellQuota: onSendHookHandler = function (_request, reply, payload, done) {
   done(null, payload)
 }
 
-const unlimited = new WeakSet<Collection>()
-
 /** Only where the plugin is there already: it limits none of the routes that came before it. */
-export function tellQuotas (app: FastifyInstance, collection: Collection): void {
+export function tellQuotas (app: FastifyInstance): void {
   if (app.hasDecorator('rateLimit')) app.addHook('onSend', tellQuota)
-  else if (Object.values(collection.routes).some(asked)) unlimited.add(collection)
-}
-
-function asked ({ config }: RouteOptions): boolean {
-  const { rateLimit } = Object(config) as { rateLimit?: unknown }
-  return typeof rateLimit === 'object' && rateLimit !== null
-}
-
-/** Whether a limit was asked for, and nobody keeps it. */
-export function isUnlimited (collection: Collection): boolean {
-  return unlimited.has(collection)
 }

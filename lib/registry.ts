@@ -7,6 +7,8 @@ import { pathOfCollection } from './nesting.ts'
 export interface Registered {
   readonly path: string
   readonly collection: Collection
+  /** Which plugins were there before it: these two know only of routes that come later. */
+  readonly after: { readonly rateLimit: boolean, readonly swagger: boolean }
 }
 
 declare module 'fastify' {
@@ -27,7 +29,7 @@ export function registered (app: FastifyInstance): Registered[] {
 }
 
 export function enrol (app: FastifyInstance, collection: Collection): void {
-  registered(app).push({ path: app.prefix + pathOfCollection(collection), collection })
+  registered(app).push({ path: app.prefix + pathOfCollection(collection), collection, after: { rateLimit: app.hasDecorator('rateLimit'), swagger: app.hasDecorator('swagger') } })
 }
 
 /** Tells the app of its collections, for what belongs to the whole service. Wrapped, so that it reaches the parent. */

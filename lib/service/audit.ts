@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ActionName } from '../action-names.ts'
 import { AuditFailed } from '../errors.ts'
-import { isUnlimited } from '../quota.ts'
+import type { RouteOptions } from '../options.ts'
 import { inspect, isOurs, otherCase } from './inspection.ts'
 import type { Inspection } from './inspection.ts'
 
@@ -22,6 +22,11 @@ function missing (field: unknown, wanted: Iterable<string | undefined>): string 
   const named = String(field).toLowerCase().split(',').map(name => name.trim())
   const left = [...new Set(wanted)].filter(name => name !== undefined && !named.includes('*') && !named.includes(name.toLowerCase()))
   return left.length === 0 ? undefined : left.join(', ')
+}
+
+function limits ({ config }: RouteOptions): boolean {
+  const { rateLimit } = Object(config) as { rateLimit?: unknown }
+  return typeof rateLimit === 'object' && rateLimit !== null
 }
 
 export const findings: Readonly<Record<string, Finding>> = {
@@ -49,16 +54,16 @@ export const findings: Readonly<Record<string, Finding>> = {
     mend: 'Register @fastify/etag in a scope of its own, beside the collections'
   },
   FST_COLLECTION_AUDIT_RATE_LIMIT: {
-    look: ({ collection }) => isUnlimited(collection) ? 'routes has config.rateLimit, but @fastify/rate-limit was not there when the collection was registered' : undefined,
+    look: ({ collection: { routes }, after }) => !after.rateLimit && Object.values(routes).some(limits) ? 'routes has config.rateLimit, but @fastify/rate-limit was not there when the collection was registered' : undefined,
     mend: 'Register @fastify/rate-limit before the collection, and await it'
   },
   FST_COLLECTION_AUDIT_ROUTER_CASE: {
     look: ({ cased, collection: { name } }) => isOurs(cased) && otherCase(name) !== name ? 'it is served in letters of the other case too, so that each item has many URIs and caches keep what was changed by another' : undefined,
     mend: 'Leave caseSensitive of the router as it is'
   },
-  FST_COLLECTION_AUDIT_SWAGGER_NAMES: {
-    look: ({ description }) => /#\/(?:components\/schemas|definitions)\/def-\d+"/.test(description) ? 'the OpenAPI document calls its schemas def-0 and the like' : undefined,
-    mend: 'Register @fastify/swagger with refResolver: { buildLocalReference: json => json.$id }'
+  FST_COLLECTION_AUDIT_SWAGGER: {
+    look: ({ described, after }) => described && !after.swagger ? '@fastify/swagger came later, so that its document says nothing of the collection' : undefined,
+    mend: 'Register @fastify/swagger before the collection, and await it'
   }
 }
 

@@ -2,13 +2,10 @@ import { createServer, request } from 'node:http'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { duplexPair } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import type { Collection } from '../definition.ts'
 import type { Registered } from '../registry.ts'
 
 /** What a collection looks like from outside, in the app that it lives in. */
-export interface Inspection {
-  readonly path: string
-  readonly collection: Collection
+export interface Inspection extends Registered {
   /** To a method that no collection takes: no storage is asked, and no hook of an action. */
   readonly refusal: IncomingMessage
   /** To the preflight of a browser, at an item. */
@@ -17,27 +14,26 @@ export interface Inspection {
   readonly options: IncomingMessage
   /** To the method that none takes, where the name is written in letters of the other case. */
   readonly cased: IncomingMessage
-  /** What the OpenAPI document of @fastify/swagger says of it. */
-  readonly description: string
+  /** Whether @fastify/swagger is there now. */
+  readonly described: boolean
 }
 
 const parameter = /:(\w+)(?:\([^/]*\))?/g
 
 /** Undefined where the app does not serve it by its path alone. */
-export async function inspect (app: FastifyInstance, { path, collection }: Registered, origin: string): Promise<Inspection | undefined> {
-  const { name } = collection
+export async function inspect (app: FastifyInstance, registered: Registered, origin: string): Promise<Inspection | undefined> {
+  const { path, collection: { name } } = registered
   const at = path.replace(parameter, 'audit')
   const ask = asking(app.routing)
   const refusal = await ask('DELETE', at, { origin })
   if (!isOurs(refusal)) return undefined
   return {
-    path,
-    collection,
+    ...registered,
     refusal,
     preflight: await ask('OPTIONS', `${at}/audit`, { origin, 'access-control-request-method': 'PUT' }),
     options: await ask('OPTIONS', at),
     cased: await ask('DELETE', at.slice(0, -name.length) + otherCase(name)),
-    description: descriptionOf(app, path)
+    described: app.hasDecorator('swagger')
   }
 }
 
@@ -64,13 +60,4 @@ function asking (listener: RequestListener): Ask {
       answer.on('end', () => resolve(answer))
     }).on('error', reject).end()
   })
-}
-
-/** By @fastify/swagger, where the app has it. */
-function descriptionOf (app: FastifyInstance, path: string): string {
-  const { swagger } = app as { swagger?: () => { paths?: Record<string, unknown> } }
-  if (swagger === undefined) return ''
-  const template = path.replace(parameter, '{$1}')
-  const { paths = {} } = swagger.call(app)
-  return JSON.stringify([paths[template], paths[`${template}/{id}`]])
 }
