@@ -122,6 +122,25 @@ test('a write of which nothing is heard for a second is told as not known, and `
   t.strictSame(await texts(app), ['later'])
 })
 
+test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: nothing is lost and nothing made twice', async t => {
+  const fields = { 'idempotency-key': '"k1"' }
+  const post = (app: FastifyInstance) => ask(app, 'POST /notes', { content: { text: 'once' }, fields })
+  let slow = true
+  const before = await build(t, notes({ deadline: 50, idempotency: {}, prepare: async ({ item }) => { if (slow) await wait(100); return item } }))
+  t.match((await post(before)).json(), { ...passed, detail: unchanged })
+  slow = false
+  await wait(100)
+  t.equal((await post(before)).statusCode, 201, 'the key is free again')
+  t.strictSame(await texts(before), ['once'])
+  const after = await build(t, notes({ deadline: 50, idempotency: {}, changed: async () => { if (slow) await wait(1300) } }))
+  slow = true
+  t.match((await post(after)).json(), { ...passed, detail: begun })
+  slow = false
+  const again = await post(after)
+  t.strictSame([again.statusCode, again.headers['idempotent-replayed']], [201, 'true'], 'what was done is told')
+  t.strictSame(await texts(after), ['once'])
+})
+
 test('the deadline holds for the parent of a nested collection too', async t => {
   const never = gate()
   const parent = users({ storage: altered(() => ({ find: async () => { await never.opened; return undefined } })) })
