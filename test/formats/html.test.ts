@@ -274,7 +274,7 @@ test('a member is asked for as its schema says', async t => {
   t.equal(await controls(Type.String({ format: 'date-time' }), undefined, true), '<input data-kind="string" type="text" placeholder="2026-01-31T12:00:00Z" value="">')
   t.equal(await controls(Type.String({ maxLength: 1000 }), undefined, true), '<textarea data-kind="string" rows="3">\n</textarea>')
   t.equal(await controls(Type.String(), '\nx</textarea>', true), '<textarea data-kind="string" rows="3">\n\nx&lt;/textarea&gt;</textarea>')
-  t.equal(await controls(loose(Type.Integer({ minimum: 1, maximum: 9, default: 3 }))), '<input required data-kind="integer" type="number" step="1" min="1" max="9" value="3">')
+  t.equal(await controls(loose(Type.Integer({ minimum: 1, maximum: 9, default: 3 }))), '<input data-kind="integer" type="number" step="1" min="1" max="9" value="3">')
   t.equal(await controls(loose(Type.Number()), 0, true), '<input data-kind="number" type="number" step="any" value="0">')
   t.equal(await controls(loose(Type.Boolean())), '<select required data-kind="choice"><option value="">–</option><option value="true">true</option><option value="false">false</option></select>')
   t.equal(await controls(loose(Type.Boolean()), false), '<select required data-kind="choice"><option value="true">true</option><option value="false" selected>false</option></select>')

@@ -22,7 +22,8 @@ export function itemForms (item: object, links: Links, { offer: { schemas, takes
   if (self === undefined || tag === undefined || search !== '') return undefined
   const sent = { action: self.href, tag, after: collection?.href }
   const method = actions.has('update') ? 'PATCH' : actions.has('replace') && takesJson ? 'PUT' : undefined
-  const members = method === undefined ? [] : membersOf(method === 'PATCH' ? schemas.patch : schemas.replace, { item, fixed, required: schemas.replace.required })
+  // What is there stays: a default is for what is new.
+  const members = method === undefined ? [] : membersOf(schemas.replace, { item, fixed, required: schemas.read.required })
   const forms = [
     method !== undefined && members.length > 0 && markup`<details><summary>Edit</summary>${form({ ...sent, method, button: 'Save' }, members)}</details>`,
     actions.has('remove') && markup`<details><summary>Delete</summary>${form({ ...sent, method: 'DELETE', button: 'Delete this item' }, [])}</details>`
