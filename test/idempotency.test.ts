@@ -305,11 +305,11 @@ test('a claim whose fate is not known is released, so that the next try has not 
 
 test('a key that cannot be released is logged, and the answer is what it was', async t => {
   const { lines, logger } = logged()
-  const app = await build(t, notes({ idempotency: { lease: 0.05 }, storage: withReceipts({ release: async () => { throw new Error('too busy') } }) }), { logger })
+  const app = await build(t, notes({ idempotency: { lease: 2 }, storage: withReceipts({ release: async () => { throw new Error('too busy') } }) }), { logger })
   t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: keyed() })).statusCode, 422)
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be released/ }])
   t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: keyed() })).statusCode, 409)
-  await delay(60)
+  await delay(2100)
   t.equal((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })).statusCode, 201, 'once the lease is over')
 })
 

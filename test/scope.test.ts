@@ -196,6 +196,11 @@ test('a filter of any shape bounds what may be written; each member that overste
   t.equal((await ask('PUT /notes/1', 'ada', { title: 'E' })).statusCode, 422, 'without values, nothing is filled in for a PUT')
 })
 
+test('what is no object is held to no scope, but to the schema', async t => {
+  const ask = await serve(t, notes())
+  t.equal((await ask('POST /notes', 'ada', '["ada"]')).statusCode, 422)
+})
+
 test('of alternatives, every member that could have done is told', async t => {
   const ask = await serve(t, notes({ scope: () => ({ filter: { any: [{ all: [{ member: 'owner', is: 'eq', value: 'ada' }, { member: 'title', is: 'like', value: 'E*' }] }, { member: 'slug', is: 'eq', value: 'open' }] } }) }))
   t.strictSame((await ask('PATCH /notes/1', 'ada', { title: 'x' })).json().errors.map(({ pointer }: { pointer: string }) => pointer), ['/owner', '/title', '/slug'])
