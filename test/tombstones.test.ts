@@ -291,3 +291,15 @@ test('what cannot be kept is refused at boot', async t => {
   const untransacted = users({ storage: altered(storage => { const { transaction, ...rest } = storage; return { ...rest, transaction: undefined } as never }) })
   t.equal(untransacted.storage.transaction, undefined)
 })
+
+test('what is repeated with its Idempotency-Key is done once, also where tombstones and a deadline stand before the storage', async t => {
+  const app = await build(t, users({ idempotency: {}, deadline: 10_000 }))
+  const fields = { 'idempotency-key': '"one"' }
+  const first = await ask(app, 'POST /users', { content: ada, fields })
+  t.equal(first.statusCode, 201)
+  const again = await ask(app, 'POST /users', { content: ada, fields })
+  t.match([again.statusCode, again.headers.location, again.headers['idempotent-replayed']], [201, first.headers.location, 'true'])
+  t.equal((await ask(app, 'GET /users')).json().length, 1)
+  t.equal((await ask(app, `DELETE ${first.headers.location as string}`)).statusCode, 204)
+  t.equal(await code(ask(app, `GET ${first.headers.location as string}`)), '410 gone')
+})
