@@ -16,11 +16,12 @@ export function checkRestated ({ guard }: Collection, name: string, stated: { re
 }
 
 /** Above all who may do what. */
-export function inherited ({ actions, routes, guard, page, formats, precondition, weakTags, replace, idempotency, bulk, serviceDescription, problems }: Collection): object {
+export function inherited ({ actions, routes, guard, deadline, page, formats, precondition, weakTags, replace, idempotency, bulk, serviceDescription, problems }: Collection): object {
   return {
     actions: [...actions],
     routes,
     ...guard && { ...guard.authentication && { authentication: guard.authentication }, access: guard.rules },
+    ...Object.keys(deadline).length > 0 && { deadline },
     page,
     formats,
     precondition,

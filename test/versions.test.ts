@@ -193,11 +193,13 @@ test('an older door is no open one: access, hooks and preconditions are those of
     access: { remove: () => false },
     precondition: 'required',
     weakTags: 'tolerated',
+    deadline: { read: 5000 },
     replace: { creates: true },
     serviceDescription: '/openapi.json',
     problems: 'https://example.com/problems/',
     actions: ['create', 'read', 'replace', 'remove']
   })
+  t.strictSame(version(guarded, 'v1', mapping).deadline, { read: 5000 })
   const app = await serve(t, [version(guarded, 'v1', mapping), guarded] as Collection[], ['/v1', '/v2'])
   const ann = { authorization: 'ann' }
   t.equal((await ask(app, 'GET /v1/notes/a')).statusCode, 401)
