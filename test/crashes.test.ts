@@ -36,6 +36,8 @@ const worlds: ReadonlyArray<{ readonly kind: Plan['kind'], readonly skip: string
       const folder = await mkdtemp(join(tmpdir(), 'collections-crashes-'))
       const address = join(folder, 'orders.db')
       const database = new nodeSqlite!.DatabaseSync(address)
+      // Stays with the file; of several processes that turn to it at once, one may find the file locked.
+      database.exec('PRAGMA journal_mode = WAL')
       await sqlite(database).createTable(orders)
       return {
         plan: { kind: 'sqlite', address },
@@ -85,13 +87,10 @@ const fixture = fileURLToPath(new URL('fixtures/orders-server.ts', import.meta.u
 /** Of what the test runner loads, a process that is started often needs but the types taken away, and that only where Node.js does not do it itself. */
 const loaders = Number(process.versions.node.split('.')[0]) < 24 ? process.execArgv.filter(argument => argument.includes('typescript')) : []
 
-/** The exit codes of processes that ended without a signal. */
-const ended: number[] = []
-
 async function start (plan: Plan): Promise<Server> {
   const child = fork(fixture, [JSON.stringify(plan)], { execArgv: loaders, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  child.once('exit', code => { if (code !== null) ended.push(code) })
-  const [url] = await once(child, 'message') as [string]
+  const ended = once(child, 'exit').then(([code]) => { throw new Error(`A server ended with ${code} before it listened.`) })
+  const [url] = await Promise.race([once(child, 'message'), ended]) as [string]
   return { url, child }
 }
 
@@ -242,7 +241,3 @@ for (const { kind, skip, open } of worlds) {
     t.equal((await world.orders()).length, 6)
   })
 }
-
-test('no process ended by itself', async t => {
-  t.same(ended, [])
-})

@@ -23,8 +23,8 @@ function embedded (file: string): Database {
   const name = `SQLite file ${file}`
   try {
     const handle = new DatabaseSync(file)
-    // Readers and a writer at the same time, as when another program looks into the file.
-    handle.exec('PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 2000')
+    // Readers and a writer at the same time, as when another program looks into the file. It waits for a lock first of all: to turn to WAL takes one.
+    handle.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL')
     return { storage: sqlite(handle), name, close: async () => { handle.close() } }
   } catch (error) {
     throw new Unusable(`The ${name} cannot be opened: ${reason(error)}. Name one that can be written: SQLITE_FILE=/tmp/service.db npm start`)

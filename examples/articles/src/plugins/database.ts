@@ -8,7 +8,8 @@ declare module 'fastify' {
 
 export default fp(async (app: FastifyInstance) => {
   const database = new DatabaseSync(app.config.DATABASE_FILE)
-  database.exec('PRAGMA journal_mode = WAL')
+  // Several processes may open the file at once, and to turn to WAL takes a lock.
+  database.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL')
   app.decorate('database', database)
   app.addHook('onClose', async () => { database.close() })
 }, { name: 'database' })
