@@ -36,14 +36,14 @@ export function documentAt (document: Document, problems: string | undefined): P
     path,
     answer (request, reply) {
       const type = negotiate(request.headers.accept, mediaTypes)
-      if (type === undefined) return refuse(problem('not-acceptable', { members: { available: mediaTypes } }), { request, reply, problems })
+      if (type === undefined) return refuse(problem('not-acceptable', { members: { available: mediaTypes } }), problems, reply)
       written ??= once(document)
       const etag = entityTag(`${written.hash}.${mediaTypes.indexOf(type)}`)
       const fields = { etag, 'cache-control': 'no-cache', ...written.links !== '' && { link: written.links } }
       const outcome = evaluate({ safe: true, fields: request.headers, current: { tags: [etag], modified: undefined } })
-      if (outcome === 'failed') return refuse(problem('stale'), { request, reply, problems })
-      if (outcome === 'not modified') return send({ status: 304, fields, content: undefined }, { request, reply })
-      return send({ status: 200, fields: { ...fields, 'content-type': type }, content: written.content }, { request, reply })
+      if (outcome === 'failed') return refuse(problem('stale'), problems, reply)
+      if (outcome === 'not modified') return send({ status: 304, fields, content: undefined }, reply)
+      return send({ status: 200, fields: { ...fields, 'content-type': type }, content: written.content }, reply)
     }
   }
 }

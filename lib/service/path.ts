@@ -22,6 +22,6 @@ export function servePath (app: FastifyInstance, { path, answer, config = {} }: 
   const route = { url: path, schema: hidden, config }
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => answer(request, reply)
   app.route({ ...route, method: ['GET', 'HEAD'], exposeHeadRoute: false, handler })
-  app.route({ ...route, method: 'OPTIONS', handler: async (request, reply) => send({ status: 204, fields: { allow: allowed, 'cache-control': 'no-store' }, content: undefined }, { request, reply }) })
+  app.route({ ...route, method: 'OPTIONS', handler: async (_request, reply) => send({ status: 204, fields: { allow: allowed }, content: undefined }, reply) })
   app.route({ ...route, method: (app.supportedMethods as HTTPMethods[]).filter(method => !methods.includes(method)), onRequest: refuseMethod(allowed), handler })
 }

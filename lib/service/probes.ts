@@ -10,10 +10,10 @@ import { refuse, send } from './reply.ts'
 
 /** Neither @fastify/rate-limit nor @fastify/under-pressure keeps a probe from being answered. */
 const config = { rateLimit: false, pressureHandler: () => {} }
-const well = { status: 200, fields: { 'content-type': 'application/json', 'cache-control': 'no-store' }, content: '{"status":"pass"}' }
+const well = { status: 200, fields: { 'content-type': 'application/json' }, content: '{"status":"pass"}' }
 
 export function liveness (path: string): Path {
-  return { path, config, answer: (request, reply) => send(well, { request, reply }) }
+  return { path, config, answer: (_request, reply) => send(well, reply) }
 }
 
 interface Asked {
@@ -27,12 +27,12 @@ export function readiness (path: string, { settings: { health, problems }, colle
   return {
     path,
     config,
-    async answer (request, reply) {
+    async answer (_request, reply) {
       const failures = await storages.failures()
-      if (failures.length === 0) return send(well, { request, reply })
+      if (failures.length === 0) return send(well, reply)
       for (const { name, reason } of failures) log.warn({ err: reason }, `the storage of the collection ${name} does not answer`)
       const names = failures.map(({ name }) => name)
-      return refuse(problem('unavailable', { detail: `The storages of these collections do not answer: ${names.join(', ')}.`, fields: { 'retry-after': '1' }, members: { collections: names } }), { request, reply, problems })
+      return refuse(problem('unavailable', { detail: `The storages of these collections do not answer: ${names.join(', ')}.`, fields: { 'retry-after': '1' }, members: { collections: names } }), problems, reply)
     }
   }
 }
