@@ -18,11 +18,11 @@ function offerOf (collection: Collection): Offer {
 }
 
 function offered (collection: Collection): Offer {
-  const { name, id, schemas: { create, replace, patch, read }, hidden, mediaTypes, listing: { filterable, sortable, parameters }, page, serviceDescription } = collection
+  const { name, id, schemas: { create, replace, read }, hidden, mediaTypes, listing: { filterable, sortable, parameters }, page, serviceDescription } = collection
   return {
     name,
     id: id.member,
-    schemas: { create: seen(create, hidden), replace: seen(replace, hidden), patch: seen(patch, hidden), read: seen(read, hidden) },
+    schemas: { create: seen(create, hidden), replace: seen(replace, hidden), read: seen(read, hidden) },
     mediaTypes,
     takesJson: representationTypes(collection).includes('application/json'),
     filters: [...filterable.values()],

@@ -77,7 +77,7 @@ export interface Offer {
   readonly name: string
   /** The member that stands in the URI. */
   readonly id: string
-  readonly schemas: { readonly create: JsonSchema, readonly replace: JsonSchema, readonly patch: JsonSchema, readonly read: JsonSchema }
+  readonly schemas: { readonly create: JsonSchema, readonly replace: JsonSchema, readonly read: JsonSchema }
   /** Of answers, the default first. */
   readonly mediaTypes: readonly string[]
   /** Whether content is taken as JSON. */
