@@ -10,22 +10,18 @@ import { permitted } from './access.ts'
 import { admit, decode, leaveDeeper, refuseMethod } from './admission.ts'
 import type { Taken } from './admission.ts'
 import { representationTypes } from './content.ts'
-import { inTime } from './deadline.ts'
+import { decided } from './decision.ts'
 import type { Collection } from './definition.ts'
 import { completing, describe, hidden } from './description.ts'
 import { DuplicatePath } from './errors.ts'
-import { admitCaller, grantOf, isGuarded, isShaped, policyOf } from './grant.ts'
-import { unearthed } from './graveyard.ts'
+import { admitCaller, isGuarded, isShaped, policyOf } from './grant.ts'
 import { absent, handler, options } from './handler.ts'
 import type { Action } from './handler.ts'
 import { allow } from './http/allow.ts'
-import { explained } from './miss.ts'
 import { merged, withoutHooks } from './native.ts'
-import { checkParent, pathOfCollection, pathOfParent } from './nesting.ts'
+import { pathOfCollection, pathOfParent } from './nesting.ts'
 import type { ActionName, RouteOptions } from './options.ts'
-import { paged } from './page.ts'
 import { patchTypes } from './patch.ts'
-import { repeatable } from './repeatable.ts'
 
 interface Row {
   readonly name: ActionName
@@ -63,8 +59,8 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
-    const action = paged(collection, { action: decided(collection, row), at, safe: row.name === 'list' || row.name === 'read' })
-    const served = { action: timely(inParent(collection, action), collection.deadline[row.name]), queried: row.queried === true, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const queried = row.queried === true
+    const served = { action: decided(collection, { ...row, queried }), queried, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && documented(row, url) ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
@@ -75,14 +71,6 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   const config = { ...rest.config, ...completing(app, collection, rows.filter(row => documented(row, url)).map(({ name, methods: [method] }) => ({ action: name, method: method.toLowerCase() }))) }
   add(app, collection, { ...rest, config, url, method: 'OPTIONS', handler: options(optionsOf(collection, rows)) })
   add(app, collection, { ...merged(rest, { onRequest: refuseMethod(allowed) }), url, method: known(app).filter(method => !methods.includes(method)), handler: absent(collection) })
-}
-
-/** The action, with what the definition says of requests that come again, and of items that are not there, or not any more. */
-function decided (collection: Collection, { name, at, action, queried }: Row): Action {
-  const { idempotency } = collection
-  const repeated = idempotency?.actions.has(name) === true ? repeatable(action, idempotency) : action
-  const seen = queried === true ? unearthed(collection, repeated) : repeated
-  return at === 'item' ? explained(collection, seen) : seen
 }
 
 function methodsOf (rows: readonly Row[]): HTTPMethods[] {
@@ -103,19 +91,6 @@ function optionsOf (collection: Collection, rows: readonly Row[]): Parameters<ty
 /** OpenAPI 3.1 knows no QUERY, and a wildcard stands for no URI of its own. */
 function documented ({ content }: Row, url: string): boolean {
   return content !== 'query' && !url.endsWith('*')
-}
-
-function inParent (collection: Collection, action: Action): Action {
-  const { parent } = collection
-  if (parent === undefined) return action
-  return async (collection, request) => {
-    await checkParent(parent, request, grantOf(request.original)?.parents?.filter)
-    return action(collection, request)
-  }
-}
-
-function timely (action: Action, milliseconds: number | undefined): Action {
-  return milliseconds === undefined ? action : (collection, request) => inTime(milliseconds, request.context, () => action(collection, request))
 }
 
 function known (app: FastifyInstance): HTTPMethods[] {
