@@ -31,8 +31,3 @@ export class RequestContext implements Context {
     return this.#controller
   }
 }
-
-/** For other rows than those that are asked for, such as those of another collection. The signal stays as lazy as it is. */
-export function scopedBy (scope: Filter | undefined, context: Context): Context {
-  return { get signal () { return context.signal }, scope }
-}

@@ -1,5 +1,6 @@
 import { actionNames } from './action-names.ts'
 import type { ActionName } from './action-names.ts'
+import { layered } from './layer.ts'
 import type { Context, Storage } from './storage/contract.ts'
 
 // By when an action has to be done. Past it nothing new is written; what was being written then is waited for, a little.
@@ -53,23 +54,15 @@ export async function inTime<Result> (milliseconds: number, context: Abortable, 
   })
 }
 
-/** Every member, so that none of the contract can be forgotten here. */
-type Whole<Item> = { [Member in keyof Required<Storage<Item>>]: Storage<Item>[Member] }
-
 /** The same storage, in which no write begins once the deadline has passed. */
 export function punctual<Item> (storage: Storage<Item>): Storage<Item> {
-  const { transaction, receipts, ...verbs }: Whole<Item> = {
-    name: storage.name,
-    supports: storage.supports,
-    list: (query, context) => storage.list(query, context),
-    find: (id, context) => storage.find(id, context),
-    insert: (draft, context) => begun(context, () => storage.insert(draft, context)),
-    replace: (id, item, expected, context) => begun(context, () => storage.replace(id, item, expected, context)),
-    remove: (id, expected, context) => begun(context, () => storage.remove(id, expected, context)),
-    receipts: storage.receipts,
-    transaction: storage.transaction && (work => storage.transaction!(inner => work(punctual(inner))))
-  }
-  return { ...verbs, ...receipts && { receipts }, ...transaction && { transaction } }
+  return layered<Item, Item>(storage, kept => ({
+    list: (query, context) => kept.list(query, context),
+    find: (id, context) => kept.find(id, context),
+    insert: (draft, context) => begun(context, () => kept.insert(draft, context)),
+    replace: (id, item, expected, context) => begun(context, () => kept.replace(id, item, expected, context)),
+    remove: (id, expected, context) => begun(context, () => kept.remove(id, expected, context))
+  }))
 }
 
 async function begun<Result> ({ signal }: Context, write: () => Promise<Result>): Promise<Result> {

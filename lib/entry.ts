@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { check } from './conditions.ts'
-import { scopedBy } from './context.ts'
+import { scopedBy } from './layer.ts'
 import type { Collection } from './definition.ts'
 import { conditional } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'

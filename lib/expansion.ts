@@ -1,5 +1,5 @@
 import { reader } from './access.ts'
-import { scopedBy } from './context.ts'
+import { scopedBy } from './layer.ts'
 import type { Collection } from './definition.ts'
 import { isPersonal } from './guard.ts'
 import type { Related } from './options.ts'

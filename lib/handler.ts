@@ -12,6 +12,7 @@ import type { Preferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
 import { HookError } from './item.ts'
+import { joinedFilter } from './layer.ts'
 import { formatOf, notAcceptable } from './negotiation.ts'
 import { placeOf } from './nesting.ts'
 import type { Place } from './nesting.ts'
@@ -19,7 +20,6 @@ import { checkQuery } from './query.ts'
 import { head, never, refuse, safe, write } from './reply.ts'
 import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
-import { joinedFilter } from './scope.ts'
 import { collectionSeen } from './visibility.ts'
 
 export type Action = (collection: Collection, request: Request) => Promise<Answer>
@@ -40,6 +40,7 @@ export interface Served {
 export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
   const guarded = isGuarded(collection)
   const varied = vary(undefined, 'Accept', ...variedBy(collection, cache))
+  const variedByPreference = `${varied}, Prefer`
   return async function (incoming, reply) {
     try {
       const format = formatOf(collection, incoming.headers.accept)
@@ -53,7 +54,7 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
       if (followed !== undefined) reply.header('preference-applied', applied(followed))
       const policy = answer.personal === true && cache.closed !== true ? never.policy : cache
-      return head(answer, { policy, varied: preferred || followed?.handling !== undefined ? `${varied}, Prefer` : varied }, reply)
+      return head(answer, { policy, varied: preferred || followed?.handling !== undefined ? variedByPreference : varied }, reply)
     } catch (thrown) {
       if (thrown instanceof Problem) return refuse(collection, thrown, reply)
       // Goes the way of every other error of the app, so that its onError hooks see it.

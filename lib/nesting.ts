@@ -1,4 +1,4 @@
-import { scopedBy } from './context.ts'
+import { scopedBy } from './layer.ts'
 import type { Collection, Parent } from './definition.ts'
 import { BadOption, Unsupported } from './errors.ts'
 import { checkCache, isPersonal } from './guard.ts'

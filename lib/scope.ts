@@ -46,11 +46,6 @@ function isScalar (value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** Both have to hold. */
-export function joinedFilter (first: Filter | undefined, second: Filter | undefined): Filter | undefined {
-  return first === undefined || second === undefined ? first ?? second : { all: [first, second] }
-}
-
 /** The same item: nobody can write what would be out of their own sight then. */
 export function bounded (item: object, { scope }: Request): object {
   if (scope === undefined) return item

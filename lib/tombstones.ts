@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { BadOption, BadSchema, Unsupported } from './errors.ts'
+import { joinedFilter, layered, scopedBy } from './layer.ts'
 import { checkMembers, compiled } from './schema/checks.ts'
 import type { ItemSchema } from './schema/checks.ts'
 import { derived, lacking } from './schema/derived.ts'
@@ -7,7 +8,8 @@ import { membersOf } from './schema/members.ts'
 import type { Members } from './schema/members.ts'
 import { branches } from './schema/subschemas.ts'
 import type { Validator } from './schema/validation.ts'
-import type { Context, Filter, Id, JsonSchema, Refusal, Storage, Version } from './storage/contract.ts'
+import type { Context, Filter, JsonSchema, Refusal, Storage } from './storage/contract.ts'
+import { timestamp } from './timestamps.ts'
 
 export interface TombstoneOptions<Member extends string = string> {
   /** A date-time that tells when the item was removed; absent or null as long as it lives. */
@@ -54,7 +56,7 @@ export function tombstonesOf<Item extends object> (name: string, { schema, stora
     permitted,
     whole: storage,
     living: living(storage, { member, is: 'null', value: true }, item => {
-      const now = new Date().toISOString()
+      const now = timestamp()
       return { ...item, ...updated !== undefined && { [updated]: now }, [member]: now }
     }),
     open: { schema: open, members: membersOf(open), draft: compiled(name, derived(lacking(open, member), { optional: ['readOnly'] })) },
@@ -65,29 +67,25 @@ export function tombstonesOf<Item extends object> (name: string, { schema, stora
 const attempts = 20
 
 /** A storage that sees only what lives, in the same step as each verb, and marks what it is to remove. */
-function living<Item extends object> (whole: Storage<Item>, lives: Filter, marked: (item: Readonly<Item>) => Readonly<Item>): Storage<Item> {
-  const seen = (context: Context): Context => ({ get signal () { return context.signal }, scope: context.scope === undefined ? lives : { all: [context.scope, lives] } })
-  async function bury (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined> {
-    const entry = await whole.find(id, seen(context))
-    if (entry === undefined) return { refused: 'absent' }
-    if (expected !== undefined && entry.version !== expected) return { refused: 'stale' }
-    // The version is compared also where none is expected: what another has written in between goes under the mark as it is.
-    const result = await whole.replace(id, marked(entry.item), entry.version, seen(context))
-    return 'refused' in result ? result : undefined
-  }
-  return {
-    name: whole.name,
-    supports: whole.supports,
+function living<Item extends object> (storage: Storage<Item>, lives: Filter, marked: (item: Readonly<Item>) => Readonly<Item>): Storage<Item> {
+  const seen = (context: Context): Context => scopedBy(joinedFilter(context.scope, lives), context)
+  return layered<Item, Item>(storage, whole => ({
     list: (query, context) => whole.list(query, seen(context)),
     find: (id, context) => whole.find(id, seen(context)),
     insert: (draft, context) => whole.insert(draft, context),
     replace: (id, item, expected, context) => whole.replace(id, item, expected, seen(context)),
     async remove (id, expected, context) {
-      let refusal = await bury(id, expected, context)
-      for (let left = expected === undefined ? attempts : 0; refusal?.refused === 'stale' && left > 0; left--) refusal = await bury(id, expected, context)
+      const bury = async (): Promise<Refusal | undefined> => {
+        const entry = await whole.find(id, seen(context))
+        if (entry === undefined) return { refused: 'absent' }
+        if (expected !== undefined && entry.version !== expected) return { refused: 'stale' }
+        // The version is compared also where none is expected: what another has written in between goes under the mark as it is.
+        const result = await whole.replace(id, marked(entry.item), entry.version, seen(context))
+        return 'refused' in result ? result : undefined
+      }
+      let refusal = await bury()
+      for (let left = expected === undefined ? attempts : 0; refusal?.refused === 'stale' && left > 0; left--) refusal = await bury()
       return refusal
-    },
-    ...whole.receipts && { receipts: whole.receipts },
-    ...whole.transaction && { transaction: work => whole.transaction!(inner => work(living(inner, lives, marked))) }
-  }
+    }
+  }))
 }

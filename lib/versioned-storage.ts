@@ -1,3 +1,4 @@
+import { layered, scopedBy } from './layer.ts'
 import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from './storage/contract.ts'
 
 // The storage of one version of a collection, seen as the storage of another.
@@ -42,26 +43,22 @@ export function versionedStorage<Item extends object, Old extends object> (stora
   }
 
   const own = (version: Version | undefined): Version | undefined => version?.slice(0, -suffix.length)
-  const scoped = (context: Context): Context => context.scope === undefined ? context : { get signal () { return context.signal }, scope: translated(context.scope, renamed) }
+  const scoped = (context: Context): Context => context.scope === undefined ? context : scopedBy(translated(context.scope, renamed), context)
 
-  return {
-    name: storage.name,
-    supports: storage.supports,
+  return layered<Item, Old>(storage, kept => ({
     async list (query, context) {
-      const page = await storage.list(translatedQuery(query, renamed), scoped(context))
+      const page = await kept.list(translatedQuery(query, renamed), scoped(context))
       return { ...page, entries: page.entries.map(presented) }
     },
     async find (id, context) {
-      const entry = await storage.find(id, scoped(context))
+      const entry = await kept.find(id, scoped(context))
       return entry && presented(entry)
     },
     // What comes in has been made of its older form before.
-    insert: async (draft, context) => result(await storage.insert(origins.draft.get(draft)!, scoped(context))),
-    replace: async (id, item, expected, context) => result(await storage.replace(id, origins.draft.get(item)!, own(expected), scoped(context))),
-    remove: (id, expected, context) => storage.remove(id, own(expected), scoped(context)),
-    ...storage.receipts && { receipts: storage.receipts },
-    ...storage.transaction && { transaction: work => storage.transaction!(inner => work(versionedStorage(inner, translation, origins))) }
-  }
+    insert: async (draft, context) => result(await kept.insert(origins.draft.get(draft)!, scoped(context))),
+    replace: async (id, item, expected, context) => result(await kept.replace(id, origins.draft.get(item)!, own(expected), scoped(context))),
+    remove: (id, expected, context) => kept.remove(id, own(expected), scoped(context))
+  }))
 }
 
 /** Of a member within a member, the outer one has the name. */

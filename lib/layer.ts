@@ -1,0 +1,29 @@
+import type { Context, Filter, Storage } from './storage/contract.ts'
+
+// A storage in front of another: what a deadline, tombstones and older versions have in common.
+
+type Verb = 'list' | 'find' | 'insert' | 'replace' | 'remove'
+
+/** Whatever of the contract is no verb goes through as it is; what comes new to the contract does not compile before it is decided on here. */
+type Passed<Item> = { [Member in Exclude<keyof Storage<Item>, Verb | 'transaction'>]: Storage<Item>[Member] }
+
+/** The storage with other verbs, in its transactions as well. */
+export function layered<Item, Seen> (storage: Storage<Item>, verbs: (storage: Storage<Item>) => Pick<Storage<Seen>, Verb>): Storage<Seen> {
+  const { receipts, ...passed }: Passed<Seen> = { name: storage.name, supports: storage.supports, receipts: storage.receipts }
+  return {
+    ...passed,
+    ...receipts && { receipts },
+    ...verbs(storage),
+    ...storage.transaction && { transaction: work => storage.transaction!(inner => work(layered(inner, verbs))) }
+  }
+}
+
+/** For other rows than those that are asked for, such as those of another collection. The signal stays as lazy as it is. */
+export function scopedBy (scope: Filter | undefined, context: Context): Context {
+  return { get signal () { return context.signal }, scope }
+}
+
+/** Both have to hold. */
+export function joinedFilter (first: Filter | undefined, second: Filter | undefined): Filter | undefined {
+  return first === undefined || second === undefined ? first ?? second : { all: [first, second] }
+}
