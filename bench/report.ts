@@ -21,13 +21,13 @@ interface Row {
 
 export interface Result { scenario: string, connections: number, rows: Record<string, Row> }
 
-export function machine ({ store, byHand, rounds, duration }: Settings) {
+export function machine ({ store, byHand, launches, rounds, duration }: Settings) {
   return {
     node: `Node ${process.version}`,
     cpu: `${cpus().length} x ${cpus()[0]?.model ?? process.arch}`,
     cores: pinned ? 'server and driver pinned to a core each' : 'not pinned',
     store: `store ${store}${byHand ? ', by hand' : ''}`,
-    rounds: `${rounds} rounds of ${duration} s`
+    rounds: `${launches} launches of ${rounds} rounds of ${duration} s`
   }
 }
 

@@ -33,15 +33,14 @@ async function contendAll (names: string[], chosen: Settings) {
   return contenders
 }
 
-async function compare (driver: ChildProcess, contenders: Contender[], { course, chosen }: { course: Course, chosen: Settings }) {
-  const samples = new Map<string, Sample[]>(contenders.map(({ name }) => [name, []]))
-  for (const contender of contenders) await measure(driver, contender, { ...course, seconds: chosen.warmup })
-  for (let round = 0; round < chosen.rounds; round++) {
-    for (const contender of contenders) samples.get(contender.name)!.push(await measure(driver, contender, course))
+interface Gathered { course: Course, samples: Map<string, Sample[]>, allocated: Map<string, number> }
+
+async function gather (driver: ChildProcess, contenders: Contender[], { course, samples, allocated }: Gathered, { warmup, rounds, duration }: Settings) {
+  for (const contender of contenders) await measure(driver, contender, { ...course, seconds: warmup })
+  for (let round = 0; round < rounds; round++) {
+    for (const contender of contenders) samples.set(contender.name, [...samples.get(contender.name) ?? [], await measure(driver, contender, course)])
   }
-  const allocated = new Map<string, number>()
-  for (const contender of contenders) allocated.set(contender.name, await allocation(driver, contender, { ...course, seconds: chosen.duration / 2 }))
-  return result(course, samples, allocated)
+  for (const contender of contenders) allocated.set(contender.name, await allocation(driver, contender, { ...course, seconds: duration / 2 }))
 }
 
 async function profileAll (driver: ChildProcess, contenders: Contender[], { course, folder }: { course: Course, folder: string }) {
@@ -66,15 +65,18 @@ if (chosen === undefined) {
   for (const scenario of chosen.scenarios) {
     if ((chosen.byHand ? lackingByHand : lacking)[chosen.store]?.includes(scenario) === true) continue
     const names = chosen.contestants.filter(name => scenarioOf(name, scenario) !== undefined)
-    const contenders = await contendAll(names, chosen)
-    for (const connections of chosen.connections) {
-      const course: Course = { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration }
-      const one = await compare(driver, contenders, { course, chosen })
+    const courses = chosen.connections.map((connections): Gathered => ({ course: { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration }, samples: new Map(), allocated: new Map() }))
+    for (let launched = 0; launched < chosen.launches; launched++) {
+      const contenders = await contendAll(names, chosen)
+      for (const course of courses) await gather(driver, contenders, course, chosen)
+      if (chosen.profile !== undefined) for (const { course } of courses) await profileAll(driver, contenders, { course, folder: chosen.profile })
+      for (const { server } of contenders) await end(server)
+    }
+    for (const { course, samples, allocated } of courses) {
+      const one = result(course, samples, allocated)
       results.push(one)
       if (!quiet) print(one)
-      if (chosen.profile !== undefined) await profileAll(driver, contenders, { course, folder: chosen.profile })
     }
-    for (const { server } of contenders) await end(server)
   }
   await end(driver)
   await close()

@@ -8,6 +8,9 @@ export interface Settings {
   contestants: string[]
   scenarios: string[]
   connections: number[]
+  /** How often each server is started: two processes of one program are not equally fast. */
+  launches: number
+  /** Of each launch. */
   rounds: number
   duration: number
   warmup: number
@@ -18,16 +21,17 @@ export interface Settings {
   markdown: boolean
 }
 
-const usual = { scenarios: Object.keys(scenarios).join(), connections: '1,64', rounds: '7', duration: '1', warmup: '2' }
-const quick = { scenarios: 'get,list,create', connections: '64', rounds: '5', duration: '0.5', warmup: '0.7' }
+const usual = { scenarios: Object.keys(scenarios).join(), connections: '1,64', launches: '3', rounds: '3', duration: '1', warmup: '4' }
+const quick = { scenarios: 'get,list,create', connections: '64', launches: '2', rounds: '5', duration: '0.5', warmup: '4' }
 
 export const usage = `npm run bench -- [--quick] [--peers] [--by-hand] [--json] [--markdown] [--profile folder]
   --contestants ${Object.keys(contestants).join()}; with --peers ${Object.keys(peers).join()},ours
   --scenarios   ${usual.scenarios}
   --connections ${usual.connections}
-  --rounds      ${usual.rounds}
+  --launches    ${usual.launches} (processes of each contestant and scenario, one after the other)
+  --rounds      ${usual.rounds} (of each launch)
   --duration    ${usual.duration} (seconds per contestant and round)
-  --warmup      ${usual.warmup} (seconds per contestant and scenario)
+  --warmup      ${usual.warmup} (seconds per contestant and launch)
   --store       ${Object.keys(storages).join(' or ')}, the same for all; with --by-hand, the hand-written contestants speak to it by hand`
 
 function known (text: string, table: object) {
@@ -45,6 +49,7 @@ export function settings (args: string[]): Settings | undefined {
       contestants: text,
       scenarios: text,
       connections: text,
+      launches: text,
       rounds: text,
       duration: text,
       warmup: text,
@@ -68,6 +73,7 @@ export function settings (args: string[]): Settings | undefined {
     contestants: known(chosen.contestants, all),
     scenarios: known(chosen.scenarios, scenarios),
     connections: chosen.connections.split(',').map(Number),
+    launches: Number(chosen.launches),
     rounds: Number(chosen.rounds),
     duration: Number(chosen.duration),
     warmup: Number(chosen.warmup),

@@ -102,7 +102,7 @@ test('features keeps its promises beyond what is measured', async t => {
 
 test('the bench runs', { skip: major < 24 && 'this Node does not run TypeScript by itself' }, async t => {
   const bench = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [bench, '--json', '--scenarios', 'create', '--connections', '2', '--rounds', '1', '--duration', '0.05', '--warmup', '0.05'])
+  const { stdout } = await promisify(execFile)(process.execPath, [bench, '--json', '--scenarios', 'create', '--connections', '2', '--launches', '2', '--rounds', '1', '--duration', '0.05', '--warmup', '0.05'])
   const { results } = JSON.parse(stdout)
   t.equal(results.length, 1)
   for (const { scenario, rows } of results) {
