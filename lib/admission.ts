@@ -52,8 +52,9 @@ function refusalOfFormat (collection: Collection, { accept }: IncomingHttpHeader
 
 /** RFC 9110 section 15.5.16, RFC 5789 section 2.2: 415 names what is taken. */
 function refusalOfType (fields: IncomingHttpHeaders, { types, field }: Taken): Problem | undefined {
-  const { 'content-type': type, 'content-length': length, 'transfer-encoding': chunked } = fields
+  const type = fields['content-type']
   if (types.includes(mediaType(type) ?? '')) return undefined
+  const { 'content-length': length, 'transfer-encoding': chunked } = fields
   const list = types.join(', ')
   // RFC 10008 section 2: without a media type there is no query.
   if (type === undefined && field === 'accept-query') return problem('malformed', { detail: `A query needs content and a Content-Type. Taken: ${list}.`, fields: { [field]: list } })

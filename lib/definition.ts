@@ -16,7 +16,7 @@ import { membersOf } from './schema/members.ts'
 import { actionNames } from './options.ts'
 import type { Options } from './options.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
-import { lacking, derived, marked } from './schema/derived.ts'
+import { lacking, derived, marked, trusting } from './schema/derived.ts'
 import { Messages } from './schema/messages.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import type { JsonSchema } from './storage/contract.ts'
@@ -57,7 +57,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const lists = listing({ schema, members }, options, storage.supports)
   checkListing(name, lists.known, options)
   checkRelations(name, schema, options.relations)
-  const draft = compiled(name, derived(schema, { optional: ['readOnly'] }))
+  const draft = compiled(name, derived(id.assured ? trusting(schema, id.member) : schema, { optional: ['readOnly'] }))
   const formats = options.formats ?? [json, hal, xml]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
   for (const action of ['list', 'read'] as const) if (isPersonal(guard, action)) checkCache(name, action, cache?.[action])

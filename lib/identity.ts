@@ -1,7 +1,7 @@
 import { BadId } from './errors.ts'
 import { compiled } from './schema/checks.ts'
 import type { Id, JsonSchema } from './storage/contract.ts'
-import { uuid } from './uuid.ts'
+import { isUuid, uuid } from './uuid.ts'
 
 /** How the items of a collection are called. */
 export interface Identity {
@@ -11,6 +11,10 @@ export interface Identity {
   readonly mint: (() => Id) | undefined
   /** The id that a path segment means; undefined where no item can have it. */
   readonly read: (segment: string) => Id | undefined
+  /** The path segment that means the id. */
+  readonly write: (id: Id) => string
+  /** Whether what is made or read here fits the schema, so that nobody has to look again. */
+  readonly assured: boolean
 }
 
 export interface IdentityOptions {
@@ -32,28 +36,25 @@ export function identity (name: string, schema: JsonSchema, options: IdentityOpt
   if (typeof by !== 'function' && !makers.has(by)) throw new BadId(name, `id.by is ${JSON.stringify(by)}. Use 'library', 'client', 'storage' or a function that makes an id.`)
   const valid = compiled(name, described)
   const mint = typeof by === 'function' ? by : by === 'library' ? uuid : undefined
-  const read = reader(described, valid, mint === uuid)
+  const assured = mint === uuid && Object.keys(described).every(keyword => ofUuid.has(keyword))
+  const read = reader(described, valid, { minted: mint === uuid, assured })
   const sample = mint?.()
   if (sample !== undefined && (valid(sample) !== undefined || read(String(sample)) !== sample)) throw new BadId(name, `an id such as ${JSON.stringify(sample)} does not fit the schema of "${member}". Use Type.String({ format: 'uuid' }), or say who makes the id with id: { by: 'client' | 'storage' | () => ... }.`)
-  return { member, by: typeof by === 'function' ? 'library' : by, mint, read }
+  return { member, by: typeof by === 'function' ? 'library' : by, mint, read, write: assured ? String : encodeURIComponent, assured }
 }
 
 /** What a schema says of a UUID where it says no more than that it is one. */
 const ofUuid = new Set(['type', 'format', 'readOnly', 'title', 'description', 'examples'])
 
-/** As the library writes its own. */
-const written = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-function reader (schema: JsonSchema, valid: (value: unknown) => unknown, minted: boolean): Identity['read'] {
+function reader (schema: JsonSchema, valid: (value: unknown) => unknown, { minted, assured }: { minted: boolean, assured: boolean }): Identity['read'] {
   if (schema.type === 'integer' || schema.type === 'number') {
     return segment => {
       const id = Number(segment)
       return Number.isSafeInteger(id) && String(id) === segment && valid(id) === undefined ? id : undefined
     }
   }
-  const minimal = minted && Object.keys(schema).every(keyword => ofUuid.has(keyword))
   return segment => {
-    if (minimal && written.test(segment)) return segment
+    if (assured && isUuid(segment)) return segment
     // RFC 9562 section 4: a UUID is read in any letter case, and ours are written in the lower.
     const id = minted ? segment.toLowerCase() : segment
     return !nameless.has(id) && !id.includes('\0') && valid(id) === undefined ? id : undefined

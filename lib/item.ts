@@ -24,7 +24,10 @@ export function drafted (collection: Collection, request: Request, { content, id
   if (id !== undefined) contradict(content, { [member]: id })
   if (values !== undefined) overstep(content, values)
   const own = id ?? mint?.()
-  const draft = filled(begun(content, members, own === undefined ? { ...values, ...request.fixed } : { ...values, [member]: own, ...request.fixed }), members)
+  const said: Record<string, unknown> = { ...values }
+  if (own !== undefined) said[member] = own
+  if (request.fixed !== undefined) Object.assign(said, request.fixed)
+  const draft = filled(begun(content, members, said), members)
   hold(validate.draft, draft)
   // Read from the content of this request alone, so it is ours to add to.
   const item = draft as Record<string, unknown>

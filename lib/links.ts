@@ -2,17 +2,17 @@ import type { Collection } from './definition.ts'
 import type { Links } from './formats/format.ts'
 import { link } from './http/link.ts'
 import type { LinkValue } from './http/link.ts'
-import type { Entry } from './storage/contract.ts'
+import type { Entry, Id } from './storage/contract.ts'
 
 // RFC 8288: where one can go from here. `path` is always that of the collection.
 
-export function itemPath (path: string, id: Entry<object>['id']): string {
-  return `${path}/${encodeURIComponent(id)}`
+export function itemPath ({ id: { write } }: Collection, path: string, id: Id): string {
+  return `${path}/${write(id)}`
 }
 
 /** The links of an item, for the formats that carry them. */
 export function itemLinks (collection: Collection, entry: Entry<object>, path: string): Links {
-  const self = itemPath(path, entry.id)
+  const self = itemPath(collection, path, entry.id)
   return {
     self: { href: self },
     collection: { href: path },

@@ -31,8 +31,7 @@ export function head ({ status, fields, content }: Answer, { policy, varied }: K
   varyBy(varied, reply)
   reply.header('x-content-type-options', 'nosniff')
   write(fields, reply)
-  const known = headers['if-none-match']
-  if (status === 304 && known !== undefined && fields.etag !== undefined) reply.header('etag', knownTag(fields.etag, known))
+  if (status === 304 && fields.etag !== undefined) reply.header('etag', knownTag(fields.etag, headers['if-none-match']))
   if (content === undefined) return undefined
   // RFC 9110 section 9.3.2: HEAD tells the length of what GET would send.
   if (method === 'HEAD') {

@@ -46,19 +46,14 @@ export function represent (collection: Collection, entry: Entry<object>, wanted:
   const written = collection.written.get(format)
   const known = written?.get(entry)
   if (known !== undefined && known.path === path) return known
-  const representation = rendered(collection, entry, wanted)
+  const representation = { path, content: contentOf(collection, entry, wanted), fields: entryFields(collection, entry, wanted, { 'content-type': format.mediaType }) }
   written?.set(entry, representation)
   return representation
 }
 
-/** The same, written anew and not kept: what was just stored may never be read. */
-export function rendered (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation {
-  const { format, path } = wanted
-  return {
-    path,
-    content: format.item(visible(collection, entry), carried(collection, entry, wanted), collection.schemas.read),
-    fields: { 'content-type': format.mediaType, ...entryFields(collection, entry, wanted) }
-  }
+/** The content alone, written anew and not kept: what was just stored may never be read. */
+export function contentOf (collection: Collection, entry: Entry<object>, wanted: Wanted): string {
+  return wanted.format.item(visible(collection, entry), carried(collection, entry, wanted), collection.schemas.read)
 }
 
 const none: Links = Object.freeze({})
@@ -68,9 +63,10 @@ function carried (collection: Collection, entry: Entry<object>, { format, path }
   return format.join === undefined ? itemLinks(collection, entry, path) : none
 }
 
-/** The fields that go with a representation, also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
-export function entryFields (collection: Collection, entry: Entry<object>, { format, path }: Wanted): Record<string, string> {
-  const fields: Record<string, string> = { etag: tagOf(versionOf(collection, entry), format), link: itemLink(collection, path) }
+/** The given fields, and those that go with a representation also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
+export function entryFields (collection: Collection, entry: Entry<object>, { format, path }: Wanted, fields: Record<string, string> = {}): Record<string, string> {
+  fields.etag = tagOf(versionOf(collection, entry), format)
+  fields.link = itemLink(collection, path)
   const modified = modifiedOf(collection, entry)
   // Section 8.8.2.1: a clock elsewhere may be ahead of ours, but nothing is told to have changed later than it is now.
   if (modified !== undefined) fields['last-modified'] = formatDate(modified.getTime() > Date.now() ? new Date() : modified)

@@ -45,6 +45,16 @@ export function pathOf (url: string): string {
   return isPlain(path) ? path : path.replace(/#.*/, '').replace(/^[^/]*:\/\/[^/]*/, '').replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1')
 }
 
+const slash = 0x2f
+const hash = 0x23
+
+/** Whether there is nothing to forgive. By hand: every request asks. */
 function isPlain (path: string): boolean {
-  return path.startsWith('/') && !path.includes('//') && !path.includes('#') && !path.endsWith('/')
+  let before = 0
+  for (let at = 0; at < path.length; at++) {
+    const code = path.charCodeAt(at)
+    if (code === hash || (code === slash ? before === slash : at === 0)) return false
+    before = code
+  }
+  return before !== slash
 }

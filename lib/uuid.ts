@@ -18,3 +18,14 @@ function begin (time: number, count: number): void {
   const digits = time.toString(16).padStart(12, '0')
   prefix = `${digits.slice(0, 8)}-${digits.slice(8)}-7`
 }
+
+/** Whether it is one as we write it. By hand: every request for an item asks. */
+export function isUuid (text: string): boolean {
+  if (text.length !== 36) return false
+  for (let at = 0; at < 36; at++) {
+    const code = text.charCodeAt(at)
+    const digit = (code > 0x2f && code < 0x3a) || (code > 0x60 && code < 0x67)
+    if (at === 8 || at === 13 || at === 18 || at === 23 ? code !== 0x2d : !digit) return false
+  }
+  return true
+}

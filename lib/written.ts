@@ -1,7 +1,7 @@
 import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
 import { itemPath } from './links.ts'
-import { entryFields, rendered } from './representation.ts'
+import { contentOf, entryFields } from './representation.ts'
 import { parentPath } from './request.ts'
 import type { Request } from './request.ts'
 import type { Entry } from './storage/contract.ts'
@@ -18,19 +18,15 @@ export function written (collection: Collection, request: Request, { entry, stat
   const { format, preferences } = request
   const wanted = { format, path: path.collection }
   const fields: Record<string, string> = status === 201 ? { location: path.item } : {}
-  if (preferences.return === 'minimal') {
-    Object.assign(fields, entryFields(collection, entry, wanted))
-    return { status: status === 201 ? 201 : 204, fields, content: undefined, applied: { return: 'minimal' } }
-  }
-  const representation = rendered(collection, entry, wanted)
+  if (preferences.return === 'minimal') return { status: status === 201 ? 201 : 204, fields: entryFields(collection, entry, wanted, fields), content: undefined, applied: { return: 'minimal' } }
   fields['content-location'] = path.item
-  Object.assign(fields, representation.fields)
-  return { status, fields, content: representation.content, applied: preferences.return && { return: 'representation' } }
+  fields['content-type'] = format.mediaType
+  return { status, fields: entryFields(collection, entry, wanted, fields), content: contentOf(collection, entry, wanted), applied: preferences.return && { return: 'representation' } }
 }
 
 /** The answer to a POST that made an item. */
 export function made (collection: Collection, request: Request, entry: Entry<object>): Answer {
-  return written(collection, request, { entry, status: 201, path: { collection: request.path, item: itemPath(request.path, entry.id) } })
+  return written(collection, request, { entry, status: 201, path: { collection: request.path, item: itemPath(collection, request.path, entry.id) } })
 }
 
 /** The answer to a PATCH. */

@@ -52,8 +52,8 @@ export function uncodedTag (tag: EntityTag): EntityTag {
 }
 
 /** The tag by which a client knows the representation, as its If-None-Match tells: it may have it in a coding. */
-export function knownTag (tag: EntityTag, field: string): EntityTag {
-  if (field === tag) return tag
+export function knownTag (tag: EntityTag, field: string | undefined): EntityTag {
+  if (field === undefined || field === tag) return tag
   const given = parseEntityTags(field)
   const known = given === '*' ? [] : given.map(opaque)
   return known.includes(tag) ? tag : known.find(coded => uncodedTag(coded) === tag) ?? tag

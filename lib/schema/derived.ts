@@ -21,6 +21,11 @@ export function derived (schema: JsonSchema, rule: Rule): JsonSchema {
   return rewritten(schema, { rule, root: schema, whole: false }, false)
 }
 
+/** The schema, which takes whatever a read-only member is: what fills that is held to it already. */
+export function trusting (schema: JsonSchema, member: string): JsonSchema {
+  return { ...schema, properties: { ...schema.properties, [member]: { readOnly: true } } }
+}
+
 /** Whether the schema, as a part of `root`, has the mark in itself or in one of its branches. */
 export function bears (schema: JsonSchema, mark: Mark, root: JsonSchema): boolean {
   const waiting = new Set([schema])

@@ -18,15 +18,15 @@ function step (): void {
   if (--left < 0) throw exhausted
 }
 
-/** What the work gives; undefined where it takes more steps than content of this size can need, `each` for each of its values. */
-export function affordable<Result> (work: () => Result, { value, each }: { value: unknown, each: number }): Result | undefined {
-  return within(least, work) ?? within(each * size(value), work)
+/** What the work on the value gives; undefined where it takes more steps than a value of this size can need, `each` for each of its parts. */
+export function affordable<Result> (work: (value: unknown) => Result, value: unknown, each: number): Result | undefined {
+  return within(least, work, value) ?? within(each * size(value), work, value)
 }
 
-function within<Result> (most: number, work: () => Result): Result | undefined {
+function within<Result> (most: number, work: (value: unknown) => Result, value: unknown): Result | undefined {
   left = most
   try {
-    return work()
+    return work(value)
   } catch (thrown) {
     if (thrown !== exhausted) throw thrown
     return undefined

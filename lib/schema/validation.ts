@@ -27,11 +27,11 @@ export function validator (schema: JsonSchema): Validator {
   const fits = compiled(brief, schema)
   let told: ValidateFunction | undefined
   return value => {
-    const answer = affordable(() => fits(value), { value, each: 10 })
+    const answer = affordable(fits, value, 10)
     if (answer !== false) return answer === undefined ? tooComplex : undefined
     // Where to tell everything would take too long, the first failure is told. Whatever does not fit has one.
     const all = told ??= compiled(thorough, schema)
-    const ended = affordable(() => all(value), { value, each: 1 }) === undefined ? fits : all
+    const ended = affordable(all, value, 1) === undefined ? fits : all
     return failures(ended.errors!)
   }
 }
