@@ -40,10 +40,10 @@ export interface Wanted {
   readonly path: string
 }
 
-/** An entry never changes, so neither does what is written of it, unless its links do. */
+/** A frozen entry never changes, so neither does what is written of it, unless its links do. A storage that makes its entries anew would only fill the memory. */
 export function represent (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation {
   const { format, path } = wanted
-  const written = collection.written.get(format)
+  const written = Object.isFrozen(entry) ? collection.written.get(format) : undefined
   const known = written?.get(entry)
   if (known !== undefined && known.path === path) return known
   const representation = { path, content: contentOf(collection, entry, wanted), fields: entryFields(collection, entry, wanted, { 'content-type': format.mediaType }) }

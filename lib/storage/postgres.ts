@@ -52,7 +52,7 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
   }
   const query = (client: PostgresClient, text: string, values: readonly Value[]) => {
     const name = named(text)
-    return client.query({ text, values: [...values], types, ...name === undefined ? {} : { name } })
+    return client.query(name === undefined ? { text, values: [...values], types } : { name, text, values: [...values], types })
   }
   return {
     async connect () {

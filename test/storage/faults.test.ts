@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import driver from 'mysql2/promise'
 import { test } from 'tap'
+import type { Test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Context, Entry, Query, Refusal, Storage } from '../../lib/storage/contract.ts'
@@ -50,6 +51,20 @@ async function until (holds: () => Promise<boolean>): Promise<void> {
     await delay(20)
   }
   throw new Error('it did not come to that')
+}
+
+/** Whoever waits in vain within a transaction is let go, and what comes of the statement later ends no process. */
+async function givenUp (t: Test, storage: Storage<Thing>, lock: () => Promise<() => Promise<void>>): Promise<void> {
+  const late: unknown[] = []
+  const note = (error: unknown) => { late.push(error) }
+  process.on('unhandledRejection', note)
+  t.teardown(() => process.off('unhandledRejection', note))
+  const unlock = await lock()
+  for (let turn = 0; turn < 5; turn++) t.match(await failure(transact(storage, (inner) => inner.find('a', { ...context, signal: AbortSignal.abort() }))), unreachable)
+  await unlock()
+  await delay(100)
+  t.same(late, [])
+  t.equal(await storage.find('nobody', context), undefined)
 }
 
 /** Two transactions that each want what the other has: whoever must yield is told so, and nothing is half done. */
@@ -256,21 +271,12 @@ test('postgres', async (t) => {
     await until(async () => await running() === 0)
     t.equal(await running(), 0)
     t.match(await failure(transact(storage, (inner) => inner.find('a', within(50)))), unreachable)
+    t.match(await failure(storage.find('a', { ...context, signal: AbortSignal.abort() })), unreachable, 'also where the signal was aborted before')
     await unlock()
     t.equal(kept(await storage.find('a', context)).id, 'a')
-    t.match(await failure(storage.find('a', { ...context, signal: AbortSignal.abort() })), unreachable)
   })
 
-  await t.test('a statement of a transaction that was given up already may fail late, and harms nobody', async (t) => {
-    const late: unknown[] = []
-    const note = (error: unknown) => { late.push(error) }
-    process.on('unhandledRejection', note)
-    t.teardown(() => process.off('unhandledRejection', note))
-    for (let turn = 0; turn < 10; turn++) t.match(await failure(transact(storage, (inner) => inner.find('a', { ...context, signal: AbortSignal.abort() }))), unreachable)
-    await delay(100)
-    t.same(late, [])
-    t.equal(await storage.find('nobody', context), undefined)
-  })
+  await t.test('a statement of a transaction that is given up may fail late, and harms nobody', (t) => givenUp(t, storage, lock))
 
   await t.test('a pool that has no connection in time is told as unreachable; one that waits is left by the signal', async (t) => {
     for (const [options, patience] of [[{ max: 1, connectionTimeoutMillis: 1000 }, 20_000], [{ max: 1 }, 100]] as const) {
@@ -362,16 +368,7 @@ test('mysql', { skip: noMysql }, async (t) => {
     return narrow
   }
 
-  await t.test('a statement of a transaction that was given up already may fail late, and harms nobody', async (t) => {
-    const late: unknown[] = []
-    const note = (error: unknown) => { late.push(error) }
-    process.on('unhandledRejection', note)
-    t.teardown(() => process.off('unhandledRejection', note))
-    for (let turn = 0; turn < 10; turn++) t.match(await failure(transact(storage, (inner) => inner.find('a', { ...context, signal: AbortSignal.abort() }))), unreachable)
-    await delay(100)
-    t.same(late, [])
-    t.equal(await storage.find('nobody', context), undefined)
-  })
+  await t.test('a statement of a transaction that is given up may fail late, and harms nobody', (t) => givenUp(t, storage, lock))
 
   await t.test('of 50 parallel replaces that expect one version exactly one wins', async (t) => {
     const { version } = kept(await storage.insert(thing('raced'), context))

@@ -13,6 +13,7 @@ export interface Assigned {
 }
 
 interface Plan {
+  readonly columns: readonly Column[]
   readonly text: string
   /** What each value is called in a row. */
   readonly names: readonly string[]
@@ -22,7 +23,8 @@ interface Plan {
 export class Assignments {
   readonly #layout: Layout
   readonly #written: readonly Column[]
-  readonly #plans = new Cache<Plan>(200)
+  readonly #inserts = new Cache<Plan>(100)
+  readonly #updates = new Cache<Plan>(100)
 
   constructor (layout: Layout) {
     this.#layout = layout
@@ -32,13 +34,14 @@ export class Assignments {
   /** In a table that exists, what is absent is left to the defaults of the database. */
   insert (item: object): Assigned {
     const { id, own, version, dialect } = this.#layout
-    const columns = this.#written.filter((column) => (own && column !== id) || isPresent(column, item))
-    const { text, names } = this.#plans.get(`insert ${key(columns)}`, () => {
+    const key = own ? String(isPresent(id, item)) : this.#present(item)
+    const { columns, text, names } = this.#inserts.get(key, () => {
+      const columns = this.#written.filter((column) => (own && column !== id) || isPresent(column, item))
       const slots = this.#slots(columns, version.insert)
       const text = slots.length === 0
         ? dialect.emptyInsert
         : `(${slots.map(({ sql }) => sql).join(', ')}) VALUES (${slots.map(({ expression }) => expression).join(', ')})`
-      return { text, names: bound(slots) }
+      return { columns, text, names: bound(slots) }
     })
     return assigned(text, names, this.#values(columns, item, version.insert))
   }
@@ -46,15 +49,20 @@ export class Assignments {
   /** The id stays: it is what the row is found by. */
   update (item: object): Assigned {
     const { id, own, version, dialect } = this.#layout
-    const columns = this.#written.filter((column) => column !== id && (own || isPresent(column, item)))
-    const { text, names } = this.#plans.get(`update ${key(columns)}`, () => {
+    const { columns, text, names } = this.#updates.get(own ? '' : this.#present(item), () => {
+      const columns = this.#written.filter((column) => column !== id && (own || isPresent(column, item)))
       const slots = this.#slots(columns, version.update)
       const set = slots.map(({ sql, expression }) => `${sql} = ${expression}`)
       const unset = this.#written.filter((column) => column !== id && !columns.includes(column)).map(({ sql }) => `${sql} = ${dialect.unset}`)
       // SQL has no UPDATE that sets nothing.
-      return { text: [...set, ...unset].join(', ') || `${id.sql} = ${id.sql}`, names: bound(slots) }
+      return { columns, text: [...set, ...unset].join(', ') || `${id.sql} = ${id.sql}`, names: bound(slots) }
     })
     return assigned(text, names, this.#values(columns, item, version.update))
+  }
+
+  /** Which members there are, as a key. */
+  #present (item: object): string {
+    return this.#written.map((column) => isPresent(column, item) ? '1' : '0').join('')
   }
 
   #slots (columns: readonly Column[], version: Assignment | undefined): Slot[] {
@@ -92,8 +100,4 @@ function assigned (text: string, names: readonly string[], values: readonly Valu
 function isPresent ({ member }: Column, item: object): boolean {
   // The item is of the shape, and its members are the shape's.
   return (item as Readonly<Record<string, unknown>>)[member] !== undefined
-}
-
-function key (columns: readonly Column[]): string {
-  return columns.map(({ name }) => name).join()
 }

@@ -58,10 +58,13 @@ export function codecs (instant: (text: string) => string): Readonly<Record<Kind
 /** RFC 3339 in UTC with milliseconds; what is finer is cut off. */
 function toInstant (value: unknown): string {
   const text = asText(value)
-  return canonical.test(text) ? text : new Date(milliseconds(text)).toISOString()
+  if (canonical.test(text)) return text
+  return inUtc.test(text) ? `${text.slice(0, 10)}T${text.slice(11, -3).padEnd(12, text.length === 22 ? '.000' : '0')}Z` : new Date(milliseconds(text)).toISOString()
 }
 
 const canonical = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z$/
+/** As PostgreSQL puts it out where its time zone is UTC. */
+const inUtc = /^\d{4}-\d\d-\d\d \d\d:\d\d:[0-5]\d(?:\.\d{1,3})?\+00$/
 const parts = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(\.\d+)?)?)?\s*(Z|[+-]\d\d)?:?(\d\d)?$/i
 
 /** A time without an offset is UTC; second 60, a leap second (RFC 3339, section 5.6), is the one after 59. */

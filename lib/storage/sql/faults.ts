@@ -36,30 +36,16 @@ export function told ({ fault, name }: Dialect, error: unknown): unknown {
 
 /** Does it again where that can help. Each attempt must stand alone: what failed has left nothing behind. */
 export async function retried<Result> (dialect: Dialect, attempt: () => Promise<Result>): Promise<Result> {
-  for (const pause of pauses) {
+  for (let failed = 0; ; failed++) {
     try {
       return await attempt()
     } catch (error) {
-      if (dialect.fault(error) !== 'again') throw told(dialect, error)
+      const pause = pauses[failed]
+      if (pause === undefined || dialect.fault(error) !== 'again') throw told(dialect, error)
+      // By chance, in part: those who collided do not meet again.
+      await delay(pause * (0.5 + Math.random()))
     }
-    // By chance, in part: those who collided do not meet again.
-    await delay(pause * (0.5 + Math.random()))
   }
-  return await attempt().catch((error: unknown) => { throw told(dialect, error) })
-}
-
-/** Waits no longer than the signal allows. */
-export async function awaited<Result> (promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  if (signal.aborted) {
-    // Nobody hears of its failure any more, which would else end the process.
-    promise.catch(() => {})
-    throw abandoned(signal)
-  }
-  return await new Promise<Result>((resolve, reject) => {
-    const leave = () => reject(abandoned(signal))
-    signal.addEventListener('abort', leave, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
-  })
 }
 
 export function abandoned (signal: AbortSignal): StorageUnreachable {

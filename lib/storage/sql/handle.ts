@@ -1,6 +1,7 @@
 import { Cache } from './cache.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
-import { abandoned, awaited, retried, told } from './faults.ts'
+import { abandoned, retried, told } from './faults.ts'
+import { awaited } from './patience.ts'
 import type { Session, Statement, Written } from './session.ts'
 
 /** A database that answers at once: one connection, used by all. */
@@ -126,7 +127,7 @@ export class HandleSession implements Session {
     }
     return await this.#retried(async () => {
       // Another may have begun a transaction during a pause.
-      while (this.#turns.last !== undefined) await awaited(this.#turns.last, statement.context.signal)
+      while (this.#turns.last !== undefined) await awaited(this.#turns.last, statement.context)
       if (statement.context.signal.aborted) throw abandoned(statement.context.signal)
       return run(statement)
     })

@@ -1,5 +1,6 @@
 import type { Dialect, Row, Value } from './dialect.ts'
-import { abandoned, awaited, retried, StorageUnreachable, told } from './faults.ts'
+import { retried, StorageUnreachable, told } from './faults.ts'
+import { awaited } from './patience.ts'
 import type { Session, Statement, Written } from './session.ts'
 
 /** What is done with one connection of a pool, by the driver at hand. */
@@ -30,17 +31,16 @@ export class PooledSession<Client> implements Session {
     this.#dialect = dialect
   }
 
-  rows ({ text, values, context: { signal }, writes = false }: Statement): Promise<readonly Row[]> {
-    return retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.rows(client, text, values), writes))
+  rows ({ text, values, context, writes = false }: Statement): Promise<readonly Row[]> {
+    return retried(this.#dialect, () => this.#once(context, (client) => this.#connections.rows(client, text, values), writes))
   }
 
-  write ({ text, values, context: { signal } }: Statement): Promise<Written> {
-    return retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.write(client, text, values), true))
+  write ({ text, values, context }: Statement): Promise<Written> {
+    return retried(this.#dialect, () => this.#once(context, (client) => this.#connections.write(client, text, values), true))
   }
 
   async execute (text: string): Promise<void> {
-    const { signal } = new AbortController()
-    await retried(this.#dialect, () => this.#once(signal, (client) => this.#connections.execute(client, text), true))
+    await retried(this.#dialect, () => this.#once(new AbortController(), (client) => this.#connections.execute(client, text), true))
   }
 
   guarded<Result> (write: () => Promise<Result>): Promise<Result> {
@@ -65,27 +65,32 @@ export class PooledSession<Client> implements Session {
     }
   }
 
-  async #once<Result> (signal: AbortSignal, run: Run<Client, Result>, writes: boolean): Promise<Result> {
-    if (signal.aborted) throw abandoned(signal)
-    const { connect, release } = this.#connections
-    const connecting = connect()
-    const client = await awaited(connecting, signal).catch((error) => {
-      connecting.then((late) => release(late, false), nothing)
-      throw error
-    })
-    let running = true
-    const answer = run(client).finally(() => { running = false })
+  async #once<Result> (asker: Statement['context'], run: Run<Client, Result>, writes: boolean): Promise<Result> {
+    const client = await this.#connected(asker)
+    const answer = run(client)
     try {
-      const result = await awaited(answer, signal)
-      release(client, false)
+      const result = await awaited(answer, asker)
+      this.#connections.release(client, false)
       return result
     } catch (error) {
-      if (!running) release(client, this.#dialect.fault(error) === 'passing')
+      // Of the driver: the statement is over.
+      if (!(error instanceof StorageUnreachable)) this.#connections.release(client, this.#dialect.fault(error) === 'passing')
       else {
         const over = this.#cancel(client, answer).catch(nothing)
         // What writes may be done before it can be stopped, and who asked for it has to know.
         if (writes) return await over.then(() => answer)
       }
+      throw error
+    }
+  }
+
+  async #connected (asker: Statement['context']): Promise<Client> {
+    const { connect, release } = this.#connections
+    const connecting = connect()
+    try {
+      return await awaited(connecting, asker)
+    } catch (error) {
+      connecting.then((late) => release(late, false), nothing)
       throw error
     }
   }
@@ -117,12 +122,12 @@ class ConnectionSession<Client> implements Session {
     this.#client = client
   }
 
-  rows ({ text, values, context: { signal } }: Statement): Promise<readonly Row[]> {
-    return awaited(this.#connections.rows(this.#client, text, values), signal)
+  rows ({ text, values, context }: Statement): Promise<readonly Row[]> {
+    return awaited(this.#connections.rows(this.#client, text, values), context)
   }
 
-  write ({ text, values, context: { signal } }: Statement): Promise<Written> {
-    return awaited(this.#connections.write(this.#client, text, values), signal)
+  write ({ text, values, context }: Statement): Promise<Written> {
+    return awaited(this.#connections.write(this.#client, text, values), context)
   }
 
   async execute (text: string): Promise<void> {

@@ -28,14 +28,13 @@ export class Reading<Item extends object> {
 
   async find (session: Session, id: Id, context: Context): Promise<Entry<Item> | undefined> {
     if (!this.#layout.id.codec.fits(id)) return undefined
-    const [row] = await session.rows(this.#byId(id, context))
+    const row = (await session.rows(this.#byId(id, context)))[0]
     return row && this.full.read(row)
   }
 
   /** The row as it is; the id must fit. */
   async row (session: Session, id: Id, context: Context): Promise<Row | undefined> {
-    const [row] = await session.rows(this.#byId(id, context))
-    return row
+    return (await session.rows(this.#byId(id, context)))[0]
   }
 
   #byId (id: Id, context: Context): Statement {

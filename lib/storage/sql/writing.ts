@@ -1,7 +1,8 @@
 import type { Context, Draft, Entry, Id, Refusal, Version } from '../contract.ts'
 import { Assignments } from './assignments.ts'
+import { Cache } from './cache.ts'
 import { Conditions } from './condition.ts'
-import type { Dialect, Row } from './dialect.ts'
+import type { Dialect, Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { Parameters } from './parameters.ts'
 import type { Reading } from './reading.ts'
@@ -18,6 +19,12 @@ interface Target {
   readonly context: Context
 }
 
+/** The end of a statement, and what it binds from its beginning on. */
+interface Conditional {
+  readonly where: string
+  readonly values: readonly Value[]
+}
+
 /** The statements that write, of one layout. */
 export class Writing<Item extends object> {
   readonly #layout: Layout
@@ -25,19 +32,27 @@ export class Writing<Item extends object> {
   readonly #reading: Reading<Item>
   readonly #assignments: Assignments
   readonly #returning: string
+  /** Equal exactly where all are. */
+  readonly #id: readonly string[]
+  // Of the same parts the same text, so that it is known at once by whoever has prepared it.
+  readonly #inserts = new Cache<string>(100)
+  readonly #updates = new Cache<Cache<string>>(100)
+  readonly #removes = new Cache<string>(100)
 
   constructor (layout: Layout, reading: Reading<Item>) {
     this.#layout = layout
     this.#dialect = layout.dialect
     this.#reading = reading
     this.#assignments = new Assignments(layout)
+    this.#id = layout.dialect.equatable(layout.id.sql, layout.id.kind, layout.own)
     this.#returning = layout.dialect.returning ? ` RETURNING ${reading.full.select}` : ''
   }
 
   async insert (session: Session, draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal> {
     const { id, table } = this.#layout
-    const { text, values, row } = this.#assignments.insert(draft)
-    const statement = { text: `INSERT INTO ${table} ${text}${this.#returning}`, values, context, writes: true }
+    const { text: assigned, values, row } = this.#assignments.insert(draft)
+    const text = this.#inserts.get(assigned, () => `INSERT INTO ${table} ${assigned}${this.#returning}`)
+    const statement = { text, values, context, writes: true }
     return await this.#refusable(session, async (inner) => {
       if (this.#dialect.returning) return this.#entry((await inner.rows(statement))[0])
       const made = await inner.write(statement)
@@ -46,17 +61,13 @@ export class Writing<Item extends object> {
   }
 
   async replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
-    const where = await this.#where(session, target)
-    if (typeof where !== 'function') return where
-    const { text, values, row } = this.#assignments.update(item)
-    const parameters = new Parameters(this.#dialect, values)
     const { table, id } = this.#layout
-    const statement = {
-      text: `UPDATE ${table} SET ${text} WHERE ${where(parameters)}${this.#returning}`,
-      values: parameters.values,
-      context: target.context,
-      writes: true
-    }
+    const { text: assigned, values: set, row } = this.#assignments.update(item)
+    const conditional = await this.#conditional(session, target, set)
+    if ('refused' in conditional) return conditional
+    const { where, values } = conditional
+    const text = this.#updates.get(assigned, () => new Cache(100)).get(where, () => `UPDATE ${table} SET ${assigned} WHERE ${where}${this.#returning}`)
+    const statement = { text, values, context: target.context, writes: true }
     return await this.#refusable(session, async (inner) => {
       if (this.#dialect.returning) {
         const [answer] = await inner.rows(statement)
@@ -69,35 +80,34 @@ export class Writing<Item extends object> {
   }
 
   async remove (session: Session, target: Target): Promise<Refusal | undefined> {
-    const where = await this.#where(session, target)
-    if (typeof where !== 'function') return where
-    const parameters = new Parameters(this.#dialect)
-    const text = `DELETE FROM ${this.#layout.table} WHERE ${where(parameters)}`
+    const conditional = await this.#conditional(session, target, [])
+    if ('refused' in conditional) return conditional
+    const { where, values } = conditional
+    const text = this.#removes.get(where, () => `DELETE FROM ${this.#layout.table} WHERE ${where}`)
     try {
-      const { count } = await session.guarded(() => session.write({ text, values: parameters.values, context: target.context }))
+      const { count } = await session.guarded(() => session.write({ text, values, context: target.context }))
       return count === 0 ? await this.#missed(session, target) : undefined
     } catch (error) {
       return await refusal(this.#layout, session, error)
     }
   }
 
-  /** The conditions of a write: the compare is part of its statement. */
-  async #where (session: Session, { id, expected, context }: Target): Promise<Refusal | ((parameters: Parameters) => string)> {
-    const { version: { compare }, id: { member, codec } } = this.#layout
+  /** The conditions of a write, behind values that are bound already: the compare is part of its statement. */
+  async #conditional (session: Session, { id, expected, context }: Target, values: readonly Value[]): Promise<Refusal | Conditional> {
+    const { version: { compare }, id: { codec } } = this.#layout
     if (!codec.fits(id)) return absent
-    let compared = (_: Parameters) => ''
+    const parameters = new Parameters(this.#dialect, values)
+    const value = codec.write(id)
+    let where = this.#id.map((expression) => `${expression} = ${parameters.bind(value)}`).join(' AND ')
     if (expected !== undefined && compare !== undefined) {
-      compared = (parameters) => ` AND ${compare.sql} = ${parameters.bind(compare.bind(expected))}`
+      where += ` AND ${compare.sql} = ${parameters.bind(compare.bind(expected))}`
     } else if (expected !== undefined) {
       const row = await this.#reading.row(session, id, context)
       if (row === undefined) return absent
       if (this.#layout.version.read(row) !== expected) return stale
-      compared = (parameters) => this.#unchanged(parameters, row)
+      where += this.#unchanged(parameters, row)
     }
-    return (parameters) => {
-      const conditions = new Conditions(this.#layout, parameters)
-      return conditions.filter({ member, is: 'eq', value: id }) + compared(parameters) + conditions.scope(context)
-    }
+    return { where: where + new Conditions(this.#layout, parameters).scope(context), values: parameters.values }
   }
 
   /** Where the version is derived, all columns must still be as they were read. */
