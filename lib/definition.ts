@@ -57,7 +57,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const lists = listing({ schema, members }, options, storage.supports)
   checkListing(name, lists.known, options)
   checkRelations(name, schema, options.relations)
-  const draft = compiled(name, derived(id.assured ? trusting(schema, id.member) : schema, { optional: ['readOnly'] }))
+  const trusted = [...id.assured ? [id.member] : [], ...Object.values(timestamps)].filter(member => member !== undefined)
+  const draft = compiled(name, derived(trusting(schema, trusted), { optional: ['readOnly'] }))
   const formats = options.formats ?? [json, hal, xml]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
   for (const action of ['list', 'read'] as const) if (isPersonal(guard, action)) checkCache(name, action, cache?.[action])

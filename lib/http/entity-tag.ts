@@ -59,12 +59,20 @@ export function knownTag (tag: EntityTag, field: string | undefined): EntityTag 
   return known.includes(tag) ? tag : known.find(coded => uncodedTag(coded) === tag) ?? tag
 }
 
-const safe = /^[\x21\x23\x24\x26-\x7e]*$/
 const unsafe = /[^\x21\x23\x24\x26-\x7e]/g
+
+/** Whether all of it can stand in a tag. By hand: every answer has one. */
+function isSafe (opaque: string): boolean {
+  for (let at = 0; at < opaque.length; at++) {
+    const code = opaque.charCodeAt(at)
+    if (code < 0x21 || code > 0x7e || code === 0x22 || code === 0x25) return false
+  }
+  return true
+}
 
 /** A strong entity tag. What cannot stand in one is escaped, so that two texts never share a tag. */
 export function entityTag (opaque: string): EntityTag {
-  return safe.test(opaque) ? `"${opaque}"` : `"${opaque.replace(unsafe, escape)}"`
+  return isSafe(opaque) ? `"${opaque}"` : `"${opaque.replace(unsafe, escape)}"`
 }
 
 function escape (character: string): string {

@@ -21,9 +21,9 @@ export function derived (schema: JsonSchema, rule: Rule): JsonSchema {
   return rewritten(schema, { rule, root: schema, whole: false }, false)
 }
 
-/** The schema, which takes whatever a read-only member is: what fills that is held to it already. */
-export function trusting (schema: JsonSchema, member: string): JsonSchema {
-  return { ...schema, properties: { ...schema.properties, [member]: { readOnly: true } } }
+/** The schema, which takes whatever these read-only members are: what fills them is held to it already. */
+export function trusting (schema: JsonSchema, members: readonly string[]): JsonSchema {
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(members.map(member => [member, { readOnly: true }])) } }
 }
 
 /** Whether the schema, as a part of `root`, has the mark in itself or in one of its branches. */

@@ -57,11 +57,17 @@ export function differences (before: unknown, after: unknown, members: Members |
   if (members === undefined || !members.carries[mark]) return []
   if (Array.isArray(after)) return strangers(before, after, [members.items, mark])
   const [was, is] = [isObject(before) ? before : {}, isObject(after) ? after : {}]
-  return [...new Set([...Object.keys(was), ...Object.keys(is)])].flatMap(name => {
+  const paths: string[][] = []
+  const compare = (name: string): void => {
+    // Mostly it is the value that was there.
+    if (was[name] === is[name]) return
     const about = member(members, name)
-    if (about?.[mark] === true) return equal(was[name], is[name]) ? [] : [[name]]
-    return differences(was[name], is[name], about, mark).map(path => [name, ...path])
-  })
+    if (about?.[mark] !== true) for (const path of differences(was[name], is[name], about, mark)) paths.push([name, ...path])
+    else if (!equal(was[name], is[name])) paths.push([name])
+  }
+  Object.keys(was).forEach(compare)
+  for (const name of Object.keys(is)) if (!Object.hasOwn(was, name)) compare(name)
+  return paths
 }
 
 /** An item of an array may carry what any item carried before, or nothing: items come, go and change places. */

@@ -11,7 +11,7 @@ export type Mark = typeof marks[number]
 export interface Members extends Readonly<Record<Mark, boolean>> {
   readonly default: unknown
   /** What is said anywhere below. */
-  readonly carries: Record<Mark | 'default', boolean>
+  readonly carries: Record<Mark | 'default' | 'secret', boolean>
   readonly named: Map<string, Members>
   others: Members | undefined
   items: Members | undefined
@@ -51,7 +51,7 @@ class Reader {
       writeOnly: bears('writeOnly'),
       immutable: bears('immutable'),
       default: defaultOf(given, this.#root),
-      carries: { readOnly: false, writeOnly: false, immutable: false, default: false },
+      carries: { readOnly: false, writeOnly: false, immutable: false, default: false, secret: false },
       named: new Map(),
       others: undefined,
       items: undefined
@@ -105,10 +105,16 @@ function defaultOf (given: readonly Part[], root: JsonSchema): unknown {
   return said.find(schema => schema.default !== undefined)?.default
 }
 
+/** A member that is writeOnly and cannot be changed either: to answer differently to its value and to another would let it be guessed. */
+export function isSecret ({ writeOnly, readOnly, immutable }: Members): boolean {
+  return writeOnly && (readOnly || immutable)
+}
+
 function settle (all: Iterable<Members>): void {
   for (const node of all) {
     for (const mark of marks) node.carries[mark] = holds(node, child => child[mark])
     node.carries.default = holds(node, child => child.default !== undefined)
+    node.carries.secret = holds(node, isSecret)
   }
 }
 

@@ -1,17 +1,14 @@
 import { isObject } from '../http/json-value.ts'
 import type { Members as Json } from '../http/json-value.ts'
 import { member } from './marks.ts'
+import { isSecret } from './members.ts'
 import type { Members } from './members.ts'
 
-// A member that is writeOnly and cannot be changed either: to answer differently to its value and to another would let it be guessed.
-
-function isSecret ({ writeOnly, readOnly, immutable }: Members): boolean {
-  return writeOnly && (readOnly || immutable)
-}
+// What the client has to leave alone without being told whether it knew it.
 
 /** Where a value names secrets, as paths of names. */
 export function secretsIn (value: unknown, members: Members | undefined): string[][] {
-  if (members === undefined || !members.carries.writeOnly) return []
+  if (members === undefined || !members.carries.secret) return []
   if (Array.isArray(value)) return value.flatMap((item, index) => secretsIn(item, members.items).map(path => [String(index), ...path]))
   if (!isObject(value)) return []
   return Object.keys(value).flatMap(name => {
@@ -21,7 +18,7 @@ export function secretsIn (value: unknown, members: Members | undefined): string
 }
 
 export function withoutSecrets (value: unknown, members: Members | undefined): unknown {
-  if (members === undefined || !members.carries.writeOnly) return value
+  if (members === undefined || !members.carries.secret) return value
   if (Array.isArray(value)) return value.map(item => withoutSecrets(item, members.items))
   if (!isObject(value)) return value
   const kept: Json = {}

@@ -63,7 +63,7 @@ export class Writing<Item extends object> {
   async replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
     const { table, id } = this.#layout
     const { text: assigned, values: set, row } = this.#assignments.update(item)
-    const conditional = await this.#conditional(session, target, set)
+    const conditional = this.#conditional(target, set, this.#derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
     if ('refused' in conditional) return conditional
     const { where, values } = conditional
     const text = this.#updates.get(assigned, () => new Cache(100)).get(where, () => `UPDATE ${table} SET ${assigned} WHERE ${where}${this.#returning}`)
@@ -80,7 +80,7 @@ export class Writing<Item extends object> {
   }
 
   async remove (session: Session, target: Target): Promise<Refusal | undefined> {
-    const conditional = await this.#conditional(session, target, [])
+    const conditional = this.#conditional(target, [], this.#derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
     if ('refused' in conditional) return conditional
     const { where, values } = conditional
     const text = this.#removes.get(where, () => `DELETE FROM ${this.#layout.table} WHERE ${where}`)
@@ -92,9 +92,14 @@ export class Writing<Item extends object> {
     }
   }
 
+  /** Whether the row has to be read first, to compare its version. */
+  #derives ({ id, expected }: Target): boolean {
+    return expected !== undefined && this.#layout.version.compare === undefined && this.#layout.id.codec.fits(id)
+  }
+
   /** The conditions of a write, behind values that are bound already: the compare is part of its statement. */
-  async #conditional (session: Session, { id, expected, context }: Target, values: readonly Value[]): Promise<Refusal | Conditional> {
-    const { version: { compare }, id: { codec } } = this.#layout
+  #conditional ({ id, expected, context }: Target, values: readonly Value[], row: Row | undefined): Refusal | Conditional {
+    const { version: { compare, read }, id: { codec } } = this.#layout
     if (!codec.fits(id)) return absent
     const parameters = new Parameters(this.#dialect, values)
     const value = codec.write(id)
@@ -102,9 +107,8 @@ export class Writing<Item extends object> {
     if (expected !== undefined && compare !== undefined) {
       where += ` AND ${compare.sql} = ${parameters.bind(compare.bind(expected))}`
     } else if (expected !== undefined) {
-      const row = await this.#reading.row(session, id, context)
       if (row === undefined) return absent
-      if (this.#layout.version.read(row) !== expected) return stale
+      if (read(row) !== expected) return stale
       where += this.#unchanged(parameters, row)
     }
     return { where: where + new Conditions(this.#layout, parameters).scope(context), values: parameters.values }
