@@ -28,12 +28,15 @@ export interface PostgresQuery {
 
 /** Keeps items in PostgreSQL 14 or newer, through an open pool. Who opened it closes it. */
 export function postgres (pool: PostgresPool, options: SqlOptions = {}): SqlAdapter {
-  // An idle connection that the server drops must not end the process; the pool replaces it by itself.
-  pool.on('error', nothing)
+  // An idle connection that the server drops must not end the process; the pool replaces it by itself. One listener is enough for all collections.
+  if (!listened.has(pool)) pool.on('error', nothing)
+  listened.add(pool)
   return sql({ dialect, session: new PooledSession(connections(pool), dialect) }, options)
 }
 
 const nothing = () => {}
+
+const listened = new WeakSet<PostgresPool>()
 
 /** The app may have set its own parsers for types: here each value is read as the text the server sent. */
 const types = { getTypeParser: () => (text: string) => text }

@@ -277,6 +277,13 @@ test('a pool whose connection throws what is no error, or cannot undo, is met al
   t.equal(await odder.find(id, context).catch((error: unknown) => error), thrown)
 })
 
+test('many collections on one pool listen to it once', async (t) => {
+  let listeners = 0
+  const pool = { on: () => listeners++, connect: async () => { throw new Error('not asked for') } }
+  for (let count = 0; count < 20; count++) postgres(pool)<Thing>(users)
+  t.equal(listeners, 1)
+})
+
 test('mistakes are told at boot, with what mends them', async (t) => {
   const { sqlite, mysql } = recorded()
   const withMember = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({ ...users, schema: { ...users.schema, properties: { ...users.schema.properties, [name]: schema } } })
