@@ -36,16 +36,16 @@ export function told ({ fault, name }: Dialect, error: unknown): unknown {
 
 /** Does it again where that can help. Each attempt must stand alone: what failed has left nothing behind. */
 export async function retried<Result> (dialect: Dialect, attempt: () => Promise<Result>): Promise<Result> {
-  for (let failed = 0; ; failed++) {
+  for (const pause of pauses) {
     try {
       return await attempt()
     } catch (error) {
-      const pause = pauses[failed]
-      if (pause === undefined || dialect.fault(error) !== 'again') throw told(dialect, error)
-      // By chance, in part: those who collided do not meet again.
-      await delay(pause * (0.5 + Math.random()))
+      if (dialect.fault(error) !== 'again') throw told(dialect, error)
     }
+    // By chance, in part: those who collided do not meet again.
+    await delay(pause * (0.5 + Math.random()))
   }
+  return await attempt().catch((error: unknown) => { throw told(dialect, error) })
 }
 
 export function abandoned (signal: AbortSignal): StorageUnreachable {

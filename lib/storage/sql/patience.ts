@@ -16,7 +16,7 @@ let timer: NodeJS.Timeout | undefined
 
 class Wait {
   #asker: Asker | undefined
-  #leave: (error: Error) => void
+  #leave: ((error: Error) => void) | undefined
   #signal: AbortSignal | undefined
 
   constructor (asker: Asker, leave: (error: Error) => void) {
@@ -34,18 +34,16 @@ class Wait {
   }
 
   handleEvent (): void {
-    this.#leave(abandoned(this.#signal!))
+    this.#leave!(abandoned(this.#signal!))
   }
 
   /** It may be looked at once more: what it was about is let go. */
   end (): void {
     this.#signal?.removeEventListener('abort', this)
     this.#asker = undefined
-    this.#leave = nobody
+    this.#leave = undefined
   }
 }
-
-function nobody (): void {}
 
 function look (): void {
   for (const wait of seen) wait.listen()
