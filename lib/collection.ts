@@ -7,8 +7,9 @@ import type { Identity } from './identity.ts'
 import type { Listing } from './listing/listing.ts'
 import type { Members } from './schema/members.ts'
 import type { ActionName, Change, Changed, ProfileName, Relation, RouteOptions } from './options.ts'
+import type { Remembered } from './remembered.ts'
 import { Messages } from './schema/messages.ts'
-import type { Entry, JsonSchema, Order, Storage } from './storage/contract.ts'
+import type { JsonSchema, Order, Storage } from './storage/contract.ts'
 import type { Timestamps } from './timestamps.ts'
 import type { Validator } from './schema/validation.ts'
 
@@ -16,14 +17,6 @@ import type { Validator } from './schema/validation.ts'
 export interface Parent {
   readonly collection: Collection
   readonly member: string
-}
-
-/** An entry as a client sees it, with the fields that describe it. */
-export interface Representation {
-  /** That of the collection at which it was written. */
-  readonly path: string
-  readonly content: string
-  readonly fields: Readonly<Record<string, string>>
 }
 
 /** A definition with its defaults filled in and everything derived that can be derived at boot. */
@@ -59,7 +52,7 @@ export interface Collection<Item = object> extends Evolution<Item> {
   /** Those of the formats, in their order. */
   readonly mediaTypes: readonly string[]
   /** What was written of an entry already. */
-  readonly written: ReadonlyMap<Format, WeakMap<Entry<object>, Representation>>
+  readonly written: ReadonlyMap<Format, Remembered>
   readonly serviceDescription: string | undefined
   readonly problems: string | undefined
   readonly members: Members

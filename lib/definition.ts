@@ -12,6 +12,7 @@ import { evolutionOf } from './evolution.ts'
 import { identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
 import { totalOrder } from './listing/total-order.ts'
+import { remembered } from './remembered.ts'
 import { membersOf } from './schema/members.ts'
 import { actionNames } from './options.ts'
 import type { Options } from './options.ts'
@@ -24,7 +25,7 @@ import { timestampsOf } from './timestamps.ts'
 
 import type { Collection } from './collection.ts'
 
-export type { Collection, Parent, Representation } from './collection.ts'
+export type { Collection, Parent } from './collection.ts'
 
 export function define<const Schema extends ObjectSchema> (options: Options<Schema>): Collection<ItemOf<Schema>> {
   checkOptions(options)
@@ -87,7 +88,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     groups: cache === undefined ? undefined : { read: cacheGroups(name), write: cacheGroupInvalidation(name) },
     formats,
     mediaTypes: formats.map(format => format.mediaType),
-    written: new Map(formats.map(format => [format, new WeakMap()])),
+    written: remembered(formats),
     serviceDescription: options.serviceDescription,
     problems: options.problems,
     ...evolution,

@@ -4,6 +4,7 @@ import { BadOption, Unsupported } from './errors.ts'
 import { checkCache, isPersonal } from './guard.ts'
 import { stated } from './http/cache-control.ts'
 import { problem } from './http/problems.ts'
+import { remembered } from './remembered.ts'
 import type { Request } from './request.ts'
 import type { MemberOf } from './schema/static.ts'
 import type { Filter, Id } from './storage/contract.ts'
@@ -15,7 +16,7 @@ export function within<Item extends object> (parent: Collection, child: Collecti
   if (!child.storage.supports.filter) throw new Unsupported(child.name, 'it is nested in another collection', child.storage.name)
   if (isPersonal(parent.guard, 'read')) for (const action of ['list', 'read'] as const) checkCache(child.name, action, stated(child.cache[action]))
   parent.children.add(child.name)
-  return Object.freeze({ ...child, written: new Map(child.formats.map(format => [format, new WeakMap()])), parent: { collection: parent, member } })
+  return Object.freeze({ ...child, written: remembered(child.formats), parent: { collection: parent, member } })
 }
 
 /** The path of the item in which a collection lies, below the prefix; empty where it lies in none. */

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
-import type { Collection, Representation } from './definition.ts'
+import type { Collection } from './definition.ts'
 import type { Format, Links } from './formats/format.ts'
 import { formatDate } from './http/date.ts'
 import { entityTag } from './http/entity-tag.ts'
 import { itemLink, itemLinks } from './links.ts'
+import type { Remembered, Representation } from './remembered.ts'
 import type { Entry, Page } from './storage/contract.ts'
 import { seen, versionOf, versionSeen, visible } from './view.ts'
 import type { View } from './view.ts'
@@ -40,15 +41,25 @@ export interface Wanted {
   readonly path: string
 }
 
-/** A frozen entry never changes, so neither does what is written of it, unless its links do. A storage that makes its entries anew would only fill the memory. */
+/** A frozen entry never changes, so neither does what is written of it, unless its links do. Others are made anew by their storage each time. */
+function writtenOf ({ written }: Collection, entry: Entry<object>, format: Format): Remembered | undefined {
+  return Object.isFrozen(entry) ? written.get(format) : undefined
+}
+
 export function represent (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation {
   const { format, path } = wanted
-  const written = Object.isFrozen(entry) ? collection.written.get(format) : undefined
-  const known = written?.get(entry)
-  if (known !== undefined && known.path === path) return known
-  const representation = { path, content: contentOf(collection, entry, wanted), fields: entryFields(collection, entry, wanted, { 'content-type': format.mediaType }) }
-  written?.set(entry, representation)
+  const written = writtenOf(collection, entry, format)
+  const known = written?.recall(entry, path)
+  if (known !== undefined) return known
+  const bare = entryFields(collection, entry, wanted)
+  const representation = { path, content: contentOf(collection, entry, wanted), fields: { 'content-type': format.mediaType, ...bare }, bare }
+  written?.keep(entry, representation)
   return representation
+}
+
+/** The fields of a 304. */
+export function unsent (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation['bare'] {
+  return writtenOf(collection, entry, wanted.format)?.recall(entry, wanted.path)?.bare ?? entryFields(collection, entry, wanted)
 }
 
 /** The content alone, written anew and not kept: what was just stored may never be read. */
@@ -78,10 +89,9 @@ interface WantedSeen extends Wanted {
 }
 
 /** As the client wants to see it; what is written so is not kept. */
-export function representSeen (collection: Collection, entry: Entry<object>, wanted: WantedSeen): Representation {
-  const { format, path, view } = wanted
+export function representSeen (collection: Collection, entry: Entry<object>, wanted: WantedSeen): Pick<Representation, 'content' | 'fields'> {
+  const { format, view } = wanted
   return {
-    path,
     content: format.item(seen(collection, entry, view), carried(collection, entry, wanted), collection.schemas.read),
     fields: { 'content-type': format.mediaType, ...seenFields(collection, entry, wanted) }
   }

@@ -4,6 +4,7 @@ import { pointer } from './http/json-pointer.ts'
 import { isObject } from './http/json-value.ts'
 import { problem } from './http/problems.ts'
 import { listing } from './listing/listing.ts'
+import { remembered } from './remembered.ts'
 import type { Request } from './request.ts'
 import { derived, marked } from './schema/derived.ts'
 import { membersOf } from './schema/members.ts'
@@ -82,7 +83,7 @@ function narrowed (collection: Collection, hidden: Hidden): Collection {
     order: order.filter(({ member }) => isSeen(member)),
     listing: listing({ schema, members }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), relations, tombstones: collection.tombstones }, storage.supports),
     validate: { draft: (value: unknown) => validatorOf(draft)(value), item },
-    written: new Map(formats.map(format => [format, new WeakMap()]))
+    written: remembered(formats)
   })
 }
 

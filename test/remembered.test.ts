@@ -1,0 +1,61 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import { test } from 'tap'
+import collection, { define, json } from '../lib/index.ts'
+import { Remembered } from '../lib/remembered.ts'
+import { memory } from '../lib/storage/memory.ts'
+
+const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, version })
+const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {}, bare: {} })
+
+test('what is seen twice is kept, at its path, as long as the entry stays', async t => {
+  const remembered = new Remembered()
+  const [one, other] = [entry('a'), entry('a', '2')]
+  const written = representation()
+  remembered.keep(one, written)
+  t.equal(remembered.recall(one, '/notes'), undefined, 'once is not enough')
+  remembered.keep(one, written)
+  t.equal(remembered.recall(one, '/notes'), written)
+  t.equal(remembered.recall(one, '/v1/notes'), undefined)
+  t.equal(remembered.recall(other, '/notes'), undefined)
+  remembered.keep(other, written)
+  t.equal(remembered.recall(one, '/notes'), undefined, 'another has taken its place')
+  t.equal(remembered.recall(other, '/notes'), undefined)
+  t.equal(remembered.recall(entry('b'), '/notes'), undefined)
+})
+
+test('neither many entries nor long ones fill the memory', async t => {
+  const filled = (content: string): [Remembered, ReturnType<typeof entry>] => {
+    const remembered = new Remembered()
+    const first = entry('first')
+    for (let turn = 0; turn < 2; turn++) remembered.keep(first, representation(content))
+    t.not(remembered.recall(first, '/notes'), undefined)
+    return [remembered, first]
+  }
+  const [many, first] = filled('{}')
+  for (let count = 0; count < 10_000; count++) many.keep(entry(`entry ${count}`), representation())
+  t.equal(many.recall(first, '/notes'), undefined)
+  const [long, one] = filled('x'.repeat(10_000_000))
+  const next = entry('next')
+  for (let turn = 0; turn < 2; turn++) long.keep(next, representation('x'.repeat(10_000_000)))
+  t.equal(long.recall(one, '/notes'), undefined)
+})
+
+test('an item that is read again and again is written twice, and anew once it has changed', async t => {
+  let count = 0
+  const counting = { ...json, item: (...given: Parameters<typeof json.item>) => { count++; return json.item(...given) } }
+  const app = Fastify()
+  const Note = Type.Object({ id: Type.String(), text: Type.String() })
+  app.register(collection, define({ name: 'notes', schema: Note, id: { by: 'client' }, formats: [counting], storage: memory({ items: [{ id: 'a', text: 'one' }] }) }))
+  const read = async (headers = {}) => app.inject({ url: '/notes/a', headers })
+  for (let turn = 0; turn < 5; turn++) t.same((await read()).json(), { id: 'a', text: 'one' })
+  t.equal(count, 2)
+  const { etag } = (await read()).headers
+  const unmodified = await read({ 'if-none-match': etag })
+  t.equal(unmodified.statusCode, 304)
+  t.equal(unmodified.headers['content-type'], undefined)
+  t.equal(unmodified.headers.etag, etag)
+  await app.inject({ method: 'PUT', url: '/notes/a', payload: { id: 'a', text: 'two' } })
+  t.same((await read()).json(), { id: 'a', text: 'two' })
+  t.not((await read()).headers.etag, etag)
+})
