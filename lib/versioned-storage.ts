@@ -26,14 +26,14 @@ export function versionedStorage<Item extends object, Old extends object> (stora
   const seen = new WeakMap<Entry<Item>, Entry<Old>>()
   const original = new Map(Object.entries(renamed).map(([old, member]) => [member, old]))
 
-  /** The same for the same, so that what was written of it once can be sent again. */
+  /** The same for the same frozen one, so that what was written of it once can be sent again. */
   function presented (entry: Entry<Item>): Entry<Old> {
     const known = seen.get(entry)
     if (known !== undefined) return known
     const item = present(entry.item)
     const told = { ...entry, item, version: entry.version + suffix }
     origins.entry.set(item, entry)
-    seen.set(entry, told)
+    if (Object.isFrozen(entry)) seen.set(entry, Object.freeze(told))
     return told
   }
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { define, json } from '../lib/index.ts'
+import collection, { define, json, version } from '../lib/index.ts'
 import { Remembered } from '../lib/remembered.ts'
 import { memory } from '../lib/storage/memory.ts'
 
@@ -41,15 +41,20 @@ test('neither many entries nor long ones fill the memory', async t => {
   t.equal(long.recall(one, '/notes'), undefined)
 })
 
+/** JSON that counts what it writes. */
+function counted () {
+  const counter = { count: 0, format: { ...json, item: (...given: Parameters<typeof json.item>) => { counter.count++; return json.item(...given) } } }
+  return counter
+}
+
 test('an item that is read again and again is written twice, and anew once it has changed', async t => {
-  let count = 0
-  const counting = { ...json, item: (...given: Parameters<typeof json.item>) => { count++; return json.item(...given) } }
+  const counter = counted()
   const app = Fastify()
   const Note = Type.Object({ id: Type.String(), text: Type.String() })
-  app.register(collection, define({ name: 'notes', schema: Note, id: { by: 'client' }, formats: [counting], storage: memory({ items: [{ id: 'a', text: 'one' }] }) }))
+  app.register(collection, define({ name: 'notes', schema: Note, id: { by: 'client' }, formats: [counter.format], storage: memory({ items: [{ id: 'a', text: 'one' }] }) }))
   const read = async (headers = {}) => app.inject({ url: '/notes/a', headers })
   for (let turn = 0; turn < 5; turn++) t.same((await read()).json(), { id: 'a', text: 'one' })
-  t.equal(count, 2)
+  t.equal(counter.count, 2)
   const { etag } = (await read()).headers
   const unmodified = await read({ 'if-none-match': etag })
   t.equal(unmodified.statusCode, 304)
@@ -58,4 +63,14 @@ test('an item that is read again and again is written twice, and anew once it ha
   await app.inject({ method: 'PUT', url: '/notes/a', payload: { id: 'a', text: 'two' } })
   t.same((await read()).json(), { id: 'a', text: 'two' })
   t.not((await read()).headers.etag, etag)
+})
+
+test('so is an item of an older version', async t => {
+  const counter = counted()
+  const app = Fastify()
+  const schema = Type.Object({ id: Type.String(), text: Type.String() })
+  const notes = define({ name: 'notes', schema, id: { by: 'client' }, formats: [counter.format], storage: memory({ items: [{ id: 'a', text: 'one' }] }) })
+  app.register(collection, { prefix: '/v1', ...version(notes, 'v1', { schema, present: item => ({ ...item }), accept: item => item }) })
+  for (let turn = 0; turn < 5; turn++) t.same((await app.inject('/v1/notes/a')).json(), { id: 'a', text: 'one' })
+  t.equal(counter.count, 2)
 })
