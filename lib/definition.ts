@@ -1,4 +1,5 @@
 import { checkListing, checkOptions, checkProfiles, checkRelations, checkSupport } from './checks.ts'
+import type { Collection } from './collection.ts'
 import { deadlinesOf, punctual } from './deadline.ts'
 import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
@@ -22,8 +23,6 @@ import { Messages } from './schema/messages.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import type { JsonSchema } from './storage/contract.ts'
 import { timestampsOf } from './timestamps.ts'
-
-import type { Collection } from './collection.ts'
 
 export type { Collection, Parent } from './collection.ts'
 

@@ -11,8 +11,6 @@ export interface Identity {
   readonly mint: (() => Id) | undefined
   /** The id that a path segment means; undefined where no item can have it. */
   readonly read: (segment: string) => Id | undefined
-  /** The path segment that means the id. */
-  readonly write: (id: Id) => string
   /** Whether what is made or read here fits the schema, so that nobody has to look again. */
   readonly assured: boolean
 }
@@ -40,7 +38,7 @@ export function identity (name: string, schema: JsonSchema, options: IdentityOpt
   const read = reader(described, valid, { minted: mint === uuid, assured })
   const sample = mint?.()
   if (sample !== undefined && (valid(sample) !== undefined || read(String(sample)) !== sample)) throw new BadId(name, `an id such as ${JSON.stringify(sample)} does not fit the schema of "${member}". Use Type.String({ format: 'uuid' }), or say who makes the id with id: { by: 'client' | 'storage' | () => ... }.`)
-  return { member, by: typeof by === 'function' ? 'library' : by, mint, read, write: assured ? String : encodeURIComponent, assured }
+  return { member, by: typeof by === 'function' ? 'library' : by, mint, read, assured }
 }
 
 /** What a schema says of a UUID where it says no more than that it is one. */

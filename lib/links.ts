@@ -3,16 +3,18 @@ import type { Links } from './formats/format.ts'
 import { link } from './http/link.ts'
 import type { LinkValue } from './http/link.ts'
 import type { Entry, Id } from './storage/contract.ts'
+import { isUuid } from './uuid.ts'
 
 // RFC 8288: where one can go from here. `path` is always that of the collection.
 
-export function itemPath ({ id: { write } }: Collection, path: string, id: Id): string {
-  return `${path}/${write(id)}`
+export function itemPath (path: string, id: Id): string {
+  // Of what most ids are, nothing has to be encoded.
+  return `${path}/${typeof id === 'string' && isUuid(id) ? id : encodeURIComponent(id)}`
 }
 
 /** The links of an item, for the formats that carry them. */
 export function itemLinks (collection: Collection, entry: Entry<object>, path: string): Links {
-  const self = itemPath(collection, path, entry.id)
+  const self = itemPath(path, entry.id)
   return {
     self: { href: self },
     collection: { href: path },

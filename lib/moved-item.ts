@@ -24,7 +24,7 @@ async function destination (moves: Moves, collection: Collection, request: Reque
     if (typeof to === 'object') return elsewhere(to.href, request)
     segment = String(to)
     const id = collection.id.read(segment)
-    if (id !== undefined && await collection.storage.find(id, request.context) !== undefined) return itemPath(collection, parentPath(request), id)
+    if (id !== undefined && await collection.storage.find(id, request.context) !== undefined) return itemPath(parentPath(request), id)
   }
   return undefined
 }

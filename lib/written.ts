@@ -26,7 +26,7 @@ export function written (collection: Collection, request: Request, { entry, stat
 
 /** The answer to a POST that made an item. */
 export function made (collection: Collection, request: Request, entry: Entry<object>): Answer {
-  return written(collection, request, { entry, status: 201, path: { collection: request.path, item: itemPath(collection, request.path, entry.id) } })
+  return written(collection, request, { entry, status: 201, path: { collection: request.path, item: itemPath(request.path, entry.id) } })
 }
 
 /** The answer to a PATCH. */

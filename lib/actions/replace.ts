@@ -19,6 +19,6 @@ export async function replace (collection: Collection, request: Request): Promis
   })
   const path = parentPath(request)
   if (collection.hooks.changed) await tell(collection, { action: before === undefined ? 'create' : 'replace', before: before?.item, after: after.item, request: request.original })
-  const answer = written(collection, request, { entry: after, status: before === undefined ? 201 : 200, path: { collection: path, item: itemPath(collection, path, after.id) } })
+  const answer = written(collection, request, { entry: after, status: before === undefined ? 201 : 200, path: { collection: path, item: itemPath(path, after.id) } })
   return validated(collection, request, answer)
 }

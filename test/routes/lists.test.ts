@@ -1,7 +1,8 @@
 import { test } from 'tap'
+import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import collection, { define } from '../../lib/index.ts'
+import collection, { define, hal } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created, notes } from '../app.ts'
 
@@ -212,4 +213,11 @@ test('HAL carries the links of the page and of each item in its content', async 
   t.strictSame(_embedded.items[1]._links, { self: { href: '/v1/books/2' }, collection: { href: '/v1/books' }, author: { href: '/authors/T1', title: 'T1' } })
   const item = await ask(app, 'GET /v1/books/2', { fields: { accept: 'application/hal+json' } })
   t.strictSame(item.json(), _embedded.items[1])
+})
+
+test('an id that is no UUID is encoded in a link, whatever the schema says of ids', async t => {
+  const app = Fastify()
+  const schema = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) })
+  app.register(collection, define({ name: 'notes', schema, formats: [hal], storage: memory({ items: [{ id: 'a b/c' }] }) }))
+  t.equal((await app.inject('/notes')).json()._embedded.items[0]._links.self.href, '/notes/a%20b%2Fc')
 })
