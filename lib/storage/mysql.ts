@@ -1,7 +1,8 @@
 import { dialect } from './mysql/dialect.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
+import type { Connections } from './sql/connection.ts'
 import type { Row, Value } from './sql/dialect.ts'
-import { PooledSession, type Connections } from './sql/pooled.ts'
+import { PooledSession } from './sql/pooled.ts'
 
 /** What is used of the pool of mysql2/promise, which is also what @fastify/mysql gives with `promise: true`. */
 export interface MysqlPool {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { dialect } from './postgres/dialect.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
+import type { Connections } from './sql/connection.ts'
 import type { Row, Value } from './sql/dialect.ts'
-import { PooledSession, type Connections } from './sql/pooled.ts'
+import { PooledSession } from './sql/pooled.ts'
 
 /** What is used of pg's `Pool`, which is also what @fastify/postgres decorates an app with. */
 export interface PostgresPool {
