@@ -1,7 +1,7 @@
 import { reader } from './access.ts'
-import { scopedBy } from './layer.ts'
 import type { Collection } from './definition.ts'
 import { isPersonal } from './guard.ts'
+import { scopedBy } from './narrowing.ts'
 import type { Related } from './options.ts'
 import type { Request } from './request.ts'
 import { scopeOf } from './scope.ts'

@@ -1,4 +1,4 @@
-import type { Context, Filter, Storage } from './storage/contract.ts'
+import type { Storage } from './storage/contract.ts'
 
 // A storage in front of another: what a deadline, tombstones and older versions have in common.
 
@@ -16,14 +16,4 @@ export function layered<Item, Seen> (storage: Storage<Item>, verbs: (storage: St
     ...verbs(storage),
     ...storage.transaction && { transaction: work => storage.transaction!(inner => work(layered(inner, verbs))) }
   }
-}
-
-/** For other rows than those that are asked for, such as those of another collection. The signal stays as lazy as it is. */
-export function scopedBy (scope: Filter | undefined, context: Context): Context {
-  return { get signal () { return context.signal }, scope }
-}
-
-/** Both have to hold. */
-export function joinedFilter (first: Filter | undefined, second: Filter | undefined): Filter | undefined {
-  return first === undefined || second === undefined ? first ?? second : { all: [first, second] }
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { BadOption, BadSchema, Unsupported } from './errors.ts'
-import { joinedFilter, layered, scopedBy } from './layer.ts'
+import { layered } from './layer.ts'
 import { checkMembers, compiled } from './schema/checks.ts'
 import type { ItemSchema } from './schema/checks.ts'
 import { derived, lacking } from './schema/derived.ts'
@@ -9,6 +9,7 @@ import type { Members } from './schema/members.ts'
 import { branches } from './schema/subschemas.ts'
 import type { Validator } from './schema/validation.ts'
 import type { Context, Filter, JsonSchema, Refusal, Storage } from './storage/contract.ts'
+import { joinedFilter, scopedBy } from './narrowing.ts'
 import { timestamp } from './timestamps.ts'
 
 export interface TombstoneOptions<Member extends string = string> {

@@ -1,5 +1,6 @@
-import { layered, scopedBy } from './layer.ts'
+import { layered } from './layer.ts'
 import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from './storage/contract.ts'
+import { scopedBy } from './narrowing.ts'
 
 // The storage of one version of a collection, seen as the storage of another.
 
