@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { answer, field, type Answer } from './answer.ts'
 import { nextOf, type Client, type Scenario, type Step } from './scenarios.ts'
 
-export interface Tally { latencies: number[], sizes: number[] }
+export interface Tally { answers: number, latencies: number[], sizes: number[] }
 
 /** One keep-alive connection that asks again as soon as it is answered. */
 export class Connection {
@@ -73,6 +73,7 @@ export class Connection {
       let next = 0
       let size = 0
       this.#answered = answer => {
+        tally.answers++
         size += answer.size
         if (next < steps.length) return this.#ask(steps[next++]!)
         const now = performance.now()

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { measure, type Contender, type Sample } from './measure.ts'
+import { isAwake, measure, type Contender, type Sample } from './measure.ts'
 import { ask, end, heard, launch } from './process.ts'
 import { depths } from './scenarios.ts'
 import type { Weight } from './server.ts'
@@ -21,7 +21,7 @@ interface Filled extends Depth { readonly contender: Contender }
 /** All sizes are there at once, and take turns within each round: what disturbs one disturbs all. */
 export async function depth (driver: ChildProcess, { contestant, store, sizes, rounds, seconds }: Plan): Promise<Depth[]> {
   const all: Filled[] = []
-  const course = (scenario: string, items: number) => ({ scenario, table: 'depths', connections: 1, items, seconds }) as const
+  const course = (scenario: string, items: number) => ({ scenario, table: 'depths', connections: 1, items, seconds, awake: isAwake(store) }) as const
   for (const size of sizes) {
     const server = launch('server.ts', { args: [contestant, store, size], flags: ['--expose-gc'], core: 0 })
     const contender: Contender = { name: contestant, server, port: (await heard<{ port: number }>(server)).port }

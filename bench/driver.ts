@@ -3,7 +3,7 @@ import { Connection, type Tally } from './connection.ts'
 import { depths, scenarioOf, type Scenario } from './scenarios.ts'
 import { padding } from './user.ts'
 
-export interface Task { port: number, contestant: string, scenario: string, table: 'scenarios' | 'depths', connections: number, items: number, bytes?: number }
+export interface Task { port: number, contestant: string, scenario: string, table: 'scenarios' | 'depths', connections: number, items: number, bytes?: number, awake: boolean }
 
 export interface Drive {
   turns: number
@@ -37,14 +37,41 @@ async function open (next: Task) {
   return 'ready'
 }
 
+/** Keeps the process from falling asleep. To wake it is work of the one that sends, and elsewhere that is not the server but its network. */
+class Vigil {
+  #idle = 0
+  #last = performance.now()
+  #seen = 0
+  #next: NodeJS.Immediate
+
+  constructor (tally: Tally) {
+    const look = () => {
+      const now = performance.now()
+      if (tally.answers === this.#seen) this.#idle += now - this.#last
+      this.#last = now
+      this.#seen = tally.answers
+      this.#next = setImmediate(look)
+    }
+    this.#next = setImmediate(look)
+  }
+
+  /** Gives the milliseconds in which nothing came. */
+  end (): number {
+    clearImmediate(this.#next)
+    return this.#idle
+  }
+}
+
 async function drive (seconds: number): Promise<Drive> {
   const scenario = scenarioFor(task)
-  const tally: Tally = { latencies: [], sizes: [] }
+  const tally: Tally = { answers: 0, latencies: [], sizes: [] }
   const cpu = process.cpuUsage()
   const begun = performance.now()
+  const vigil = task.awake ? new Vigil(tally) : undefined
   await Promise.all(connections.map(connection => connection.run(scenario, tally, begun + seconds * 1000)))
   const elapsed = (performance.now() - begun) / 1000
   const { user, system } = process.cpuUsage(cpu)
+  const busy = vigil === undefined ? (user + system) / 1e6 : elapsed - vigil.end() / 1000
   for (const connection of connections) connection.close()
   const sorted = Float64Array.from(tally.latencies).sort()
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
@@ -54,7 +81,7 @@ async function drive (seconds: number): Promise<Drive> {
     p50: at(0.5),
     p99: at(0.99),
     answer: tally.sizes.reduce((sum, size) => sum + size, 0) / tally.sizes.length,
-    driver: (user + system) / 1e6 / elapsed
+    driver: busy / elapsed
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Drive, Task } from './driver.ts'
-import { ask } from './process.ts'
+import { ask, pinned } from './process.ts'
 import type { Allocation, Usage } from './server.ts'
 
 export interface Contender { name: string, server: ChildProcess, port: number }
@@ -14,6 +14,11 @@ export interface Sample extends Drive {
 }
 
 export interface Course extends Omit<Task, 'port' | 'contestant'> { seconds: number }
+
+/** Whether the driver can stay awake: where it has a core that nobody else needs, such as a database server. */
+export function isAwake (store: string): boolean {
+  return pinned && store !== 'postgres'
+}
 
 export async function measure (driver: ChildProcess, { name, server, port }: Contender, { seconds, ...task }: Course): Promise<Sample> {
   await ask(driver, { open: { ...task, contestant: name, port } })

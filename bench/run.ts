@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { serve } from './databases.ts'
-import { allocation, measure, profile, type Contender, type Course, type Sample } from './measure.ts'
+import { allocation, isAwake, measure, profile, type Contender, type Course, type Sample } from './measure.ts'
 import { markdown, text } from './printer.ts'
 import { end, heard, launch } from './process.ts'
 import { machine, print, result, summary, type Result } from './report.ts'
@@ -65,7 +65,7 @@ if (chosen === undefined) {
   for (const scenario of chosen.scenarios) {
     if ((chosen.byHand ? lackingByHand : lacking)[chosen.store]?.includes(scenario) === true) continue
     const names = chosen.contestants.filter(name => scenarioOf(name, scenario) !== undefined)
-    const courses = chosen.connections.map((connections): Gathered => ({ course: { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration }, samples: new Map(), allocated: new Map() }))
+    const courses = chosen.connections.map((connections): Gathered => ({ course: { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration, awake: isAwake(chosen.store) }, samples: new Map(), allocated: new Map() }))
     for (let launched = 0; launched < chosen.launches; launched++) {
       const contenders = await contendAll(names, chosen)
       for (const course of courses) await gather(driver, contenders, course, chosen)

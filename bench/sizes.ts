@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { measure, type Contender, type Sample } from './measure.ts'
+import { isAwake, measure, type Contender, type Sample } from './measure.ts'
 import { end, heard, launch } from './process.ts'
 
 export interface Sized {
@@ -23,7 +23,7 @@ export async function sizes (driver: ChildProcess, { contestants, store, bytes, 
   }
   const found: Sized[] = []
   for (const scenario of ['get', 'list', 'create']) {
-    const course = { scenario, table: 'scenarios', connections: 16, items, bytes, seconds } as const
+    const course = { scenario, table: 'scenarios', connections: 16, items, bytes, seconds, awake: isAwake(store) } as const
     const all = contenders.map(contender => ({ contender, samples: new Array<Sample>() }))
     for (const { contender } of all) await measure(driver, contender, course)
     for (let round = 0; round < rounds; round++) {
