@@ -27,10 +27,13 @@ export function check (collection: Collection, request: Request, entry: Entry<ob
     throw problem('precondition-required', { detail: 'Read the item, then repeat the request with the field If-Match and the entity tag of what was read.' })
   }
   if (!conditional(fields)) return
-  const current = entry && { tags: collection.formats.map(format => tagOf(versionOf(collection, entry), format)), modified: modifiedOf(collection, entry) }
-  if (evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed') {
-    throw stale()
-  }
+  const current = entry && { ...tagsOf(collection, request, versionOf(collection, entry)), modified: modifiedOf(collection, entry) }
+  if (evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed') throw stale()
+}
+
+/** A write is held to a version, in whatever format it was read. */
+function tagsOf ({ formats }: Collection, { format }: Request, version: string): Pick<Validators, 'tag' | 'others'> {
+  return { tag: tagOf(version, format), others: () => formats.map(format => tagOf(version, format)) }
 }
 
 /** A POST asks its precondition of the collection: of the list that a GET of the same URI would give. */
@@ -39,9 +42,8 @@ export async function checkList (collection: Collection, request: Request): Prom
   const question = askedInString(collection, request)
   const { page } = await entries(collection, question, await contextOfList(collection, request))
   const view = await viewOf(collection, page.entries, { ...question, request })
-  const version = versionOfList(versionsOf(collection, page, view))
-  const tags = collection.formats.map(format => tagOf(version, format))
-  if (evaluate({ safe: false, fields, current: { tags, modified: undefined }, weak: collection.weakTags }) === 'failed') throw stale()
+  const current = { ...tagsOf(collection, request, versionOfList(versionsOf(collection, page, view))), modified: undefined }
+  if (evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed') throw stale()
 }
 
 /** Who makes an item may see other rows of the list, or none at all. */

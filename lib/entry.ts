@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { check } from './conditions.ts'
 import type { Collection } from './definition.ts'
 import { conditional } from './http/preconditions.ts'
@@ -10,8 +9,8 @@ import type { Answering } from './receipt.ts'
 import { problemOfRefusal, refused } from './refusal.ts'
 import type { Request } from './request.ts'
 import { isHidden } from './scope.ts'
-import type { Entry, Id, Refusal, Storage } from './storage/contract.ts'
-import { contended, inTurn } from './turns.ts'
+import type { Entry, Id, Refusal } from './storage/contract.ts'
+import { Tries } from './tries.ts'
 
 /** The id that the URI names; 404 where no item can have it. */
 function identify (collection: Collection, request: Request): Id {
@@ -41,25 +40,40 @@ interface Decisions {
 }
 
 /** Reads, decides and writes; anew where another write came in between, so that the precondition is asked of what is there then. */
-export async function write (collection: Collection, request: Request, { revise, create, answer }: Decisions): Promise<{ before: Entry<object> | undefined, after: Entry<object> }> {
-  const { storage, id: { member } } = collection
-  const id = identify(collection, request)
-  return persist([storage, id], async () => {
-    const before = await storage.find(id, request.context)
-    if (before === undefined && create === undefined) throw problem('absent')
-    check(collection, request, before)
-    const item = before === undefined ? await create!(id) : await revise(before)
-    const after = await (before === undefined
-      ? storage.insert(item, request.context)
-      : request.keep === undefined || answer === undefined
-        ? storage.replace(id, item, before.version, request.context)
-        : receipted(collection, request, { write: inner => inner.replace(id, item, before.version, request.context), answer }))
-    if (!refused(after)) return { before, after }
-    if (after.refused !== 'taken' || before !== undefined || after.members.join() !== member) return after
-    // To find the id taken is to have met another PUT that created, unless it is out of sight.
-    const there = await storage.find(id, scopedBy(undefined, request.context))
-    return isHidden(there?.item, request.context.scope) ? after : { refused: 'stale' }
-  })
+export function write (collection: Collection, request: Request, decisions: Decisions): Promise<Written> {
+  const tries = new Tries<Written>(collection.storage, identify(collection, request), tries => written(collection, request, { ...decisions, tries }))
+  return tries.first()
+}
+
+interface Written {
+  readonly before: Entry<object> | undefined
+  readonly after: Entry<object>
+}
+
+async function written (collection: Collection, request: Request, { revise, create, answer, tries }: Decisions & { tries: Tries<Written> }): Promise<Written> {
+  const { storage, hooks } = collection
+  const { id } = tries
+  const before = await storage.find(id, request.context)
+  if (before === undefined && create === undefined) throw problem('absent')
+  check(collection, request, before)
+  const decided = before === undefined ? create!(id) : revise(before)
+  // Without the hook it is there at once, and nothing is waited for.
+  const item = hooks.prepare ? await decided : decided
+  const after = await (before === undefined
+    ? storage.insert(item, request.context)
+    : request.keep === undefined || answer === undefined
+      ? storage.replace(id, item, before.version, request.context)
+      : receipted(collection, request, { write: inner => inner.replace(id, item, before.version, request.context), answer }))
+  if (!refused(after)) return { before, after }
+  const met = after.refused === 'taken' && before === undefined && await hasMet(collection, request, [id, after])
+  return tries.again(met ? { refused: 'stale' } : after)
+}
+
+/** To find the id taken is to have met another PUT that created, unless it is out of sight. */
+async function hasMet ({ storage, id: { member } }: Collection, { context }: Request, [id, { members }]: [Id, Refusal & { refused: 'taken' }]): Promise<boolean> {
+  if (members.join() !== member) return false
+  const there = await storage.find(id, scopedBy(undefined, context))
+  return !isHidden(there?.item, context.scope)
 }
 
 /** Removes the entry that the URI names, and gives it where somebody wants to know it. */
@@ -71,37 +85,12 @@ export async function take (collection: Collection, request: Request, wanted: bo
     if (refusal !== undefined) throw problemOfRefusal(refusal)
     return undefined
   }
-  return persist([storage, id], async () => {
+  return new Tries<Entry<object>>(storage, id, async tries => {
     const before = found(await storage.find(id, request.context))
     check(collection, request, before)
-    return await storage.remove(id, before.version, request.context) ?? before
-  })
-}
-
-const attempts = 20
-
-/** At once; where others write the same item, in turn with them. */
-async function persist<Result extends object> ([storage, id]: [Storage<object>, Id], attempt: () => Promise<Result | Refusal>): Promise<Result> {
-  if (!contended(storage, id)) {
-    const result = await attempt()
-    if (!refused(result)) return result
-    if (!raced(result)) throw problemOfRefusal(result)
-  }
-  return inTurn(storage, id, () => insist(attempt, 1))
-}
-
-/** Of these refusals, another try may make something else; of the others, none does. */
-function raced ({ refused }: Refusal): boolean {
-  return refused === 'stale' || refused === 'absent'
-}
-
-/** Writers elsewhere know of no turns. */
-async function insist<Result extends object> (attempt: () => Promise<Result | Refusal>, count: number): Promise<Result> {
-  const result = await attempt()
-  if (!refused(result)) return result
-  if (!raced(result) || count === attempts) throw problemOfRefusal(result)
-  await wait(Math.random() * count)
-  return insist(attempt, count + 1)
+    const refusal = await storage.remove(id, before.version, request.context)
+    return refusal === undefined ? before : tries.again(refusal)
+  }).first()
 }
 
 /** Tells the definition of a write that is done; whatever comes of that, the write is done. */

@@ -7,8 +7,6 @@ export interface Representation {
   readonly path: string
   readonly content: string
   readonly fields: Readonly<Record<string, string>>
-  /** Without Content-Type, as a 304 has them. */
-  readonly bare: Readonly<Record<string, string>>
 }
 
 /** An entry that was seen, and what was written of it where it was seen again. */

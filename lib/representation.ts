@@ -4,14 +4,14 @@ import type { Format, Links } from './formats/format.ts'
 import { formatDate } from './http/date.ts'
 import { entityTag } from './http/entity-tag.ts'
 import { itemLink, itemLinks } from './links.ts'
-import type { Remembered, Representation } from './remembered.ts'
+import type { Representation } from './remembered.ts'
 import type { Entry, Page } from './storage/contract.ts'
 import { seen, versionOf, versionSeen, visible } from './view.ts'
 import type { View } from './view.ts'
 
 /** RFC 9110 section 8.8.3.3: the formats of one version have different tags. */
 export function tagOf (version: string, format: Format): string {
-  return entityTag(`${version}.${format.name}`)
+  return entityTag(version, format.name)
 }
 
 /** All that a page is made of: it changes when any entry does, or where a link to more comes or goes. */
@@ -41,25 +41,15 @@ export interface Wanted {
   readonly path: string
 }
 
-/** A frozen entry never changes, so neither does what is written of it, unless its links do. Others are made anew by their storage each time. */
-function writtenOf ({ written }: Collection, entry: Entry<object>, format: Format): Remembered | undefined {
-  return Object.isFrozen(entry) ? written.get(format) : undefined
-}
-
 export function represent (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation {
   const { format, path } = wanted
-  const written = writtenOf(collection, entry, format)
+  const written = collection.written.get(format)
   const known = written?.recall(entry, path)
   if (known !== undefined) return known
-  const bare = entryFields(collection, entry, wanted)
-  const representation = { path, content: contentOf(collection, entry, wanted), fields: { 'content-type': format.mediaType, ...bare }, bare }
-  written?.keep(entry, representation)
+  const representation = { path, content: contentOf(collection, entry, wanted), fields: entryFields(collection, entry, wanted, { 'content-type': format.mediaType }) }
+  // A frozen entry never changes, so neither does what is written of it, unless its links do. Others are made anew by their storage each time.
+  if (Object.isFrozen(entry)) written?.keep(entry, representation)
   return representation
-}
-
-/** The fields of a 304. */
-export function unsent (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation['bare'] {
-  return writtenOf(collection, entry, wanted.format)?.recall(entry, wanted.path)?.bare ?? entryFields(collection, entry, wanted)
 }
 
 /** The content alone, written anew and not kept: what was just stored may never be read. */
@@ -75,12 +65,18 @@ function carried (collection: Collection, entry: Entry<object>, { format, path }
 }
 
 /** The given fields, and those that go with a representation also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
-export function entryFields (collection: Collection, entry: Entry<object>, { format, path }: Wanted, fields: Record<string, string> = {}): Record<string, string> {
-  fields.etag = tagOf(versionOf(collection, entry), format)
-  fields.link = itemLink(collection, path)
+export function entryFields (collection: Collection, entry: Entry<object>, wanted: Wanted, fields: Record<string, string> = {}): Record<string, string> {
+  fields.etag = tagOf(versionOf(collection, entry), wanted.format)
+  linkFields(collection, wanted, fields)
   const modified = modifiedOf(collection, entry)
   // Section 8.8.2.1: a clock elsewhere may be ahead of ours, but nothing is told to have changed later than it is now.
   if (modified !== undefined) fields['last-modified'] = formatDate(modified.getTime() > Date.now() ? new Date() : modified)
+  return fields
+}
+
+/** The given fields, and those that go with a representation of any version. */
+export function linkFields (collection: Collection, { path }: Wanted, fields: Record<string, string>): Record<string, string> {
+  fields.link = itemLink(collection, path)
   return fields
 }
 

@@ -35,7 +35,10 @@ export interface Request {
 
 /** The path of the collection, at an item. */
 export function parentPath ({ path }: Request): string {
-  return path.slice(0, path.lastIndexOf('/'))
+  // By hand: every request for an item asks.
+  let end = path.length - 1
+  while (end > 0 && path.charCodeAt(end) !== slash) end--
+  return path.slice(0, end)
 }
 
 /** The path of a target, without what a router may forgive: a whole URI (RFC 9112 section 3.2.2), empty segments, a fragment. */

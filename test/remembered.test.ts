@@ -6,7 +6,7 @@ import { Remembered } from '../lib/remembered.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, version })
-const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {}, bare: {} })
+const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {} })
 
 test('what is seen twice is kept, at its path, as long as the entry stays', async t => {
   const remembered = new Remembered()

@@ -7,7 +7,7 @@ import { viewOf } from '../expansion.ts'
 import { conditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
 import { askedOfItem } from '../listing/query-string.ts'
-import { modifiedOf, represent, representSeen, seenFields, unsent } from '../representation.ts'
+import { entryFields, modifiedOf, represent, representSeen, seenFields } from '../representation.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
 import { answered } from '../view.ts'
@@ -21,9 +21,9 @@ export async function read (collection: Collection, request: Request): Promise<A
   const wanted = { format, path: parentPath(request) }
   const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, [entry], { ...question, request })
   if (conditional(fields)) {
-    const known = view === undefined ? unsent(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
+    const known = view === undefined ? entryFields(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
     const modified = view?.expansion === undefined ? modifiedOf(collection, entry) : undefined
-    if (unmodified(request, { tags: [known.etag!], modified })) return answered(view, notModified(known, applied))
+    if (unmodified(request, { tag: known.etag!, modified })) return answered(view, notModified(known, applied))
   }
   const representation = view === undefined ? represent(collection, entry, wanted) : representSeen(collection, entry, { ...wanted, view })
   return answered(view, ok(representation.content, representation.fields, applied))

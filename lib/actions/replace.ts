@@ -8,7 +8,7 @@ import { itemPath } from '../links.ts'
 import { completed } from '../profiles/profiles.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
-import { validated, written } from '../written.ts'
+import { written } from '../written.ts'
 
 /** PUT of an item: the complete representation takes the place of the one before. */
 export async function replace (collection: Collection, request: Request): Promise<Answer> {
@@ -19,6 +19,10 @@ export async function replace (collection: Collection, request: Request): Promis
   })
   const path = parentPath(request)
   if (collection.hooks.changed) await tell(collection, { action: before === undefined ? 'create' : 'replace', before: before?.item, after: after.item, request: request.original })
-  const answer = written(collection, request, { entry: after, status: before === undefined ? 201 : 200, path: { collection: path, item: itemPath(path, after.id) } })
-  return validated(collection, request, answer)
+  return written(collection, request, {
+    entry: after,
+    status: before === undefined ? 201 : 200,
+    path: { collection: path, item: itemPath(path, after.id) },
+    sent: collection.replace.tag ? undefined : request.content
+  })
 }

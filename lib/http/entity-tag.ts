@@ -62,17 +62,21 @@ export function knownTag (tag: EntityTag, field: string | undefined): EntityTag 
 const unsafe = /[^\x21\x23\x24\x26-\x7e]/g
 
 /** Whether all of it can stand in a tag. By hand: every answer has one. */
-function isSafe (opaque: string): boolean {
-  for (let at = 0; at < opaque.length; at++) {
-    const code = opaque.charCodeAt(at)
+function isSafe (text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
     if (code < 0x21 || code > 0x7e || code === 0x22 || code === 0x25) return false
   }
   return true
 }
 
-/** A strong entity tag. What cannot stand in one is escaped, so that two texts never share a tag. */
-export function entityTag (opaque: string): EntityTag {
-  return isSafe(opaque) ? `"${opaque}"` : `"${opaque.replace(unsafe, escape)}"`
+/** A strong entity tag of a version of something and of its form. What cannot stand in one is escaped, so that two versions never share a tag. */
+export function entityTag (version: string, form: string): EntityTag {
+  return `"${safe(version)}.${safe(form)}"`
+}
+
+function safe (text: string): string {
+  return isSafe(text) ? text : text.replace(unsafe, escape)
 }
 
 function escape (character: string): string {

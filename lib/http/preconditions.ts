@@ -12,8 +12,10 @@ export interface PreconditionFields {
 }
 
 export interface Validators {
-  /** The selected representation's first; the others are of other formats of the same version. */
-  readonly tags: readonly EntityTag[]
+  /** Of the selected representation. */
+  readonly tag: EntityTag
+  /** Of the same version in other formats: to a write, it may be named by any of them. */
+  readonly others?: () => readonly EntityTag[]
   readonly modified: Date | undefined
 }
 
@@ -51,7 +53,7 @@ export function constrains (fields: PreconditionFields): boolean {
 // §13.1.1, and §13.1.4 only where there is no If-Match.
 function meetsState ({ fields, current, weak = false }: Question): boolean {
   const field = fields['if-match']
-  if (field !== undefined) return current !== undefined && names(field, current.tags, weak ? weakMatch : strongMatch)
+  if (field !== undefined) return current !== undefined && names(field, current, weak ? weakMatch : strongMatch)
   const date = dateOf(fields['if-unmodified-since'])
   return date === undefined || current?.modified === undefined || seconds(current.modified) <= seconds(date)
 }
@@ -60,15 +62,17 @@ function meetsState ({ fields, current, weak = false }: Question): boolean {
 function isNew ({ safe, fields, current }: Question): boolean {
   if (current === undefined) return true
   const field = fields['if-none-match']
-  if (field !== undefined) return !names(field, safe ? current.tags.slice(0, 1) : current.tags, weakMatch)
+  if (field !== undefined) return !names(field, current, weakMatch)
   const date = safe ? dateOf(fields['if-modified-since']) : undefined
   return date === undefined || current.modified === undefined || seconds(current.modified) > seconds(date)
 }
 
-function names (field: string, tags: readonly EntityTag[], match: typeof strongMatch): boolean {
-  if (tags.includes(field)) return match(field, field)
+function names (field: string, { tag, others }: Validators, match: typeof strongMatch): boolean {
+  if (field === tag) return match(field, tag)
   const given = parseEntityTags(field)
-  return given === '*' || given.some(tag => tags.some(current => match(uncodedTag(tag), current)))
+  if (given === '*') return true
+  const current = others === undefined ? [tag] : [tag, ...others()]
+  return given.some(one => current.some(tag => match(uncodedTag(one), tag)))
 }
 
 function dateOf (field: string | undefined): Date | undefined {

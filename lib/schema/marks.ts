@@ -58,15 +58,13 @@ export function differences (before: unknown, after: unknown, members: Members |
   if (Array.isArray(after)) return strangers(before, after, [members.items, mark])
   const [was, is] = [isObject(before) ? before : {}, isObject(after) ? after : {}]
   const paths: string[][] = []
-  const compare = (name: string): void => {
+  for (const name of members.others === undefined ? members.concerned[mark] : new Set([...Object.keys(was), ...Object.keys(is)])) {
     // Mostly it is the value that was there.
-    if (was[name] === is[name]) return
+    if (was[name] === is[name]) continue
     const about = member(members, name)
     if (about?.[mark] !== true) for (const path of differences(was[name], is[name], about, mark)) paths.push([name, ...path])
     else if (!equal(was[name], is[name])) paths.push([name])
   }
-  Object.keys(was).forEach(compare)
-  for (const name of Object.keys(is)) if (!Object.hasOwn(was, name)) compare(name)
   return paths
 }
 

@@ -13,6 +13,8 @@ export interface Members extends Readonly<Record<Mark, boolean>> {
   /** What is said anywhere below. */
   readonly carries: Record<Mark | 'default' | 'secret', boolean>
   readonly named: Map<string, Members>
+  /** The names of those that bear the mark, or carry it. */
+  readonly concerned: Record<Mark, readonly string[]>
   others: Members | undefined
   items: Members | undefined
 }
@@ -26,7 +28,7 @@ interface Part {
 export function membersOf (schema: JsonSchema): Members {
   const reader = new Reader(schema)
   const members = reader.read([{ schema, certain: true }])
-  settle(reader.known.values())
+  settle([...reader.known.values()])
   return members
 }
 
@@ -53,6 +55,7 @@ class Reader {
       default: defaultOf(given, this.#root),
       carries: { readOnly: false, writeOnly: false, immutable: false, default: false, secret: false },
       named: new Map(),
+      concerned: { readOnly: [], writeOnly: [], immutable: [] },
       others: undefined,
       items: undefined
     }
@@ -110,11 +113,14 @@ export function isSecret ({ writeOnly, readOnly, immutable }: Members): boolean 
   return writeOnly && (readOnly || immutable)
 }
 
-function settle (all: Iterable<Members>): void {
-  for (const node of all) {
+function settle (nodes: readonly Members[]): void {
+  for (const node of nodes) {
     for (const mark of marks) node.carries[mark] = holds(node, child => child[mark])
     node.carries.default = holds(node, child => child.default !== undefined)
     node.carries.secret = holds(node, isSecret)
+  }
+  for (const node of nodes) {
+    for (const mark of marks) node.concerned[mark] = [...node.named].filter(([, child]) => child[mark] || child.carries[mark]).map(([name]) => name)
   }
 }
 
