@@ -35,17 +35,14 @@ export function told ({ fault, name }: Dialect, error: unknown): unknown {
 }
 
 /** Does it again where that can help. Each attempt must stand alone: what failed has left nothing behind. */
-export async function retried<Result> (dialect: Dialect, attempt: () => Promise<Result>): Promise<Result> {
-  for (const pause of pauses) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (dialect.fault(error) !== 'again') throw told(dialect, error)
-    }
+export function retried<Result> (dialect: Dialect, attempt: () => Promise<Result>, count = 0): Promise<Result> {
+  return attempt().catch(async (error: unknown) => {
+    const pause = pauses[count]
+    if (pause === undefined || dialect.fault(error) !== 'again') throw told(dialect, error)
     // By chance, in part: those who collided do not meet again.
     await delay(pause * (0.5 + Math.random()))
-  }
-  return await attempt().catch((error: unknown) => { throw told(dialect, error) })
+    return retried(dialect, attempt, count + 1)
+  })
 }
 
 export function abandoned (signal: AbortSignal): StorageUnreachable {

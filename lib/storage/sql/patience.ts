@@ -14,7 +14,8 @@ let seen: Wait[] = []
 
 let timer: NodeJS.Timeout | undefined
 
-class Wait {
+/** One that waits, and how it is told that it need not any longer. */
+export class Wait {
   #asker: Asker | undefined
   #leave: ((error: Error) => void) | undefined
   #signal: AbortSignal | undefined
