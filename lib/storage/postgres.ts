@@ -5,19 +5,27 @@ import type { Connections } from './sql/connection.ts'
 import type { Row, Value } from './sql/dialect.ts'
 import { PooledSession } from './sql/pooled.ts'
 
+/** As pg calls it. What stands in front of a pool may give a promise instead. */
+type Callback<Value> = (error: Error | null | undefined, value: Value | undefined) => void
+
 /** What is used of pg's `Pool`, which is also what @fastify/postgres decorates an app with. */
 export interface PostgresPool {
-  connect (): Promise<PostgresClient>
+  connect (callback: Callback<PostgresClient>): Promise<PostgresClient> | void
   on (event: 'error', listener: () => void): unknown
 }
 
 export interface PostgresClient {
-  query (query: PostgresQuery): Promise<{ readonly rows: unknown[], readonly rowCount: number | null }>
+  query (query: PostgresQuery, callback: Callback<PostgresResult>): Promise<PostgresResult> | void
   release (broken?: boolean): void
   on (event: 'error', listener: () => void): unknown
   removeListener (event: 'error', listener: () => void): unknown
   /** Of the server's process, by which a statement is cancelled. */
   readonly processID?: number | null
+}
+
+export interface PostgresResult {
+  readonly rows: unknown[]
+  readonly rowCount: number | null
 }
 
 export interface PostgresQuery {
@@ -54,26 +62,40 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
     names.set(text, name)
     return name
   }
-  const query = (client: PostgresClient, text: string, values: readonly Value[]) => {
+  const query = (text: string, values: readonly Value[]): PostgresQuery => {
     const name = named(text)
-    return client.query(name === undefined ? { text, values: [...values], types } : { name, text, values: [...values], types })
+    return name === undefined ? { text, values: [...values], types } : { name, text, values: [...values], types }
   }
   return {
-    async connect () {
-      const client = await pool.connect()
-      // Without a listener, a connection dropped between two statements would end the process.
-      client.on('error', nothing)
-      return client
-    },
+    connect: () => asked((callback) => pool.connect(callback), heard),
     release (client, broken) {
       client.removeListener('error', nothing)
       client.release(broken)
     },
     // Rows are objects by the names of the columns.
-    rows: async (client, text, values) => (await query(client, text, values)).rows as Row[],
-    write: async (client, text, values) => ({ count: (await query(client, text, values)).rowCount ?? 0, id: undefined }),
-    execute: (client, text) => client.query({ text }),
-    cancel: (client, other) => other.query({ text: 'SELECT pg_cancel_backend($1)', values: [Number(client.processID)] }),
+    rows: (client, text, values) => answered(client, query(text, values), ({ rows }) => rows as Row[]),
+    write: (client, text, values) => answered(client, query(text, values), ({ rowCount }) => ({ count: rowCount ?? 0, id: undefined })),
+    execute: (client, text) => answered(client, { text }, nothing),
+    cancel: (client, other) => answered(other, { text: 'SELECT pg_cancel_backend($1)', values: [Number(client.processID)] }, nothing),
     spoils: true
   }
+}
+
+/** Without a listener, a connection dropped between two statements would end the process. */
+function heard (client: PostgresClient): PostgresClient {
+  client.on('error', nothing)
+  return client
+}
+
+function answered<Result> (client: PostgresClient, query: PostgresQuery, read: (result: PostgresResult) => Result): Promise<Result> {
+  return asked((callback) => client.query(query, callback), read)
+}
+
+/** By callback: where pg is asked for a promise it makes several, and every statement would pay for them. */
+function asked<Value, Result> (ask: (callback: Callback<Value>) => Promise<Value> | void, read: (value: Value) => Result): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    // Without an error there is a value.
+    const promised = ask((error, value) => error ? reject(error) : resolve(read(value!)))
+    if (promised !== undefined) resolve(promised.then(read))
+  })
 }
