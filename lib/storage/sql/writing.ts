@@ -53,11 +53,15 @@ export class Writing<Item extends object> {
     const { text: assigned, values, row } = this.#assignments.insert(draft)
     const text = this.#inserts.get(assigned, () => `INSERT INTO ${table} ${assigned}${this.#returning}`)
     const statement = { text, values, context, writes: true }
-    return await this.#refusable(session, async (inner) => {
-      if (this.#dialect.returning) return this.#entry((await inner.rows(statement))[0])
-      const made = await inner.write(statement)
-      return await this.#written(inner, { [id.alias]: made.id, ...row() }, context)
-    })
+    try {
+      if (this.#dialect.returning) return this.#entry((await session.guarded(() => session.rows(statement)))[0])
+      return await this.#together(session, async (inner) => {
+        const made = await inner.write(statement)
+        return await this.#written(inner, { [id.alias]: made.id, ...row() }, context)
+      })
+    } catch (error) {
+      return await refusal(this.#layout, session, error)
+    }
   }
 
   async replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
@@ -68,15 +72,19 @@ export class Writing<Item extends object> {
     const { where, values } = conditional
     const text = this.#updates.get(assigned, () => new Cache(100)).get(where, () => `UPDATE ${table} SET ${assigned} WHERE ${where}${this.#returning}`)
     const statement = { text, values, context: target.context, writes: true }
-    return await this.#refusable(session, async (inner) => {
+    try {
       if (this.#dialect.returning) {
-        const [answer] = await inner.rows(statement)
-        return answer === undefined ? await this.#missed(inner, target) : this.#entry(answer)
+        const answer = (await session.guarded(() => session.rows(statement)))[0]
+        return answer === undefined ? await this.#missed(session, target) : this.#entry(answer)
       }
-      const { count } = await inner.write(statement)
-      if (count === 0) return await this.#missed(inner, target)
-      return await this.#written(inner, { ...row(), [id.alias]: target.id }, target.context)
-    })
+      return await this.#together(session, async (inner) => {
+        const { count } = await inner.write(statement)
+        if (count === 0) return await this.#missed(inner, target)
+        return await this.#written(inner, { ...row(), [id.alias]: target.id }, target.context)
+      })
+    } catch (error) {
+      return await refusal(this.#layout, session, error)
+    }
   }
 
   async remove (session: Session, target: Target): Promise<Refusal | undefined> {
@@ -142,12 +150,8 @@ export class Writing<Item extends object> {
     return this.#entry(await this.#reading.row(session, key, { signal, scope: undefined }))
   }
 
-  async #refusable (session: Session, write: (session: Session) => Promise<Entry<Item> | Refusal>): Promise<Entry<Item> | Refusal> {
-    try {
-      if (this.#dialect.returning || this.#layout.own) return await session.guarded(() => write(session))
-      return await session.transaction(write)
-    } catch (error) {
-      return await refusal(this.#layout, session, error)
-    }
+  /** A write, and what is read after it where the table is not ours. */
+  #together<Result> (session: Session, write: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#layout.own ? session.guarded(() => write(session)) : session.transaction(write)
   }
 }
