@@ -41,7 +41,7 @@ interface Decisions {
 
 /** Reads, decides and writes; anew where another write came in between, so that the precondition is asked of what is there then. */
 export function write (collection: Collection, request: Request, decisions: Decisions): Promise<Written> {
-  const tries = new Tries<Written>(collection.storage, identify(collection, request), tries => written(collection, request, { ...decisions, tries }))
+  const tries = new Tries<Written>(collection.storage, identify(collection, request), tries => attempt(collection, request, { ...decisions, tries }))
   return tries.first()
 }
 
@@ -50,7 +50,7 @@ interface Written {
   readonly after: Entry<object>
 }
 
-async function written (collection: Collection, request: Request, { revise, create, answer, tries }: Decisions & { tries: Tries<Written> }): Promise<Written> {
+async function attempt (collection: Collection, request: Request, { revise, create, answer, tries }: Decisions & { tries: Tries<Written> }): Promise<Written> {
   const { storage, hooks } = collection
   const { id } = tries
   const before = await storage.find(id, request.context)

@@ -119,13 +119,13 @@ export class HandleSession implements Session {
   }
 
   /** Mostly done at once: what is slow here is paid by every read. */
-  async #alone<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {
+  #alone<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {
     try {
-      if (this.#turns.last === undefined) return run(statement)
+      if (this.#turns.last === undefined) return Promise.resolve(run(statement))
     } catch (error) {
-      if (this.#dialect.fault(error) !== 'again') throw told(this.#dialect, error)
+      if (this.#dialect.fault(error) !== 'again') return Promise.reject(told(this.#dialect, error))
     }
-    return await this.#retried(async () => {
+    return this.#retried(async () => {
       // Another may have begun a transaction during a pause.
       while (this.#turns.last !== undefined) await awaited(this.#turns.last, statement.context)
       if (statement.context.signal.aborted) throw abandoned(statement.context.signal)
