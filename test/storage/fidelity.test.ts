@@ -127,6 +127,19 @@ test('names with escapes are read as what they are, also where JSON.parse takes 
 })
 
 for (const { name, skip, open } of databases) {
+  test(`${name}: a number in JSON that is no safe integer is found by its value`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    const shape: Shape = { name: 'huge', schema: { type: 'object', properties: { id: { type: 'string', maxLength: 40 }, any: {} } }, id: { member: 'id', by: 'client' }, unique: [] }
+    const adapter = database.adapter({ table: 'huge' })
+    await adapter.createTable(shape)
+    const storage = adapter<Thing>(shape)
+    const values = [153841933206596130, -153841933206596130, 2 ** 53, 1e300, 5, 0.1]
+    for (const value of values) await storage.insert({ id: String(value), any: value }, context)
+    for (const value of values) t.same(await ids(storage, { filter: { member: 'any', is: 'eq', value } }), [String(value)], String(value))
+    await database.run('DROP TABLE huge')
+  })
+
   test(`${name}: random items of random schemas are kept, filtered, ordered and paged as memory does`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())

@@ -303,7 +303,7 @@ test('a nested member that the schema does not have is read by the type of what 
   const { sent, sqlite, mysql } = recorded()
   const filter: Filter = { all: [{ member: 'address.floor', is: 'gt', value: 2 }, { member: 'address.open', is: 'eq', value: true }, { member: 'age', is: 'lt', value: 1.5 }] }
   for (const adapter of [sqlite(), mysql()]) await adapter<Thing>(users).list({ ...page, filter, search: undefined }, context)
-  t.match(sent[0]?.text, /IN \('integer', 'real'\) THEN json_extract\("address", '\$\."floor"'\) END > \?/)
+  t.match(sent[0]?.text, /IN \('integer', 'real'\) THEN CAST\(json_extract\("address", '\$\."floor"'\) AS REAL\) END > \?/)
   t.match(sent[1]?.text, /THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."floor"'\)\) \+ 0e0 END > \? AND .* THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."open"'\)\) = 'true' END = \? AND `age` < \?/)
 })
 

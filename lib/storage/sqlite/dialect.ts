@@ -49,7 +49,8 @@ const facts: Omit<Dialect, 'contains'> = {
   json: {
     type: (column, names) => `NULLIF(json_type(${column}, ${path(names)}), 'null')`,
     types: { string: ['text'], number: ['integer', 'real'], boolean: ['true', 'false'] },
-    value: { string: extracted, number: extracted, boolean: extracted }
+    // An integer that no double holds is compared as the one that JavaScript reads.
+    value: { string: extracted, number: (column, names) => `CAST(${extracted(column, names)} AS REAL)`, boolean: extracted }
   },
 
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
