@@ -193,6 +193,8 @@ test('marked members that differ are told by their paths', async t => {
   ]
   for (const [what, after, paths] of cases) t.strictSame(differences(before, after, Item, 'readOnly'), paths, what)
   t.strictSame(differences({}, { a: [{ r: 'x' }] }, Item, 'readOnly'), [['a', '0', 'r']], 'there was no array')
+  const Open = members(Type.Record(Type.String(), Type.Object({ r: Type.Optional(given) })))
+  t.strictSame(differences({ x: { r: '1' }, y: {} }, { x: {}, z: { r: '2' } }, Open, 'readOnly'), [['x', 'r'], ['z', 'r']], 'below names that the schema does not state')
 })
 
 test('a large array is compared in time', async t => {
