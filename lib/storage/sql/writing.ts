@@ -1,29 +1,12 @@
-import type { Context, Draft, Entry, Id, Refusal, Version } from '../contract.ts'
+import type { Context, Draft, Entry, Id, Refusal } from '../contract.ts'
 import { Assignments } from './assignments.ts'
 import { Cache } from './cache.ts'
-import { Conditions } from './condition.ts'
-import type { Dialect, Row, Value } from './dialect.ts'
+import type { Dialect, Row } from './dialect.ts'
 import type { Layout } from './layout.ts'
-import { Parameters } from './parameters.ts'
 import type { Reading } from './reading.ts'
 import { refusal } from './refusal.ts'
 import type { Session } from './session.ts'
-
-const absent: Refusal = Object.freeze({ refused: 'absent' })
-const stale: Refusal = Object.freeze({ refused: 'stale' })
-
-/** The row that a write is meant for. */
-interface Target {
-  readonly id: Id
-  readonly expected: Version | undefined
-  readonly context: Context
-}
-
-/** The end of a statement, and what it binds from its beginning on. */
-interface Conditional {
-  readonly where: string
-  readonly values: readonly Value[]
-}
+import { Targets, type Target } from './target.ts'
 
 /** The statements that write, of one layout. */
 export class Writing<Item extends object> {
@@ -32,8 +15,7 @@ export class Writing<Item extends object> {
   readonly #reading: Reading<Item>
   readonly #assignments: Assignments
   readonly #returning: string
-  /** Equal exactly where all are. */
-  readonly #id: readonly string[]
+  readonly #targets: Targets<Item>
   // Of the same parts the same text, so that it is known at once by whoever has prepared it.
   readonly #inserts = new Cache<string>(100)
   readonly #updates = new Cache<Cache<string>>(100)
@@ -44,7 +26,7 @@ export class Writing<Item extends object> {
     this.#dialect = layout.dialect
     this.#reading = reading
     this.#assignments = new Assignments(layout)
-    this.#id = layout.dialect.equatable(layout.id.sql, layout.id.kind, layout.own)
+    this.#targets = new Targets(layout, reading)
     this.#returning = layout.dialect.returning ? ` RETURNING ${reading.full.select}` : ''
   }
 
@@ -67,7 +49,7 @@ export class Writing<Item extends object> {
   async replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
     const { table, id } = this.#layout
     const { text: assigned, values: set, row } = this.#assignments.update(item)
-    const conditional = this.#conditional(target, set, this.#derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
+    const conditional = this.#targets.conditional(target, set, this.#targets.derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
     if ('refused' in conditional) return conditional
     const { where, values } = conditional
     const text = this.#updates.get(assigned, () => new Cache(100)).get(where, () => `UPDATE ${table} SET ${assigned} WHERE ${where}${this.#returning}`)
@@ -75,11 +57,11 @@ export class Writing<Item extends object> {
     try {
       if (this.#dialect.returning) {
         const answer = (await session.guarded(() => session.rows(statement)))[0]
-        return answer === undefined ? await this.#missed(session, target) : this.#entry(answer)
+        return answer === undefined ? await this.#targets.missed(session, target) : this.#entry(answer)
       }
       return await this.#together(session, async (inner) => {
         const { count } = await inner.write(statement)
-        if (count === 0) return await this.#missed(inner, target)
+        if (count === 0) return await this.#targets.missed(inner, target)
         return await this.#written(inner, { ...row(), [id.alias]: target.id }, target.context)
       })
     } catch (error) {
@@ -88,52 +70,16 @@ export class Writing<Item extends object> {
   }
 
   async remove (session: Session, target: Target): Promise<Refusal | undefined> {
-    const conditional = this.#conditional(target, [], this.#derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
+    const conditional = this.#targets.conditional(target, [], this.#targets.derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
     if ('refused' in conditional) return conditional
     const { where, values } = conditional
     const text = this.#removes.get(where, () => `DELETE FROM ${this.#layout.table} WHERE ${where}`)
     try {
       const { count } = await session.guarded(() => session.write({ text, values, context: target.context }))
-      return count === 0 ? await this.#missed(session, target) : undefined
+      return count === 0 ? await this.#targets.missed(session, target) : undefined
     } catch (error) {
       return await refusal(this.#layout, session, error)
     }
-  }
-
-  /** Whether the row has to be read first, to compare its version. */
-  #derives ({ id, expected }: Target): boolean {
-    return expected !== undefined && this.#layout.version.compare === undefined && this.#layout.id.codec.fits(id)
-  }
-
-  /** The conditions of a write, behind values that are bound already: the compare is part of its statement. */
-  #conditional ({ id, expected, context }: Target, values: readonly Value[], row: Row | undefined): Refusal | Conditional {
-    const { version: { compare, read }, id: { codec } } = this.#layout
-    if (!codec.fits(id)) return absent
-    const parameters = new Parameters(this.#dialect, values)
-    const value = codec.write(id)
-    let where = this.#id.map((expression) => `${expression} = ${parameters.bind(value)}`).join(' AND ')
-    if (expected !== undefined && compare !== undefined) {
-      where += ` AND ${compare.sql} = ${parameters.bind(compare.bind(expected))}`
-    } else if (expected !== undefined) {
-      if (row === undefined) return absent
-      if (read(row) !== expected) return stale
-      where += this.#unchanged(parameters, row)
-    }
-    return { where: where + new Conditions(this.#layout, parameters).scope(context), values: parameters.values }
-  }
-
-  /** Where the version is derived, all columns must still be as they were read. */
-  #unchanged (parameters: Parameters, row: Row): string {
-    return this.#layout.columns.map(({ sql, alias }) => {
-      // What is selected as text, or as SQLite has it, is one of these.
-      const value = row[alias] as string | number | null
-      return ` AND ${this.#dialect.same(this.#dialect.textual(sql), parameters.bind(value))}`
-    }).join('')
-  }
-
-  async #missed (session: Session, { id, expected, context }: Target): Promise<Refusal> {
-    if (expected === undefined) return absent
-    return await this.#reading.row(session, id, context) === undefined ? absent : stale
   }
 
   #entry (row: Row | undefined): Entry<Item> {
