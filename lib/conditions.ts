@@ -33,7 +33,7 @@ export function check (collection: Collection, request: Request, entry: Entry<ob
 
 /** A write is held to a version, in whatever format it was read. */
 function tagsOf ({ formats }: Collection, { format }: Request, version: string): Pick<Validators, 'tag' | 'others'> {
-  return { tag: tagOf(version, format), others: () => formats.map(format => tagOf(version, format)) }
+  return { tag: tagOf(version, format), others: () => formats.filter(other => other !== format).map(other => tagOf(version, other)) }
 }
 
 /** A POST asks its precondition of the collection: of the list that a GET of the same URI would give. */

@@ -14,7 +14,7 @@ export interface PreconditionFields {
 export interface Validators {
   /** Of the selected representation. */
   readonly tag: EntityTag
-  /** Of the same version in other formats: to a write, it may be named by any of them. */
+  /** Of the same version in other formats. */
   readonly others?: () => readonly EntityTag[]
   readonly modified: Date | undefined
 }
@@ -62,12 +62,12 @@ function meetsState ({ fields, current, weak = false }: Question): boolean {
 function isNew ({ safe, fields, current }: Question): boolean {
   if (current === undefined) return true
   const field = fields['if-none-match']
-  if (field !== undefined) return !names(field, current, weakMatch)
+  if (field !== undefined) return !names(field, safe ? { tag: current.tag } : current, weakMatch)
   const date = safe ? dateOf(fields['if-modified-since']) : undefined
   return date === undefined || current.modified === undefined || seconds(current.modified) > seconds(date)
 }
 
-function names (field: string, { tag, others }: Validators, match: typeof strongMatch): boolean {
+function names (field: string, { tag, others }: Pick<Validators, 'tag' | 'others'>, match: typeof strongMatch): boolean {
   if (field === tag) return match(field, tag)
   const given = parseEntityTags(field)
   if (given === '*') return true

@@ -1,12 +1,11 @@
-import type { Context } from '../contract.ts'
 import type { Connections } from './connection.ts'
 import type { Dialect } from './dialect.ts'
-import { Wait } from './patience.ts'
+import { Wait, type Asker } from './patience.ts'
 
 /** What is to be done with a connection of a pool, and for whom. */
 export interface Errand<Client, Result> {
   readonly run: (client: Client) => Promise<Result>
-  readonly asker: Pick<Context, 'signal'>
+  readonly asker: Asker
   readonly writes: boolean
 }
 

@@ -3,7 +3,7 @@ import { abandoned } from './faults.ts'
 
 // Who waits for a statement may go. To listen for that costs as much as a short statement does, so it is begun once a statement takes long.
 
-type Asker = Pick<Context, 'signal'>
+export type Asker = Pick<Context, 'signal'>
 
 /** Milliseconds between two looks: a wait that lasted from one to the next is long. */
 const pause = 20
