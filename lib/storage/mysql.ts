@@ -10,7 +10,7 @@ export interface MysqlPool {
 }
 
 export interface MysqlConnection {
-  execute (text: string, values: Value[]): Promise<[unknown, unknown]>
+  execute (query: { sql: string, values: Value[], rowsAsArray: boolean }): Promise<[unknown, unknown]>
   query (text: string, values?: Value[]): Promise<[unknown, unknown]>
   release (): void
   destroy (): void
@@ -23,14 +23,16 @@ export function mysql (pool: MysqlPool, options: SqlOptions = {}): SqlAdapter {
   return sql({ dialect, session: new PooledSession(connections(pool), dialect) }, options)
 }
 
+const query = (sql: string, values: readonly Value[]) => ({ sql, values: [...values], rowsAsArray: true })
+
 function connections (pool: MysqlPool): Connections<MysqlConnection> {
   return {
     connect: () => pool.getConnection(),
     release: (client, broken) => broken ? client.destroy() : client.release(),
     // The first of what a statement gives: rows for a SELECT, else what was done.
-    rows: async (client, text, values) => (await client.execute(text, [...values]))[0] as Row[],
+    rows: async (client, text, values) => (await client.execute(query(text, values)))[0] as Row[],
     async write (client, text, values) {
-      const [done] = await client.execute(text, [...values])
+      const [done] = await client.execute(query(text, values))
       const { affectedRows, insertId } = done as { affectedRows: number, insertId: number | string }
       return { count: affectedRows, id: Number(insertId) }
     },

@@ -32,6 +32,7 @@ export interface PostgresQuery {
   readonly text: string
   readonly values?: Value[]
   readonly name?: string
+  readonly rowMode?: 'array'
   readonly types?: { getTypeParser: () => (text: string) => string }
 }
 
@@ -50,6 +51,8 @@ const listened = new WeakSet<PostgresPool>()
 /** The app may have set its own parsers for types: here each value is read as the text the server sent. */
 const types = { getTypeParser: () => (text: string) => text }
 
+const rowMode = 'array'
+
 /** How many statements are prepared under a name: each stays in every connection for good. */
 const namesKept = 200
 
@@ -64,7 +67,7 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
   }
   const query = (text: string, values: readonly Value[]): PostgresQuery => {
     const name = named(text)
-    return name === undefined ? { text, values: [...values], types } : { name, text, values: [...values], types }
+    return name === undefined ? { text, values: [...values], rowMode, types } : { name, text, values: [...values], rowMode, types }
   }
   return {
     connect: () => asked((callback) => pool.connect(callback), heard),
@@ -72,8 +75,7 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
       client.removeListener('error', nothing)
       client.release(broken)
     },
-    // Rows are objects by the names of the columns.
-    rows: (client, text, values) => answered(client, query(text, values), ({ rows }) => rows as Row[]),
+    rows: (client, text, values) => answered(client, query(text, values), ({ rows }) => rows as Row[]), // as the mode says
     write: (client, text, values) => answered(client, query(text, values), ({ rowCount }) => ({ count: rowCount ?? 0, id: undefined })),
     execute: (client, text) => answered(client, { text }, nothing),
     cancel: (client, other) => answered(other, { text: 'SELECT pg_cancel_backend($1)', values: [Number(client.processID)] }, nothing),

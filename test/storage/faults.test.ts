@@ -185,13 +185,19 @@ test('sqlite', { skip: noSqlite }, async (t) => {
       'no error at all'
     ]
     const all = () => { throw errors.shift() }
-    const broken = sqlite({ exec () {}, prepare: () => ({ all, run: all }) })<Thing>(things)
+    const broken = sqlite({ exec () {}, prepare: () => ({ raw () {}, all, run: all }) })<Thing>(things)
     t.same(await broken.insert(thing('a'), context), { refused: 'taken', members: ['team', 'number'] }, 'busy at first')
     t.match(await failure(broken.insert(thing('a'), context)), unreachable)
     t.same(await broken.insert(thing('a'), context), { refused: 'conflict' })
     t.match(await failure(broken.insert(thing('a'), context)), { message: /NOT NULL/, plain: true })
     t.match(await failure(broken.insert(thing('a'), context)), { message: 'without a code', plain: true })
     t.equal(await broken.insert(thing('a'), context).catch((error: unknown) => error), 'no error at all')
+  })
+
+  await t.test('a driver whose rows have only names is refused when the app starts', async (t) => {
+    t.throws(() => sqlite({ exec () {}, prepare: () => ({ all: () => [], run: () => ({ changes: 0 }) }) }), {
+      message: 'This SQLite driver cannot give rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.'
+    })
   })
 
   await t.test('a database without functions of the user searches in the letters of ASCII', async (t) => {

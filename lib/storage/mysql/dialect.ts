@@ -92,7 +92,7 @@ export const dialect: Dialect = {
 /** Foreign keys, with a word on which or without; checks on MySQL and on MariaDB. */
 const conflicts: ReadonlySet<number> = new Set([1451, 1452, 1216, 1217, 3819, 4025])
 
-const columnsOf = (table: readonly string[]) => `SELECT COLUMN_NAME AS name FROM information_schema.STATISTICS
+const columnsOf = (table: readonly string[]) => `SELECT COLUMN_NAME FROM information_schema.STATISTICS
   WHERE TABLE_SCHEMA = ${table.slice(0, -1).map(literal).join() || 'DATABASE()'} AND TABLE_NAME = ${table.slice(-1).map(literal).join()} AND INDEX_NAME = ?
   ORDER BY SEQ_IN_INDEX`
 

@@ -82,7 +82,7 @@ export const dialect: Dialect = {
 /** Foreign keys, those that restrict at once, checks, exclusions. */
 const conflicts: ReadonlySet<string | undefined> = new Set(['23503', '23001', '23514', '23P01'])
 
-const columnsOf = (table: readonly string[]) => `SELECT a.attname AS name FROM pg_index x
+const columnsOf = (table: readonly string[]) => `SELECT a.attname FROM pg_index x
   JOIN pg_class i ON i.oid = x.indexrelid
   JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey)
   WHERE i.relname = $1 AND x.indrelid = to_regclass(${literal(table.map(dialect.quote).join('.'))})

@@ -1,22 +1,19 @@
+import type { Id } from '../contract.ts'
 import { Cache } from './cache.ts'
 import type { Column } from './column.ts'
 import type { Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { nullsOf, valuesOf } from './rows.ts'
-import { alias as versionAlias, type Assignment } from './versioning.ts'
+import type { Assignment } from './versioning.ts'
 
-export interface Assigned {
-  readonly text: string
-  readonly values: readonly Value[]
-  /** The values as a row that was read, for a database that cannot answer it. */
-  readonly row: () => Row
-}
-
+/** What is set, as a statement has it. */
 interface Plan {
   readonly columns: readonly Column[]
   readonly text: string
-  /** What each value is called in a row. */
-  readonly names: readonly string[]
+}
+
+export interface Assigned extends Plan {
+  readonly values: readonly Value[]
 }
 
 /** What INSERT and UPDATE put into the columns. The texts are made of the schema alone. */
@@ -35,29 +32,39 @@ export class Assignments {
   insert (item: object): Assigned {
     const { id, own, version, dialect } = this.#layout
     const key = own ? String(isPresent(id, item)) : this.#present(item)
-    const { columns, text, names } = this.#inserts.get(key, () => {
+    const { columns, text } = this.#inserts.get(key, () => {
       const columns = this.#written.filter((column) => (own && column !== id) || isPresent(column, item))
       const slots = this.#slots(columns, version.insert)
       const text = slots.length === 0
         ? dialect.emptyInsert
         : `(${slots.map(({ sql }) => sql).join(', ')}) VALUES (${slots.map(({ expression }) => expression).join(', ')})`
-      return { columns, text, names: bound(slots) }
+      return { columns, text }
     })
-    return assigned(text, names, this.#values(columns, item, version.insert))
+    return { text, columns, values: this.#values(columns, item, version.insert) }
   }
 
   /** The id stays: it is what the row is found by. */
   update (item: object): Assigned {
     const { id, own, version, dialect } = this.#layout
-    const { columns, text, names } = this.#updates.get(own ? '' : this.#present(item), () => {
+    const { columns, text } = this.#updates.get(own ? '' : this.#present(item), () => {
       const columns = this.#written.filter((column) => column !== id && (own || isPresent(column, item)))
       const slots = this.#slots(columns, version.update)
       const set = slots.map(({ sql, expression }) => `${sql} = ${expression}`)
       const unset = this.#written.filter((column) => column !== id && !columns.includes(column)).map(({ sql }) => `${sql} = ${dialect.unset}`)
       // SQL has no UPDATE that sets nothing.
-      return { columns, text: [...set, ...unset].join(', ') || `${id.sql} = ${id.sql}`, names: bound(slots) }
+      return { columns, text: [...set, ...unset].join(', ') || `${id.sql} = ${id.sql}` }
     })
-    return assigned(text, names, this.#values(columns, item, version.update))
+    return { text, columns, values: this.#values(columns, item, version.update) }
+  }
+
+  /** The row as it would be read, for a database that cannot answer it. The key is that of a row whose id is not assigned. */
+  row ({ columns, values }: Assigned, key: Id | undefined): Row {
+    const { columns: all, id } = this.#layout
+    const own = all.map((column) => {
+      const at = columns.indexOf(column)
+      return at >= 0 ? values[at] : column === id ? key : null
+    })
+    return [...own, ...values.slice(columns.length)]
   }
 
   /** Which members there are, as a key. */
@@ -65,36 +72,27 @@ export class Assignments {
     return this.#written.map((column) => isPresent(column, item) ? '1' : '0').join('')
   }
 
+  /** In the order of a row. */
   #slots (columns: readonly Column[], version: Assignment | undefined): Slot[] {
     const { dialect: { placeholder }, nulls } = this.#layout
-    const slots: Slot[] = [...columns, ...nulls === undefined ? [] : [nulls]]
-      .map(({ sql, alias }, index) => ({ sql, alias, expression: placeholder(index + 1) }))
-    if (version === undefined) return slots
-    const last = 'sql' in version ? { expression: version.sql } : { alias: versionAlias, expression: placeholder(slots.length + 1) }
-    return [...slots, { sql: version.column, ...last }]
+    const slots = columns.map(({ sql }, index): Slot => ({ sql, expression: placeholder(index + 1) }))
+    if (version !== undefined) slots.push({ sql: version.column, expression: 'sql' in version ? version.sql : placeholder(slots.length + 1) })
+    // Only in a table of ours, where the version is bound.
+    if (nulls !== undefined) slots.push({ sql: nulls, expression: placeholder(slots.length + 1) })
+    return slots
   }
 
   #values (columns: readonly Column[], item: object, version: Assignment | undefined): Value[] {
     const values = valuesOf(columns, item)
-    if (this.#layout.nulls !== undefined) values.push(nullsOf(columns, item))
     if (version !== undefined && 'value' in version) values.push(version.value())
+    if (this.#layout.nulls !== undefined) values.push(nullsOf(columns, item))
     return values
   }
 }
 
 interface Slot {
   readonly sql: string
-  /** What it is called in a row; only where a value is bound. */
-  readonly alias?: string
   readonly expression: string
-}
-
-function bound (slots: readonly Slot[]): string[] {
-  return slots.flatMap(({ alias }) => alias ?? [])
-}
-
-function assigned (text: string, names: readonly string[], values: readonly Value[]): Assigned {
-  return { text, values, row: () => Object.fromEntries(names.map((name, index) => [name, values[index]])) }
 }
 
 function isPresent ({ member }: Column, item: object): boolean {

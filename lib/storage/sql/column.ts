@@ -9,10 +9,8 @@ export interface Column {
   readonly name: string
   /** The name as a statement has it. */
   readonly sql: string
-  /** What a SELECT or RETURNING says. */
+  /** What a SELECT or RETURNING says. Not called as the column where it is another expression, or ORDER BY would take that. */
   readonly select: string
-  /** What it is called in a row. Not as the column where it is another expression, or ORDER BY would take that. */
-  readonly alias: string
   readonly kind: Kind
   readonly codec: Codec
   /** Null is one of the member's values. */

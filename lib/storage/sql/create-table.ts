@@ -10,7 +10,7 @@ export function createTable (layout: Layout): string[] {
   const ordered = indexes.map((members) => [...members.map((member) => columnOf(layout, member)), layout.id])
   const lines = columns.map((column) => `${column.sql} ${definition(layout, column, keyShare(column, [[layout.id], ...uniques, ...ordered]))}`)
   lines.push(`${dialect.quote(version.name)} ${dialect.keyText(40)} NOT NULL`)
-  if (nulls !== undefined) lines.push(`${nulls.sql} ${dialect.types.json}`)
+  if (nulls !== undefined) lines.push(`${nulls} ${dialect.types.json}`)
   shape.unique.forEach((members, index) => {
     lines.push(`CONSTRAINT ${dialect.quote(uniqueName(layout, members))} UNIQUE (${list(uniques[index])})`)
   })

@@ -13,6 +13,10 @@ export interface Handle {
 export interface Prepared {
   all (...values: Value[]): unknown[]
   run (...values: Value[]): { readonly changes: number | bigint }
+  /** In node:sqlite: rows are arrays. */
+  setReturnArrays? (arrays: boolean): void
+  /** The same in better-sqlite3. */
+  raw? (arrays: boolean): unknown
 }
 
 /** Who is in a transaction on a handle; all others wait, or they would be part of it. */
@@ -40,12 +44,11 @@ class InnerSession implements Session {
   }
 
   all ({ text, values }: Statement): Row[] {
-    // The rows of a driver are objects by the names of the columns.
-    return this.#prepared(text).all(...values) as Row[]
+    return this.#statements.get(text, () => asArrays(this.#handle.prepare(text))).all(...values) as Row[] // asked for as arrays
   }
 
   run ({ text, values }: Statement): Written {
-    return { count: Number(this.#prepared(text).run(...values).changes), id: undefined }
+    return { count: Number(this.#statements.get(text, () => this.#handle.prepare(text)).run(...values).changes), id: undefined }
   }
 
   async rows (statement: Statement): Promise<readonly Row[]> {
@@ -67,10 +70,13 @@ class InnerSession implements Session {
   async guarded<Result> (write: () => Promise<Result>): Promise<Result> {
     return await write()
   }
+}
 
-  #prepared (text: string): Prepared {
-    return this.#statements.get(text, () => this.#handle.prepare(text))
-  }
+function asArrays (statement: Prepared): Prepared {
+  if (statement.setReturnArrays !== undefined) statement.setReturnArrays(true)
+  else if (statement.raw !== undefined) statement.raw(true)
+  else throw new TypeError('This SQLite driver cannot give rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.')
+  return statement
 }
 
 export class HandleSession implements Session {
@@ -83,6 +89,8 @@ export class HandleSession implements Session {
   constructor (handle: Handle, dialect: Dialect) {
     this.#dialect = dialect
     this.#inner = new InnerSession(handle)
+    // A driver that cannot do it is refused now, and not at the first request.
+    asArrays(handle.prepare('SELECT 1'))
     this.#turns = turnsOf.get(handle) ?? new Turns()
     turnsOf.set(handle, this.#turns)
   }

@@ -23,8 +23,8 @@ export interface Layout {
   readonly columns: readonly Column[]
   readonly byMember: ReadonlyMap<string, Column>
   readonly version: Versioning
-  /** Names the members that are null where they could be absent too. */
-  readonly nulls: { readonly alias: string, readonly sql: string } | undefined
+  /** The column, as a statement has it, that names the members that are null where they could be absent too. */
+  readonly nulls: string | undefined
   readonly indexes: ReadonlyArray<readonly string[]>
   /** The table of the receipts, as a statement has it, and the last of its name. */
   readonly receipts: { readonly table: string, readonly name: string }
@@ -42,14 +42,12 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
     const name = columnName(member, options.columns)
     const sql = dialect.quote(name)
     const expression = (derived ? dialect.textual : dialect.select[kind])?.(sql) ?? sql
-    const alias = expression === sql ? name : `text ${index}`
     return {
       member,
       schema,
       name,
       sql,
-      select: expression === sql ? sql : `${expression} AS ${dialect.quote(alias)}`,
-      alias,
+      select: expression === sql ? sql : `${expression} AS ${dialect.quote(`text ${index}`)}`,
       kind,
       codec: kept[kind],
       nullable: nullable && member !== idMember,
@@ -59,7 +57,7 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
   })
   const byMember = new Map(columns.map((column) => [column.member, column]))
   const id = columnOf({ byMember, shape }, idMember)
-  const version = versioning(dialect, columns, options.version ?? 'version')
+  const version = versioning(dialect, options.version ?? 'version')
   const nulls = own && columns.some(({ nullable, required }) => nullable && !required) ? 'nulls' : undefined
   for (const reserved of own ? [version.name, nulls] : []) {
     const clash = columns.find(({ name }) => name === reserved)
@@ -79,7 +77,7 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
     columns,
     byMember,
     version,
-    nulls: nulls === undefined ? undefined : { alias: nulls, sql: dialect.quote(nulls) },
+    nulls: nulls === undefined ? undefined : dialect.quote(nulls),
     indexes: options.indexes ?? [],
     receipts: { table: receipts.map(dialect.quote).join('.'), name: receipts.slice(-1).join() }
   }

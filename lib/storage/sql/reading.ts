@@ -51,7 +51,7 @@ export class Reading<Item extends object> {
     const parameters = new Parameters(dialect)
     const matching = this.#matching(query, context, parameters)
     const total = query.count
-      ? await session.rows({ text: `SELECT count(*) AS total FROM ${table}${where(matching)}`, values: [...parameters.values], context })
+      ? await session.rows({ text: `SELECT count(*) FROM ${table}${where(matching)}`, values: [...parameters.values], context })
       : undefined
     const backward = query.before !== undefined
     const keyset = new Keyset(this.#layout, query.order, backward)
@@ -64,7 +64,7 @@ export class Reading<Item extends object> {
     const entries = rows.slice(0, query.limit).map(read)
     if (backward) entries.reverse()
     const page = { entries, more: rows.length > query.limit }
-    return total === undefined ? page : { ...page, total: Number(total[0]?.total) }
+    return total === undefined ? page : { ...page, total: Number(total[0]?.[0]) }
   }
 
   #matching ({ filter, search }: Query, { scope }: Context, parameters: Parameters): string[] {

@@ -99,6 +99,6 @@ export class SqlReceipts implements Receipts {
   }
 }
 
-function receiptOf ({ id, fingerprint, token, expires, answer }: Row): Receipt {
+function receiptOf ([id, fingerprint, token, expires, answer]: Row): Receipt {
   return { key: String(id), fingerprint: String(fingerprint), token: String(token), expires: Number(expires), answer: answer === null ? undefined : String(answer) }
 }

@@ -30,5 +30,5 @@ async function constrained (layout: Layout, session: Session, { constraint, colu
   const { signal } = new AbortController()
   const rows = await session.rows({ text: columnsOf(layout.path), values: [constraint], context: { signal } })
   // An index over expressions has no columns to name.
-  return rows.length === 0 ? [constraint] : rows.map(({ name }) => String(name))
+  return rows.length === 0 ? [constraint] : rows.map(([name]) => String(name))
 }

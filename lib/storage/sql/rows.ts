@@ -1,30 +1,34 @@
-import type { Entry, Id } from '../contract.ts'
+import type { Entry, Id, Version } from '../contract.ts'
 import type { Column } from './column.ts'
 import type { Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 
-/** Some columns of a table: what a SELECT says, and how its rows are read. */
+/** Some columns of a table: what a SELECT says, and how its rows are read. After the columns stand the version, unless it is derived from them, and the members that are null. */
 export interface Projection<Item> {
   readonly select: string
   readonly read: (row: Row) => Entry<Item>
+  readonly version: (row: Row) => Version
 }
 
 export function projection<Item extends object> (layout: Layout, columns: readonly Column[]): Projection<Item> {
   const { id, version, nulls } = layout
-  const select = [...columns.map((column) => column.select), version.select, nulls?.sql].filter((part) => part !== undefined)
+  const select = [...columns.map((column) => column.select), version.select, nulls].filter((part) => part !== undefined)
+  const count = columns.length
+  const versionIn = (row: Row) => version.read(row, count)
   return {
     select: select.join(', '),
     read (row) {
       const item: Record<string, unknown> = {}
-      const named = nulls === undefined ? undefined : row[nulls.alias]
-      for (const { member, alias, codec, nullable, required } of columns) {
-        const value = row[alias]
+      for (let at = 0; at < count; at++) {
+        const { member, codec, nullable, required } = columns[at]!
+        const value = row[at]
         if (value !== null) item[member] = codec.read(value)
-        else if (nullable && (required || nulls === undefined || isNamed(named, member))) item[member] = null
+        else if (nullable && (required || nulls === undefined || isNamed(row[count + 1], member))) item[member] = null
       }
       // Made of the shape's own members, as far as the columns hold what the schema says.
-      return { id: item[id.member] as Id, item: item as Item, version: version.read(row) }
-    }
+      return { id: item[id.member] as Id, item: item as Item, version: versionIn(row) }
+    },
+    version: versionIn
   }
 }
 

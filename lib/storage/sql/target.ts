@@ -42,7 +42,7 @@ export class Targets<Item extends object> {
 
   /** The conditions of a write, behind values that are bound already: the compare is part of its statement. */
   conditional ({ id, expected, context }: Target, values: readonly Value[], row: Row | undefined): Refusal | Conditional {
-    const { version: { compare, read }, id: { codec } } = this.#layout
+    const { version: { compare }, id: { codec } } = this.#layout
     if (!codec.fits(id)) return absent
     const parameters = new Parameters(this.#layout.dialect, values)
     const value = codec.write(id)
@@ -51,7 +51,7 @@ export class Targets<Item extends object> {
       where += ` AND ${compare.sql} = ${parameters.bind(compare.bind(expected))}`
     } else if (expected !== undefined) {
       if (row === undefined) return absent
-      if (read(row) !== expected) return stale
+      if (this.#reading.full.version(row) !== expected) return stale
       where += this.#unchanged(parameters, row)
     }
     return { where: where + new Conditions(this.#layout, parameters).scope(context), values: parameters.values }
@@ -59,9 +59,9 @@ export class Targets<Item extends object> {
 
   /** Where the version is derived, all columns must still be as they were read. */
   #unchanged (parameters: Parameters, row: Row): string {
-    return this.#layout.columns.map(({ sql, alias }) => {
+    return this.#layout.columns.map(({ sql }, index) => {
       // What is selected as text, or as SQLite has it, is one of these.
-      const value = row[alias] as string | number | null
+      const value = row[index] as string | number | null
       return ` AND ${this.#layout.dialect.same(this.#layout.dialect.textual(sql), parameters.bind(value))}`
     }).join('')
   }

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Version } from '../contract.ts'
-import type { Column } from './column.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import type { SqlOptions } from './options.ts'
 
@@ -10,7 +9,8 @@ export interface Versioning {
   readonly name: string | undefined
   /** What a SELECT or RETURNING says besides the item's columns. */
   readonly select: string | undefined
-  readonly read: (row: Row) => Version
+  /** Of a row with so many columns of the item. */
+  readonly read: (row: Row, columns: number) => Version
   /** What INSERT and UPDATE set the column to; undefined where the database sees to it. */
   readonly insert: Assignment | undefined
   readonly update: Assignment | undefined
@@ -21,9 +21,6 @@ export interface Versioning {
 /** A fresh value to bind, or an expression. */
 export type Assignment = { readonly column: string } & ({ readonly value: () => Value } | { readonly sql: string })
 
-/** What the version is called in a row: no column has this name. */
-export const alias = 'entity tag'
-
 /** Told apart from every other process, and from this one's past. */
 const epoch = randomBytes(8).toString('base64url')
 let count = 0
@@ -31,22 +28,23 @@ let count = 0
 /** Never the same twice, also not for an id that was deleted and made again. */
 const mint = (): Version => epoch + (++count).toString(36)
 
-export function versioning (dialect: Dialect, columns: readonly Column[], option: NonNullable<SqlOptions['version']>): Versioning {
-  if (typeof option === 'object' && 'derived' in option) return derived(columns)
+export function versioning (dialect: Dialect, option: NonNullable<SqlOptions['version']>): Versioning {
+  if (typeof option === 'object' && 'derived' in option) return derived
   const { column: name, as } = typeof option === 'string' ? { column: option, as: 'random' as const } : option
   const column = dialect.quote(name)
   const textual = dialect.textual(column)
   const asText: Pick<Versioning, 'name' | 'select' | 'read' | 'compare'> = {
     name,
-    select: `${textual} AS ${dialect.quote(alias)}`,
-    read: (row) => String(row[alias]),
+    // Not called as the column, or ORDER BY would take that.
+    select: `${textual} AS ${dialect.quote('entity tag')}`,
+    read: (row, columns) => String(row[columns]),
     compare: { sql: textual, bind: String }
   }
   switch (as) {
     case 'random':
       return {
         ...asText,
-        select: `${column} AS ${dialect.quote(alias)}`,
+        select: column,
         insert: { column, value: mint },
         update: { column, value: mint },
         compare: { sql: column, bind: String }
@@ -66,13 +64,12 @@ export function versioning (dialect: Dialect, columns: readonly Column[], option
   }
 }
 
-function derived (columns: readonly Column[]): Versioning {
-  return {
-    name: undefined,
-    select: undefined,
-    read: (row) => createHash('sha256').update(JSON.stringify(columns.map((column) => row[column.alias]))).digest('base64url').slice(0, 27),
-    insert: undefined,
-    update: undefined,
-    compare: undefined
-  }
+const derived: Versioning = {
+  name: undefined,
+  select: undefined,
+  // Nothing but columns is selected.
+  read: (row) => createHash('sha256').update(JSON.stringify(row)).digest('base64url').slice(0, 27),
+  insert: undefined,
+  update: undefined,
+  compare: undefined
 }

@@ -31,15 +31,14 @@ export class Writing<Item extends object> {
   }
 
   async insert (session: Session, draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal> {
-    const { id, table } = this.#layout
-    const { text: assigned, values, row } = this.#assignments.insert(draft)
-    const text = this.#inserts.get(assigned, () => `INSERT INTO ${table} ${assigned}${this.#returning}`)
-    const statement = { text, values, context, writes: true }
+    const assigned = this.#assignments.insert(draft)
+    const text = this.#inserts.get(assigned.text, () => `INSERT INTO ${this.#layout.table} ${assigned.text}${this.#returning}`)
+    const statement = { text, values: assigned.values, context, writes: true }
     try {
       if (this.#dialect.returning) return this.#entry((await session.guarded(() => session.rows(statement)))[0])
       return await this.#together(session, async (inner) => {
         const made = await inner.write(statement)
-        return await this.#written(inner, { [id.alias]: made.id, ...row() }, context)
+        return await this.#written(inner, this.#assignments.row(assigned, made.id), context)
       })
     } catch (error) {
       return await refusal(this.#layout, session, error)
@@ -47,12 +46,11 @@ export class Writing<Item extends object> {
   }
 
   async replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
-    const { table, id } = this.#layout
-    const { text: assigned, values: set, row } = this.#assignments.update(item)
-    const conditional = this.#targets.conditional(target, set, this.#targets.derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
+    const assigned = this.#assignments.update(item)
+    const conditional = this.#targets.conditional(target, assigned.values, this.#targets.derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
     if ('refused' in conditional) return conditional
     const { where, values } = conditional
-    const text = this.#updates.get(assigned, () => new Cache(100)).get(where, () => `UPDATE ${table} SET ${assigned} WHERE ${where}${this.#returning}`)
+    const text = this.#updates.get(assigned.text, () => new Cache(100)).get(where, () => `UPDATE ${this.#layout.table} SET ${assigned.text} WHERE ${where}${this.#returning}`)
     const statement = { text, values, context: target.context, writes: true }
     try {
       if (this.#dialect.returning) {
@@ -62,7 +60,7 @@ export class Writing<Item extends object> {
       return await this.#together(session, async (inner) => {
         const { count } = await inner.write(statement)
         if (count === 0) return await this.#targets.missed(inner, target)
-        return await this.#written(inner, { ...row(), [id.alias]: target.id }, target.context)
+        return await this.#written(inner, this.#assignments.row(assigned, target.id), target.context)
       })
     } catch (error) {
       return await refusal(this.#layout, session, error)
@@ -89,10 +87,10 @@ export class Writing<Item extends object> {
 
   /** What the values were made into by a table that exists is read within the transaction of the write. */
   async #written (session: Session, row: Row, { signal }: Context): Promise<Entry<Item>> {
-    const { own, id } = this.#layout
+    const { own, id, columns } = this.#layout
     if (own) return this.#entry(row)
     // The value was bound as an id, or is a key that the database made.
-    const key = id.codec.read(row[id.alias]) as Id
+    const key = id.codec.read(row[columns.indexOf(id)]) as Id
     return this.#entry(await this.#reading.row(session, key, { signal, scope: undefined }))
   }
 
