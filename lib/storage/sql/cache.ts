@@ -1,13 +1,13 @@
 /** Keeps what was made for a key; past its size it begins anew, so that no client can make it grow. */
-export class Cache<Value> {
+export class Cache<Value, Key = string> {
   readonly #size: number
-  readonly #values = new Map<string, Value>()
+  readonly #values = new Map<Key, Value>()
 
   constructor (size: number) {
     this.#size = size
   }
 
-  get (key: string, make: () => Value): Value {
+  get (key: Key, make: () => Value): Value {
     const known = this.#values.get(key)
     if (known !== undefined) return known
     if (this.#values.size === this.#size) this.#values.clear()
