@@ -34,5 +34,5 @@ function inParent ({ parent }: Collection, action: Action): Action {
 }
 
 function timely (action: Action, milliseconds: number | undefined): Action {
-  return milliseconds === undefined ? action : (collection, request) => inTime(milliseconds, request.context, () => action(collection, request))
+  return milliseconds === undefined ? action : (collection, request) => inTime(milliseconds, request.context, async () => action(collection, request))
 }

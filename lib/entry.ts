@@ -1,3 +1,4 @@
+import type { Answer } from './answer.ts'
 import { check } from './conditions.ts'
 import type { Collection } from './definition.ts'
 import { conditional } from './http/preconditions.ts'
@@ -5,7 +6,6 @@ import { problem } from './http/problems.ts'
 import { scopedBy } from './narrowing.ts'
 import type { Changed } from './options.ts'
 import { receipted } from './receipt.ts'
-import type { Answering } from './receipt.ts'
 import { problemOfRefusal, refused } from './refusal.ts'
 import type { Request } from './request.ts'
 import { isHidden } from './scope.ts'
@@ -30,43 +30,48 @@ export function found (entry: Entry<object> | undefined): Entry<object> {
   return entry
 }
 
-interface Decisions {
+/** What an action decides of the item that the URI names. */
+export interface Decisions {
+  readonly action: 'replace' | 'update'
   /** What takes the place of the entry that is there. */
-  readonly revise: (before: Entry<object>) => object | Promise<object>
+  revise (collection: Collection, request: Request, before: Entry<object>): object | Promise<object>
   /** What is put where no entry is; without it, that is 404. */
-  readonly create?: ((id: Id) => object | Promise<object>) | undefined
-  /** Of an action whose requests can be repeated. */
-  readonly answer?: Answering
+  create? (collection: Collection, request: Request, id: Id): object | Promise<object>
+  answer (collection: Collection, request: Request, written: Written): Answer
 }
 
-/** Reads, decides and writes; anew where another write came in between, so that the precondition is asked of what is there then. */
-export function write (collection: Collection, request: Request, decisions: Decisions): Promise<Written> {
-  const tries = new Tries<Written>(collection.storage, identify(collection, request), tries => attempt(collection, request, { ...decisions, tries }))
-  return tries.first()
-}
-
-interface Written {
+/** What is there after a write, and what was there before it. */
+export interface Written {
   readonly before: Entry<object> | undefined
   readonly after: Entry<object>
 }
 
-async function attempt (collection: Collection, request: Request, { revise, create, answer, tries }: Decisions & { tries: Tries<Written> }): Promise<Written> {
+/** Reads, decides, writes and answers; anew where another write came in between, so that the precondition is asked of what is there then. */
+export function write (collection: Collection, request: Request, decisions: Decisions): Promise<Answer> {
+  const tries = new Tries<Answer>(collection.storage, identify(collection, request), tries => attempt(collection, request, [decisions, tries]))
+  return tries.first()
+}
+
+async function attempt (collection: Collection, request: Request, [decisions, tries]: [Decisions, Tries<Answer>]): Promise<Answer> {
   const { storage, hooks } = collection
   const { id } = tries
   const before = await storage.find(id, request.context)
-  if (before === undefined && create === undefined) throw problem('absent')
+  if (before === undefined && decisions.create === undefined) throw problem('absent')
   check(collection, request, before)
-  const decided = before === undefined ? create!(id) : revise(before)
+  const decided = before === undefined ? decisions.create!(collection, request, id) : decisions.revise(collection, request, before)
   // Without the hook it is there at once, and nothing is waited for.
   const item = hooks.prepare ? await decided : decided
   const after = await (before === undefined
     ? storage.insert(item, request.context)
-    : request.keep === undefined || answer === undefined
+    : request.keep === undefined
       ? storage.replace(id, item, before.version, request.context)
-      : receipted(collection, request, { write: inner => inner.replace(id, item, before.version, request.context), answer }))
-  if (!refused(after)) return { before, after }
-  const met = after.refused === 'taken' && before === undefined && await hasMet(collection, request, [id, after])
-  return tries.again(met ? { refused: 'stale' } : after)
+      : receipted(collection, request, { write: inner => inner.replace(id, item, before.version, request.context), answer: after => decisions.answer(collection, request, { before, after }) }))
+  if (refused(after)) {
+    const met = after.refused === 'taken' && before === undefined && await hasMet(collection, request, [id, after])
+    return tries.again(met ? { refused: 'stale' } : after)
+  }
+  if (hooks.changed) await tell(collection, { action: before === undefined ? 'create' : decisions.action, before: before?.item, after: after.item, request: request.original })
+  return decisions.answer(collection, request, { before, after })
 }
 
 /** To find the id taken is to have met another PUT that created, unless it is out of sight. */

@@ -22,6 +22,7 @@ import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
 import { collectionSeen } from './visibility.ts'
 
+/** Whatever it throws, at once or later, is the answer. */
 export type Action = (collection: Collection, request: Request) => Promise<Answer>
 
 export interface Served {

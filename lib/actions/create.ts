@@ -20,7 +20,7 @@ export async function create (collection: Collection, request: Request): Promise
   const item = collection.hooks.prepare ? await draft : draft
   const entry = await (request.keep === undefined
     ? collection.storage.insert(item, request.context)
-    : receipted(collection, request, { write: storage => storage.insert(item, request.context), answer: made }))
+    : receipted(collection, request, { write: storage => storage.insert(item, request.context), answer: entry => made(collection, request, entry) }))
   if (refused(entry)) throw problemOfRefusal(entry)
   if (collection.hooks.changed) await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
   return made(collection, request, entry)
