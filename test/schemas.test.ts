@@ -444,6 +444,9 @@ test('UUIDs of version 7 are in the order of their creation (RFC 9562 sections 5
   t.strictSame(ids.toSorted(), ids)
   t.equal(new Set(ids).size, ids.length)
   for (const id of ids.slice(0, 100)) t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  const seen = (at: number) => [...new Set(ids.map(id => id[at]!))].toSorted().join('')
+  t.equal(seen(19), '89ab', 'what is random in the digit of the variant')
+  for (const at of [20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35]) t.equal(seen(at), '0123456789abcdef', `what is random at ${at}`)
   t.ok(Math.abs(Number.parseInt(ids[0]!.replace('-', '').slice(0, 12), 16) - Date.now()) < 60_000)
 })
 
