@@ -54,5 +54,5 @@ export const patchTypes: readonly string[] = Object.keys(patches)
 /** The item as the patch that the client sent would have it. */
 export function patched (collection: Collection, request: Request, item: object): unknown {
   const patch = patches[mediaType(request.fields['content-type']) ?? ''] ?? merge
-  return withHidden(collection, patch(collection, item, parsed(request, parseIJson)), item)
+  return withHidden(collection, patch(collection, item, parsed(request, parseIJson, collection.schema)), item)
 }

@@ -11,7 +11,7 @@ import type { Request } from '../request.ts'
 
 /** QUERY of the collection (RFC 10008): a page of it, as GET, with the question in the content. */
 export async function query (collection: Collection, request: Request): Promise<Answer> {
-  const question = joined(askedInString(collection, request), askedInContent(collection, parsed(request, parseIJson)))
+  const question = joined(askedInString(collection, request), askedInContent(collection, parsed(request, parseIJson, collection.schema)))
   const search = equalGet(collection, question)
   // Its pages are those of the equal GET, so that they can be followed by either method; without one, only the cursor is new.
   if (search === undefined) return page(collection, request, question)
