@@ -48,11 +48,11 @@ export interface Written {
 
 /** Reads, decides, writes and answers; anew where another write came in between, so that the precondition is asked of what is there then. */
 export function write (collection: Collection, request: Request, decisions: Decisions): Promise<Answer> {
-  const tries = new Tries<Answer>(collection.storage, identify(collection, request), tries => attempt(collection, request, [decisions, tries]))
+  const tries = new Tries<Answer>(collection.storage, identify(collection, request), tries => attempt(collection, request, { decisions, tries }))
   return tries.first()
 }
 
-async function attempt (collection: Collection, request: Request, [decisions, tries]: [Decisions, Tries<Answer>]): Promise<Answer> {
+async function attempt (collection: Collection, request: Request, { decisions, tries }: { decisions: Decisions, tries: Tries<Answer> }): Promise<Answer> {
   const { storage, hooks } = collection
   const { id } = tries
   const before = await storage.find(id, request.context)

@@ -17,8 +17,10 @@ import { refine } from './refine.ts'
 
 const profiles: Readonly<Record<ProfileName, Profile>> = { 'react-admin': reactAdmin, 'json-server': jsonServer, refine }
 
-function profilesOf ({ profiles: names }: Collection): Profile[] {
-  return names.map(name => profiles[name])
+const none: readonly Profile[] = Object.freeze([])
+
+function profilesOf ({ profiles: names }: Collection): readonly Profile[] {
+  return names.length === 0 ? none : names.map(name => profiles[name])
 }
 
 /** Each profile reads what the ones before it have left. */
