@@ -46,13 +46,30 @@ export interface Written {
   readonly after: Entry<object>
 }
 
-/** Reads, decides, writes and answers; anew where another write came in between, so that the precondition is asked of what is there then. */
 export function write (collection: Collection, request: Request, decisions: Decisions): Promise<Answer> {
-  const tries = new Tries<Answer>(collection.storage, identify(collection, request), tries => attempt(collection, request, { decisions, tries }))
+  return collection.hooks.changed ? told(collection, request, decisions) : tried(collection, request, { decisions, conclude: decisions.answer })
+}
+
+/** Whoever waits to write the item does not wait for the hook. */
+async function told (collection: Collection, request: Request, decisions: Decisions): Promise<Answer> {
+  const written = await tried(collection, request, { decisions, conclude: (_collection, _request, written) => written })
+  const { before, after } = written
+  await tell(collection, { action: before === undefined ? 'create' : decisions.action, before: before?.item, after: after.item, request: request.original })
+  return decisions.answer(collection, request, written)
+}
+
+interface Task<Result> {
+  readonly decisions: Decisions
+  readonly conclude: (collection: Collection, request: Request, written: Written) => Result
+}
+
+/** Reads, decides and writes; anew where another write came in between, so that the precondition is asked of what is there then. */
+function tried<Result> (collection: Collection, request: Request, task: Task<Result>): Promise<Result> {
+  const tries = new Tries<Result>(collection.storage, identify(collection, request), tries => attempt(collection, request, { task, tries }))
   return tries.first()
 }
 
-async function attempt (collection: Collection, request: Request, { decisions, tries }: { decisions: Decisions, tries: Tries<Answer> }): Promise<Answer> {
+async function attempt<Result> (collection: Collection, request: Request, { task: { decisions, conclude }, tries }: { task: Task<Result>, tries: Tries<Result> }): Promise<Result> {
   const { storage, hooks } = collection
   const { id } = tries
   const before = await storage.find(id, request.context)
@@ -70,8 +87,7 @@ async function attempt (collection: Collection, request: Request, { decisions, t
     const met = after.refused === 'taken' && before === undefined && await hasMet(collection, request, [id, after])
     return tries.again(met ? { refused: 'stale' } : after)
   }
-  if (hooks.changed) await tell(collection, { action: before === undefined ? 'create' : decisions.action, before: before?.item, after: after.item, request: request.original })
-  return decisions.answer(collection, request, { before, after })
+  return conclude(collection, request, { before, after })
 }
 
 /** To find the id taken is to have met another PUT that created, unless it is out of sight. */

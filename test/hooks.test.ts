@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { define, hal, json, problem } from '../lib/index.ts'
 import type { Change, Changed, Collection, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
-import { ada, altered, ask, build, created, logged, users } from './app.ts'
+import { ada, altered, ask, build, created, gate, logged, users } from './app.ts'
 
 const id = Type.String({ format: 'uuid', readOnly: true })
 const absentId = '0190a000-0000-7000-8000-000000000000'
@@ -472,6 +472,36 @@ test('changed is not told of a write that was refused, nor of a read', async t =
   await ask(app, `GET ${at}`)
   await ask(app, 'GET /users')
   t.strictSame(told, ['create'])
+})
+
+test('who waits to write the same item does not wait for changed', async t => {
+  // Each request is told once that another came in between, and then takes its turn.
+  let writes = 0
+  const storage = altered(storage => ({ replace: async (...asked) => writes++ % 2 === 0 ? { refused: 'stale' } : storage.replace(...asked) }))
+  const [first, second] = [gate(), gate()]
+  const app = await build(t, users({
+    storage,
+    async changed ({ after }) {
+      if (after?.name === 'First') {
+        first.open()
+        await second.opened
+      } else if (after?.name === 'Second') {
+        second.open()
+      }
+    }
+  }))
+  const { at } = await created(app, '/users', ada)
+  const { setTimeout: timer } = globalThis
+  t.teardown(() => { globalThis.setTimeout = timer })
+  // Nobody's patience ends.
+  globalThis.setTimeout = Object.assign((work: () => void, after?: number) => timer(after === 1000 ? () => {} : work, after), timer)
+  const patch = (name: string) => ask(app, `PATCH ${at}`, { content: { name }, type: merge })
+  const one = patch('First')
+  await first.opened
+  const both = Promise.all([one, patch('Second')]).then(answers => answers.map(({ statusCode }) => statusCode))
+  t.same(await Promise.race([both, wait(5000, 'stuck', { ref: false })]), [200, 200])
+  second.open()
+  await both
 })
 
 test('a throw in changed is logged, and changes nothing', async t => {
