@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import type { SqlAdapter, SqlOptions } from '../../lib/storage/sql.ts'
-import { sqlite, type SqliteDatabase } from '../../lib/storage/sqlite.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
 import { startPostgres } from './servers.ts'
 
 /** A real database, empty, for one test file. */
@@ -17,7 +17,6 @@ export interface Database {
 
 export interface Available {
   readonly name: 'sqlite' | 'postgres' | 'mysql'
-  readonly driver: string
   /** Why it cannot be tested here. */
   readonly skip: string | false
   open (): Promise<Database>
@@ -53,38 +52,23 @@ export async function mysqlPool (options: PoolOptions = {}): Promise<{ pool: Poo
 
 let count = 0
 
-function onHandle (database: SqliteDatabase & { close (): unknown }): Database {
-  return {
-    adapter: (options) => sqlite(database, options),
-    async run (...texts) { for (const text of texts) database.exec(text) },
-    rows: async (text) => database.prepare(text).all(),
-    async end () { database.close() }
-  }
-}
-
 export const databases: readonly Available[] = [
   {
     name: 'sqlite',
-    driver: 'node:sqlite',
     skip: noSqlite,
     async open () {
       if (nodeSqlite === undefined) throw new Error('node:sqlite is missing')
-      return onHandle(new nodeSqlite.DatabaseSync(':memory:'))
-    }
-  },
-  {
-    name: 'sqlite',
-    driver: 'better-sqlite3',
-    // On a Node.js without the one, the other ends the process.
-    skip: noSqlite,
-    async open () {
-      const { default: Sqlite } = await import('better-sqlite3')
-      return onHandle(new Sqlite(':memory:'))
+      const database = new nodeSqlite.DatabaseSync(':memory:')
+      return {
+        adapter: (options) => sqlite(database, options),
+        async run (...texts) { for (const text of texts) database.exec(text) },
+        rows: async (text) => database.prepare(text).all(),
+        async end () { database.close() }
+      }
     }
   },
   {
     name: 'postgres',
-    driver: 'pg',
     skip: false,
     async open () {
       const server = await startPostgres()
@@ -99,7 +83,6 @@ export const databases: readonly Available[] = [
   },
   {
     name: 'mysql',
-    driver: 'mysql2',
     skip: noMysql,
     async open () {
       const { pool, end } = await mysqlPool()

@@ -126,8 +126,8 @@ async function race (storage: Storage<Thing>, id: string | number, change: (runn
   return results.filter((result) => !('refused' in result)).length
 }
 
-for (const { name, driver, skip, open } of databases) {
-  test(`${driver}: tables that exist`, { skip }, async (t) => {
+for (const { name, skip, open } of databases) {
+  test(`${name}: tables that exist`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     await database.run(...chinook(name), ...northwind(name))

@@ -126,8 +126,8 @@ test('names with escapes are read as what they are, also where JSON.parse takes 
   fc.assert(fc.property(json, (value) => isDeepStrictEqual(parseJson(JSON.stringify(value)), value)), { numRuns: 1000 })
 })
 
-for (const { driver, skip, open } of databases) {
-  test(`${driver}: a number in JSON that is no safe integer is found by its value`, { skip }, async (t) => {
+for (const { name, skip, open } of databases) {
+  test(`${name}: a number in JSON that is no safe integer is found by its value`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     const shape: Shape = { name: 'huge', schema: { type: 'object', properties: { id: { type: 'string', maxLength: 40 }, any: {} } }, id: { member: 'id', by: 'client' }, unique: [] }
@@ -140,7 +140,7 @@ for (const { driver, skip, open } of databases) {
     await database.run('DROP TABLE huge')
   })
 
-  test(`${driver}: random items of random schemas are kept, filtered, ordered and paged as memory does`, { skip }, async (t) => {
+  test(`${name}: random items of random schemas are kept, filtered, ordered and paged as memory does`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     let tables = 0

@@ -86,8 +86,8 @@ const filters: readonly Filter[] = [
   { member: 'id', is: 'gt', value: uuid(3) }
 ]
 
-for (const { driver, skip, open } of databases) {
-  test(`${driver}: the storage`, { skip }, async (t) => {
+for (const { name, skip, open } of databases) {
+  test(`${name}: the storage`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     let tables = 0
