@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyRequest, onRequestHookHandler, preParsingHookHandler, RequestPayload } from 'fastify'
+import type { onRequestHookHandler, preParsingHookHandler } from 'fastify'
 import type { Collection } from './definition.ts'
 import { codings, decoder } from './http/content-encoding.ts'
 import { mediaType } from './http/content-type.ts'
@@ -37,13 +37,12 @@ export interface Taken {
   readonly field: 'accept' | 'accept-patch' | 'accept-query'
 }
 
-/** 406 and 415 by the header section: what content comes in, and in what format an answer could go out. The last hook before content is read, which takes it out of its coding. */
-export function admit (collection: Collection, taken: Taken): preParsingHookHandler {
-  return function (request, _reply, payload, done) {
-    const { headers } = request
+/** 406 and 415 by the header section: what content comes in, and in what format an answer could go out. */
+export function admit (collection: Collection, taken: Taken): onRequestHookHandler {
+  return function ({ headers }, _reply, done) {
     const refusal = refusalOfFormat(collection, headers) ?? refusalOfType(headers, taken) ?? refusalOfCoding(headers) ?? refusalOfRange(headers)
-    if (refusal !== undefined) done(toError(refusal))
-    else done(null, headers['content-encoding'] === undefined ? payload : decoded(request, payload))
+    if (refusal === undefined) done()
+    else done(toError(refusal))
   }
 }
 
@@ -77,12 +76,12 @@ function refusalOfRange ({ 'content-range': range }: IncomingHttpHeaders): Probl
   return range === undefined ? undefined : problem('malformed', { detail: 'Content-Range is not taken on a write. Send the complete representation, or a PATCH.' })
 }
 
-/** RFC 9110 section 8.4: the limit of Fastify counts what comes out. */
-function decoded ({ raw, headers }: FastifyRequest, payload: RequestPayload): RequestPayload {
+/** RFC 9110 section 8.4: undoes the coding of the content; the limit of Fastify counts what comes out. */
+export const decode: preParsingHookHandler = function (request, _reply, payload, done) {
+  const coding = request.headers['content-encoding']?.toLowerCase()
   // A payload that is not the request itself was decoded by a plugin of the app already.
-  const transform = payload === raw ? decoder(headers['content-encoding']!.toLowerCase()) : undefined
-  if (transform === undefined) return payload
+  const transform = coding === undefined || payload !== request.raw ? undefined : decoder(coding)
   // A client that goes in the middle ends the pipe, but not what it leads to.
-  raw.once('close', () => { if (!raw.readableEnded) transform.destroy(new Error('The client has gone.')) })
-  return payload.pipe(transform)
+  if (transform !== undefined) request.raw.once('close', () => { if (!request.raw.readableEnded) transform.destroy(new Error('The client has gone.')) })
+  done(null, transform === undefined ? payload : payload.pipe(transform))
 }
