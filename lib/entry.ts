@@ -41,22 +41,25 @@ export interface Decisions {
 }
 
 /** What is there after a write, and what was there before it. */
-export interface Written {
+interface Written {
   readonly before: Entry<object> | undefined
   readonly after: Entry<object>
 }
 
+/** Changes the item that the URI names, tells of it, and answers. */
 export function write (collection: Collection, request: Request, decisions: Decisions): Promise<Answer> {
   return collection.hooks.changed ? told(collection, request, decisions) : tried(collection, request, { decisions, conclude: decisions.answer })
 }
 
 /** Whoever waits to write the item does not wait for the hook. */
 async function told (collection: Collection, request: Request, decisions: Decisions): Promise<Answer> {
-  const written = await tried(collection, request, { decisions, conclude: (_collection, _request, written) => written })
+  const written = await tried(collection, request, { decisions, conclude: itself })
   const { before, after } = written
   await tell(collection, { action: before === undefined ? 'create' : decisions.action, before: before?.item, after: after.item, request: request.original })
   return decisions.answer(collection, request, written)
 }
+
+const itself = (_collection: Collection, _request: Request, written: Written): Written => written
 
 interface Task<Result> {
   readonly decisions: Decisions

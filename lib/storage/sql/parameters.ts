@@ -15,3 +15,8 @@ export class Parameters {
     return this.#placeholder(this.values.push(value))
   }
 }
+
+/** Each expression equals what is bound to it, in their order, behind so many others. */
+export function equated ({ placeholder }: Dialect, expressions: readonly string[], bound = 0): string {
+  return expressions.map((expression, index) => `${expression} = ${placeholder(bound + index + 1)}`).join(' AND ')
+}

@@ -4,7 +4,7 @@ import { Conditions } from './condition.ts'
 import type { Row } from './dialect.ts'
 import { Keyset } from './keyset.ts'
 import type { Layout } from './layout.ts'
-import { Parameters } from './parameters.ts'
+import { equated, Parameters } from './parameters.ts'
 import { projection, type Projection } from './rows.ts'
 import type { Session, Statement } from './session.ts'
 
@@ -22,8 +22,7 @@ export class Reading<Item extends object> {
     this.full = projection(layout, layout.columns)
     const equatable = dialect.equatable(id.sql, id.kind, own)
     this.#times = equatable.length
-    const same = equatable.map((expression, index) => `${expression} = ${dialect.placeholder(index + 1)}`)
-    this.#find = `SELECT ${this.full.select} FROM ${table} WHERE ${same.join(' AND ')}`
+    this.#find = `SELECT ${this.full.select} FROM ${table} WHERE ${equated(dialect, equatable)}`
   }
 
   async find (session: Session, id: Id, context: Context): Promise<Entry<Item> | undefined> {

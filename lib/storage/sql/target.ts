@@ -3,7 +3,7 @@ import { Cache } from './cache.ts'
 import { Conditions } from './condition.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
-import { Parameters } from './parameters.ts'
+import { equated, Parameters } from './parameters.ts'
 import type { Reading } from './reading.ts'
 import type { Session } from './session.ts'
 
@@ -27,18 +27,19 @@ interface Conditional {
 export class Targets<Item extends object> {
   readonly #layout: Layout
   readonly #reading: Reading<Item>
-  /** What equals the id exactly where all of it does, and what equals its version after that. */
-  readonly #named: readonly string[]
-  readonly #versioned: readonly string[]
-  // By the count of what is bound in front of it: of the same parts the same text.
-  readonly #ofNamed = new Cache<string, number>(100)
-  readonly #ofVersioned = new Cache<string, number>(100)
+  /** How often the id is bound: it is equal exactly where all expressions are. */
+  readonly #times: number
+  readonly #named: (bound: number) => string
+  readonly #versioned: (bound: number) => string
 
   constructor (layout: Layout, reading: Reading<Item>) {
+    const { dialect, id, own, version: { compare } } = layout
+    const named = dialect.equatable(id.sql, id.kind, own)
     this.#layout = layout
     this.#reading = reading
-    this.#named = layout.dialect.equatable(layout.id.sql, layout.id.kind, layout.own)
-    this.#versioned = layout.version.compare === undefined ? this.#named : [...this.#named, layout.version.compare.sql]
+    this.#times = named.length
+    this.#named = placed(dialect, named)
+    this.#versioned = placed(dialect, compare === undefined ? named : [...named, compare.sql])
   }
 
   /** Whether the row has to be read first, to compare its version. */
@@ -51,18 +52,18 @@ export class Targets<Item extends object> {
     const { dialect, version: { compare }, id: { codec } } = this.#layout
     if (!codec.fits(id)) return absent
     const values = [...set]
-    for (let times = 0; times < this.#named.length; times++) values.push(codec.write(id))
-    const compared = expected !== undefined && compare !== undefined
-    if (compared) values.push(compare.bind(expected))
-    const where = compared
-      ? this.#ofVersioned.get(set.length, () => equal(dialect, this.#versioned, set.length))
-      : this.#ofNamed.get(set.length, () => equal(dialect, this.#named, set.length))
+    for (let times = 0; times < this.#times; times++) values.push(codec.write(id))
     const derived = expected !== undefined && compare === undefined
+    if (expected !== undefined && compare !== undefined) values.push(compare.bind(expected))
+    const where = expected === undefined || derived ? this.#named(set.length) : this.#versioned(set.length)
     if (context.scope === undefined && !derived) return { where, values }
-    if (derived && row === undefined) return absent
-    if (derived && this.#reading.full.version(row!) !== expected) return stale
     const parameters = new Parameters(dialect, values)
-    const unchanged = derived ? this.#unchanged(parameters, row!) : ''
+    let unchanged = ''
+    if (derived) {
+      if (row === undefined) return absent
+      if (this.#reading.full.version(row) !== expected) return stale
+      unchanged = this.#unchanged(parameters, row)
+    }
     return { where: where + unchanged + new Conditions(this.#layout, parameters).scope(context), values: parameters.values }
   }
 
@@ -82,6 +83,8 @@ export class Targets<Item extends object> {
   }
 }
 
-function equal ({ placeholder }: Dialect, expressions: readonly string[], bound: number): string {
-  return expressions.map((expression, index) => `${expression} = ${placeholder(bound + index + 1)}`).join(' AND ')
+/** The text by the count of what is bound in front of it: of the same parts the same text. */
+function placed (dialect: Dialect, expressions: readonly string[]): (bound: number) => string {
+  const texts = new Cache<string, number>(100)
+  return (bound) => texts.get(bound, () => equated(dialect, expressions, bound))
 }
