@@ -72,25 +72,41 @@ function tried<Result> (collection: Collection, request: Request, task: Task<Res
   return tries.first()
 }
 
-async function attempt<Result> (collection: Collection, request: Request, { task: { decisions, conclude }, tries }: { task: Task<Result>, tries: Tries<Result> }): Promise<Result> {
-  const { storage, hooks } = collection
+interface Attempt<Result> {
+  readonly task: Task<Result>
+  readonly tries: Tries<Result>
+}
+
+function attempt<Result> (collection: Collection, request: Request, { task, tries }: Attempt<Result>): Promise<Result> {
+  const { decisions } = task
   const { id } = tries
-  const before = await storage.find(id, request.context)
-  if (before === undefined && decisions.create === undefined) throw problem('absent')
-  check(collection, request, before)
-  const decided = before === undefined ? decisions.create!(collection, request, id) : decisions.revise(collection, request, before)
-  // Without the hook it is there at once, and nothing is waited for.
-  const item = hooks.prepare ? await decided : decided
-  const after = await (before === undefined
+  return collection.storage.find(id, request.context).then(before => {
+    if (before === undefined && decisions.create === undefined) throw problem('absent')
+    check(collection, request, before)
+    const decided = before === undefined ? decisions.create!(collection, request, id) : decisions.revise(collection, request, before)
+    // Without the hook it is there at once, and nothing is waited for.
+    return collection.hooks.prepare ? Promise.resolve(decided).then(item => put(collection, request, { task, tries, before, item })) : put(collection, request, { task, tries, before, item: decided })
+  })
+}
+
+interface Put<Result> extends Attempt<Result> {
+  readonly before: Entry<object> | undefined
+  readonly item: object
+}
+
+function put<Result> (collection: Collection, request: Request, { task: { decisions, conclude }, tries, before, item }: Put<Result>): Promise<Result> {
+  const { storage } = collection
+  const { id } = tries
+  const done = before === undefined
     ? storage.insert(item, request.context)
     : request.keep === undefined
       ? storage.replace(id, item, before.version, request.context)
-      : receipted(collection, request, { write: inner => inner.replace(id, item, before.version, request.context), answer: after => decisions.answer(collection, request, { before, after }) }))
-  if (refused(after)) {
-    const met = after.refused === 'taken' && before === undefined && await hasMet(collection, request, [id, after])
-    return tries.again(met ? { refused: 'stale' } : after)
-  }
-  return conclude(collection, request, { before, after })
+      : receipted(collection, request, { write: inner => inner.replace(id, item, before.version, request.context), answer: after => decisions.answer(collection, request, { before, after }) })
+  return done.then(after => {
+    if (!refused(after)) return conclude(collection, request, { before, after })
+    if (after.refused !== 'taken' || before !== undefined) return tries.again(after)
+    return hasMet(collection, request, [id, after]).then(met => tries.again(met ? { refused: 'stale' } : after))
+  })
 }
 
 /** To find the id taken is to have met another PUT that created, unless it is out of sight. */

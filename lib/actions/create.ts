@@ -12,16 +12,25 @@ import type { Request } from '../request.ts'
 import { made } from '../written.ts'
 
 /** POST to the collection: a new item, or several. */
-export async function create (collection: Collection, request: Request): Promise<Answer> {
-  if (conditional(request.fields)) await checkList(collection, request)
+export function create (collection: Collection, request: Request): Promise<Answer> {
+  return conditional(request.fields) ? checkList(collection, request).then(() => createOf(collection, request)) : createOf(collection, request)
+}
+
+function createOf (collection: Collection, request: Request): Promise<Answer> {
   const content = readContent(collection, request)
   if (collection.bulk !== undefined && Array.isArray(content)) return createAll(collection, request, content)
   const draft = drafted(collection, request, { content })
-  const item = collection.hooks.prepare ? await draft : draft
-  const entry = await (request.keep === undefined
+  // Without the hook it is there at once, and nothing is waited for.
+  return collection.hooks.prepare ? Promise.resolve(draft).then(item => insert(collection, request, item)) : insert(collection, request, draft)
+}
+
+function insert (collection: Collection, request: Request, item: object): Promise<Answer> {
+  const inserted = request.keep === undefined
     ? collection.storage.insert(item, request.context)
-    : receipted(collection, request, { write: storage => storage.insert(item, request.context), answer: entry => made(collection, request, entry) }))
-  if (refused(entry)) throw problemOfRefusal(entry)
-  if (collection.hooks.changed) await tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original })
-  return made(collection, request, entry)
+    : receipted(collection, request, { write: storage => storage.insert(item, request.context), answer: entry => made(collection, request, entry) })
+  return inserted.then(entry => {
+    if (refused(entry)) throw problemOfRefusal(entry)
+    if (!collection.hooks.changed) return made(collection, request, entry)
+    return tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original }).then(() => made(collection, request, entry))
+  })
 }

@@ -5,6 +5,6 @@ import { askedInString } from '../listing/query-string.ts'
 import type { Request } from '../request.ts'
 
 /** GET and HEAD of the collection: a page of it. */
-export async function list (collection: Collection, request: Request): Promise<Answer> {
+export function list (collection: Collection, request: Request): Promise<Answer> {
   return page(collection, request, askedInString(collection, request))
 }
