@@ -184,6 +184,16 @@ test('an error of a hook, of the app or of the definition, is a problem with its
       t.notMatch(answer.payload, /secret/)
       t.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.payload)))
     }
+    const seen: unknown[] = []
+    const writing = await build(t, notes({ prepare: () => { throw value }, routes: { create: { onError: async (_request, _reply, error) => { seen.push(error) } } } }))
+    const refused = await ask(writing, 'POST /notes', { content: { text: 'a' } })
+    t.equal(refused.statusCode, status, `${what} by prepare`)
+    t.match(refused.headers, { 'content-type': 'application/problem+json', ...fields })
+    t.match(refused.json(), { status, type: 'about:blank', instance: '/notes', ...expected })
+    t.notMatch(refused.payload, /secret/)
+    t.ok(seen.length === 1 && seen[0] instanceof Error, 'the onError hooks of the app are given an error, whatever it was')
+    if (!(value instanceof Error)) t.match(seen[0], { message: 'A hook has thrown what is no error.', cause: value })
+    t.strictSame((await ask(writing, 'GET /notes')).json(), [])
     const app = await build(t, [])
     app.addHook('onRequest', async () => { throw value })
     app.setErrorHandler(async () => 'rewritten')
