@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { onRequestHookHandler, preParsingHookHandler } from 'fastify'
+import type { onRequestHookHandler } from 'fastify'
 import type { Collection } from './definition.ts'
-import { codings, decoder } from './http/content-encoding.ts'
+import { codings } from './http/content-encoding.ts'
 import { mediaType } from './http/content-type.ts'
 import { problem } from './http/problems.ts'
 import type { Problem } from './http/problems.ts'
@@ -18,7 +18,7 @@ export function refuseMethod (allow: string): onRequestHookHandler {
 }
 
 /** Fastify's types want an Error, while it takes whatever is thrown. */
-function toError (problem: Problem): Error {
+export function toError (problem: Problem): Error {
   return problem as unknown as Error
 }
 
@@ -74,14 +74,4 @@ function refusalOfCoding ({ 'content-encoding': field }: IncomingHttpHeaders): P
 /** RFC 9110 section 14.5: a part of a representation must not pass for the whole. */
 function refusalOfRange ({ 'content-range': range }: IncomingHttpHeaders): Problem | undefined {
   return range === undefined ? undefined : problem('malformed', { detail: 'Content-Range is not taken on a write. Send the complete representation, or a PATCH.' })
-}
-
-/** RFC 9110 section 8.4: undoes the coding of the content; the limit of Fastify counts what comes out. */
-export const decode: preParsingHookHandler = function (request, _reply, payload, done) {
-  const coding = request.headers['content-encoding']?.toLowerCase()
-  // A payload that is not the request itself was decoded by a plugin of the app already.
-  const transform = coding === undefined || payload !== request.raw ? undefined : decoder(coding)
-  // A client that goes in the middle ends the pipe, but not what it leads to.
-  if (transform !== undefined) request.raw.once('close', () => { if (!request.raw.readableEnded) transform.destroy(new Error('The client has gone.')) })
-  done(null, transform === undefined ? payload : payload.pipe(transform))
 }

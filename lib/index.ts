@@ -6,6 +6,7 @@ import { representationTypes } from './content.ts'
 import type { Collection } from './definition.ts'
 import { NoDefinition } from './errors.ts'
 import { errorHandler } from './handler.ts'
+import { intake } from './intake.ts'
 import { notice } from './notice.ts'
 import { patchTypes } from './patch.ts'
 import { tellQuotas } from './quota.ts'
@@ -20,7 +21,7 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   app.setErrorHandler(errorHandler(definition))
   // Content is read by the actions, after the preconditions; schemas of routes are for documentation alone.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...new Set(['*', ...representationTypes(definition), ...patchTypes])], { parseAs: 'buffer' }, (_request, content, done) => done(null, content))
+  app.addContentTypeParser([...new Set(['*', ...representationTypes(definition), ...patchTypes])], intake(app))
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.addHook('onRoute', tagCodings)

@@ -7,7 +7,7 @@ import { remove } from './actions/remove.ts'
 import { replace } from './actions/replace.ts'
 import { update } from './actions/update.ts'
 import { permitted } from './access.ts'
-import { admit, decode, leaveDeeper, refuseMethod } from './admission.ts'
+import { admit, leaveDeeper, refuseMethod } from './admission.ts'
 import type { Taken } from './admission.ts'
 import { representationTypes } from './content.ts'
 import { decided } from './decision.ts'
@@ -111,7 +111,7 @@ function guarding (collection: Collection, { name }: Row): RouteOptions {
 
 /** Where content comes in, what can be refused is refused before it is read. */
 function admission (collection: Collection, { content }: Row): RouteOptions {
-  return content === undefined ? {} : { onRequest: admit(collection, contents[content](collection)), preParsing: decode }
+  return content === undefined ? {} : { onRequest: admit(collection, contents[content](collection)) }
 }
 
 /** By kind of content: the media types that are taken, and the field that names them. */
