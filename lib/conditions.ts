@@ -27,13 +27,13 @@ export function check (collection: Collection, request: Request, entry: Entry<ob
     throw problem('precondition-required', { detail: 'Read the item, then repeat the request with the field If-Match and the entity tag of what was read.' })
   }
   if (!conditional(fields)) return
-  const current = entry && { ...tagsOf(collection, request, versionOf(collection, entry)), modified: modifiedOf(collection, entry) }
+  const current = entry && validators(collection, request, { version: versionOf(collection, entry), modified: modifiedOf(collection, entry) })
   if (evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed') throw stale()
 }
 
 /** A write is held to a version, in whatever format it was read. */
-function tagsOf ({ formats }: Collection, { format }: Request, version: string): Pick<Validators, 'tag' | 'others'> {
-  return { tag: tagOf(version, format), others: () => formats.filter(other => other !== format).map(other => tagOf(version, other)) }
+function validators ({ formats }: Collection, { format }: Request, { version, modified }: { version: string, modified: Date | undefined }): Validators {
+  return { tag: tagOf(version, format), others: () => formats.filter(other => other !== format).map(other => tagOf(version, other)), modified }
 }
 
 /** A POST asks its precondition of the collection: of the list that a GET of the same URI would give. */
@@ -42,7 +42,7 @@ export async function checkList (collection: Collection, request: Request): Prom
   const question = askedInString(collection, request)
   const { page } = await entries(collection, question, await contextOfList(collection, request))
   const view = await viewOf(collection, page.entries, { ...question, request })
-  const current = { ...tagsOf(collection, request, versionOfList(versionsOf(collection, page, view))), modified: undefined }
+  const current = validators(collection, request, { version: versionOfList(versionsOf(collection, page, view)), modified: undefined })
   if (evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed') throw stale()
 }
 

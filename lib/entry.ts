@@ -117,20 +117,20 @@ async function hasMet ({ storage, id: { member } }: Collection, { context }: Req
 }
 
 /** Removes the entry that the URI names, and gives it where somebody wants to know it. */
-export async function take (collection: Collection, request: Request, wanted: boolean): Promise<Entry<object> | undefined> {
+export function take (collection: Collection, request: Request, wanted: boolean): Promise<Entry<object> | undefined> {
   const { storage, precondition } = collection
   const id = identify(collection, request)
-  if (!wanted && precondition === 'optional' && !conditional(request.fields)) {
-    const refusal = await storage.remove(id, undefined, request.context)
-    if (refusal !== undefined) throw problemOfRefusal(refusal)
-    return undefined
-  }
+  if (!wanted && precondition === 'optional' && !conditional(request.fields)) return storage.remove(id, undefined, request.context).then(removed)
   return new Tries<Entry<object>>(storage, id, async tries => {
     const before = found(await storage.find(id, request.context))
     check(collection, request, before)
     const refusal = await storage.remove(id, before.version, request.context)
     return refusal === undefined ? before : tries.again(refusal)
   }).first()
+}
+
+function removed (refusal: Refusal | undefined): undefined {
+  if (refusal !== undefined) throw problemOfRefusal(refusal)
 }
 
 /** Tells the definition of a write that is done; whatever comes of that, the write is done. */

@@ -62,17 +62,19 @@ function meetsState ({ fields, current, weak = false }: Question): boolean {
 function isNew ({ safe, fields, current }: Question): boolean {
   if (current === undefined) return true
   const field = fields['if-none-match']
-  if (field !== undefined) return !names(field, safe ? { tag: current.tag } : current, weakMatch)
+  if (field !== undefined) return !(safe ? namesOne(field, current.tag, weakMatch) : names(field, current, weakMatch))
   const date = safe ? dateOf(fields['if-modified-since']) : undefined
   return date === undefined || current.modified === undefined || seconds(current.modified) > seconds(date)
 }
 
-function names (field: string, { tag, others }: Pick<Validators, 'tag' | 'others'>, match: typeof strongMatch): boolean {
+function names (field: string, { tag, others }: Validators, match: typeof strongMatch): boolean {
+  return namesOne(field, tag, match) || others?.().some(other => namesOne(field, other, match)) === true
+}
+
+function namesOne (field: string, tag: EntityTag, match: typeof strongMatch): boolean {
   if (field === tag) return match(field, tag)
   const given = parseEntityTags(field)
-  if (given === '*') return true
-  const current = others === undefined ? [tag] : [tag, ...others()]
-  return given.some(one => current.some(tag => match(uncodedTag(one), tag)))
+  return given === '*' || given.some(one => match(uncodedTag(one), tag))
 }
 
 function dateOf (field: string | undefined): Date | undefined {
