@@ -3,7 +3,7 @@ import { DeadlinePassed } from './deadline.ts'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
 import { Problem, problem, problemOfStatus } from './http/problems.ts'
 
-interface Bearing {
+interface Thrown {
   readonly statusCode?: unknown
   readonly status?: unknown
   readonly message?: unknown
@@ -24,24 +24,12 @@ export class Fault extends Error {
   }
 }
 
-/** What a hook has thrown that is no error, such as an object with a status. To send it as it is would make it the content of a 200. */
-export class Thrown extends Error {
-  readonly statusCode: number | undefined
-
-  constructor (cause: unknown) {
-    super('A hook has thrown what is no error.', { cause })
-    this.name = 'Thrown'
-    this.statusCode = statusOf(cause)
-  }
-}
-
 /** What whatever was thrown is called in HTTP. `status` is what the reply bears already, and `retry` whether it says when to come back. */
 export function problemOfError (thrown: unknown, status: number, retry: boolean): Problem {
   if (thrown instanceof Problem) return thrown
   if (thrown instanceof UndecodableContent) return problem('content-coding', { detail: thrown.message, fields: { 'accept-encoding': codings.join(', ') } })
   if (thrown instanceof Fault) return problemOfFault(thrown)
-  if (thrown instanceof Thrown) return problemOfError(thrown.cause, status, retry)
-  const error: Bearing = typeof thrown === 'object' && thrown !== null ? thrown : {}
+  const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
   const fields = fieldsOf(error)
   const known = statusOf(error) ?? failure(status) ?? 500
   // What a fault says is the server's own affair.
@@ -51,7 +39,7 @@ export function problemOfError (thrown: unknown, status: number, retry: boolean)
 
 /** The status that an error bears; undefined where it says nothing of HTTP. */
 export function statusOf (thrown: unknown): number | undefined {
-  const { statusCode, status } = Object(thrown) as Bearing
+  const { statusCode, status } = Object(thrown) as Thrown
   return failure(statusCode) ?? failure(status)
 }
 
@@ -70,7 +58,7 @@ function problemOfUnreachable (retryAfter: unknown): Problem {
 }
 
 /** An error may bring header fields, as those of http-errors do; not those that are about another content than ours. */
-function fieldsOf ({ headers }: Bearing): Record<string, string> {
+function fieldsOf ({ headers }: Thrown): Record<string, string> {
   if (typeof headers !== 'object' || headers === null) return {}
   const fields = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const)
   return Object.fromEntries(fields.filter(([name, value]) => !framing.test(name) && isField(name, value)))

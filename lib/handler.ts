@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Answer, Fields } from './answer.ts'
 import { RequestContext } from './context.ts'
 import type { Collection } from './definition.ts'
-import { Fault, problemOfError, Thrown } from './fault.ts'
+import { Fault, problemOfError } from './fault.ts'
 import type { Format } from './formats/format.ts'
 import { grantOf, isGuarded, variedBy } from './grant.ts'
 import type { Grant } from './grant.ts'
@@ -42,20 +42,20 @@ export function handler (collection: Collection, { action, queried, cache, prefe
   const guarded = isGuarded(collection)
   const varied = vary(undefined, 'Accept', ...variedBy(collection, cache))
   const variedByPreference = `${varied}, Prefer`
-  const conclude = (answer: Answer, lenient: boolean, reply: FastifyReply): void => {
-    try {
-      const isSafe = safe.has(reply.request.method)
-      if (collection.groups !== undefined && (answer.status < 300 || isSafe)) write(isSafe ? collection.groups.read : collection.groups.write, reply)
-      const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
-      if (followed !== undefined) reply.header('preference-applied', applied(followed))
-      const policy = answer.personal === true && cache.closed !== true ? never.policy : cache
-      reply.send(head(answer, { policy, varied: preferred || followed?.handling !== undefined ? variedByPreference : varied }, reply))
-    } catch (thrown) {
-      fail(collection, thrown, reply)
-    }
+  const concluded = (answer: Answer, lenient: boolean, reply: FastifyReply): string | undefined => {
+    const isSafe = safe.has(reply.request.method)
+    if (collection.groups !== undefined && (answer.status < 300 || isSafe)) write(isSafe ? collection.groups.read : collection.groups.write, reply)
+    const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
+    if (followed !== undefined) reply.header('preference-applied', applied(followed))
+    const policy = answer.personal === true && cache.closed !== true ? never.policy : cache
+    return head(answer, { policy, varied: preferred || followed?.handling !== undefined ? variedByPreference : varied }, reply)
   }
-  // It sends by itself: a promise given to Fastify would cost each request two more.
   return function (incoming, reply) {
+    const failed = (thrown: unknown): string | undefined => {
+      if (thrown instanceof Problem) return refuse(collection, thrown, reply)
+      // Goes the way of every other error of the app, so that its onError hooks see it.
+      throw thrown instanceof HookError ? thrown.cause : new Fault(thrown)
+    }
     try {
       const format = formatOf(collection, incoming.headers.accept)
       if (format === undefined && negotiated) throw notAcceptable(collection)
@@ -63,25 +63,12 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const grant = guarded ? grantOf(incoming) : undefined
       const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
       const lenient = !queried && checkQuery(request)
-      action(collectionSeen(collection, grant?.hidden), request).then(answer => conclude(answer, lenient, reply), thrown => fail(collection, thrown, reply))
+      return action(collectionSeen(collection, grant?.hidden), request).then(answer => concluded(answer, lenient, reply), failed)
     } catch (thrown) {
-      fail(collection, thrown, reply)
+      // Not at once: Fastify would take the missing content of an answer to HEAD for one that is still to come.
+      return Promise.reject(thrown).catch(failed)
     }
   }
-}
-
-function fail (collection: Collection, thrown: unknown, reply: FastifyReply): void {
-  try {
-    reply.send(thrown instanceof Problem ? refuse(collection, thrown, reply) : errorOf(thrown))
-  } catch (error) {
-    reply.send(errorOf(error))
-  }
-}
-
-/** Goes the way of every other error of the app, so that its onError hooks see it. */
-function errorOf (thrown: unknown): Error {
-  if (!(thrown instanceof HookError)) return new Fault(thrown)
-  return thrown.cause instanceof Error ? thrown.cause : new Thrown(thrown.cause)
 }
 
 /** RFC 9110 section 9.3.7: what can be done here; preconditions are none of its business. */
@@ -101,7 +88,7 @@ export function errorHandler (collection: Collection) {
     for (const field of decided) reply.removeHeader(field)
     try {
       const known = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
-      if (known.status >= 500) incoming.log.error({ err: error instanceof Fault || error instanceof Thrown ? error.cause : error }, 'request failed')
+      if (known.status >= 500) incoming.log.error({ err: error instanceof Fault ? error.cause : error }, 'request failed')
       return reply.send(refuse(collection, known, reply))
     } catch (err) {
       // An error that cannot be looked at, or a problem that cannot be written.
