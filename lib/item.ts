@@ -4,7 +4,7 @@ import type { Failure } from './schema/failures.ts'
 import { pointer } from './http/json-pointer.ts'
 import { equal, isObject } from './http/json-value.ts'
 import { problem } from './http/problems.ts'
-import { differences, filled, member as memberOf, without } from './schema/marks.ts'
+import { differences, filled, without } from './schema/marks.ts'
 import type { Mark, Members } from './schema/members.ts'
 import { withoutSecrets } from './schema/secrets.ts'
 import type { Change } from './options.ts'
@@ -39,13 +39,8 @@ export function drafted (collection: Collection, request: Request, { content, id
 }
 
 /** What the URI says and what the client sent, but for what a client cannot set. */
-function begun (content: unknown, members: Members, said: Record<string, unknown>): unknown {
-  if (!isObject(content)) return content
-  for (const name of Object.keys(content)) {
-    const about = memberOf(members, name)
-    if (about?.readOnly !== true) said[name] = without(content[name], about, 'readOnly')
-  }
-  return said
+function begun (content: unknown, members: Members, said: Readonly<Record<string, unknown>>): unknown {
+  return isObject(content) ? { ...said, ...without(content, members, 'readOnly') as object } : content
 }
 
 /** The item that takes the place of another, out of a complete representation. What a client cannot send, or has not seen, is kept. */

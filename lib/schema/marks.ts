@@ -14,6 +14,26 @@ export function without (value: unknown, members: Members | undefined, mark: Mar
   if (members === undefined || !members.carries[mark]) return value
   if (Array.isArray(value)) return value.map(item => without(item, members.items, mark))
   if (!isObject(value)) return value
+  return members.others === undefined ? lessened(value, members, mark) : sifted(value, members, mark)
+}
+
+/** Where the schema knows every member, only those are looked at that the mark is about; mostly it is one. */
+function lessened (value: Json, { named, concerned }: Members, mark: Mark): Json {
+  let kept = value
+  for (const name of concerned[mark]) {
+    if (!Object.hasOwn(value, name)) continue
+    const about = named.get(name)!
+    if (about[mark]) {
+      const { [name]: gone, ...rest } = kept
+      kept = rest
+    } else {
+      kept = { ...kept, [name]: without(value[name], about, mark) }
+    }
+  }
+  return kept
+}
+
+function sifted (value: Json, members: Members, mark: Mark): Json {
   const kept: Json = {}
   for (const name of Object.keys(value)) {
     const about = member(members, name)
