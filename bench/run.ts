@@ -38,7 +38,8 @@ interface Gathered { course: Course, samples: Map<string, Sample[]>, allocated: 
 async function gather (driver: ChildProcess, contenders: Contender[], { course, samples, allocated }: Gathered, { warmup, rounds, duration }: Settings) {
   for (const contender of contenders) await measure(driver, contender, { ...course, seconds: warmup })
   for (let round = 0; round < rounds; round++) {
-    for (const contender of contenders) samples.set(contender.name, [...samples.get(contender.name) ?? [], await measure(driver, contender, course)])
+    // There and back, so that it is nobody's advantage to come last.
+    for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) samples.set(contender.name, [...samples.get(contender.name) ?? [], await measure(driver, contender, course)])
   }
   for (const contender of contenders) allocated.set(contender.name, await allocation(driver, contender, { ...course, seconds: duration / 2 }))
 }
@@ -67,7 +68,7 @@ if (chosen === undefined) {
     const names = chosen.contestants.filter(name => scenarioOf(name, scenario) !== undefined)
     const courses = chosen.connections.map((connections): Gathered => ({ course: { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration, awake: isAwake(chosen.store) }, samples: new Map(), allocated: new Map() }))
     for (let launched = 0; launched < chosen.launches; launched++) {
-      const contenders = await contendAll(names, chosen)
+      const contenders = await contendAll(launched % 2 === 0 ? names : names.toReversed(), chosen)
       for (const course of courses) await gather(driver, contenders, course, chosen)
       if (chosen.profile !== undefined) for (const { course } of courses) await profileAll(driver, contenders, { course, folder: chosen.profile })
       for (const { server } of contenders) await end(server)
