@@ -28,21 +28,24 @@ export function intake (app: FastifyInstance): Intake {
     let chunks: Buffer[] | undefined
     let length = 0
     let ended = false
-    content.on('data', (chunk: Buffer | string) => {
-      if (ended) return
+    const take = (chunk: Buffer | string): void => {
       // A stream that a plugin of the app has put there may give text.
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
       length += bytes.length
       if (chunks === undefined) chunks = [bytes]
       else chunks.push(bytes)
       if (!exceeds(length, request)) return
+      content.off('data', take)
       ended = true
       done(tooLarge(request))
       // The rest of a bomb is read, but not inflated.
       if (content !== payload) content.destroy()
       payload.resume()
-    })
+    }
+    content.on('data', take)
     content.on('end', () => {
+      // Node would do so later, and takes longer for it.
+      content.off('data', take)
       if (!ended) done(null, chunks?.length === 1 ? chunks[0] : Buffer.concat(chunks ?? [], length))
       ended = true
     })
