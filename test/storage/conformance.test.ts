@@ -87,6 +87,12 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
     fails: ['of 20 parallel replaces that expect one version exactly one wins']
   },
   {
+    fault: 'answers at once what it does not have',
+    // A storage in JavaScript, which no compiler has looked at.
+    open: broken(() => ({ replace: () => ({ refused: 'absent' }) as never })),
+    fails: ['each verb gives a promise']
+  },
+  {
     fault: 'compares, waits, then removes',
     open: broken((sound) => ({
       async remove (id, expected, context) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { everywhere, fill, find, ids, insert, kept, list, same, type Case } from './case.ts'
+import { everywhere, fill, find, ids, insert, kept, list, query, same, type Case } from './case.ts'
 import { numberedThings, things } from './thing.ts'
 
 const a = { id: 'a', name: 'first' }
@@ -21,6 +21,20 @@ export const verbs: readonly Case[] = [
       }
       assert.equal(typeof inserted.version, 'string')
       assert.notEqual(inserted.version, '')
+    }
+  },
+  {
+    says: 'each verb gives a promise',
+    async holds (storage) {
+      const given: ReadonlyArray<readonly [verb: string, answer: unknown]> = [
+        ['insert', storage.insert(a, everywhere)],
+        ['list', storage.list(query(), everywhere)],
+        ['find', storage.find('b', everywhere)],
+        ['replace', storage.replace('b', b, undefined, everywhere)],
+        ['remove', storage.remove('b', undefined, everywhere)]
+      ]
+      for (const [verb, answer] of given) assert.ok(answer instanceof Promise, `${verb} gives no promise: make it async`)
+      await Promise.all(given.map(([, answer]) => answer))
     }
   },
   {
