@@ -5,7 +5,7 @@ import { pointer } from './http/json-pointer.ts'
 import { equal, isObject } from './http/json-value.ts'
 import { problem } from './http/problems.ts'
 import { differences, filled, without } from './schema/marks.ts'
-import type { Mark, Members } from './schema/members.ts'
+import type { Mark } from './schema/members.ts'
 import { withoutSecrets } from './schema/secrets.ts'
 import type { Change } from './options.ts'
 import type { Request } from './request.ts'
@@ -27,7 +27,7 @@ export function drafted (collection: Collection, request: Request, { content, id
   const said: Record<string, unknown> = { ...values }
   if (own !== undefined) said[member] = own
   if (request.fixed !== undefined) Object.assign(said, request.fixed)
-  const draft = filled(begun(content, members, said), members)
+  const draft = filled(named(without(content, members, 'readOnly'), said), members)
   hold(validate.draft, draft)
   // Read from the content of this request alone, so it is ours to add to.
   const item = draft as Record<string, unknown>
@@ -36,11 +36,6 @@ export function drafted (collection: Collection, request: Request, { content, id
   if (updated !== undefined) item[updated] = now
   if (!collection.hooks.prepare) return addressable(collection, unprepared(collection, request, item), own)
   return prepared(collection, { action: 'create', item, before: undefined, request: request.original }, id).then(whole => bounded(addressable(collection, whole, own), request))
-}
-
-/** What the URI says and what the client sent, but for what a client cannot set. */
-function begun (content: unknown, members: Members, said: Readonly<Record<string, unknown>>): unknown {
-  return isObject(content) ? { ...said, ...without(content, members, 'readOnly') as object } : content
 }
 
 /** The item that takes the place of another, out of a complete representation. What a client cannot send, or has not seen, is kept. */
@@ -149,6 +144,7 @@ function overstep (content: unknown, values: Readonly<Record<string, unknown>>):
   if (wrong.length > 0) throw invalid(wrong.map(member => ({ pointer: pointer([member]), message: `must be ${JSON.stringify(values[member])}, or be left out` })))
 }
 
+/** What the client sent, beside what is said of the item otherwise. */
 function named (value: unknown, said: Readonly<Record<string, unknown>>): unknown {
   return isObject(value) ? { ...said, ...value } : value
 }
