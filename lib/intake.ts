@@ -10,7 +10,10 @@ import { problem } from './http/problems.ts'
 /** What it is given at last: an error, which may be a problem, or the content. */
 type Done = (error: Error | null, content?: Buffer) => void
 
-type Intake = (request: FastifyRequest, payload: Readable, done: Done) => void
+/** Content, or what a plugin of the app has made of it: Fastify asks a stream that decodes to count what came in. */
+type Payload = Readable & { readonly receivedEncodedLength?: number }
+
+type Intake = (request: FastifyRequest, payload: Payload, done: Done) => void
 
 /** Reads content: whole, decoded (RFC 9110 section 8.4), and not more of it than the `bodyLimit` of its route. */
 export function intake (app: FastifyInstance): Intake {
@@ -20,7 +23,8 @@ export function intake (app: FastifyInstance): Intake {
   const exceeds = (length: number, request: FastifyRequest): boolean => length > least && length > request.routeOptions.bodyLimit!
 
   return function (request, payload, done) {
-    if (exceeds(Number(request.headers['content-length']), request)) {
+    const stated = Number(request.headers['content-length'])
+    if (exceeds(stated, request)) {
       done(tooLarge(request))
       return
     }
@@ -34,7 +38,7 @@ export function intake (app: FastifyInstance): Intake {
       length += bytes.length
       if (chunks === undefined) chunks = [bytes]
       else chunks.push(bytes)
-      if (!exceeds(length, request)) return
+      if (!exceeds(Math.max(length, content.receivedEncodedLength ?? 0), request)) return
       content.off('data', take)
       ended = true
       done(tooLarge(request))
@@ -46,11 +50,13 @@ export function intake (app: FastifyInstance): Intake {
     content.on('end', () => {
       // Node would do so later, and takes longer for it.
       content.off('data', take)
-      if (!ended) done(null, chunks?.length === 1 ? chunks[0] : Buffer.concat(chunks ?? [], length))
+      if (ended) return
       ended = true
+      if (!Number.isNaN(stated) && (content.receivedEncodedLength || length) !== stated) done(malformed('The content is not as long as Content-Length says.'))
+      else done(null, chunks?.length === 1 ? chunks[0] : Buffer.concat(chunks ?? [], length))
     })
     content.on('error', error => {
-      if (!ended) done(statusOf(error) === undefined ? toError(problem('malformed', { detail: error.message })) : error)
+      if (!ended) done(statusOf(error) === undefined ? malformed(error.message) : error)
       ended = true
     })
     // What a plugin has put there may have been paused.
@@ -62,8 +68,12 @@ function tooLarge ({ routeOptions: { bodyLimit } }: FastifyRequest): Error {
   return toError(problem('too-large', { detail: `Content is taken up to ${bodyLimit} bytes, counted after decoding.` }))
 }
 
+function malformed (detail: string): Error {
+  return toError(problem('malformed', { detail }))
+}
+
 /** What is not the request itself was decoded by a plugin of the app already. */
-function decoded (request: FastifyRequest, payload: Readable): Readable {
+function decoded (request: FastifyRequest, payload: Payload): Payload {
   const coding = request.headers['content-encoding']
   const transform = coding === undefined || payload !== request.raw ? undefined : decoder(coding)
   if (transform === undefined) return payload

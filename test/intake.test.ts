@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import Fastify from 'fastify'
@@ -48,9 +49,14 @@ async function swapping (t: Parameters<typeof build>[0], swap: (payload: Readabl
   return [app, lines]
 }
 
+/** A stream that tells how much came in, as Fastify asks of those that are put there. */
+function counting (stream: Readable, receivedEncodedLength: number): Readable {
+  return Object.assign(stream, { receivedEncodedLength })
+}
+
 test('what a plugin of the app has put in the place of the content is taken as it is, in bytes or in text', async t => {
   for (const chunks of [['{"text":', '"Käse"}'], [Buffer.from('{"text":"Kä'), 'se"}'], ['{"text":"Käse"}']]) {
-    const [app] = await swapping(t, () => Readable.from(chunks))
+    const [app] = await swapping(t, () => counting(Readable.from(chunks), 'whatever'.length))
     const answer = await ask(app, 'POST /notes', { content: 'whatever', fields: { 'content-encoding': 'gzip' } })
     t.strictSame([answer.statusCode, answer.json().text], [201, 'Käse'])
   }
@@ -70,6 +76,46 @@ test('a stream of a plugin that fails does so with the status of its error, or w
 test('content in many pieces is put together in order, and none is none', async t => {
   const [app] = await swapping(t, payload => payload.pipe(new PassThrough({ transform: (chunk: Buffer, _coding, done) => { done(null, chunk) } })))
   t.equal((await app.inject({ method: 'POST', url: '/notes', ...sent('') })).statusCode, 400)
-  const [inPieces] = await swapping(t, () => Readable.from([...'{"text":"one after the other"}'].map(letter => Buffer.from(letter))))
+  const [inPieces] = await swapping(t, () => counting(Readable.from([...'{"text":"one after the other"}'].map(letter => Buffer.from(letter))), '{}'.length))
   t.equal((await ask(inPieces, 'POST /notes', { content: {} })).json().text, 'one after the other')
+})
+
+test('content that is not as long as Content-Length says is malformed, and nothing may follow its coding', async t => {
+  const told = { status: 400, code: 'malformed', detail: 'The content is not as long as Content-Length says.' }
+  const app = await build(t, notes())
+  t.match((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'content-length': '5' } })).json(), told)
+  const [swapped] = await swapping(t, () => Readable.from(['{"text":"longer than what was sent"}']))
+  t.match((await ask(swapped, 'POST /notes', { content: {} })).json(), told, 'of a stream that does not count, what comes out is taken for what came in')
+  for (const [rest, expected] of [[Buffer.alloc(50), told], [Buffer.from('rubbish'), { status: 415, code: 'content-coding' }]] as const) {
+    const answer = await ask(app, 'POST /notes', { content: Buffer.concat([gzipSync('{"text":"a"}'), rest]), fields: { 'content-encoding': 'gzip' } })
+    t.match(answer.json(), expected)
+  }
+})
+
+test('what comes in is held to the limit as well as what comes out', async t => {
+  const [app] = await swapping(t, () => counting(Readable.from(['{"text":"a"}']), 101))
+  t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413)
+})
+
+test('the rest of a bomb is not inflated', async t => {
+  const decoders: Array<NodeJS.WritableStream & { receivedEncodedLength?: number, closed?: boolean }> = []
+  const bomb = gzipSync(Buffer.alloc(50_000_000))
+  const app = Fastify({ bodyLimit: 100_000 })
+  t.after(() => app.close())
+  app.addHook('preParsing', async (_request, _reply, payload) => {
+    const pipe = payload.pipe.bind(payload)
+    payload.pipe = (to, options) => {
+      decoders.push(to)
+      return pipe(to, options)
+    }
+    return payload
+  })
+  await app.register(collection, notes())
+  t.ok(bomb.length < 100_000)
+  t.equal((await ask(app, 'POST /notes', { content: bomb, fields: { 'content-encoding': 'gzip' } })).statusCode, 413)
+  t.equal(decoders.length, 1)
+  for (const decoding of decoders) {
+    if (decoding.closed !== true) await once(decoding, 'close')
+    t.ok(Number(decoding.receivedEncodedLength) < bomb.length)
+  }
 })

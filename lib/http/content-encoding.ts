@@ -24,12 +24,18 @@ export class UndecodableContent extends Error {
   }
 }
 
+export interface Decoder extends Transform {
+  /** Bytes before decoding. */
+  readonly receivedEncodedLength: number
+}
+
 /** A stream for one coding; undefined where it is not known, or where there are several. */
-export function decoder (coding: string): Transform | undefined {
+export function decoder (coding: string): Decoder | undefined {
   const create = engines.get(coding.trim().toLowerCase())
   if (create === undefined) return undefined
   const engine = create()
   const destroy = engine._destroy.bind(engine)
   engine._destroy = (error, done) => destroy(error, cause => done(cause ? new UndecodableContent(coding, cause) : null))
-  return engine
+  // Object.defineProperty does not tell the type of what it adds.
+  return Object.defineProperty(engine, 'receivedEncodedLength', { get: () => engine.bytesWritten }) as typeof engine & Decoder
 }
