@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { isAwake, measure, type Contender, type Sample } from './measure.ts'
-import { ask, end, heard, launch } from './process.ts'
+import { ask, end, heard, launchServer } from './process.ts'
 import { depths } from './scenarios.ts'
 import type { Weight } from './server.ts'
 
@@ -23,7 +23,7 @@ export async function depth (driver: ChildProcess, { contestant, store, sizes, r
   const all: Filled[] = []
   const course = (scenario: string, items: number) => ({ scenario, table: 'depths', connections: 1, items, seconds, awake: isAwake(store) }) as const
   for (const size of sizes) {
-    const server = launch('server.ts', { args: [contestant, store, size], flags: ['--expose-gc'], core: 0 })
+    const server = launchServer([contestant, store, size])
     const contender: Contender = { name: contestant, server, port: (await heard<{ port: number }>(server)).port }
     const items = Number(size)
     // Warm before it is weighed; the first to ask for the last page walks there.

@@ -15,6 +15,11 @@ export function launch (file: string, { args = [], flags = [], core }: Launch): 
   return fork(path, args, { execPath: 'taskset', execArgv: ['-c', String(core), process.execPath, ...flags], stdio })
 }
 
+/** The process that answers, which collects its garbage when it wants to. */
+export function launchServer (args: string[]): ChildProcess {
+  return launch('server.ts', { args, flags: ['--expose-gc'], core: 0 })
+}
+
 /** The next message of a child; what it could not do is thrown here. The caller knows what it asked for. */
 export async function heard<Message> (child: ChildProcess): Promise<Message> {
   const gone = new AbortController()

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { serve } from './databases.ts'
 import { allocation, isAwake, measure, profile, type Contender, type Course, type Sample } from './measure.ts'
 import { markdown, text } from './printer.ts'
-import { end, heard, launch } from './process.ts'
+import { end, heard, launch, launchServer } from './process.ts'
 import { machine, print, result, summary, type Result } from './report.ts'
 import { install, peers } from './peers.ts'
 import { scenarioOf } from './scenarios.ts'
@@ -12,7 +12,7 @@ import { settings, usage, type Settings } from './settings.ts'
 import { lacking, lackingByHand } from './storages.ts'
 
 async function contend (name: string, { store, byHand }: Settings): Promise<Contender> {
-  const server = launch('server.ts', { args: [name, store, '1000', '0', byHand ? 'by hand' : ''], core: 0 })
+  const server = launchServer([name, store, '1000', '0', byHand ? 'by hand' : ''])
   try {
     return { name, server, port: (await heard<{ port: number }>(server)).port }
   } catch (error) {
@@ -35,8 +35,13 @@ async function contendAll (names: string[], chosen: Settings) {
 
 interface Gathered { course: Course, samples: Map<string, Sample[]>, allocated: Map<string, number> }
 
+/** In so many parts, each with connections of its own: the first that close undo some of what was compiled, and a second goes by until that is mended. */
+const warmups = 4
+
 async function gather (driver: ChildProcess, contenders: Contender[], { course, samples, allocated }: Gathered, { warmup, rounds, duration }: Settings) {
-  for (const contender of contenders) await measure(driver, contender, { ...course, seconds: warmup })
+  for (let part = 0; part < warmups; part++) {
+    for (const contender of contenders) await measure(driver, contender, { ...course, seconds: warmup / warmups })
+  }
   for (let round = 0; round < rounds; round++) {
     // There and back, so that it is nobody's advantage to come last.
     for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) samples.set(contender.name, [...samples.get(contender.name) ?? [], await measure(driver, contender, course)])

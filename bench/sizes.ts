@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { isAwake, measure, type Contender, type Sample } from './measure.ts'
-import { end, heard, launch } from './process.ts'
+import { end, heard, launchServer } from './process.ts'
 
 export interface Sized {
   readonly contestant: string
@@ -18,7 +18,7 @@ const items = 1000
 export async function sizes (driver: ChildProcess, { contestants, store, bytes, rounds, seconds }: Plan): Promise<Sized[]> {
   const contenders: Contender[] = []
   for (const name of contestants) {
-    const server = launch('server.ts', { args: [name, store, String(items), String(bytes)], core: 0 })
+    const server = launchServer([name, store, String(items), String(bytes)])
     contenders.push({ name, server, port: (await heard<{ port: number }>(server)).port })
   }
   const found: Sized[] = []
