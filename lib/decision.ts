@@ -2,7 +2,8 @@ import { inTime } from './deadline.ts'
 import type { Collection } from './definition.ts'
 import { grantOf } from './grant.ts'
 import { unearthed } from './graveyard.ts'
-import type { Action } from './handler.ts'
+import type { Action, Throwing } from './handler.ts'
+import { Problem } from './http/problems.ts'
 import { explained } from './miss.ts'
 import { checkParent } from './nesting.ts'
 import type { ActionName } from './options.ts'
@@ -17,7 +18,20 @@ interface Row {
 }
 
 /** The action with what the definition puts around it, from the inside out: nothing where it says nothing. */
-export function decided (collection: Collection, { name, action, at, queried }: Row): Action {
+export function decided (collection: Collection, row: Row): Action {
+  const inner = throwing(row.action)
+  const outer = surrounded(collection, row, inner)
+  return outer === inner ? row.action : outer
+}
+
+function throwing (action: Action): Throwing {
+  return (collection, request) => action(collection, request).then(given => {
+    if (given instanceof Problem) throw given
+    return given
+  })
+}
+
+function surrounded (collection: Collection, { name, at, queried }: Row, action: Throwing): Throwing {
   const { idempotency, deadline } = collection
   const repeated = idempotency?.actions.has(name) === true ? repeatable(action, idempotency) : action
   const seen = queried ? unearthed(collection, repeated) : repeated
@@ -25,7 +39,7 @@ export function decided (collection: Collection, { name, action, at, queried }: 
   return timely(inParent(collection, paged(collection, { action: answered, at, safe: queried })), deadline[name])
 }
 
-function inParent ({ parent }: Collection, action: Action): Action {
+function inParent ({ parent }: Collection, action: Throwing): Throwing {
   if (parent === undefined) return action
   return async (collection, request) => {
     await checkParent(parent, request, grantOf(request.original)?.parents?.filter)
@@ -33,6 +47,6 @@ function inParent ({ parent }: Collection, action: Action): Action {
   }
 }
 
-function timely (action: Action, milliseconds: number | undefined): Action {
+function timely (action: Throwing, milliseconds: number | undefined): Throwing {
   return milliseconds === undefined ? action : (collection, request) => inTime(milliseconds, request.context, async () => action(collection, request))
 }

@@ -25,7 +25,7 @@ export function sought (collection: Collection, request: Request): Promise<Entry
 }
 
 /** 404 without it. */
-export function found (entry: Entry<object> | undefined): Entry<object> {
+function found (entry: Entry<object> | undefined): Entry<object> {
   if (entry === undefined) throw problem('absent')
   return entry
 }

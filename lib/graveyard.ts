@@ -1,6 +1,6 @@
 import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
-import type { Action } from './handler.ts'
+import type { Throwing } from './handler.ts'
 import { problem } from './http/problems.ts'
 import { HookError } from './item.ts'
 import type { Change } from './options.ts'
@@ -11,7 +11,7 @@ import { membersSeen } from './visibility.ts'
 // Where actions meet what was removed and is kept: 410, `?deleted=true`, and the way back.
 
 /** What a read gives, with what was removed where a client asks for it that may. */
-export function unearthed ({ tombstones }: Collection, action: Action): Action {
+export function unearthed ({ tombstones }: Collection, action: Throwing): Throwing {
   if (tombstones?.permitted === undefined) return action
   return async function (collection, request) {
     if (request.query.deleted !== 'true') return action(collection, request)
@@ -30,7 +30,7 @@ export async function buried (tombstones: Tombstones, { id }: Collection, { segm
 }
 
 /** 410, unless the action brings the item back and the caller may. */
-export async function exhumed (tombstones: Tombstones, action: Action, [collection, request]: Parameters<Action>): Promise<Answer> {
+export async function exhumed (tombstones: Tombstones, action: Throwing, [collection, request]: Parameters<Throwing>): Promise<Answer> {
   const restores = request.original.method === 'PUT' || request.original.method === 'PATCH'
   if (!restores || !await permits(tombstones, request)) throw problem('gone')
   return action(opened(collection, tombstones), request)

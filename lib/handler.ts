@@ -22,8 +22,11 @@ import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
 import { collectionSeen } from './visibility.ts'
 
-/** Whatever it throws, at once or later, is the answer. */
-export type Action = (collection: Collection, request: Request) => Promise<Answer>
+/** Whatever it throws, at once or later, is the answer. A problem that is met often may be given instead: to throw it takes V8 a tenth of a request. */
+export type Action = (collection: Collection, request: Request) => Promise<Answer | Problem>
+
+/** An action as those take it that stand around one: of what it is given, nothing is a problem. */
+export type Throwing = (collection: Collection, request: Request) => Promise<Answer>
 
 export interface Served {
   readonly action: Action
@@ -63,7 +66,7 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const grant = guarded ? grantOf(incoming) : undefined
       const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
       const lenient = !queried && checkQuery(request)
-      return action(collectionSeen(collection, grant?.hidden), request).then(answer => concluded(answer, lenient, reply), failed)
+      return action(collectionSeen(collection, grant?.hidden), request).then(given => given instanceof Problem ? refuse(collection, given, reply) : concluded(given, lenient, reply), failed)
     } catch (thrown) {
       // Not at once: Fastify would take the missing content of an answer to HEAD for one that is still to come.
       return Promise.reject(thrown).catch(failed)

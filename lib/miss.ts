@@ -1,12 +1,12 @@
 import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
 import { buried, exhumed } from './graveyard.ts'
-import type { Action } from './handler.ts'
+import type { Throwing } from './handler.ts'
 import { Problem } from './http/problems.ts'
 import { followed } from './moved-item.ts'
 
 /** The action on an item, with what is known of items that are not where they were. Where nothing is, the action itself. */
-export function explained ({ moved, tombstones, replace: { creates } }: Collection, action: Action): Action {
+export function explained ({ moved, tombstones, replace: { creates } }: Collection, action: Throwing): Throwing {
   if (moved === undefined && tombstones === undefined) return action
   return async function (...asked) {
     const [collection, request] = asked

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Answer } from './answer.ts'
 import { callerOf } from './caller.ts'
 import type { Collection } from './definition.ts'
-import type { Action } from './handler.ts'
+import type { Throwing } from './handler.ts'
 import { idempotencyKey } from './http/idempotency-key.ts'
 import { problem } from './http/problems.ts'
 import type { Idempotency } from './idempotency.ts'
@@ -10,7 +10,7 @@ import type { Request } from './request.ts'
 import type { Receipt, Receipts } from './storage/contract.ts'
 
 /** An action of which a repeated request gets the answer of the first one (draft-ietf-httpapi-idempotency-key-header-07). */
-export function repeatable (action: Action, idempotency: Idempotency): Action {
+export function repeatable (action: Throwing, idempotency: Idempotency): Throwing {
   return async function (collection, request) {
     const key = keyOf(request, idempotency)
     if (key === undefined) return action(collection, request)

@@ -4,24 +4,29 @@ import { checkList } from '../conditions.ts'
 import { readContent } from '../content.ts'
 import type { Collection } from '../definition.ts'
 import { tell } from '../entry.ts'
-import { drafted } from '../item.ts'
+import { begun, draftOf } from '../draft.ts'
+import { misfit } from '../item.ts'
 import { conditional } from '../http/preconditions.ts'
+import type { Problem } from '../http/problems.ts'
 import { receipted } from '../receipt.ts'
 import { problemOfRefusal, refused } from '../refusal.ts'
 import type { Request } from '../request.ts'
 import { made } from '../written.ts'
 
 /** POST to the collection: a new item, or several. */
-export function create (collection: Collection, request: Request): Promise<Answer> {
+export function create (collection: Collection, request: Request): Promise<Answer | Problem> {
   return conditional(request.fields) ? checkList(collection, request).then(() => createOf(collection, request)) : createOf(collection, request)
 }
 
-function createOf (collection: Collection, request: Request): Promise<Answer> {
+function createOf (collection: Collection, request: Request): Promise<Answer | Problem> {
   const content = readContent(collection, request)
   if (collection.bulk !== undefined && Array.isArray(content)) return createAll(collection, request, content)
-  const draft = drafted(collection, request, { content })
+  const draft = draftOf(collection, request, { content })
+  const refusal = misfit(collection.validate.draft, draft.content)
+  if (refusal !== undefined) return Promise.resolve(refusal)
+  const item = begun(collection, request, draft)
   // Without the hook it is there at once, and nothing is waited for.
-  return collection.hooks.prepare ? Promise.resolve(draft).then(item => insert(collection, request, item)) : insert(collection, request, draft)
+  return collection.hooks.prepare ? Promise.resolve(item).then(item => insert(collection, request, item)) : insert(collection, request, item)
 }
 
 function insert (collection: Collection, request: Request, item: object): Promise<Answer> {
