@@ -13,16 +13,13 @@ import { timestamp } from './timestamps.ts'
 interface Sent {
   readonly content: unknown
   /** The id that the URI names. */
-  readonly id?: Id
+  readonly id?: Id | undefined
 }
 
 /** What was sent, beside what is said of the item otherwise. */
-export interface Draft {
-  readonly content: unknown
-  /** The id that the URI names, or one made for it; without it, that is the client's or the storage's affair. */
+export interface Draft extends Sent {
+  /** The id that the URI names, or one made for the item; without it, that is the client's or the storage's affair. */
   readonly own: Id | undefined
-  /** Whether it is the one of the URI. */
-  readonly named: boolean
 }
 
 /** The new item, or 422. */
@@ -40,11 +37,11 @@ export function draftOf ({ members, id: { member, mint } }: Collection, { fixed,
   const said: Record<string, unknown> = { ...scope?.values }
   if (own !== undefined) said[member] = own
   if (fixed !== undefined) Object.assign(said, fixed)
-  return { content: filled(named(without(content, members, 'readOnly'), said), members), own, named: id !== undefined }
+  return { content: filled(named(without(content, members, 'readOnly'), said), members), id, own }
 }
 
 /** The item that is made of a draft that fits. */
-export function begun (collection: Collection, request: Request, { content, own, named }: Draft): object | Promise<object> {
+export function begun (collection: Collection, request: Request, { content, id, own }: Draft): object | Promise<object> {
   const { created, updated } = collection.timestamps
   // Read from the content of this request alone, so it is ours to add to.
   const item = content as Record<string, unknown>
@@ -52,7 +49,7 @@ export function begun (collection: Collection, request: Request, { content, own,
   if (created !== undefined) item[created] = now
   if (updated !== undefined) item[updated] = now
   if (!collection.hooks.prepare) return addressable(collection, unprepared(collection, request, item), own)
-  return prepared(collection, { action: 'create', item, before: undefined, request: request.original }, named ? own : undefined).then(whole => bounded(addressable(collection, whole, own), request))
+  return prepared(collection, { action: 'create', item, before: undefined, request: request.original }, id).then(whole => bounded(addressable(collection, whole, own), request))
 }
 
 /** An id that the library has not made itself has to stand in a URI, or the item could not be reached. */

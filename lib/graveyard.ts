@@ -1,6 +1,6 @@
+import type { Throwing } from './action.ts'
 import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
-import type { Throwing } from './handler.ts'
 import { problem } from './http/problems.ts'
 import { HookError } from './item.ts'
 import type { Change } from './options.ts'

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { Action } from './action.ts'
 import type { Answer, Fields } from './answer.ts'
 import { RequestContext } from './context.ts'
 import type { Collection } from './definition.ts'
@@ -21,12 +22,6 @@ import { head, never, refuse, safe, write } from './reply.ts'
 import { pathOf } from './request.ts'
 import type { Request } from './request.ts'
 import { collectionSeen } from './visibility.ts'
-
-/** Whatever it throws, at once or later, is the answer. A problem that is met often may be given instead: to throw it takes V8 a tenth of a request. */
-export type Action = (collection: Collection, request: Request) => Promise<Answer | Problem>
-
-/** An action as those take it that stand around one: of what it is given, nothing is a problem. */
-export type Throwing = (collection: Collection, request: Request) => Promise<Answer>
 
 export interface Served {
   readonly action: Action

@@ -1,7 +1,7 @@
+import type { Throwing } from './action.ts'
 import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
 import { buried, exhumed } from './graveyard.ts'
-import type { Throwing } from './handler.ts'
 import { Problem } from './http/problems.ts'
 import { followed } from './moved-item.ts'
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { aboutOf } from './about.ts'
+import type { Throwing } from './action.ts'
 import { notModified } from './answer.ts'
-import type { Answer } from './answer.ts'
 import { unmodified } from './conditions.ts'
 import type { Collection } from './definition.ts'
 import type { Content, Format } from './formats/format.ts'
@@ -14,17 +14,15 @@ import type { Request } from './request.ts'
 
 // For formats that show a person more than the content of an answer. They show what the action would have sent, and what can be asked and done.
 
-type Action = (collection: Collection, request: Request) => Promise<Answer>
-
 interface Row {
-  readonly action: Action
+  readonly action: Throwing
   readonly at: 'collection' | 'item'
   /** Whether nothing is changed by it. */
   readonly safe: boolean
 }
 
 /** The action, which answers with a page where such a format is asked for; in a collection without one, itself. */
-export function paged (collection: Collection, { action, at, safe }: Row): Action {
+export function paged (collection: Collection, { action, at, safe }: Row): Throwing {
   if (collection.formats.every(({ page }) => page === undefined)) return action
   return async (collection, request) => {
     const { format: { page, fields: further, join, ...format } } = request
