@@ -8,8 +8,11 @@ const patience = 1000
 /** By storage and id, when the last of the writers is done. */
 const turns = new WeakMap<Storage<object>, Map<Id, Promise<void>>>()
 
+/** Of all storages: mostly nobody has met anybody. */
+let writers = 0
+
 export function contended (storage: Storage<object>, id: Id): boolean {
-  return turns.get(storage)?.has(id) === true
+  return writers > 0 && turns.get(storage)?.has(id) === true
 }
 
 export async function inTurn<Result> (storage: Storage<object>, id: Id, work: () => Promise<Result>): Promise<Result> {
@@ -20,6 +23,7 @@ export async function inTurn<Result> (storage: Storage<object>, id: Id, work: ()
   const before = last.get(id)
   const mine = before === undefined ? ended : before.then(() => ended)
   last.set(id, mine)
+  writers++
   await before
   const timer = setTimeout(end, patience)
   try {
@@ -27,6 +31,7 @@ export async function inTurn<Result> (storage: Storage<object>, id: Id, work: ()
   } finally {
     clearTimeout(timer)
     end()
+    writers--
     if (last.get(id) === mine) last.delete(id)
   }
 }
