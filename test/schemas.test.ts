@@ -131,6 +131,8 @@ test('what takes the place of an item keeps what the client cannot write or has 
   ]
   for (const [what, sent, whole] of cases) t.strictSame(carriedOver(sent, before, members(Item)), whole, what)
   t.strictSame(JSON.stringify(carriedOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, members(Item))), '{"r":"kept","name":"b"}', 'the order is that of the client')
+  const Open = Type.Record(Type.String(), given)
+  t.strictSame(carriedOver({ a: 'x', b: 'x' }, { a: 'kept', c: 'kept' }, members(Open)), { a: 'kept', c: 'kept' }, 'whatever they are called')
 })
 
 test('an item of an array keeps what is its own, wherever it goes', async t => {

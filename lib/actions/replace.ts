@@ -20,7 +20,7 @@ const changing: Decisions = {
     return written(collection, request, {
       entry: after,
       status: before === undefined ? 201 : 200,
-      path: { collection: path, item: itemPath(path, after.id) },
+      path: { collection: path, item: before === undefined ? itemPath(path, after.id) : request.path },
       sent: collection.replace.tag ? undefined : request.content
     })
   }

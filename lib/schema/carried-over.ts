@@ -16,17 +16,19 @@ export function carriedOver (value: unknown, before: unknown, members: Members |
   }
   if (!isObject(value)) return value
   const was = isObject(before) ? before : {}
-  const whole: Json = {}
-  for (const name of Object.keys(value)) {
+  const whole: Json = { ...value }
+  for (const name of members.others === undefined ? members.concerned.partly : new Set([...Object.keys(value), ...Object.keys(was)])) {
     const about = member(members, name)
-    if (about?.readOnly !== true) whole[name] = carriedOver(value[name], was[name], about)
-    else if (Object.hasOwn(was, name)) whole[name] = was[name]
-  }
-  for (const name of Object.keys(was)) {
-    const about = member(members, name)
-    if (!Object.hasOwn(value, name) && (about?.readOnly === true || about?.writeOnly === true)) whole[name] = was[name]
+    if (about?.readOnly === true) restore(whole, name, was)
+    else if (Object.hasOwn(value, name)) whole[name] = carriedOver(value[name], was[name], about)
+    else if (about?.writeOnly === true) restore(whole, name, was)
   }
   return whole
+}
+
+function restore (whole: Json, name: string, was: Json): void {
+  if (Object.hasOwn(was, name)) whole[name] = was[name]
+  else delete whole[name]
 }
 
 /**

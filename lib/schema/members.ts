@@ -13,8 +13,8 @@ export interface Members extends Readonly<Record<Mark, boolean>> {
   /** What is said anywhere below. */
   readonly carries: Record<Mark | 'default' | 'secret', boolean>
   readonly named: Map<string, Members>
-  /** The names of those that bear the mark, or carry it. */
-  readonly concerned: Record<Mark, readonly string[]>
+  /** The names of those that bear the mark, or carry it; and of those that a client cannot write or see whole. */
+  readonly concerned: Record<Mark | 'partly', readonly string[]>
   others: Members | undefined
   items: Members | undefined
 }
@@ -55,7 +55,7 @@ class Reader {
       default: defaultOf(given, this.#root),
       carries: { readOnly: false, writeOnly: false, immutable: false, default: false, secret: false },
       named: new Map(),
-      concerned: { readOnly: [], writeOnly: [], immutable: [] },
+      concerned: { readOnly: [], writeOnly: [], immutable: [], partly: [] },
       others: undefined,
       items: undefined
     }
@@ -121,6 +121,7 @@ function settle (nodes: readonly Members[]): void {
   }
   for (const node of nodes) {
     for (const mark of marks) node.concerned[mark] = [...node.named].filter(([, child]) => child[mark] || child.carries[mark]).map(([name]) => name)
+    node.concerned.partly = [...new Set([...node.concerned.readOnly, ...node.concerned.writeOnly])]
   }
 }
 

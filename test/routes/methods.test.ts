@@ -412,6 +412,8 @@ test('a UUID is read in any letter case (RFC 9562 4)', async t => {
   const app = await build(t, users())
   const { at, item } = await created(app, '/users', ada)
   t.equal((await ask(app, `GET /users/${String(item.id).toUpperCase()}`)).statusCode, 200)
+  const asked = `/users/${String(item.id).toUpperCase()}`
+  for (const method of ['PUT', 'PATCH']) t.equal((await ask(app, `${method} ${asked}`, { content: { email: 'a@example.com', name: 'Ada', password: 'secret' } })).headers['content-location'], asked, 'what is answered is what was asked for (RFC 9110 8.7)')
   t.equal((await ask(app, `DELETE /users/${String(item.id).toUpperCase()}`)).statusCode, 204)
   t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
 })
