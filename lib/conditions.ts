@@ -20,6 +20,11 @@ export function unmodified ({ fields }: Request, current: Validators): boolean {
   return outcome === 'not modified'
 }
 
+/** Whether a write has to know what is there. */
+export function looks ({ precondition }: Collection, { fields }: Request): boolean {
+  return precondition === 'required' || conditional(fields)
+}
+
 /** RFC 9110 section 13, for a write: 428 where a precondition is due, 412 where it does not hold. */
 export function check (collection: Collection, request: Request, entry: Entry<object> | undefined): void {
   const { fields } = request

@@ -1,8 +1,9 @@
+import { noContent } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { check } from './conditions.ts'
 import type { Collection } from './definition.ts'
-import { conditional } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'
+import type { Problem } from './http/problems.ts'
 import { scopedBy } from './narrowing.ts'
 import type { Changed } from './options.ts'
 import { receipted } from './receipt.ts'
@@ -77,36 +78,33 @@ interface Attempt<Result> {
   readonly tries: Tries<Result>
 }
 
-function attempt<Result> (collection: Collection, request: Request, { task, tries }: Attempt<Result>): Promise<Result> {
-  const { decisions } = task
+async function attempt<Result> (collection: Collection, request: Request, { task: { decisions, conclude }, tries }: Attempt<Result>): Promise<Result> {
   const { id } = tries
-  return collection.storage.find(id, request.context).then(before => {
-    if (before === undefined && decisions.create === undefined) throw problem('absent')
-    check(collection, request, before)
-    const decided = before === undefined ? decisions.create!(collection, request, id) : decisions.revise(collection, request, before)
-    // Without the hook it is there at once, and nothing is waited for.
-    return collection.hooks.prepare ? Promise.resolve(decided).then(item => put(collection, request, { task, tries, before, item })) : put(collection, request, { task, tries, before, item: decided })
-  })
+  const before = await collection.storage.find(id, request.context)
+  if (before === undefined && decisions.create === undefined) throw problem('absent')
+  check(collection, request, before)
+  const decided = before === undefined ? decisions.create!(collection, request, id) : decisions.revise(collection, request, before)
+  // Without the hook it is there at once, and nothing is waited for.
+  const item = collection.hooks.prepare ? await decided : decided
+  const after = await put(collection, request, { decisions, before, id, item })
+  if (!refused(after)) return conclude(collection, request, { before, after })
+  const met = after.refused === 'taken' && before === undefined && await hasMet(collection, request, [id, after])
+  return tries.again(met ? { refused: 'stale' } : after)
 }
 
-interface Put<Result> extends Attempt<Result> {
+interface Put {
+  readonly decisions: Decisions
   readonly before: Entry<object> | undefined
+  readonly id: Id
   readonly item: object
 }
 
-function put<Result> (collection: Collection, request: Request, { task: { decisions, conclude }, tries, before, item }: Put<Result>): Promise<Result> {
+function put (collection: Collection, request: Request, { decisions, before, id, item }: Put): Promise<Entry<object> | Refusal> {
   const { storage } = collection
-  const { id } = tries
-  const done = before === undefined
-    ? storage.insert(item, request.context)
-    : request.keep === undefined
-      ? storage.replace(id, item, before.version, request.context)
-      : receipted(collection, request, { write: inner => inner.replace(id, item, before.version, request.context), answer: after => decisions.answer(collection, request, { before, after }) })
-  return done.then(after => {
-    if (!refused(after)) return conclude(collection, request, { before, after })
-    if (after.refused !== 'taken' || before !== undefined) return tries.again(after)
-    return hasMet(collection, request, [id, after]).then(met => tries.again(met ? { refused: 'stale' } : after))
-  })
+  const { context } = request
+  if (before === undefined) return storage.insert(item, context)
+  if (request.keep === undefined) return storage.replace(id, item, before.version, context)
+  return receipted(collection, request, { write: inner => inner.replace(id, item, before.version, context), answer: after => decisions.answer(collection, request, { before, after }) })
 }
 
 /** To find the id taken is to have met another PUT that created, unless it is out of sight. */
@@ -116,21 +114,25 @@ async function hasMet ({ storage, id: { member } }: Collection, { context }: Req
   return !isHidden(there?.item, context.scope)
 }
 
-/** Removes the entry that the URI names, and gives it where somebody wants to know it. */
-export function take (collection: Collection, request: Request, wanted: boolean): Promise<Entry<object> | undefined> {
-  const { storage, precondition } = collection
+/** Removes the entry that the URI names, whatever it is, and answers. */
+export function discard (collection: Collection, request: Request): Promise<Answer | Problem> {
+  return collection.storage.remove(identify(collection, request), undefined, request.context).then(gone)
+}
+
+function gone (refusal: Refusal | undefined): Answer | Problem {
+  return refusal === undefined ? noContent() : problemOfRefusal(refusal)
+}
+
+/** Removes the entry that the URI names, and gives it. */
+export function take (collection: Collection, request: Request): Promise<Entry<object>> {
+  const { storage } = collection
   const id = identify(collection, request)
-  if (!wanted && precondition === 'optional' && !conditional(request.fields)) return storage.remove(id, undefined, request.context).then(removed)
   return new Tries<Entry<object>>(storage, id, async tries => {
     const before = found(await storage.find(id, request.context))
     check(collection, request, before)
     const refusal = await storage.remove(id, before.version, request.context)
     return refusal === undefined ? before : tries.again(refusal)
   }).first()
-}
-
-function removed (refusal: Refusal | undefined): undefined {
-  if (refusal !== undefined) throw problemOfRefusal(refusal)
 }
 
 /** Tells the definition of a write that is done; whatever comes of that, the write is done. */

@@ -29,12 +29,12 @@ function createOf (collection: Collection, request: Request): Promise<Answer | P
   return collection.hooks.prepare ? Promise.resolve(item).then(item => insert(collection, request, item)) : insert(collection, request, item)
 }
 
-function insert (collection: Collection, request: Request, item: object): Promise<Answer> {
+function insert (collection: Collection, request: Request, item: object): Promise<Answer | Problem> {
   const inserted = request.keep === undefined
     ? collection.storage.insert(item, request.context)
     : receipted(collection, request, { write: storage => storage.insert(item, request.context), answer: entry => made(collection, request, entry) })
   return inserted.then(entry => {
-    if (refused(entry)) throw problemOfRefusal(entry)
+    if (refused(entry)) return problemOfRefusal(entry)
     if (!collection.hooks.changed) return made(collection, request, entry)
     return tell(collection, { action: 'create', before: undefined, after: entry.item, request: request.original }).then(() => made(collection, request, entry))
   })

@@ -1,7 +1,9 @@
+import type { Action } from '../action.ts'
 import { noContent, ok } from '../answer.ts'
 import type { Answer } from '../answer.ts'
+import { looks } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
-import { take, tell } from '../entry.ts'
+import { discard, take, tell } from '../entry.ts'
 import { showsRemoved } from '../profiles/profiles.ts'
 import { represent } from '../representation.ts'
 import { parentPath } from '../request.ts'
@@ -9,10 +11,11 @@ import type { Request } from '../request.ts'
 import type { Entry } from '../storage/contract.ts'
 
 /** DELETE of an item. */
-export function remove (collection: Collection, request: Request): Promise<Answer> {
+export const remove: Action = (collection, request) => {
   const { return: preferred } = request.preferences
   const shown = preferred === undefined ? showsRemoved(collection) : preferred === 'representation'
-  return take(collection, request, shown || collection.hooks.changed).then(before => before === undefined ? noContent() : removed(collection, request, { before, shown }))
+  if (!shown && !collection.hooks.changed && !looks(collection, request)) return discard(collection, request)
+  return take(collection, request).then(before => removed(collection, request, { before, shown }))
 }
 
 async function removed (collection: Collection, request: Request, { before, shown }: { before: Entry<object>, shown: boolean }): Promise<Answer> {
