@@ -13,51 +13,63 @@ interface Plan {
 }
 
 export interface Assigned extends Plan {
-  readonly values: readonly Value[]
+  /** A condition may bind more, behind these. */
+  readonly values: Value[]
 }
 
 /** What INSERT and UPDATE put into the columns. The texts are made of the schema alone. */
 export class Assignments {
   readonly #layout: Layout
   readonly #written: readonly Column[]
-  readonly #inserts = new Cache<Plan>(100)
-  readonly #updates = new Cache<Plan>(100)
+  /** By the members that there are. */
+  readonly #inserts: Cache<Plan>
+  readonly #updates: Cache<Plan>
+  readonly #all: string
+  readonly #allButId: string
 
   constructor (layout: Layout) {
     this.#layout = layout
     this.#written = layout.columns.filter(({ generated }) => !generated)
+    this.#inserts = new Cache(100, (present) => this.#insert(present))
+    this.#updates = new Cache(100, (present) => this.#update(present))
+    this.#all = this.#key(() => true)
+    this.#allButId = this.#key((column) => column !== layout.id)
   }
 
   /** In a table that exists, what is absent is left to the defaults of the database. */
   insert (item: object): Assigned {
-    const { id, own, version, dialect } = this.#layout
-    const key = own ? String(isPresent(id, item)) : this.#present(item)
-    const { columns, text } = this.#inserts.get(key, () => {
-      const columns = this.#written.filter((column) => (own && column !== id) || isPresent(column, item))
-      const slots = this.#slots(columns, version.insert)
-      const text = slots.length === 0
-        ? dialect.emptyInsert
-        : `(${slots.map(({ sql }) => sql).join(', ')}) VALUES (${slots.map(({ expression }) => expression).join(', ')})`
-      return { columns, text }
-    })
+    const { id, own, version } = this.#layout
+    const whole = isPresent(id, item) ? this.#all : this.#allButId
+    const { columns, text } = this.#inserts.get(own ? whole : this.#present(item))
     return { text, columns, values: this.#values(columns, item, version.insert) }
+  }
+
+  #insert (present: string): Plan {
+    const columns = this.#written.filter((_, at) => present[at] === '1')
+    const slots = this.#slots(columns, this.#layout.version.insert)
+    const text = slots.length === 0
+      ? this.#layout.dialect.emptyInsert
+      : `(${slots.map(({ sql }) => sql).join(', ')}) VALUES (${slots.map(({ expression }) => expression).join(', ')})`
+    return { columns, text }
   }
 
   /** The id stays: it is what the row is found by. */
   update (item: object): Assigned {
-    const { id, own, version, dialect } = this.#layout
-    const { columns, text } = this.#updates.get(own ? '' : this.#present(item), () => {
-      const columns = this.#written.filter((column) => column !== id && (own || isPresent(column, item)))
-      const slots = this.#slots(columns, version.update)
-      const set = slots.map(({ sql, expression }) => `${sql} = ${expression}`)
-      const unset = this.#written.filter((column) => column !== id && !columns.includes(column)).map(({ sql }) => `${sql} = ${dialect.unset}`)
-      // SQL has no UPDATE that sets nothing.
-      return { columns, text: [...set, ...unset].join(', ') || `${id.sql} = ${id.sql}` }
-    })
+    const { own, version } = this.#layout
+    const { columns, text } = this.#updates.get(own ? this.#allButId : this.#present(item))
     return { text, columns, values: this.#values(columns, item, version.update) }
   }
 
-  /** The row as it would be read, for a database that cannot answer it. The key is that of a row whose id is not assigned. */
+  #update (present: string): Plan {
+    const { id, version, dialect } = this.#layout
+    const columns = this.#written.filter((column, at) => column !== id && present[at] === '1')
+    const set = this.#slots(columns, version.update).map(({ sql, expression }) => `${sql} = ${expression}`)
+    const unset = this.#written.filter((column) => column !== id && !columns.includes(column)).map(({ sql }) => `${sql} = ${dialect.unset}`)
+    // SQL has no UPDATE that sets nothing.
+    return { columns, text: [...set, ...unset].join(', ') || `${id.sql} = ${id.sql}` }
+  }
+
+  /** The row as it would be read, for a database that cannot answer it; what a condition has bound stands behind all that is read. The key is that of a row whose id is not assigned. */
   row ({ columns, values }: Assigned, key: Id | undefined): Row {
     const { columns: all, id } = this.#layout
     const own = all.map((column) => {
@@ -67,9 +79,13 @@ export class Assignments {
     return [...own, ...values.slice(columns.length)]
   }
 
-  /** Which members there are, as a key. */
   #present (item: object): string {
-    return this.#written.map((column) => isPresent(column, item) ? '1' : '0').join('')
+    return this.#key((column) => isPresent(column, item))
+  }
+
+  /** Which members there are: a digit for each column. */
+  #key (isThere: (column: Column) => boolean): string {
+    return this.#written.map((column) => isThere(column) ? '1' : '0').join('')
   }
 
   /** In the order of a row. */

@@ -37,18 +37,21 @@ const turnsOf = new WeakMap<Handle, Turns>()
 /** Within a transaction. */
 class InnerSession implements Session {
   readonly #handle: Handle
-  readonly #statements = new Cache<Prepared>(300)
+  readonly #asking: Cache<Prepared>
+  readonly #telling: Cache<Prepared>
 
   constructor (handle: Handle) {
     this.#handle = handle
+    this.#asking = new Cache(300, (text) => asArrays(handle.prepare(text)))
+    this.#telling = new Cache(100, (text) => handle.prepare(text))
   }
 
   all ({ text, values }: Statement): Row[] {
-    return this.#statements.get(text, () => asArrays(this.#handle.prepare(text))).all(...values) as Row[] // asked for as arrays
+    return this.#asking.get(text).all(...values) as Row[] // asked for as arrays
   }
 
   run ({ text, values }: Statement): Written {
-    return { count: Number(this.#statements.get(text, () => this.#handle.prepare(text)).run(...values).changes), id: undefined }
+    return { count: Number(this.#telling.get(text).run(...values).changes), id: undefined }
   }
 
   async rows (statement: Statement): Promise<readonly Row[]> {

@@ -1,5 +1,6 @@
 import type { Context, Entry, Id, Page, Query } from '../contract.ts'
 import { Cache } from './cache.ts'
+import type { Column } from './column.ts'
 import { Conditions } from './condition.ts'
 import type { Row } from './dialect.ts'
 import { Keyset } from './keyset.ts'
@@ -12,23 +13,26 @@ import type { Session, Statement } from './session.ts'
 export class Reading<Item extends object> {
   readonly full: Projection<Item>
   readonly #layout: Layout
-  readonly #projections = new Cache<Projection<Item>>(100)
+  readonly #projections: Cache<Projection<Item>>
   readonly #find: string
   readonly #times: number
+  readonly #first: (rows: readonly Row[]) => Entry<Item> | undefined
 
   constructor (layout: Layout) {
     const { dialect, id, own, table } = layout
     this.#layout = layout
     this.full = projection(layout, layout.columns)
+    const { read } = this.full
+    this.#projections = new Cache(100, (members) => projection(layout, selected(layout, JSON.parse(members))))
+    this.#first = (rows) => rows[0] && read(rows[0])
     const equatable = dialect.equatable(id.sql, id.kind, own)
     this.#times = equatable.length
     this.#find = `SELECT ${this.full.select} FROM ${table} WHERE ${equated(dialect, equatable)}`
   }
 
-  async find (session: Session, id: Id, context: Context): Promise<Entry<Item> | undefined> {
-    if (!this.#layout.id.codec.fits(id)) return undefined
-    const row = (await session.rows(this.#byId(id, context)))[0]
-    return row && this.full.read(row)
+  find (session: Session, id: Id, context: Context): Promise<Entry<Item> | undefined> {
+    if (!this.#layout.id.codec.fits(id)) return Promise.resolve(undefined)
+    return session.rows(this.#byId(id, context)).then(this.#first)
   }
 
   /** The row as it is; the id must fit. */
@@ -73,14 +77,14 @@ export class Reading<Item extends object> {
   }
 
   #projection (members: readonly string[] | undefined): Projection<Item> {
-    const { columns, id, version } = this.#layout
     // A derived version is made of the whole row.
-    if (members === undefined || version.select === undefined) return this.full
-    return this.#projections.get(members.join(), () => {
-      const asked = new Set(members.flatMap((path) => [path, path.split('.', 1).join()]))
-      return projection(this.#layout, columns.filter((column) => column === id || asked.has(column.member)))
-    })
+    return members === undefined || this.#layout.version.select === undefined ? this.full : this.#projections.get(JSON.stringify(members))
   }
+}
+
+function selected ({ columns, id }: Layout, members: readonly string[]): readonly Column[] {
+  const asked = new Set(members.flatMap((path) => [path, path.split('.', 1).join()]))
+  return columns.filter((column) => column === id || asked.has(column.member))
 }
 
 function where (conditions: readonly string[]): string {

@@ -42,10 +42,12 @@ function isNamed (named: unknown, member: string): boolean {
 export function valuesOf (columns: readonly Column[], item: object): Value[] {
   // The item is of the shape, and its members are the shape's.
   const members = item as Readonly<Record<string, unknown>>
-  return columns.map(({ member, codec }) => {
+  const values: Value[] = []
+  for (const { member, codec } of columns) {
     const value = members[member]
-    return value === undefined || value === null ? null : codec.write(value)
-  })
+    values.push(value === undefined || value === null ? null : codec.write(value))
+  }
+  return values
 }
 
 /** Which members are null though they could be absent, for the column that tells. */

@@ -1,7 +1,7 @@
 import type { Context, Id, Refusal, Version } from '../contract.ts'
 import { Cache } from './cache.ts'
 import { Conditions } from './condition.ts'
-import type { Dialect, Row, Value } from './dialect.ts'
+import type { Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { equated, Parameters } from './parameters.ts'
 import type { Reading } from './reading.ts'
@@ -18,7 +18,7 @@ export interface Target {
 }
 
 /** The end of a statement, and what it binds from its beginning on. */
-interface Conditional {
+export interface Conditional {
   readonly where: string
   readonly values: readonly Value[]
 }
@@ -29,8 +29,9 @@ export class Targets<Item extends object> {
   readonly #reading: Reading<Item>
   /** How often the id is bound: it is equal exactly where all expressions are. */
   readonly #times: number
-  readonly #named: (bound: number) => string
-  readonly #versioned: (bound: number) => string
+  /** By the count of what is bound in front of it. */
+  readonly #named: Cache<string, number>
+  readonly #versioned: Cache<string, number>
 
   constructor (layout: Layout, reading: Reading<Item>) {
     const { dialect, id, own, version: { compare } } = layout
@@ -38,8 +39,9 @@ export class Targets<Item extends object> {
     this.#layout = layout
     this.#reading = reading
     this.#times = named.length
-    this.#named = placed(dialect, named)
-    this.#versioned = placed(dialect, compare === undefined ? named : [...named, compare.sql])
+    const versioned = compare === undefined ? named : [...named, compare.sql]
+    this.#named = new Cache(100, (bound) => equated(dialect, named, bound))
+    this.#versioned = new Cache(100, (bound) => equated(dialect, versioned, bound))
   }
 
   /** Whether the row has to be read first, to compare its version. */
@@ -47,15 +49,15 @@ export class Targets<Item extends object> {
     return expected !== undefined && this.#layout.version.compare === undefined && this.#layout.id.codec.fits(id)
   }
 
-  /** The conditions of a write, behind values that are bound already: the compare is part of its statement. */
-  conditional ({ id, expected, context }: Target, set: readonly Value[], row: Row | undefined): Refusal | Conditional {
+  /** The conditions of a write, put behind values that are bound already: the compare is part of its statement. */
+  conditional ({ id, expected, context }: Target, values: Value[], row: Row | undefined): Refusal | Conditional {
     const { dialect, version: { compare }, id: { codec } } = this.#layout
     if (!codec.fits(id)) return absent
-    const values = [...set]
+    const bound = values.length
     for (let times = 0; times < this.#times; times++) values.push(codec.write(id))
     const derived = expected !== undefined && compare === undefined
     if (expected !== undefined && compare !== undefined) values.push(compare.bind(expected))
-    const where = expected === undefined || derived ? this.#named(set.length) : this.#versioned(set.length)
+    const where = expected === undefined || derived ? this.#named.get(bound) : this.#versioned.get(bound)
     if (context.scope === undefined && !derived) return { where, values }
     const parameters = new Parameters(dialect, values)
     let unchanged = ''
@@ -81,10 +83,4 @@ export class Targets<Item extends object> {
     if (expected === undefined) return absent
     return await this.#reading.row(session, id, context) === undefined ? absent : stale
   }
-}
-
-/** The text by the count of what is bound in front of it: of the same parts the same text. */
-function placed (dialect: Dialect, expressions: readonly string[]): (bound: number) => string {
-  const texts = new Cache<string, number>(100)
-  return (bound) => texts.get(bound, () => equated(dialect, expressions, bound))
 }

@@ -1,12 +1,12 @@
 import type { Context, Draft, Entry, Id, Refusal } from '../contract.ts'
 import { Assignments } from './assignments.ts'
 import { Cache } from './cache.ts'
-import type { Dialect, Row } from './dialect.ts'
+import type { Dialect, Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import type { Reading } from './reading.ts'
 import { refusal } from './refusal.ts'
 import type { Session } from './session.ts'
-import { Targets, type Target } from './target.ts'
+import { Targets, type Conditional, type Target } from './target.ts'
 
 /** The statements that write, of one layout. */
 export class Writing<Item extends object> {
@@ -14,12 +14,11 @@ export class Writing<Item extends object> {
   readonly #dialect: Dialect
   readonly #reading: Reading<Item>
   readonly #assignments: Assignments
-  readonly #returning: string
   readonly #targets: Targets<Item>
   // Of the same parts the same text, so that it is known at once by whoever has prepared it.
-  readonly #inserts = new Cache<string>(100)
-  readonly #updates = new Cache<Cache<string>>(100)
-  readonly #removes = new Cache<string>(100)
+  readonly #inserts: Cache<string>
+  readonly #updates: Cache<Cache<string>>
+  readonly #removes: Cache<string>
 
   constructor (layout: Layout, reading: Reading<Item>) {
     this.#layout = layout
@@ -27,57 +26,52 @@ export class Writing<Item extends object> {
     this.#reading = reading
     this.#assignments = new Assignments(layout)
     this.#targets = new Targets(layout, reading)
-    this.#returning = layout.dialect.returning ? ` RETURNING ${reading.full.select}` : ''
+    const { table } = layout
+    const returning = layout.dialect.returning ? ` RETURNING ${reading.full.select}` : ''
+    this.#inserts = new Cache(100, (assigned) => `INSERT INTO ${table} ${assigned}${returning}`)
+    this.#updates = new Cache(100, (assigned) => new Cache(100, (where) => `UPDATE ${table} SET ${assigned} WHERE ${where}${returning}`))
+    this.#removes = new Cache(100, (where) => `DELETE FROM ${table} WHERE ${where}`)
   }
 
-  async insert (session: Session, draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal> {
+  insert (session: Session, draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal> {
     const assigned = this.#assignments.insert(draft)
-    const text = this.#inserts.get(assigned.text, () => `INSERT INTO ${this.#layout.table} ${assigned.text}${this.#returning}`)
-    const statement = { text, values: assigned.values, context, writes: true }
-    try {
-      if (this.#dialect.returning) return this.#entry((await session.guarded(() => session.rows(statement)))[0])
-      return await this.#together(session, async (inner) => {
-        const made = await inner.write(statement)
-        return await this.#written(inner, this.#assignments.row(assigned, made.id), context)
-      })
-    } catch (error) {
-      return await refusal(this.#layout, session, error)
-    }
+    const statement = { text: this.#inserts.get(assigned.text), values: assigned.values, context, writes: true }
+    const refused = (error: unknown) => refusal(this.#layout, session, error)
+    if (this.#dialect.returning) return session.guarded(() => session.rows(statement)).then((rows) => this.#entry(rows[0]), refused)
+    return this.#together(session, async (inner) => {
+      const made = await inner.write(statement)
+      return await this.#written(inner, this.#assignments.row(assigned, made.id), context)
+    }).catch(refused)
   }
 
-  async replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
+  replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
     const assigned = this.#assignments.update(item)
-    const conditional = this.#targets.conditional(target, assigned.values, this.#targets.derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
-    if ('refused' in conditional) return conditional
-    const { where, values } = conditional
-    const text = this.#updates.get(assigned.text, () => new Cache(100)).get(where, () => `UPDATE ${this.#layout.table} SET ${assigned.text} WHERE ${where}${this.#returning}`)
-    const statement = { text, values, context: target.context, writes: true }
-    try {
-      if (this.#dialect.returning) {
-        const answer = (await session.guarded(() => session.rows(statement)))[0]
-        return answer === undefined ? await this.#targets.missed(session, target) : this.#entry(answer)
-      }
-      return await this.#together(session, async (inner) => {
+    return this.#aimed<Entry<Item> | Refusal>(session, target, assigned.values, ({ where, values }) => {
+      const statement = { text: this.#updates.get(assigned.text).get(where), values, context: target.context, writes: true }
+      const refused = (error: unknown) => refusal(this.#layout, session, error)
+      if (this.#dialect.returning) return session.guarded(() => session.rows(statement)).then<Entry<Item> | Refusal, Refusal>((rows) => rows[0] === undefined ? this.#targets.missed(session, target) : this.#entry(rows[0]), refused)
+      return this.#together(session, async (inner) => {
         const { count } = await inner.write(statement)
         if (count === 0) return await this.#targets.missed(inner, target)
         return await this.#written(inner, this.#assignments.row(assigned, target.id), target.context)
-      })
-    } catch (error) {
-      return await refusal(this.#layout, session, error)
-    }
+      }).catch(refused)
+    })
   }
 
-  async remove (session: Session, target: Target): Promise<Refusal | undefined> {
-    const conditional = this.#targets.conditional(target, [], this.#targets.derives(target) ? await this.#reading.row(session, target.id, target.context) : undefined)
-    if ('refused' in conditional) return conditional
-    const { where, values } = conditional
-    const text = this.#removes.get(where, () => `DELETE FROM ${this.#layout.table} WHERE ${where}`)
-    try {
-      const { count } = await session.guarded(() => session.write({ text, values, context: target.context }))
-      return count === 0 ? await this.#targets.missed(session, target) : undefined
-    } catch (error) {
-      return await refusal(this.#layout, session, error)
+  remove (session: Session, target: Target): Promise<Refusal | undefined> {
+    return this.#aimed(session, target, [], ({ where, values }) => {
+      const statement = { text: this.#removes.get(where), values, context: target.context }
+      return session.guarded(() => session.write(statement)).then(({ count }) => count === 0 ? this.#targets.missed(session, target) : undefined, (error) => refusal(this.#layout, session, error))
+    })
+  }
+
+  /** A write of one row, behind values that are bound already. */
+  #aimed<Result> (session: Session, target: Target, set: Value[], write: (conditional: Conditional) => Promise<Result>): Promise<Result | Refusal> {
+    const aim = (row: Row | undefined): Promise<Result | Refusal> => {
+      const conditional = this.#targets.conditional(target, set, row)
+      return 'refused' in conditional ? Promise.resolve(conditional) : write(conditional)
     }
+    return this.#targets.derives(target) ? this.#reading.row(session, target.id, target.context).then(aim) : aim(undefined)
   }
 
   #entry (row: Row | undefined): Entry<Item> {
