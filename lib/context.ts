@@ -25,8 +25,10 @@ export class RequestContext implements Context {
   #control (): AbortController {
     if (this.#controller === undefined) {
       const controller = this.#controller = new AbortController()
-      if (this.#response.destroyed) controller.abort()
-      else this.#response.once('close', () => controller.abort())
+      const response = this.#response
+      if (response.destroyed) controller.abort()
+      // An answer that was sent is no reason: the error of each would hold on to its request, and slow the collector down.
+      else response.once('close', () => { if (!response.writableFinished) controller.abort() })
     }
     return this.#controller
   }

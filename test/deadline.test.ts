@@ -1,6 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
+import { RequestContext } from '../lib/context.ts'
 import { within } from '../lib/index.ts'
 import type { Collection, Storage } from '../lib/index.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
@@ -212,4 +217,48 @@ test('PostgreSQL: a write past the deadline is cancelled, or told as done; the c
   await pool.query('DROP TRIGGER dawdle ON notes')
   t.strictSame(await texts(app), ['stubborn'])
   locker.release()
+})
+
+test('the signal of a request tells that its client has gone, and not that it was answered', async t => {
+  const signals: AbortSignal[] = []
+  const asked = gate()
+  const app = await build(t, notes({
+    storage: altered(storage => ({
+      list: async (query, context) => {
+        signals.push(context.signal)
+        if (signals.length === 2) {
+          asked.open()
+          await new Promise(resolve => context.signal.addEventListener('abort', resolve))
+        }
+        return storage.list(query, context)
+      }
+    }))
+  }))
+  const port = await listen(app)
+  const [served, gone] = [new Wire(port), new Wire(port)]
+  t.equal((await served.ask('GET /notes')).status, 200)
+  gone.ask('GET /notes').catch(() => {})
+  await asked.opened
+  gone.socket.destroy()
+  while (!signals[1]!.aborted) await wait(5)
+  t.equal(signals[0]!.aborted, false)
+  served.close()
+})
+
+test('a signal that is asked for once the client has gone is aborted already', async t => {
+  const closed = gate()
+  const signals: AbortSignal[] = []
+  const server = createServer((_incoming, response) => {
+    response.once('close', () => {
+      signals.push(new RequestContext(response, undefined).signal)
+      closed.open()
+    })
+    socket.destroy()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await closed.opened
+  t.strictSame(signals.map(({ aborted }) => aborted), [true])
 })
