@@ -6,6 +6,7 @@ export class RequestContext implements Context {
   readonly scope: Filter | undefined
   readonly #response: ServerResponse
   #controller: AbortController | undefined
+  #ended = false
 
   /** The response tells when the client has gone; a request is closed as soon as its content is read. */
   constructor (response: ServerResponse, scope: Filter | undefined) {
@@ -22,13 +23,17 @@ export class RequestContext implements Context {
     this.#control().abort(reason)
   }
 
+  /** The storage has done its part. What becomes of the answer is no reason to abort: the error of each would hold on to its request, and slow the collector down. */
+  end (): void {
+    this.#ended = true
+  }
+
   #control (): AbortController {
     if (this.#controller === undefined) {
       const controller = this.#controller = new AbortController()
-      const response = this.#response
-      if (response.destroyed) controller.abort()
-      // An answer that was sent is no reason: the error of each would hold on to its request, and slow the collector down.
-      else response.once('close', () => { if (!response.writableFinished) controller.abort() })
+      if (this.#response.destroyed) controller.abort()
+      // Also where another has answered, such as Fastify after its handlerTimeout.
+      else this.#response.once('close', () => { if (!this.#ended) controller.abort() })
     }
     return this.#controller
   }

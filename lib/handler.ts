@@ -61,7 +61,10 @@ export function handler (collection: Collection, { action, queried, cache, prefe
       const grant = guarded ? grantOf(incoming) : undefined
       const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
       const lenient = !queried && checkQuery(request)
-      return action(collectionSeen(collection, grant?.hidden), request).then(given => given instanceof Problem ? refuse(collection, given, reply) : concluded(given, lenient, reply), failed)
+      return action(collectionSeen(collection, grant?.hidden), request).then(given => {
+        request.context.end()
+        return given instanceof Problem ? refuse(collection, given, reply) : concluded(given, lenient, reply)
+      }, failed)
     } catch (thrown) {
       // Not at once: Fastify would take the missing content of an answer to HEAD for one that is still to come.
       return Promise.reject(thrown).catch(failed)
