@@ -1,8 +1,9 @@
 import { dialect } from './mysql/dialect.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
-import type { Connections } from './sql/connection.ts'
+import type { Callback, Connections } from './sql/connection.ts'
 import type { Row, Value } from './sql/dialect.ts'
 import { PooledSession } from './sql/pooled.ts'
+import type { Statement } from './sql/session.ts'
 
 /** What is used of the pool of mysql2/promise, which is also what @fastify/mysql gives with `promise: true`. */
 export interface MysqlPool {
@@ -23,21 +24,24 @@ export function mysql (pool: MysqlPool, options: SqlOptions = {}): SqlAdapter {
   return sql({ dialect, session: new PooledSession(connections(pool), dialect) }, options)
 }
 
-const query = (sql: string, values: readonly Value[]) => ({ sql, values: [...values], rowsAsArray: true })
+const query = ({ text, values }: Statement) => ({ sql: text, values, rowsAsArray: true })
 
 function connections (pool: MysqlPool): Connections<MysqlConnection> {
   return {
-    connect: () => pool.getConnection(),
+    connect: (callback) => told(pool.getConnection(), (client) => client, callback),
     release: (client, broken) => broken ? client.destroy() : client.release(),
     // The first of what a statement gives: rows for a SELECT, else what was done.
-    rows: async (client, text, values) => (await client.execute(query(text, values)))[0] as Row[],
-    async write (client, text, values) {
-      const [done] = await client.execute(query(text, values))
+    rows: (client, statement, callback) => told(client.execute(query(statement)), ([rows]) => rows as Row[], callback),
+    write: (client, statement, callback) => told(client.execute(query(statement)), ([done]) => {
       const { affectedRows, insertId } = done as { affectedRows: number, insertId: number | string }
       return { count: affectedRows, id: Number(insertId) }
-    },
-    execute: (client, text) => client.query(text),
-    cancel: (client, other) => other.query('KILL QUERY ?', [client.threadId]),
+    }, callback),
+    execute: (client, text, callback) => told(client.query(text), () => true, callback),
+    cancel: (client, other, callback) => told(other.query('KILL QUERY ?', [client.threadId]), () => true, callback),
     spoils: false
   }
+}
+
+function told<Given, Value> (promise: Promise<Given>, read: (given: Given) => Value, callback: Callback<Value>): void {
+  promise.then(read).then((value) => callback(undefined, value), callback)
 }

@@ -1,40 +1,13 @@
 import { createHash } from 'node:crypto'
 import { dialect } from './postgres/dialect.ts'
+import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
-import type { Connections } from './sql/connection.ts'
-import type { Row, Value } from './sql/dialect.ts'
+import type { Callback, Connections } from './sql/connection.ts'
+import type { Row } from './sql/dialect.ts'
 import { PooledSession } from './sql/pooled.ts'
+import type { Statement } from './sql/session.ts'
 
-/** As pg calls it. What stands in front of a pool may give a promise instead. */
-type Callback<Value> = (error: Error | null | undefined, value: Value | undefined) => void
-
-/** What is used of pg's `Pool`, which is also what @fastify/postgres decorates an app with. */
-export interface PostgresPool {
-  connect (callback: Callback<PostgresClient>): Promise<PostgresClient> | void
-  on (event: 'error', listener: () => void): unknown
-}
-
-export interface PostgresClient {
-  query (query: PostgresQuery, callback: Callback<PostgresResult>): Promise<PostgresResult> | void
-  release (broken?: boolean): void
-  on (event: 'error', listener: () => void): unknown
-  removeListener (event: 'error', listener: () => void): unknown
-  /** Of the server's process, by which a statement is cancelled. */
-  readonly processID?: number | null
-}
-
-export interface PostgresResult {
-  readonly rows: unknown[]
-  readonly rowCount: number | null
-}
-
-export interface PostgresQuery {
-  readonly text: string
-  readonly values?: Value[]
-  readonly name?: string
-  readonly rowMode?: 'array'
-  readonly types?: { getTypeParser: () => (text: string) => string }
-}
+export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './postgres/driver.ts'
 
 /** Keeps items in PostgreSQL 14 or newer, through an open pool. Who opened it closes it. */
 export function postgres (pool: PostgresPool, options: SqlOptions = {}): SqlAdapter {
@@ -65,39 +38,31 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
     names.set(text, name)
     return name
   }
-  const query = (text: string, values: readonly Value[]): PostgresQuery => {
+  const ask = (client: PostgresClient, { text, values }: Statement, callback: Callback<PostgresResult>): void => {
     const name = named(text)
-    return name === undefined ? { text, values: [...values], rowMode, types } : { name, text, values: [...values], rowMode, types }
+    promised(client.query(name === undefined ? { text, values, rowMode, types } : { name, text, values, rowMode, types }, callback), callback)
   }
   return {
-    connect: () => asked((callback) => pool.connect(callback), heard),
+    connect (callback) {
+      const heard: Callback<PostgresClient> = (error, client) => {
+        // Without a listener, a connection dropped between two statements would end the process.
+        client?.on('error', nothing)
+        callback(error, client)
+      }
+      promised(pool.connect(heard), heard)
+    },
     release (client, broken) {
       client.removeListener('error', nothing)
       client.release(broken)
     },
-    rows: (client, text, values) => answered(client, query(text, values), ({ rows }) => rows as Row[]), // as the mode says
-    write: (client, text, values) => answered(client, query(text, values), ({ rowCount }) => ({ count: rowCount ?? 0, id: undefined })),
-    execute: (client, text) => answered(client, { text }, nothing),
-    cancel: (client, other) => answered(other, { text: 'SELECT pg_cancel_backend($1)', values: [Number(client.processID)] }, nothing),
+    rows: (client, statement, callback) => ask(client, statement, (error, result) => callback(error, result?.rows as Row[] | undefined)), // as the mode says
+    write: (client, statement, callback) => ask(client, statement, (error, result) => callback(error, result && { count: result.rowCount ?? 0, id: undefined })),
+    execute: (client, text, callback) => promised(client.query({ text }, callback), callback),
+    cancel: (client, other, callback) => promised(other.query({ text: 'SELECT pg_cancel_backend($1)', values: [Number(client.processID)] }, callback), callback),
     spoils: true
   }
 }
 
-/** Without a listener, a connection dropped between two statements would end the process. */
-function heard (client: PostgresClient): PostgresClient {
-  client.on('error', nothing)
-  return client
-}
-
-function answered<Result> (client: PostgresClient, query: PostgresQuery, read: (result: PostgresResult) => Result): Promise<Result> {
-  return asked((callback) => client.query(query, callback), read)
-}
-
-/** By callback: where pg is asked for a promise it makes several, and every statement would pay for them. */
-function asked<Value, Result> (ask: (callback: Callback<Value>) => Promise<Value> | void, read: (value: Value) => Result): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    // Without an error there is a value.
-    const promised = ask((error, value) => error ? reject(error) : resolve(read(value!)))
-    if (promised !== undefined) resolve(promised.then(read))
-  })
+function promised<Value> (given: Promise<Value> | void, callback: Callback<Value>): void {
+  given?.then((value) => callback(undefined, value), callback)
 }

@@ -269,6 +269,14 @@ test('postgres', async (t) => {
     t.equal(kept(await hasty.find('a', context)).id, 'a')
   })
 
+  await t.test('a driver that waits no longer than its own limit is told as unreachable', async (t) => {
+    const unlock = await lock()
+    const hasty = postgres(server.pool({ max: 1, query_timeout: 50 }))<Thing>(things)
+    t.match(await failure(hasty.find('a', context)), { ...unreachable, cause: { message: 'Query read timeout' } })
+    await unlock()
+    t.equal(kept(await hasty.find('a', context)).id, 'a')
+  })
+
   await t.test('who gives up waiting is answered at once, and the statement is cancelled', async (t) => {
     const unlock = await lock()
     const begun = performance.now()

@@ -277,6 +277,16 @@ test('a pool whose connection throws what is no error, or cannot undo, is met al
   t.equal(await odder.find(id, context).catch((error: unknown) => error), thrown)
 })
 
+test('what a pool throws at once is met as what it tells later', async (t) => {
+  const thrown = new Error('thrown')
+  const fail = () => { throw thrown }
+  const released: unknown[] = []
+  const client = { on () {}, removeListener () {}, release: (broken?: boolean) => { released.push(broken) }, query: async () => ({ rows: [], rowCount: 0 }) }
+  const pools = [{ connect: fail }, { connect: async () => ({ ...client, query: fail }) }, { connect: async () => ({ ...client, release: fail }) }]
+  for (const pool of pools) t.equal(await postgres({ on () {}, ...pool })<Thing>(users).find(id, context).catch((error: unknown) => error), thrown)
+  t.strictSame(released, [false])
+})
+
 test('many collections on one pool listen to it once', async (t) => {
   let listeners = 0
   const pool = { on: () => listeners++, connect: async () => { throw new Error('not asked for') } }

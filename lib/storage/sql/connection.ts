@@ -1,19 +1,26 @@
-import type { Row, Value } from './dialect.ts'
+import type { Row } from './dialect.ts'
 import { awaited } from './patience.ts'
 import type { Session, Statement, Written } from './session.ts'
 
-/** What is done with one connection of a pool, by the driver at hand. */
+/** As drivers call back. It has failed exactly where there is no value. */
+export type Callback<Value> = (error: unknown, value?: Value) => void
+
+/** What is done with one connection of a pool, by the driver at hand. By callback: every statement would pay for promises that nobody keeps. */
 export interface Connections<Client> {
-  connect (): Promise<Client>
+  connect (callback: Callback<Client>): void
   /** Back into the pool; a broken one is closed. */
   release (client: Client, broken: boolean): void
-  rows (client: Client, text: string, values: readonly Value[]): Promise<readonly Row[]>
-  write (client: Client, text: string, values: readonly Value[]): Promise<Written>
-  execute (client: Client, text: string): Promise<unknown>
+  rows (client: Client, statement: Statement, callback: Callback<readonly Row[]>): void
+  write (client: Client, statement: Statement, callback: Callback<Written>): void
+  execute (client: Client, text: string, callback: Callback<unknown>): void
   /** Ends the statement that `client` runs, by way of another connection. */
-  cancel (client: Client, other: Client): Promise<unknown>
+  cancel (client: Client, other: Client, callback: Callback<unknown>): void
   /** Whether a statement that fails spoils the transaction it is in. */
   readonly spoils: boolean
+}
+
+export function promised<Value> (ask: (callback: Callback<Value>) => void): Promise<Value> {
+  return new Promise((resolve, reject) => ask((error, value) => value === undefined ? reject(error) : resolve(value)))
 }
 
 /** The one connection of a transaction. What fails is met by the transaction as a whole. */
@@ -26,16 +33,16 @@ export class ConnectionSession<Client> implements Session {
     this.#client = client
   }
 
-  rows ({ text, values, context }: Statement): Promise<readonly Row[]> {
-    return awaited(this.#connections.rows(this.#client, text, values), context)
+  rows (statement: Statement): Promise<readonly Row[]> {
+    return awaited(promised((callback) => this.#connections.rows(this.#client, statement, callback)), statement.context)
   }
 
-  write ({ text, values, context }: Statement): Promise<Written> {
-    return awaited(this.#connections.write(this.#client, text, values), context)
+  write (statement: Statement): Promise<Written> {
+    return awaited(promised((callback) => this.#connections.write(this.#client, statement, callback)), statement.context)
   }
 
   async execute (text: string): Promise<void> {
-    await this.#connections.execute(this.#client, text)
+    await promised((callback) => this.#connections.execute(this.#client, text, callback))
   }
 
   async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {

@@ -34,13 +34,19 @@ export function told ({ fault, name }: Dialect, error: unknown): unknown {
   return new StorageUnreachable(`${name} cannot be reached now, or is too busy`, error)
 }
 
+/** How long to wait before it is done again, where that can help. */
+export function pauseAfter ({ fault }: Dialect, error: unknown, attempts: number): number | undefined {
+  const pause = pauses[attempts]
+  // By chance, in part: those who collided do not meet again.
+  return pause === undefined || fault(error) !== 'again' ? undefined : pause * (0.5 + Math.random())
+}
+
 /** Does it again where that can help. Each attempt must stand alone: what failed has left nothing behind. */
 export function retried<Result> (dialect: Dialect, attempt: () => Promise<Result>, count = 0): Promise<Result> {
   return attempt().catch(async (error: unknown) => {
-    const pause = pauses[count]
-    if (pause === undefined || dialect.fault(error) !== 'again') throw told(dialect, error)
-    // By chance, in part: those who collided do not meet again.
-    await delay(pause * (0.5 + Math.random()))
+    const pause = pauseAfter(dialect, error, count)
+    if (pause === undefined) throw told(dialect, error)
+    await delay(pause)
     return retried(dialect, attempt, count + 1)
   })
 }

@@ -1,7 +1,7 @@
-import { ConnectionSession, type Connections } from './connection.ts'
+import { ConnectionSession, promised, type Connections } from './connection.ts'
 import type { Dialect, Row } from './dialect.ts'
 import { done, type Errand } from './errand.ts'
-import { retried, StorageUnreachable, told } from './faults.ts'
+import { StorageUnreachable, told } from './faults.ts'
 import type { Session, Statement, Written } from './session.ts'
 
 /** A pool of connections: each statement takes one, each transaction keeps one. */
@@ -14,16 +14,16 @@ export class PooledSession<Client> implements Session {
     this.#dialect = dialect
   }
 
-  rows ({ text, values, context, writes = false }: Statement): Promise<readonly Row[]> {
-    return this.#done({ run: (client) => this.#connections.rows(client, text, values), asker: context, writes })
+  rows (statement: Statement): Promise<readonly Row[]> {
+    return this.#done({ run: (client, callback) => this.#connections.rows(client, statement, callback), asker: statement.context, writes: statement.writes === true })
   }
 
-  write ({ text, values, context }: Statement): Promise<Written> {
-    return this.#done({ run: (client) => this.#connections.write(client, text, values), asker: context, writes: true })
+  write (statement: Statement): Promise<Written> {
+    return this.#done({ run: (client, callback) => this.#connections.write(client, statement, callback), asker: statement.context, writes: true })
   }
 
   async execute (text: string): Promise<void> {
-    await this.#done({ run: (client) => this.#connections.execute(client, text), asker: new AbortController(), writes: true })
+    await this.#done({ run: (client, callback) => this.#connections.execute(client, text, callback), asker: new AbortController(), writes: true })
   }
 
   guarded<Result> (write: () => Promise<Result>): Promise<Result> {
@@ -32,23 +32,24 @@ export class PooledSession<Client> implements Session {
 
   async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
     const connections = this.#connections
-    const client = await connections.connect().catch((error: unknown) => { throw told(this.#dialect, error) })
+    const client = await promised<Client>((callback) => connections.connect(callback)).catch((error: unknown) => { throw told(this.#dialect, error) })
+    const execute = (text: string) => promised((callback) => connections.execute(client, text, callback))
     try {
-      await connections.execute(client, 'BEGIN')
+      await execute('BEGIN')
       const result = await work(new ConnectionSession(connections, client))
-      await connections.execute(client, 'COMMIT')
+      await execute('COMMIT')
       connections.release(client, false)
       return result
     } catch (error) {
       const reason = told(this.#dialect, error)
       // A connection in doubt is closed instead, which undoes as well: nothing is waited for.
-      const broken = reason instanceof StorageUnreachable || await connections.execute(client, 'ROLLBACK').then(() => false, () => true)
+      const broken = reason instanceof StorageUnreachable || await execute('ROLLBACK').then(() => false, () => true)
       connections.release(client, broken)
       throw reason
     }
   }
 
   #done<Result> (errand: Errand<Client, Result>): Promise<Result> {
-    return retried(this.#dialect, () => done(this.#connections, this.#dialect, errand))
+    return done(this.#connections, this.#dialect, errand)
   }
 }

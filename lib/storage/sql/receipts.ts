@@ -94,7 +94,7 @@ export class SqlReceipts implements Receipts {
     return count === 1
   }
 
-  #write (statement: 'insert' | 'succeed' | 'keep' | 'release' | 'sweep', values: readonly Value[], context: Within): Promise<Written> {
+  #write (statement: 'insert' | 'succeed' | 'keep' | 'release' | 'sweep', values: Value[], context: Within): Promise<Written> {
     return this.#session.write({ text: this.#statements[statement], values, context })
   }
 }

@@ -3,7 +3,8 @@ import type { Row, Value } from './dialect.ts'
 
 export interface Statement {
   readonly text: string
-  readonly values: readonly Value[]
+  /** As the driver gets them. */
+  readonly values: Value[]
   /** Whose signal ends the waiting. */
   readonly context: Pick<Context, 'signal'>
   /** Whether it writes although it answers rows. */

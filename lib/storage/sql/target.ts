@@ -20,7 +20,7 @@ export interface Target {
 /** The end of a statement, and what it binds from its beginning on. */
 export interface Conditional {
   readonly where: string
-  readonly values: readonly Value[]
+  readonly values: Value[]
 }
 
 /** How a write finds its row, and no other, nor another version of it. */

@@ -1,0 +1,30 @@
+import type { Callback } from '../sql/connection.ts'
+import type { Value } from '../sql/dialect.ts'
+
+/** What is used of pg's `Pool`, which is also what @fastify/postgres decorates an app with. What stands in front of one may give promises instead. */
+export interface PostgresPool {
+  connect (callback: Callback<PostgresClient>): Promise<PostgresClient> | void
+  on (event: 'error', listener: () => void): unknown
+}
+
+export interface PostgresClient {
+  query (query: PostgresQuery, callback: Callback<PostgresResult>): Promise<PostgresResult> | void
+  release (broken?: boolean): void
+  on (event: 'error', listener: () => void): unknown
+  removeListener (event: 'error', listener: () => void): unknown
+  /** Of the server's process, by which a statement is cancelled. */
+  readonly processID?: number | null
+}
+
+export interface PostgresResult {
+  readonly rows: unknown[]
+  readonly rowCount: number | null
+}
+
+export interface PostgresQuery {
+  readonly text: string
+  readonly values?: Value[]
+  readonly name?: string
+  readonly rowMode?: 'array'
+  readonly types?: { getTypeParser: () => (text: string) => string }
+}
