@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dialect } from './postgres/dialect.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
+import { submits, Undescribed } from './postgres/undescribed.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Callback, Connections } from './sql/connection.ts'
 import type { Row } from './sql/dialect.ts'
@@ -38,9 +39,11 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
     names.set(text, name)
     return name
   }
-  const ask = (client: PostgresClient, { text, values }: Statement, callback: Callback<PostgresResult>): void => {
+  const ask = (client: PostgresClient, statement: Statement, callback: Callback<PostgresResult>): void => {
+    const { text, values } = statement
     const name = named(text)
-    promised(client.query(name === undefined ? { text, values, rowMode, types } : { name, text, values, rowMode, types }, callback), callback)
+    if (submits(client)) client.query(new Undescribed(name ?? '', statement), callback)
+    else promised(client.query(name === undefined ? { text, values, rowMode, types } : { name, text, values, rowMode, types }, callback), callback)
   }
   return {
     connect (callback) {

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -275,6 +276,24 @@ test('postgres', async (t) => {
     t.match(await failure(hasty.find('a', context)), { ...unreachable, cause: { message: 'Query read timeout' } })
     await unlock()
     t.equal(kept(await hasty.find('a', context)).id, 'a')
+  })
+
+  await t.test('rows are not described, but where pg takes queries of its own alone; nor does a pool matter that gives other types', async (t) => {
+    const item = thing('typed', { rank: 15, note: 'ü\u{1f600}' })
+    for (const [options, described] of [[{}, false], [{ binary: true }, false], [{ pipeline: true }, true]] as const) {
+      const other = server.pool({ max: 1, ...options })
+      let descriptions = 0
+      // What pg's types do not know: the connection, which tells of every message.
+      other.on('connect', (client) => (client as unknown as { connection: EventEmitter }).connection.on('rowDescription', () => descriptions++))
+      const typed = postgres(other)<Thing>(things)
+      const { version } = kept(await typed.insert(item, context))
+      t.strictSame(kept(await typed.find('typed', context)).item, item)
+      t.match(await typed.insert(item, context), { refused: 'taken', members: ['id'] })
+      t.match(await transact(typed, async (inner) => [await inner.insert(item, context), await inner.replace('typed', item, 'another', context)]), [{ refused: 'taken' }, { refused: 'stale' }])
+      t.equal(await typed.remove('typed', version, context), undefined)
+      t.match(await typed.remove('typed', version, context), { refused: 'absent' })
+      t.equal(descriptions > 0, described, JSON.stringify(options))
+    }
   })
 
   await t.test('who gives up waiting is answered at once, and the statement is cancelled', async (t) => {

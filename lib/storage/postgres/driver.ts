@@ -14,6 +14,9 @@ export interface PostgresClient {
   removeListener (event: 'error', listener: () => void): unknown
   /** Of the server's process, by which a statement is cancelled. */
   readonly processID?: number | null
+  /** Of pg's own client. */
+  readonly connection?: unknown
+  readonly pipeline?: unknown
 }
 
 export interface PostgresResult {
