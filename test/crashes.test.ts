@@ -141,7 +141,9 @@ for (const { kind, skip, open } of worlds) {
       const first = await send(doomed, request)
       const died = first === undefined
       if (!died) doomed.child.kill()
-      t.same(await exit, died ? [null, 'SIGKILL'] : [null, 'SIGTERM'], key)
+      // What is done behind the answer, such as to sweep, may be its end as well.
+      const [, signal] = await exit
+      t.ok(signal === 'SIGKILL' || (!died && signal === 'SIGTERM'), key)
       made.set(key, bulk ? 3 : 1)
       const answer = await insist(survivor, request)
       t.equal(answer.status, 201, key)

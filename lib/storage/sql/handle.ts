@@ -3,6 +3,7 @@ import type { Dialect, Row, Value } from './dialect.ts'
 import { abandoned, retried, told } from './faults.ts'
 import { awaited } from './patience.ts'
 import type { Session, Statement, Written } from './session.ts'
+import { turnsOn, type Turns } from './turns.ts'
 
 /** A database that answers at once: one connection, used by all. */
 export interface Handle {
@@ -18,21 +19,6 @@ export interface Prepared {
   /** The same in better-sqlite3. */
   raw? (arrays: boolean): unknown
 }
-
-/** Who is in a transaction on a handle; all others wait, or they would be part of it. */
-class Turns {
-  last: Promise<void> | undefined
-
-  async take<Result> (work: () => Promise<Result>): Promise<Result> {
-    const result = (this.last ?? Promise.resolve()).then(work)
-    const end = () => { if (this.last === mine) this.last = undefined }
-    const mine = result.then(end, end)
-    this.last = mine
-    return await result
-  }
-}
-
-const turnsOf = new WeakMap<Handle, Turns>()
 
 /** Within a transaction. */
 class InnerSession implements Session {
@@ -94,16 +80,15 @@ export class HandleSession implements Session {
     this.#inner = new InnerSession(handle)
     // A driver that cannot do it is refused now, and not at the first request.
     asArrays(handle.prepare('SELECT 1'))
-    this.#turns = turnsOf.get(handle) ?? new Turns()
-    turnsOf.set(handle, this.#turns)
+    this.#turns = turnsOn(handle)
   }
 
   rows (statement: Statement): Promise<readonly Row[]> {
-    return this.#alone(statement, this.#all)
+    return statement.writes === true ? this.#together(statement, this.#all) : this.#alone(statement, this.#all)
   }
 
   write (statement: Statement): Promise<Written> {
-    return this.#alone(statement, this.#run)
+    return this.#together(statement, this.#run)
   }
 
   execute (text: string): Promise<void> {
@@ -127,6 +112,10 @@ export class HandleSession implements Session {
         throw told(this.#dialect, error)
       }
     })
+  }
+
+  #together<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {
+    return this.#turns.batch.add(() => run(statement), () => this.#alone(statement, run))
   }
 
   /** Mostly done at once: what is slow here is paid by every read. */
