@@ -32,9 +32,11 @@ const namesKept = 200
 
 function connections (pool: PostgresPool): Connections<PostgresClient> {
   const names = new Map<string, string>()
-  const named = (text: string) => {
+  /** None where there are enough. */
+  const named = (text: string): string => {
     const known = names.get(text)
-    if (known !== undefined || names.size === namesKept) return known
+    if (known !== undefined) return known
+    if (names.size === namesKept) return ''
     const name = `collection_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
     names.set(text, name)
     return name
@@ -42,8 +44,8 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
   const ask = (client: PostgresClient, statement: Statement, callback: Callback<PostgresResult>): void => {
     const { text, values } = statement
     const name = named(text)
-    if (submits(client)) client.query(new Undescribed(name ?? '', statement), callback)
-    else promised(client.query(name === undefined ? { text, values, rowMode, types } : { name, text, values, rowMode, types }, callback), callback)
+    if (submits(client)) client.query(new Undescribed(name, statement), callback)
+    else promised(client.query({ name, text, values, rowMode, types }, callback), callback)
   }
   return {
     connect (callback) {

@@ -287,6 +287,18 @@ test('what a pool throws at once is met as what it tells later', async (t) => {
   t.strictSame(released, [false])
 })
 
+test('what is tried again is not, once nobody waits for it', async (t) => {
+  const { sent, postgres } = recorded(Array.from({ length: 6 }, () => fault({ code: '40001' })))
+  const leaving = new AbortController()
+  setTimeout(() => leaving.abort(), 60)
+  const left = await postgres()<Thing>(users).find(id, { signal: leaving.signal, scope: undefined }).catch((error: unknown) => error)
+  t.match(left, { unreachable: true, message: 'Not waited for any longer' })
+  const tries = sent.length
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  t.ok(tries > 1)
+  t.equal(sent.length, tries)
+})
+
 test('many collections on one pool listen to it once', async (t) => {
   let listeners = 0
   const pool = { on: () => listeners++, connect: async () => { throw new Error('not asked for') } }
