@@ -262,20 +262,14 @@ test('postgres', async (t) => {
     t.equal(results.filter((result) => !('refused' in result)).length, 10)
   })
 
-  await t.test('a statement past its time limit is told as unreachable', async (t) => {
-    const unlock = await lock()
-    const hasty = postgres(server.pool({ max: 1, statement_timeout: 50 }))<Thing>(things)
-    t.match(await failure(hasty.find('a', context)), { ...unreachable, cause: { code: '57014' } })
-    await unlock()
-    t.equal(kept(await hasty.find('a', context)).id, 'a')
-  })
-
-  await t.test('a driver that waits no longer than its own limit is told as unreachable', async (t) => {
-    const unlock = await lock()
-    const hasty = postgres(server.pool({ max: 1, query_timeout: 50 }))<Thing>(things)
-    t.match(await failure(hasty.find('a', context)), { ...unreachable, cause: { message: 'Query read timeout' } })
-    await unlock()
-    t.equal(kept(await hasty.find('a', context)).id, 'a')
+  await t.test('a statement past its time limit, or that of the driver, is told as unreachable', async (t) => {
+    for (const [limit, cause] of [[{ statement_timeout: 50 }, { code: '57014' }], [{ query_timeout: 50 }, { message: 'Query read timeout' }]] as const) {
+      const unlock = await lock()
+      const hasty = postgres(server.pool({ max: 1, ...limit }))<Thing>(things)
+      t.match(await failure(hasty.find('a', context)), { ...unreachable, cause })
+      await unlock()
+      t.equal(kept(await hasty.find('a', context)).id, 'a')
+    }
   })
 
   await t.test('rows are not described, but where pg takes queries of its own alone; nor does a pool matter that gives other types', async (t) => {
