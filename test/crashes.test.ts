@@ -142,7 +142,8 @@ for (const { kind, skip, open } of worlds) {
       const died = first === undefined
       if (!died) doomed.child.kill()
       // What is done behind the answer, such as to sweep, may be its end as well.
-      const [, signal] = await exit
+      const [code, signal] = await exit
+      t.equal(code, null, key)
       t.ok(signal === 'SIGKILL' || (!died && signal === 'SIGTERM'), key)
       made.set(key, bulk ? 3 : 1)
       const answer = await insist(survivor, request)

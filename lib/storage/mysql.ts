@@ -1,6 +1,6 @@
 import { dialect } from './mysql/dialect.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
-import type { Callback, Connections } from './sql/connection.ts'
+import { relay, type Connections } from './sql/connection.ts'
 import type { Row, Value } from './sql/dialect.ts'
 import { PooledSession } from './sql/pooled.ts'
 import type { Statement } from './sql/session.ts'
@@ -28,20 +28,16 @@ const query = ({ text, values }: Statement) => ({ sql: text, values, rowsAsArray
 
 function connections (pool: MysqlPool): Connections<MysqlConnection> {
   return {
-    connect: (callback) => told(pool.getConnection(), (client) => client, callback),
+    connect: (callback) => relay(pool.getConnection(), callback),
     release: (client, broken) => broken ? client.destroy() : client.release(),
     // The first of what a statement gives: rows for a SELECT, else what was done.
-    rows: (client, statement, callback) => told(client.execute(query(statement)), ([rows]) => rows as Row[], callback),
-    write: (client, statement, callback) => told(client.execute(query(statement)), ([done]) => {
+    rows: (client, statement, callback) => relay(client.execute(query(statement)).then(([rows]) => rows as Row[]), callback),
+    write: (client, statement, callback) => relay(client.execute(query(statement)).then(([done]) => {
       const { affectedRows, insertId } = done as { affectedRows: number, insertId: number | string }
       return { count: affectedRows, id: Number(insertId) }
-    }, callback),
-    execute: (client, text, callback) => told(client.query(text), () => true, callback),
-    cancel: (client, other, callback) => told(other.query('KILL QUERY ?', [client.threadId]), () => true, callback),
+    }), callback),
+    execute: (client, text, callback) => relay(client.query(text).then(() => true), callback),
+    cancel: (client, other, callback) => relay(other.query('KILL QUERY ?', [client.threadId]).then(() => true), callback),
     spoils: false
   }
-}
-
-function told<Given, Value> (promise: Promise<Given>, read: (given: Given) => Value, callback: Callback<Value>): void {
-  promise.then(read).then((value) => callback(undefined, value), callback)
 }

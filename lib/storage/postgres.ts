@@ -3,7 +3,7 @@ import { dialect } from './postgres/dialect.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
 import { submits, Undescribed } from './postgres/undescribed.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
-import type { Callback, Connections } from './sql/connection.ts'
+import { relay, type Callback, type Connections } from './sql/connection.ts'
 import type { Row } from './sql/dialect.ts'
 import { PooledSession } from './sql/pooled.ts'
 import type { Statement } from './sql/session.ts'
@@ -45,7 +45,7 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
     const { text, values } = statement
     const name = named(text)
     if (submits(client)) client.query(new Undescribed(name, statement), callback)
-    else promised(client.query({ name, text, values, rowMode, types }, callback), callback)
+    else heeded(client.query({ name, text, values, rowMode, types }, callback), callback)
   }
   return {
     connect (callback) {
@@ -54,7 +54,7 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
         client?.on('error', nothing)
         callback(error, client)
       }
-      promised(pool.connect(heard), heard)
+      heeded(pool.connect(heard), heard)
     },
     release (client, broken) {
       client.removeListener('error', nothing)
@@ -62,12 +62,13 @@ function connections (pool: PostgresPool): Connections<PostgresClient> {
     },
     rows: (client, statement, callback) => ask(client, statement, (error, result) => callback(error, result?.rows as Row[] | undefined)), // as the mode says
     write: (client, statement, callback) => ask(client, statement, (error, result) => callback(error, result && { count: result.rowCount ?? 0, id: undefined })),
-    execute: (client, text, callback) => promised(client.query({ text }, callback), callback),
-    cancel: (client, other, callback) => promised(other.query({ text: 'SELECT pg_cancel_backend($1)', values: [Number(client.processID)] }, callback), callback),
+    execute: (client, text, callback) => heeded(client.query({ text }, callback), callback),
+    cancel: (client, other, callback) => heeded(other.query({ text: 'SELECT pg_cancel_backend($1)', values: [Number(client.processID)] }, callback), callback),
     spoils: true
   }
 }
 
-function promised<Value> (given: Promise<Value> | void, callback: Callback<Value>): void {
-  given?.then((value) => callback(undefined, value), callback)
+/** pg calls back; what stands in front of it may give a promise instead. */
+function heeded<Value> (given: Promise<Value> | void, callback: Callback<Value>): void {
+  if (given !== undefined) relay(given, callback)
 }

@@ -16,7 +16,7 @@ interface Connection {
 
 /**
  * A statement whose rows are known by their order. pg's own queries have the server describe them each time anew, and make of that
- * what nobody looks at here: a GET took a fourth longer.
+ * what nobody looks at here: a GET took a fifth longer.
  */
 export class Undescribed implements PostgresQuery, PostgresResult {
   readonly name: string

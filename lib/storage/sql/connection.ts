@@ -23,6 +23,11 @@ export function promised<Value> (ask: (callback: Callback<Value>) => void): Prom
   return new Promise((resolve, reject) => ask((error, value) => value === undefined ? reject(error) : resolve(value)))
 }
 
+/** Calls back with what comes of a promise. */
+export function relay<Value> (promise: Promise<Value>, callback: Callback<Value>): void {
+  promise.then((value) => callback(undefined, value), callback)
+}
+
 /** The one connection of a transaction. What fails is met by the transaction as a whole. */
 export class ConnectionSession<Client> implements Session {
   readonly #connections: Connections<Client>
