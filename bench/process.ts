@@ -8,16 +8,17 @@ export const pinned = process.platform === 'linux' && availableParallelism() > 1
 
 export interface Launch { args?: string[], flags?: string[], core: number }
 
-export function launch (file: string, { args = [], flags = [], core }: Launch): ChildProcess {
-  const path = fileURLToPath(new URL(file, import.meta.url))
+/** `base` is a file of the bench/ folder that `file` is taken from: that of this checkout, or of another one. */
+export function launch (file: string, { args = [], flags = [], core }: Launch, base: string | URL = import.meta.url): ChildProcess {
+  const path = fileURLToPath(new URL(file, base))
   const stdio: Array<'ignore' | 'inherit' | 'ipc'> = ['ignore', 'inherit', 'inherit', 'ipc']
   if (!pinned) return fork(path, args, { execArgv: flags, stdio })
   return fork(path, args, { execPath: 'taskset', execArgv: ['-c', String(core), process.execPath, ...flags], stdio })
 }
 
 /** The process that answers, which collects its garbage when it wants to. */
-export function launchServer (args: string[]): ChildProcess {
-  return launch('server.ts', { args, flags: ['--expose-gc'], core: 0 })
+export function launchServer (args: string[], base?: string | URL): ChildProcess {
+  return launch('server.ts', { args, flags: ['--expose-gc'], core: 0 }, base)
 }
 
 /** The next message of a child; what it could not do is thrown here. The caller knows what it asked for. */

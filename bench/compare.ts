@@ -1,0 +1,89 @@
+// Compares this checkout with another one in a single run: old and new are driven in turn, and CPU time per request is compared.
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { serve } from './databases.ts'
+import { isAwake, measure, type Contender, type Course } from './measure.ts'
+import { text } from './printer.ts'
+import { end, heard, launch, launchServer } from './process.ts'
+import { share } from './report.ts'
+import { scenarios } from './scenarios.ts'
+import { ratio } from './statistics.ts'
+
+const usage = `npm run bench:compare -- <checkout> [options]
+  <checkout>     another checkout of this repository, with its dependencies installed
+  --store        memory, sqlite or postgres (memory)
+  --scenarios    ${Object.keys(scenarios).join()} (all)
+  --launches     processes of each side and scenario (5)
+  --rounds       of each launch (4)
+  --duration     seconds of each round (0.4)
+  --warmup       seconds of each launch (2)
+  --connections  (64)`
+
+const { values, positionals: [other] } = parseArgs({
+  allowPositionals: true,
+  options: {
+    store: { type: 'string', default: 'memory' },
+    scenarios: { type: 'string', default: Object.keys(scenarios).join() },
+    launches: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '4' },
+    duration: { type: 'string', default: '0.4' },
+    warmup: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '64' }
+  }
+})
+
+/** A scenario has become slower if the median is below this and the quartiles exclude 1. */
+const tolerated = 0.97
+
+async function start (name: 'old' | 'new'): Promise<Contender> {
+  const base = name === 'new' ? import.meta.url : pathToFileURL(resolve(other!, 'bench/compare.ts'))
+  const server = launchServer(['ours', values.store, '1000', '0', ''], base)
+  const { port } = await heard<{ port: number }>(server)
+  return { name: 'ours', server, port }
+}
+
+async function compare (scenario: string): Promise<string[]> {
+  const cpu: Record<'old' | 'new', number[]> = { old: [], new: [] }
+  const course: Course = {
+    scenario,
+    table: 'scenarios',
+    connections: Number(values.connections),
+    items: 1000,
+    seconds: Number(values.duration),
+    awake: isAwake(values.store)
+  }
+  for (let launched = 0; launched < Number(values.launches); launched++) {
+    const names = launched % 2 === 0 ? ['old', 'new'] as const : ['new', 'old'] as const
+    const sides = [{ name: names[0], contender: await start(names[0]) }, { name: names[1], contender: await start(names[1]) }]
+    for (let part = 0; part < 4; part++) {
+      for (const { contender } of sides) await measure(driver, contender, { ...course, seconds: Number(values.warmup) / 4 })
+    }
+    for (let round = 0; round < Number(values.rounds); round++) {
+      for (const { name, contender } of round % 2 === 0 ? sides : sides.toReversed()) {
+        const sample = await measure(driver, contender, course)
+        cpu[name].push(sample.cpu)
+      }
+    }
+    for (const { contender: { server } } of sides) await end(server)
+  }
+  const compared = ratio(cpu.old, cpu.new)
+  const slower = compared.median < tolerated && compared.high < 1
+  return [scenario, share(compared), slower ? 'slower' : '']
+}
+
+if (other === undefined) {
+  console.log(usage)
+  process.exit(1)
+}
+const close = await serve([values.store])
+const driver = launch('driver.ts', { core: 1 })
+const lines: string[][] = []
+for (const scenario of values.scenarios.split(',')) {
+  lines.push(await compare(scenario))
+  console.log(lines.at(-1)!.join('  '))
+}
+await end(driver)
+await close()
+text.title(`CPU time per request over ${values.store}, old / new: above 1 is faster (median and quartiles of ${values.launches} launches)`)
+text.table([['scenario', 'old / new', ''], ...lines])
