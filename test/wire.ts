@@ -6,6 +6,8 @@ import type { FastifyInstance } from 'fastify'
 
 export interface WireAnswer {
   readonly status: number
+  /** Status line and header section, as they were sent. */
+  readonly head: string
   readonly fields: Readonly<Record<string, string>>
   readonly content: Buffer
 }
@@ -59,14 +61,15 @@ export class Wire {
 
   async answer (bare = false): Promise<WireAnswer> {
     const end = await this.#until(() => this.#received.indexOf('\r\n\r\n'))
-    const [start = '', ...lines] = this.#take(end + 4).toString('latin1').trimEnd().split('\r\n')
+    const head = this.#take(end + 4).toString('latin1').trimEnd()
+    const [start = '', ...lines] = head.split('\r\n')
     const status = Number(start.split(' ')[1])
     const fields = Object.fromEntries(lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
-    if (bare || status === 204 || status === 304 || status < 200) return { status, fields, content: Buffer.alloc(0) }
-    if (fields['transfer-encoding'] === 'chunked') return { status, fields, content: await this.#chunked() }
+    if (bare || status === 204 || status === 304 || status < 200) return { status, head, fields, content: Buffer.alloc(0) }
+    if (fields['transfer-encoding'] === 'chunked') return { status, head, fields, content: await this.#chunked() }
     const length = Number(fields['content-length'])
     await this.#until(() => this.#received.length >= length ? 0 : -1)
-    return { status, fields, content: this.#take(length) }
+    return { status, head, fields, content: this.#take(length) }
   }
 
   async #chunked (): Promise<Buffer> {

@@ -1,0 +1,64 @@
+import swagger from '@fastify/swagger'
+import Fastify from 'fastify'
+import collection, { define, json, service, xml } from '../../lib/index.ts'
+import type { Collection } from '../../lib/index.ts'
+import { html } from '../../lib/formats/html.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { ada, notes, pages, User, users } from './collections.ts'
+import type { Area } from './recorder.ts'
+
+export const serviceDocuments: Area = async (recorder) => {
+  const app = Fastify({ forceCloseConnections: true })
+  app.register(collection, users())
+  app.register(collection, { ...pages(), prefix: '/v1' } as Collection)
+  app.register(service, { title: 'Corpus', description: '/openapi.json', documentation: 'https://example.com/', problems: 'https://example.com/problems/' })
+  await recorder.use(app)
+  const home = await recorder.send('GET /')
+  await recorder.send('GET /', { headers: { 'if-none-match': home.etag } })
+  for (const target of ['/', '/.well-known/api-catalog', '/healthz', '/readyz']) {
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) await recorder.send(`${method} ${target}`)
+    await recorder.send(`GET ${target}`, { headers: { accept: 'image/png' } })
+  }
+  await recorder.send('GET /nothing')
+  await recorder.send('GET /%zz')
+  await recorder.send('POST /users', { content: ada, headers: { expect: 'nonsense' } })
+}
+
+export const openapi: Area = async (recorder) => {
+  const app = Fastify({ forceCloseConnections: true })
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Corpus', version: '1.0.0' } } })
+  app.register(collection, define({
+    name: 'users',
+    schema: User,
+    storage: memory(),
+    unique: ['email'],
+    search: ['name'],
+    bulk: {},
+    idempotency: {},
+    replace: { creates: true },
+    authentication: { caller: () => undefined },
+    access: { every: 'public', remove: 'authenticated' },
+    deprecated: { since: '2026-01-01' },
+    deadline: 1000
+  }) as unknown as Collection)
+  app.register(collection, pages({ actions: ['list', 'read'], formats: [json], precondition: 'required', profiles: [] }))
+  app.register(collection, notes({ tombstones: { member: 'deletedAt', permitted: () => true }, moved: () => undefined, cache: 'max-age=1' }))
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => reply.type('application/json').send(JSON.stringify(app.swagger(), undefined, 1)))
+  await recorder.use(app)
+  await recorder.send('GET /openapi.json')
+}
+
+export const htmlPages: Area = async (recorder) => {
+  await recorder.serve([users({ formats: [json, xml, html], search: ['name'] }), notes({ formats: [json, html], tombstones: { member: 'deletedAt' } })])
+  const browser = { accept: 'text/html' }
+  const { location } = await recorder.send('POST /users', { content: { ...ada, name: '<b>Ada</b>', tags: ['x'] } })
+  const page = await recorder.send(`GET ${location}`, { headers: browser })
+  await recorder.send(`GET ${location}`, { headers: { ...browser, 'if-none-match': page.etag } })
+  await recorder.send(`HEAD ${location}`, { headers: browser })
+  await recorder.send('GET /users?limit=1&name=', { headers: browser })
+  await recorder.send('GET /users?unknown=1', { headers: browser })
+  await recorder.send('GET /users/none', { headers: browser })
+  await recorder.send(`PATCH ${location}`, { content: { age: 7 }, headers: { ...browser, 'if-match': page.etag } })
+  await recorder.send('GET /notes', { headers: browser })
+  await recorder.send('POST /notes', { content: {}, headers: browser })
+}
