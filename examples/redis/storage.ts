@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Entry, Id, Query, Refusal, Shape, Storage, Supports, Unreachable, Version } from 'fastify-collections'
 
 /** What is used of a client of the package `redis`, which is handed in connected. */
@@ -21,12 +22,13 @@ export function redis (client: RedisClient, prefix = '') {
   return <Item extends object>(shape: Shape): Storage<Item> => {
     const { member } = shape.id
     // What stands in braces decides on the node of a cluster: one for all keys of a collection.
-    const [items, ids, versions] = ['items', 'ids', 'versions'].map((part) => `{${prefix}${shape.name}}:${part}`) as [string, string, string]
+    const [items, ids] = ['items', 'ids'].map((part) => `{${prefix}${shape.name}}:${part}`) as [string, string]
     const ask = (...words: string[]) => told(client.sendCommand(words))
 
     const write = async (how: 'insert' | 'replace' | 'remove', id: Id, { item, expected }: { item?: Readonly<Item>, expected?: Version | undefined }) => {
       const content = item === undefined ? '' : JSON.stringify(item)
-      return String(await ask('EVAL', writing, '3', items, ids, versions, how, keyOf(id), expected === undefined ? '' : `=${expected}`, content))
+      const version = randomBytes(12).toString('base64url')
+      return String(await ask('EVAL', writing, '2', items, ids, how, keyOf(id), expected === undefined ? '' : `=${expected}`, content, version))
     }
 
     const read = (kept: unknown): Entry<Item> => {
@@ -74,7 +76,7 @@ export function redis (client: RedisClient, prefix = '') {
 
 /** Redis runs a script as one step: nothing comes between the compare and the write. */
 const writing = `
-local how, id, expected, content = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local how, id, expected, content, version = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local kept = redis.call('HGET', KEYS[1], id)
 if how == 'insert' then
   if kept then return 'taken' end
@@ -87,7 +89,6 @@ if how == 'remove' then
   redis.call('ZREM', KEYS[2], id)
   return 'removed'
 end
-local version = string.format('%.0f', redis.call('INCR', KEYS[3]))
 redis.call('HSET', KEYS[1], id, version .. ' ' .. content)
 redis.call('ZADD', KEYS[2], 0, id)
 return version

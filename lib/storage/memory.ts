@@ -4,6 +4,7 @@ import { filter } from './memory/filter.ts'
 import { Ledger } from './memory/ledger.ts'
 import { page } from './memory/page.ts'
 import { Table, type Rows } from './memory/table.ts'
+import { createVersion } from './version.ts'
 
 interface Seed<Item> {
   readonly items: readonly Item[]
@@ -103,7 +104,7 @@ function insert<Item extends object> (rows: Rows<Item>, draft: Draft<Item>): Ent
 function write<Item extends object> (rows: Rows<Item>, id: Id, item: Readonly<Item>): Entry<Item> | Refusal {
   const members = rows.taken(item, (owner) => owner !== id)
   if (members !== undefined) return { refused: 'taken', members }
-  const entry = Object.freeze({ id, item: freeze(item), version: rows.mint.version() })
+  const entry = Object.freeze({ id, item: freeze(item), version: createVersion() })
   rows.set(id, entry)
   return entry
 }

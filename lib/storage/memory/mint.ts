@@ -1,15 +1,12 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import type { Id, Shape, Version } from '../contract.ts'
+import { randomUUID } from 'node:crypto'
+import type { Id, Shape } from '../contract.ts'
 import { member, type Read } from './member.ts'
 
-/** Makes the ids and versions of one storage. */
+/** Makes the ids of one storage. */
 export class Mint {
   /** The id an item brings along; null where it has none. */
   readonly given: Read
   readonly #counts: boolean
-  /** Keeps the versions of one run of the process apart from those of the next. */
-  readonly #epoch = randomBytes(6).toString('base64url')
-  #versions = 0
   #highest = 0
 
   constructor ({ schema, id }: Shape) {
@@ -24,9 +21,5 @@ export class Mint {
     if (typeof given !== 'number') return this.#counts ? ++this.#highest : randomUUID()
     this.#highest = Math.max(this.#highest, Math.floor(given))
     return given
-  }
-
-  version (): Version {
-    return this.#epoch + (++this.#versions).toString(36)
   }
 }

@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Version } from '../contract.ts'
+import { createVersion } from '../version.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import type { SqlOptions } from './options.ts'
 
@@ -21,13 +22,6 @@ export interface Versioning {
 /** A fresh value to bind, or an expression. */
 export type Assignment = { readonly column: string } & ({ readonly value: () => Value } | { readonly sql: string })
 
-/** Told apart from every other process, and from this one's past. */
-const epoch = randomBytes(8).toString('base64url')
-let count = 0
-
-/** Never the same twice, also not for an id that was deleted and made again. */
-const mint = (): Version => epoch + (++count).toString(36)
-
 export function versioning (dialect: Dialect, option: NonNullable<SqlOptions['version']>): Versioning {
   if (typeof option === 'object' && 'derived' in option) return derived
   const { column: name, as } = typeof option === 'string' ? { column: option, as: 'random' as const } : option
@@ -45,8 +39,8 @@ export function versioning (dialect: Dialect, option: NonNullable<SqlOptions['ve
       return {
         ...asText,
         select: column,
-        insert: { column, value: mint },
-        update: { column, value: mint },
+        insert: { column, value: createVersion },
+        update: { column, value: createVersion },
         compare: { sql: column, bind: String }
       }
     case 'integer':
