@@ -3,7 +3,10 @@
 /** The value that stands in the URI of an item. */
 export type Id = string | number
 
-/** Opaque, and never the same twice for one id, not even after delete and re-create. */
+/**
+ * Opaque. Two different contents of one id never have the same version, not even after delete and re-create: entity tags are
+ * made of it, and what was rendered is sent again as long as it is the same. Clients see it, so it must not be a counter.
+ */
 export type Version = string
 
 export interface Entry<Item> {

@@ -2,6 +2,7 @@ import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { Type } from '@sinclair/typebox'
 import { define, json } from '../../lib/index.ts'
+import type { Collection } from '../../lib/index.ts'
 import { keep, recall } from '../../lib/listing/kept.ts'
 import type { Request } from '../../lib/request.ts'
 import { ask, build } from '../app.ts'
@@ -44,4 +45,43 @@ test('only so many pages are kept, and none that is long', async t => {
   t.equal(known('long'), undefined)
   t.equal(recall(collection, asked('1'), { versions: 'w', total: undefined }), undefined, 'other versions')
   t.equal(recall(collection, asked('1'), { versions: 'v', total: 1 }), undefined, 'another total')
+})
+
+test('a page that one caller was sent is never sent to a caller who sees other items or other members', async t => {
+  const Secret = Type.Object({ id: Type.Integer(), owner: Type.String(), salary: Type.Optional(Type.Integer()), text: Type.String() })
+  const items = ['ada', 'bob', 'ada', 'bob'].map((owner, index) => ({ id: index + 1, owner, salary: index, text: `of ${owner}` }))
+  const app = await build(t, define({
+    name: 'secrets',
+    schema: Secret,
+    id: { by: 'storage' },
+    storage: memory({ items }),
+    authentication: { caller: request => request.headers['x-user']?.toString() },
+    scope: (_request, _action, caller = '') => caller === 'hr' || caller === 'auditor' ? undefined : { values: { owner: caller } },
+    visible: { salary: (_request, caller) => caller === 'hr' },
+    links: item => ({ owner: { href: `/owners/${item.owner}` } })
+  }) as Collection)
+  const callers = ['ada', 'bob', 'hr', 'auditor', 'eve']
+  const list = async (caller: string, url: string, accept = 'application/json') => {
+    const { headers, body } = await ask(app, `GET ${url}`, { fields: { 'x-user': caller, accept } })
+    return { etag: headers.etag, link: headers.link, total: headers['x-total-count'], body }
+  }
+  for (const url of ['/secrets', '/secrets?limit=1&count=true', '/secrets?sort=-text']) {
+    for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
+      const alone = new Map<string, unknown>()
+      for (const caller of callers) {
+        // Several times: the later responses are built from what was kept.
+        for (let time = 0; time < 3; time++) alone.set(caller, await list(caller, url, accept))
+      }
+      for (const caller of [...callers, ...callers.toReversed(), ...callers]) t.strictSame(await list(caller, url, accept), alone.get(caller), `${caller} ${url} ${accept}`)
+      for (const caller of ['ada', 'bob', 'eve']) {
+        const { body } = await list(caller, url, accept)
+        t.notMatch(body, /salary/)
+        for (const other of ['ada', 'bob'].filter(name => name !== caller)) t.notMatch(body, `of ${other}`)
+      }
+      t.notMatch((await list('auditor', url, accept)).body, /salary/)
+      t.match((await list('hr', url, accept)).body, /salary/)
+    }
+  }
+  const tags = await Promise.all(['hr', 'auditor'].map(async caller => (await list(caller, '/secrets')).etag))
+  t.not(tags[0], tags[1], 'what differs has another tag')
 })

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Filter, JsonSchema, Query, Shape } from '../../lib/storage/contract.ts'
+import type { Context, Entry, Filter, JsonSchema, Query, Shape } from '../../lib/storage/contract.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { Cache } from '../../lib/storage/sql/cache.ts'
@@ -187,20 +187,44 @@ test('a database that cannot answer what it wrote is told what was bound, or is 
 
   const existing = recorded([{ affectedRows: 1, insertId: 5 }, [[5, null, '1']], { affectedRows: 1, insertId: 0 }, [[5, null, '2']], { affectedRows: 1, insertId: 6 }, []])
   const counters = existing.mysql({ version: { column: 'count', as: 'integer' } })<Thing>({ ...users, schema: { type: 'object', properties: { id: { type: 'integer' }, note: { type: 'string' } } }, id: { member: 'id', by: 'storage' } })
-  t.match(await counters.insert({}, context), { id: 5, version: '1' })
-  t.match(await counters.replace(5, {}, undefined, context), { id: 5, version: '2' })
+  const made = await counters.insert({}, context) as Entry<Thing>
+  t.match(made, { id: 5, version: /^[\w-]{27}$/ })
+  t.not((await counters.replace(5, {}, undefined, context) as Entry<Thing>).version, made.version)
   await t.rejects(counters.insert({}, context), { message: 'The row written to users was not to be seen' })
+  const textual = (column: string) => `CONVERT(CAST(\`${column}\` AS CHAR) USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
   t.same(existing.sent.map(({ text }) => text.split(' WHERE')[0]), [
-    'BEGIN', 'INSERT INTO `users` (`count`) VALUES (1)', 'SELECT `id`, `note`, CONVERT(CAST(`count` AS CHAR) USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */ AS `entity tag` FROM `users`', 'COMMIT',
+    'BEGIN', 'INSERT INTO `users` (`count`) VALUES (1)', `SELECT ${textual('id')} AS \`text 0\`, ${textual('note')} AS \`text 1\`, ${textual('count')} AS \`entity tag\` FROM \`users\``, 'COMMIT',
     'BEGIN', 'UPDATE `users` SET `count` = `count` + 1, `note` = DEFAULT', existing.sent[2]?.text.split(' WHERE')[0], 'COMMIT',
     'BEGIN', 'INSERT INTO `users` (`count`) VALUES (1)', existing.sent[2]?.text.split(' WHERE')[0], 'ROLLBACK'
   ])
 })
 
+test('a write after a read compares the row that was read, and does not read it again', async (t) => {
+  const schema = { type: 'object', properties: { id: { type: 'string' }, note: { type: 'string' } } } as const
+  for (const [version, column] of [[{ column: 'count', as: 'integer' }, ' AND "count"::text IS NOT DISTINCT FROM $5'], [{ derived: true }, '']] as const) {
+    const row = ['a', 'x', '1']
+    const { sent, postgres } = recorded([[row], [row], [], [row]])
+    const storage = postgres({ version })<Thing>({ ...users, schema })
+    const found = await storage.find('a', context)
+    await storage.replace('a', { id: 'a', note: 'y' }, found?.version, context)
+    t.equal(sent.length, 2)
+    t.match(sent[1]?.text, `"id"::text IS NOT DISTINCT FROM $3 AND "note"::text IS NOT DISTINCT FROM $4${column}`)
+    sent.length = 0
+    t.same(await storage.replace('a', { id: 'a' }, 'unknown', context), { refused: 'absent' }, 'a version that was not read here is looked up')
+    t.match(sent[0]?.text, /^SELECT/)
+  }
+  const long = ['a', 'x'.repeat(20_000)]
+  const { sent, postgres } = recorded([[long], [long], [long]])
+  const storage = postgres({ version: { derived: true } })<Thing>({ ...users, schema })
+  const found = await storage.find('a', context)
+  await storage.replace('a', { id: 'a', note: 'y' }, found?.version, context)
+  t.equal(sent.length, 3, 'a long row is not kept')
+})
+
 test('a table that exists is compared by its own columns, in the statement that writes', async (t) => {
   const schema = { type: 'object', properties: { id: { type: 'string' }, at: { type: 'string', format: 'date-time' } } } as const
   const row = ['a', '2024-01-01 00:00:00']
-  const { sent, mysql } = recorded([[row], [row], { affectedRows: 1, insertId: 0 }, [], []])
+  const { sent, mysql } = recorded([[row], { affectedRows: 1, insertId: 0 }, [], []])
   const storage = mysql({ table: 'log', version: { derived: true } })<Thing>({ ...users, schema })
   const exact = (column: string) => `CONVERT(${column} USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
   const found = await storage.find('a', context)

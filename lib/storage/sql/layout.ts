@@ -33,15 +33,16 @@ export interface Layout {
 export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): Layout {
   const { schema: { properties = {}, required = [] }, id: { member: idMember } } = shape
   const own = typeof (options.version ?? '') === 'string'
-  const derived = typeof options.version === 'object' && 'derived' in options.version
   const versionColumn = typeof options.version === 'object' && 'column' in options.version ? options.version.column : undefined
+  const version = versioning(dialect, options.version ?? 'version')
+  const isDigest = version.compare === undefined
   const all = codecs(dialect.instant)
   const kept = own ? all : { ...all, uuid: { ...all.uuid, write: all.text.write } }
   const columns = Object.entries(properties).map(([member, schema], index): Column => {
     const { kind, nullable } = kindOf(schema)
     const name = columnName(member, options.columns)
     const sql = dialect.quote(name)
-    const expression = (derived ? dialect.textual : dialect.select[kind])?.(sql) ?? sql
+    const expression = (isDigest ? dialect.textual : dialect.select[kind])?.(sql) ?? sql
     return {
       member,
       schema,
@@ -57,7 +58,6 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
   })
   const byMember = new Map(columns.map((column) => [column.member, column]))
   const id = columnOf({ byMember, shape }, idMember)
-  const version = versioning(dialect, options.version ?? 'version')
   const nulls = own && columns.some(({ nullable, required }) => nullable && !required) ? 'nulls' : undefined
   for (const reserved of own ? [version.name, nulls] : []) {
     const clash = columns.find(({ name }) => name === reserved)

@@ -18,7 +18,10 @@ export interface SqlOptions {
 }
 
 export type ExistingVersion =
-  /** The table has no version: it is derived from the row. */
+  /** The table has no column for it. */
   | { readonly derived: true }
-  /** `integer` counts up, `timestamp` is the time of the last change, `system` is kept by the database (xmin), `random` is as `createTable` makes it. */
+  /**
+   * `integer` counts up, `timestamp` is the time of the last change, `system` is kept by the database (xmin), `random` is as
+   * `createTable` makes it. Only a random version never repeats; with the others the version of an item is a digest of the row.
+   */
   | { readonly column: string, readonly as: 'integer' | 'timestamp' | 'system' | 'random' }

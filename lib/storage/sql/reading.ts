@@ -1,4 +1,4 @@
-import type { Context, Entry, Id, Page, Query } from '../contract.ts'
+import type { Context, Entry, Id, Page, Query, Version } from '../contract.ts'
 import { Cache } from './cache.ts'
 import type { Column } from './column.ts'
 import { Conditions } from './condition.ts'
@@ -6,6 +6,7 @@ import type { Row } from './dialect.ts'
 import { Keyset } from './keyset.ts'
 import type { Layout } from './layout.ts'
 import { equated, Parameters } from './parameters.ts'
+import { RecentRows } from './recent-rows.ts'
 import { projection, type Projection } from './rows.ts'
 import type { Session, Statement } from './session.ts'
 
@@ -17,6 +18,7 @@ export class Reading<Item extends object> {
   readonly #find: string
   readonly #times: number
   readonly #first: (rows: readonly Row[]) => Entry<Item> | undefined
+  readonly #recent: RecentRows | undefined
 
   constructor (layout: Layout) {
     const { dialect, id, own, table } = layout
@@ -24,7 +26,14 @@ export class Reading<Item extends object> {
     this.full = projection(layout, layout.columns)
     const { read } = this.full
     this.#projections = new Cache(100, (members) => projection(layout, selected(layout, JSON.parse(members))))
-    this.#first = (rows) => rows[0] && read(rows[0])
+    const recent = layout.version.compare === undefined ? new RecentRows() : undefined
+    this.#recent = recent
+    this.#first = ([row]) => {
+      if (row === undefined) return undefined
+      const entry = read(row)
+      recent?.add(entry.version, row)
+      return entry
+    }
     const equatable = dialect.equatable(id.sql, id.kind, own)
     this.#times = equatable.length
     this.#find = `SELECT ${this.full.select} FROM ${table} WHERE ${equated(dialect, equatable)}`
@@ -38,6 +47,11 @@ export class Reading<Item extends object> {
   /** The row as it is; the id must fit. */
   async row (session: Session, id: Id, context: Context): Promise<Row | undefined> {
     return (await session.rows(this.#byId(id, context)))[0]
+  }
+
+  /** The row that had this version, if it was read lately. */
+  recent (version: Version): Row | undefined {
+    return this.#recent?.get(version)
   }
 
   #byId (id: Id, context: Context): Statement {
@@ -77,8 +91,8 @@ export class Reading<Item extends object> {
   }
 
   #projection (members: readonly string[] | undefined): Projection<Item> {
-    // A derived version is made of the whole row.
-    return members === undefined || this.#layout.version.select === undefined ? this.full : this.#projections.get(JSON.stringify(members))
+    // A digest is made of the whole row.
+    return members === undefined || this.#recent !== undefined ? this.full : this.#projections.get(JSON.stringify(members))
   }
 }
 

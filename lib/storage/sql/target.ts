@@ -44,8 +44,8 @@ export class Targets<Item extends object> {
     this.#versioned = new Cache(100, (bound) => equated(dialect, versioned, bound))
   }
 
-  /** Whether the row has to be read first, to compare its version. */
-  derives ({ id, expected }: Target): boolean {
+  /** Whether the version expected is a digest, which only the row itself can be compared with. */
+  isDigest ({ id, expected }: Target): boolean {
     return expected !== undefined && this.#layout.version.compare === undefined && this.#layout.id.codec.fits(id)
   }
 
@@ -55,13 +55,13 @@ export class Targets<Item extends object> {
     if (!codec.fits(id)) return absent
     const bound = values.length
     for (let times = 0; times < this.#times; times++) values.push(codec.write(id))
-    const derived = expected !== undefined && compare === undefined
+    const isDigest = expected !== undefined && compare === undefined
     if (expected !== undefined && compare !== undefined) values.push(compare.bind(expected))
-    const where = expected === undefined || derived ? this.#named.get(bound) : this.#versioned.get(bound)
-    if (context.scope === undefined && !derived) return { where, values }
+    const where = expected === undefined || isDigest ? this.#named.get(bound) : this.#versioned.get(bound)
+    if (context.scope === undefined && !isDigest) return { where, values }
     const parameters = new Parameters(dialect, values)
     let unchanged = ''
-    if (derived) {
+    if (isDigest) {
       if (row === undefined) return absent
       if (this.#reading.full.version(row) !== expected) return stale
       unchanged = this.#unchanged(parameters, row)
@@ -69,13 +69,13 @@ export class Targets<Item extends object> {
     return { where: where + unchanged + new Conditions(this.#layout, parameters).scope(context), values: parameters.values }
   }
 
-  /** Where the version is derived, all columns must still be as they were read. */
+  /** All columns must still be as they were read, and so must the version column, which is read behind them. */
   #unchanged (parameters: Parameters, row: Row): string {
-    return this.#layout.columns.map(({ sql }, index) => {
-      // What is selected as text, or as SQLite has it, is one of these.
-      const value = row[index] as string | number | null
-      return ` AND ${this.#layout.dialect.same(this.#layout.dialect.textual(sql), parameters.bind(value))}`
-    }).join('')
+    const { dialect, columns, version: { textual } } = this.#layout
+    const compared = columns.map(({ sql }) => dialect.textual(sql))
+    if (textual !== undefined) compared.push(textual)
+    // What is selected as text, or as SQLite has it, is one of these.
+    return compared.map((sql, index) => ` AND ${dialect.same(sql, parameters.bind(row[index] as string | number | null))}`).join('')
   }
 
   /** Why a write met no row. */

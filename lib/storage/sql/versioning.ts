@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Version } from '../contract.ts'
 import { createVersion } from '../version.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
@@ -15,8 +15,10 @@ export interface Versioning {
   /** What INSERT and UPDATE set the column to; undefined where the database sees to it. */
   readonly insert: Assignment | undefined
   readonly update: Assignment | undefined
-  /** What must equal the version expected, and that version as it is bound; undefined where it is derived. */
+  /** What must equal the version expected, and that version as it is bound; undefined if the version is a digest. */
   readonly compare: { readonly sql: string, readonly bind: (expected: Version) => Value } | undefined
+  /** The version column as text, which a write compares with the row that was read; undefined if there is no such column, or if `compare` is used. */
+  readonly textual: string | undefined
 }
 
 /** A fresh value to bind, or an expression. */
@@ -26,44 +28,51 @@ export function versioning (dialect: Dialect, option: NonNullable<SqlOptions['ve
   if (typeof option === 'object' && 'derived' in option) return derived
   const { column: name, as } = typeof option === 'string' ? { column: option, as: 'random' as const } : option
   const column = dialect.quote(name)
+  if (as === 'random') {
+    return {
+      name,
+      select: column,
+      read: (row, columns) => String(row[columns]),
+      insert: { column, value: createVersion },
+      update: { column, value: createVersion },
+      compare: { sql: column, bind: String },
+      textual: undefined
+    }
+  }
   const textual = dialect.textual(column)
-  const asText: Pick<Versioning, 'name' | 'select' | 'read' | 'compare'> = {
+  return {
+    ...derived,
     name,
     // Not called as the column, or ORDER BY would take that.
     select: `${textual} AS ${dialect.quote('entity tag')}`,
-    read: (row, columns) => String(row[columns]),
-    compare: { sql: textual, bind: String }
-  }
-  switch (as) {
-    case 'random':
-      return {
-        ...asText,
-        select: column,
-        insert: { column, value: createVersion },
-        update: { column, value: createVersion },
-        compare: { sql: column, bind: String }
-      }
-    case 'integer':
-      return {
-        ...asText,
-        insert: { column, sql: '1' },
-        update: { column, sql: `${column} + 1` },
-        // What no version of this table can be is bound as one that none is.
-        compare: { sql: column, bind: (expected) => /^\d{1,15}$/.test(expected) ? Number(expected) : -1 }
-      }
-    case 'timestamp':
-      return { ...asText, insert: { column, sql: dialect.now }, update: { column, sql: dialect.later(column) } }
-    case 'system':
-      return { ...asText, insert: undefined, update: undefined }
+    ...assignments(dialect, column, as),
+    textual
   }
 }
 
+function assignments (dialect: Dialect, column: string, as: 'integer' | 'timestamp' | 'system'): Pick<Versioning, 'insert' | 'update'> {
+  switch (as) {
+    case 'integer':
+      return { insert: { column, sql: '1' }, update: { column, sql: `${column} + 1` } }
+    case 'timestamp':
+      return { insert: { column, sql: dialect.now }, update: { column, sql: dialect.later(column) } }
+    case 'system':
+      return { insert: undefined, update: undefined }
+  }
+}
+
+/**
+ * A digest of the row, with its version column if there is one. Such a column alone is no version: a row that is deleted and
+ * created again may have the same number or time with other content. The digest also keeps the column itself from clients,
+ * because a number such as PostgreSQL's xmin counts what happens in the whole database.
+ */
 const derived: Versioning = {
   name: undefined,
   select: undefined,
   // Nothing but columns is selected.
-  read: (row) => createHash('sha256').update(JSON.stringify(row)).digest('base64url').slice(0, 27),
+  read: (row) => hash('sha256', JSON.stringify(row), 'base64url').slice(0, 27),
   insert: undefined,
   update: undefined,
-  compare: undefined
+  compare: undefined,
+  textual: undefined
 }

@@ -71,7 +71,9 @@ export class Writing<Item extends object> {
       const conditional = this.#targets.conditional(target, set, row)
       return 'refused' in conditional ? Promise.resolve(conditional) : write(conditional)
     }
-    return this.#targets.derives(target) ? this.#reading.row(session, target.id, target.context).then(aim) : aim(undefined)
+    if (!this.#targets.isDigest(target)) return aim(undefined)
+    const recent = this.#reading.recent(target.expected!)
+    return recent === undefined ? this.#reading.row(session, target.id, target.context).then(aim) : aim(recent)
   }
 
   #entry (row: Row | undefined): Entry<Item> {
