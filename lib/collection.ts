@@ -19,6 +19,17 @@ export interface Parent {
   readonly member: string
 }
 
+/** What the app serves around a collection, so that links to it lead somewhere. Complete when the app is ready. */
+export interface Neighbors {
+  /** The names of the collections that are nested in its items. */
+  readonly children: ReadonlySet<string>
+  /** Whether the items in which it is nested can be read. */
+  readonly hasParent: boolean
+}
+
+/** Of a collection that no app serves yet. */
+export const noNeighbors: Neighbors = Object.freeze({ children: new Set<string>(), hasParent: false })
+
 /** A definition with its defaults filled in and everything derived that can be derived at boot. */
 export interface Collection<Item = object> extends Evolution<Item> {
   readonly name: string
@@ -63,8 +74,7 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly validate: { readonly draft: Validator, readonly item: Validator }
   /** Where it is nested in another collection. */
   readonly parent: Parent | undefined
-  /** The names of the collections that are nested in its items. */
-  readonly children: Set<string>
+  readonly neighbors: Neighbors
   readonly hooks: { readonly prepare: boolean, readonly changed: boolean, readonly links: boolean }
   links (item: Readonly<Item>): Readonly<Record<string, Link>>
   prepare (change: Change<Item>): Item | Promise<Item>

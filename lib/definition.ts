@@ -1,4 +1,5 @@
 import { checkListing, checkOptions, checkProfiles, checkRelations, checkSupport } from './checks.ts'
+import { noNeighbors } from './collection.ts'
 import type { Collection } from './collection.ts'
 import { deadlinesOf, punctual } from './deadline.ts'
 import { hal } from './formats/hal.ts'
@@ -24,7 +25,7 @@ import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import type { JsonSchema } from './storage/contract.ts'
 import { timestampsOf } from './timestamps.ts'
 
-export type { Collection, Parent } from './collection.ts'
+export type { Collection, Neighbors, Parent } from './collection.ts'
 
 export function define<const Schema extends ObjectSchema> (options: Options<Schema>): Collection<ItemOf<Schema>> {
   checkOptions(options)
@@ -96,7 +97,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     schemas: new Messages(schema, visible),
     validate: { draft, item: rechecked ? compiled(name, derived(id.by === 'storage' ? lacking(schema, id.member) : schema, {})) : draft },
     parent: undefined,
-    children: new Set<string>(),
+    neighbors: noNeighbors,
     hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined, links: options.links !== undefined },
     links: options.links ?? (() => ({})),
     prepare: options.prepare ?? (({ item }) => item),

@@ -28,8 +28,7 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   const told = notice(definition)
   if (told !== undefined) app.addHook('onSend', told)
   tellQuotas(app)
-  routes(app, definition)
-  enrol(app, definition)
+  routes(app, enrol(app, definition))
 }
 
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })

@@ -18,8 +18,8 @@ export function itemLinks (collection: Collection, entry: Entry<object>, path: s
   return {
     self: { href: self },
     collection: { href: path },
-    ...collection.parent && { up: { href: path.slice(0, path.lastIndexOf('/')) } },
-    ...Object.fromEntries([...collection.children].map(name => [name, { href: `${self}/${name}` }])),
+    ...collection.neighbors.hasParent && { up: { href: path.slice(0, path.lastIndexOf('/')) } },
+    ...Object.fromEntries([...collection.neighbors.children].map(name => [name, { href: `${self}/${name}` }])),
     ...collection.links(entry.item)
   }
 }

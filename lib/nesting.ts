@@ -15,7 +15,6 @@ export function within<Item extends object> (parent: Collection, child: Collecti
   if (!known.includes(member)) throw new BadOption(child.name, `within() names the member "${member}", which is not in the schema. Its members are: ${known.join(', ')}.`)
   if (!child.storage.supports.filter) throw new Unsupported(child.name, 'it is nested in another collection', child.storage.name)
   if (isPersonal(parent.guard, 'read')) for (const action of ['list', 'read'] as const) checkCache(child.name, action, stated(child.cache[action]))
-  parent.children.add(child.name)
   return Object.freeze({ ...child, written: remembered(child.formats), parent: { collection: parent, member } })
 }
 

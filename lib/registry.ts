@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Collection } from './definition.ts'
+import type { Collection, Neighbors } from './definition.ts'
 import { pathOfCollection } from './nesting.ts'
+import { remembered } from './remembered.ts'
 
 /** A collection, and the path at which an app serves it. */
 export interface Registered {
@@ -28,8 +29,42 @@ export function registered (app: FastifyInstance): Registered[] {
   return collections
 }
 
-export function enrol (app: FastifyInstance, collection: Collection): void {
+/** What an app serves at the path of a collection, and within its items. */
+interface Place {
+  isRead: boolean
+  readonly children: Set<string>
+}
+
+const places = new WeakMap<object, Map<string, Place>>()
+
+/** Of collections at the same path, those with the same constraints are reached by the same requests. */
+function placeAt (app: FastifyInstance, path: string, { routes: { every } }: Collection): Place {
+  let known = places.get(app.server)
+  if (known === undefined) places.set(app.server, known = new Map())
+  const key = JSON.stringify([app.prefix + path, every?.constraints ?? {}])
+  let place = known.get(key)
+  if (place === undefined) known.set(key, place = { isRead: false, children: new Set() })
+  return place
+}
+
+/** Whatever the order of registration: a parent may come before or after what is nested in it. */
+function settle (app: FastifyInstance, collection: Collection): Neighbors {
+  const { name, actions, parent } = collection
+  const place = placeAt(app, pathOfCollection(collection), collection)
+  if (actions.has('read')) place.isRead = true
+  const above = parent && placeAt(app, pathOfCollection(parent.collection), collection)
+  if (actions.has('list')) above?.children.add(name)
+  return { children: place.children, get hasParent () { return above?.isRead === true } }
+}
+
+/**
+ * Adds a collection to those of the app, and returns it as this app serves it. The same definition may be served by another
+ * app with other neighbors, so that nothing that was rendered is shared.
+ */
+export function enrol (app: FastifyInstance, definition: Collection): Collection {
+  const collection = Object.freeze({ ...definition, neighbors: settle(app, definition), written: remembered(definition.formats) })
   registered(app).push({ path: app.prefix + pathOfCollection(collection), collection, after: { rateLimit: app.hasDecorator('rateLimit'), swagger: app.hasDecorator('swagger') } })
+  return collection
 }
 
 /** Tells the app of its collections, for what belongs to the whole service. Wrapped, so that it reaches the parent. */

@@ -1,7 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { define, within } from '../lib/index.ts'
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import collection, { define, within } from '../lib/index.ts'
+import type { ActionName, Collection } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { altered, ask, build } from './app.ts'
 
@@ -97,4 +100,45 @@ test('within() refuses what cannot be nested', async t => {
   // @ts-expect-error a member that is not in the schema
   t.throws(() => within(authors, articles, 'writerId'), { code: 'FST_COLLECTION_BAD_OPTION', message: /Its members are: id, authorId, title/ })
   t.throws(() => within(authors, unfiltered, 'authorId'), { code: 'FST_COLLECTION_UNSUPPORTED' })
+})
+
+test('the links of HAL lead to what the app serves, in any order of registration, and to nothing else', async t => {
+  const authors = () => define({ name: 'authors', schema: Author, storage: memory() })
+  const articles = (options: { actions?: readonly ActionName[] } = {}) => define({ name: 'articles', schema: Article, storage: memory(), ...options })
+  const links = async (app: FastifyInstance, prefix = '') => {
+    const { location } = (await ask(app, `POST ${prefix}/authors`, { content: { name: 'Ann' } })).headers
+    const read = async () => (await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
+    await read()
+    // Of what is read again, the rendering is kept.
+    for (const link of Object.values(await read()) as Array<{ href: string }>) t.equal((await ask(app, `GET ${link.href}`)).statusCode, 200, link.href)
+    return Object.keys(await read())
+  }
+
+  const parent = authors()
+  const child = within(parent, articles(), 'authorId')
+  t.ok(Object.isFrozen(parent))
+  t.strictSame(await links(await build(t, parent)), ['self', 'collection'], 'within() alone serves nothing')
+  t.strictSame(await links(await build(t, [parent, child])), ['self', 'collection', 'articles'])
+  t.strictSame(await links(await build(t, [child, parent])), ['self', 'collection', 'articles'])
+  t.strictSame(await links(await build(t, parent)), ['self', 'collection'], 'another app of the same process')
+
+  const prefixed = Fastify()
+  t.after(() => prefixed.close())
+  await prefixed.register(collection, { ...parent, prefix: '/v1' })
+  await prefixed.register(collection, { ...child, prefix: '/v2' })
+  t.strictSame(await links(prefixed, '/v1'), ['self', 'collection'], 'under another prefix')
+
+  const unlisted = authors()
+  t.strictSame(await links(await build(t, [unlisted, within(unlisted, articles({ actions: ['create', 'read'] }), 'authorId')])), ['self', 'collection'], 'a list that is not served')
+})
+
+test('a nested item leads up only to a parent that the app serves', async t => {
+  const authors = define({ name: 'authors', schema: Author, storage: memory() })
+  const articles = define({ name: 'articles', schema: Article, storage: memory() })
+  const both = await build(t, [authors, within(authors, articles, 'authorId')])
+  const { id } = (await ask(both, 'POST /authors', { content: { name: 'Ann' } })).json()
+  const { location } = (await ask(both, `POST /authors/${id}/articles`, { content: { title: 'One' } })).headers
+  const links = async (app: FastifyInstance) => Object.keys((await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links)
+  t.strictSame(await links(both), ['self', 'collection', 'up'])
+  t.strictSame(await links(await build(t, within(authors, articles, 'authorId') as Collection)), ['self', 'collection'])
 })
