@@ -1,3 +1,4 @@
+import type { TagSuffixes } from './definition-digest.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import type { Guard } from './guard.ts'
@@ -64,6 +65,9 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly mediaTypes: readonly string[]
   /** What was written of an entry already. */
   readonly written: ReadonlyMap<Format, Remembered>
+  /** Changes when the same items look otherwise, in every format. */
+  readonly digest: string
+  readonly tagSuffixes: TagSuffixes
   readonly serviceDescription: string | undefined
   readonly problems: string | undefined
   readonly members: Members

@@ -2,6 +2,7 @@ import { checkListing, checkOptions, checkProfiles, checkRelations, checkSupport
 import { noNeighbors } from './collection.ts'
 import type { Collection } from './collection.ts'
 import { deadlinesOf, punctual } from './deadline.ts'
+import { digestSchema, TagSuffixes } from './definition-digest.ts'
 import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
 import { xml } from './formats/xml.ts'
@@ -61,6 +62,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const trusted = [...id.assured ? [id.member] : [], ...Object.values(timestamps)].filter(member => member !== undefined)
   const draft = compiled(name, derived(trusting(schema, trusted), { optional: ['readOnly'] }))
   const formats = options.formats ?? [json, hal, xml]
+  const links = options.links ?? (() => ({}))
+  const digest = digestSchema(schema, visible)
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
   for (const action of ['list', 'read'] as const) if (isPersonal(guard, action)) checkCache(name, action, cache?.[action])
   return Object.freeze({
@@ -89,6 +92,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     formats,
     mediaTypes: formats.map(format => format.mediaType),
     written: remembered(formats),
+    digest,
+    tagSuffixes: new TagSuffixes({ formats, digest, links, neighbors: noNeighbors }),
     serviceDescription: options.serviceDescription,
     problems: options.problems,
     ...evolution,
@@ -99,7 +104,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     parent: undefined,
     neighbors: noNeighbors,
     hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined, links: options.links !== undefined },
-    links: options.links ?? (() => ({})),
+    links,
     prepare: options.prepare ?? (({ item }) => item),
     changed: options.changed ?? (() => {})
   })

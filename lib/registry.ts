@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Collection, Neighbors } from './definition.ts'
+import { TagSuffixes } from './definition-digest.ts'
 import { pathOfCollection } from './nesting.ts'
 import { remembered } from './remembered.ts'
 
@@ -62,7 +63,13 @@ function settle (app: FastifyInstance, collection: Collection): Neighbors {
  * app with other neighbors, so that nothing that was rendered is shared.
  */
 export function enrol (app: FastifyInstance, definition: Collection): Collection {
-  const collection = Object.freeze({ ...definition, neighbors: settle(app, definition), written: remembered(definition.formats) })
+  const neighbors = settle(app, definition)
+  const collection = Object.freeze({
+    ...definition,
+    neighbors,
+    tagSuffixes: new TagSuffixes({ ...definition, neighbors }),
+    written: remembered(definition.formats)
+  })
   registered(app).push({ path: app.prefix + pathOfCollection(collection), collection, after: { rateLimit: app.hasDecorator('rateLimit'), swagger: app.hasDecorator('swagger') } })
   return collection
 }

@@ -15,6 +15,7 @@ export interface Related {
   readonly members: Members
   readonly guard: Guard | undefined
   readonly schemas: Messages
+  readonly digest: string
   readonly relations: Readonly<Record<string, Relation>>
 }
 

@@ -9,9 +9,9 @@ import type { Entry, Page } from './storage/contract.ts'
 import { seen, versionOf, versionSeen, visible } from './view.ts'
 import type { View } from './view.ts'
 
-/** RFC 9110 section 8.8.3.3: the formats of one version have different tags. */
-export function tagOf (version: string, format: Format): string {
-  return entityTag(version, format.name)
+/** RFC 9110, section 8.8.3.3: the formats of one version have different tags, and so has another definition. */
+export function tagOf ({ tagSuffixes }: Collection, version: string, format: Format): string {
+  return entityTag(version, tagSuffixes.get(format))
 }
 
 /** All that a page is made of: it changes when any entry does, or where a link to more comes or goes. */
@@ -66,7 +66,7 @@ function carried (collection: Collection, entry: Entry<object>, { format, path }
 
 /** The given fields, and those that go with a representation also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
 export function entryFields (collection: Collection, entry: Entry<object>, wanted: Wanted, fields: Record<string, string> = {}): Record<string, string> {
-  fields.etag = tagOf(versionOf(collection, entry), wanted.format)
+  fields.etag = tagOf(collection, versionOf(collection, entry), wanted.format)
   linkFields(collection, wanted, fields)
   const modified = modifiedOf(collection, entry)
   // Section 8.8.2.1: a clock elsewhere may be ahead of ours, but nothing is told to have changed later than it is now.
@@ -97,7 +97,7 @@ export function representSeen (collection: Collection, entry: Entry<object>, wan
 export function seenFields (collection: Collection, entry: Entry<object>, wanted: WantedSeen): Record<string, string> {
   const { format, view } = wanted
   const { 'last-modified': modified, ...fields } = entryFields(collection, entry, wanted)
-  const etag = tagOf(versionSeen(collection, entry, view), format)
+  const etag = tagOf(collection, versionSeen(collection, entry, view), format)
   return modified === undefined || view.expansion !== undefined ? { ...fields, etag } : { ...fields, etag, 'last-modified': modified }
 }
 

@@ -1,3 +1,4 @@
+import { shortDigest } from './definition-digest.ts'
 import { layered } from './layer.ts'
 import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from './storage/contract.ts'
 import { scopedBy } from './narrowing.ts'
@@ -23,7 +24,8 @@ export interface Origins<Item> {
 
 export function versionedStorage<Item extends object, Old extends object> (storage: Storage<Item>, translation: Translation<Item, Old>, origins: Origins<Item>): Storage<Old> {
   const { label, present, renamed } = translation
-  const suffix = `~${label}`
+  // Items that are presented otherwise are other representations.
+  const suffix = `~${label}.${shortDigest(String(present))}`
   const seen = new WeakMap<Entry<Item>, Entry<Old>>()
   const original = new Map(Object.entries(renamed).map(([old, member]) => [member, old]))
 

@@ -64,7 +64,7 @@ export function seen (collection: Collection, entry: Entry<object>, { fields, ex
 export function versionSeen (collection: Collection, entry: Entry<object>, { fields, expansion }: View): string {
   const related = [...expansion ?? []].map(([name]) => {
     const [sight, found] = relatedTo(collection, entry, [name, expansion!])
-    return `+${name} ${found === undefined ? '' : versionOf(sight, found)}`
+    return `+${name} ${found === undefined ? '' : `${versionOf(sight, found)}.${collection.relations[name]!.collection.digest}`}`
   })
   return `${versionOf(collection, entry)}${fields === undefined ? '' : `~${fields.join()}`}${related.join('')}`
 }

@@ -27,7 +27,7 @@ export async function page (collection: Collection, request: Request, question: 
   const keeps = view === undefined && format.join !== undefined && request.content === undefined
   const known = keeps ? recall(collection, request, { versions, total: page.total }) : undefined
   const links = known === undefined ? pageLinks(collection, request, { page, query, question }) : {}
-  const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: tagOf(versionOfList(versions), format) })
+  const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: tagOf(collection, versionOfList(versions), format) })
   const applied = appliedOf(request, { page, question })
   if (conditional(request.fields) && unmodified(request, { tag: fields.etag!, modified: undefined })) return answered(view, notModified(fields, applied))
   if (known !== undefined) return ok(known.content, known.whole, applied)

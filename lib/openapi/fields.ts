@@ -17,6 +17,7 @@ const seconds: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maxi
 const count: JsonSchema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 const moment = 'Sat, 31 Jan 2026 12:00:00 GMT'
+const exampleTag = '"q3Jx0kPZb7mYw2Lr.h8Tn_4.json"'
 
 interface Field {
   readonly description: string
@@ -25,7 +26,7 @@ interface Field {
 }
 
 const answered = {
-  ETag: { description: 'The entity tag of the representation, for If-None-Match and If-Match (RFC 9110, 8.8.3)', schema: tag, example: '"1.json"' },
+  ETag: { description: 'The entity tag of the representation, for If-None-Match and If-Match (RFC 9110, 8.8.3)', schema: tag, example: exampleTag },
   'Last-Modified': { description: 'When it last changed (RFC 9110, 8.8.2)', schema: date, example: moment },
   Link: { description: 'Where one can go from here: next, prev, first, collection, service-desc (RFC 8288)', schema: text, example: '</users>; rel="collection"' },
   Location: { description: 'The URI of the new item (RFC 9110, 10.2.2)', schema: reference, example: '/users/1' },
@@ -54,9 +55,8 @@ export function headersOf (components: Components, names: readonly AnsweredField
 }
 
 const asked = {
-  'If-Match': { description: 'Only where the item still has one of these entity tags; otherwise 412 (RFC 9110, 13.1.1)', schema: text, example: '"1.json"' },
-  'If-None-Match': { description: 'Only where it has none of these entity tags (RFC 9110, 13.1.2)', schema: text, example: '"1.json"' },
-  'If-Modified-Since': { description: 'Only where it has changed since (RFC 9110, 13.1.3)', schema: date, example: moment },
+  'If-Match': { description: 'Only where the item still has one of these entity tags; otherwise 412 (RFC 9110, 13.1.1)', schema: text, example: exampleTag },
+  'If-None-Match': { description: 'Only where it has none of these entity tags (RFC 9110, 13.1.2)', schema: text, example: exampleTag },
   'If-Unmodified-Since': { description: 'Only where it has not changed since (RFC 9110, 13.1.4)', schema: date, example: moment },
   'Idempotency-Key': { description: 'The same for each repetition of one request, which is then done once', schema: text, example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"' },
   Prefer: { description: 'What the client would rather have: return=minimal, return=representation, handling=lenient, count=exact (RFC 7240)', schema: text, example: 'return=minimal' }
