@@ -2,7 +2,7 @@ import { BadName, BadOption, Unsupported } from './errors.ts'
 import type { ListingOptions } from './listing/listing.ts'
 import type { Queryable } from './listing/queryable.ts'
 import { actionNames, optionNames, ownedRouteOptions, profileNames } from './options.ts'
-import type { ActionName, Options, ProfileName, Relation } from './options.ts'
+import type { ActionName, Options, ProfileName, Related, Relation, RouteOptions } from './options.ts'
 import type { ItemSchema } from './schema/checks.ts'
 import type { ObjectSchema } from './schema/static.ts'
 import type { Storage } from './storage/contract.ts'
@@ -124,14 +124,46 @@ export function checkListing (name: string, known: ReadonlyMap<string, Queryable
   }
 }
 
-export function checkRelations (name: string, schema: ItemSchema, relations: Readonly<Record<string, Relation>> = {}): void {
+export function checkRelations (reader: Reader, schema: ItemSchema, relations: Readonly<Record<string, Relation>> = {}): void {
+  const { name } = reader
   const members = Object.keys(schema.properties)
   for (const [relation, { collection, member }] of Object.entries(relations)) {
     if (members.includes(relation)) throw new BadOption(name, `the relation "${relation}" is called as a member of the schema is. Call it otherwise.`)
     if (!members.includes(member)) throw new BadOption(name, `the relation "${relation}" names the member "${member}", which is not in the schema. Its members are: ${members.join(', ')}.`)
     if (!collection.actions.has('read')) throw new BadOption(name, `the relation "${relation}" leads to ${collection.name}, whose items cannot be read. Add "read" to its actions, or take the relation away.`)
     if (!collection.storage.supports.filter) throw new Unsupported(name, `the relation "${relation}" leads to ${collection.name}, of which several items are read at once`, collection.storage.name)
+    checkHooks(reader, collection, `the relation "${relation}"`)
   }
+}
+
+/** A collection through which items of another one are read, or their existence. */
+type Reader = Pick<Related, 'name' | 'actions' | 'routes'>
+
+/**
+ * Hooks in `routes` run for requests to the collection itself. Where another one reads it, only its `access` is applied: a caller
+ * whom such a hook refuses could read it through the other one.
+ */
+export function checkHooks (reader: Reader, read: Related, what: string): void {
+  if (read.guard?.stated.has('read') === true) return
+  const needed = requestHooksOf(read, 'read')
+  if (needed.length === 0) return
+  const run = [...reader.actions].every(action => isSubset(needed, requestHooksOf(reader, action)))
+  if (!run) {
+    throw new BadOption(reader.name, `${what} reads ${read.name}, but the hooks in the routes of ${read.name} do not run for it. ` +
+      `State in access or authentication of ${read.name} who may read it ("public" means everyone), or give the same hooks in routes.every of ${reader.name}.`)
+  }
+}
+
+/** Those that can refuse a request. */
+const requestHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
+
+function requestHooksOf ({ routes }: Pick<Related, 'routes'>, action: ActionName): unknown[] {
+  const given: ReadonlyArray<RouteOptions | undefined> = [routes.every, routes[action]]
+  return given.flatMap(route => requestHooks.flatMap((hook): unknown[] => [route?.[hook] ?? []].flat()))
+}
+
+function isSubset (part: readonly unknown[], whole: readonly unknown[]): boolean {
+  return part.every(one => whole.includes(one))
 }
 
 const asked = {

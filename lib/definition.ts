@@ -58,7 +58,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const members = membersOf(schema)
   const lists = listing({ schema, members }, options, storage.supports)
   checkListing(name, lists.known, options)
-  checkRelations(name, schema, options.relations)
+  const [actions, routes] = [new Set(options.actions ?? actionNames), options.routes ?? {}]
+  checkRelations({ name, actions, routes }, schema, options.relations)
   const trusted = [...id.assured ? [id.member] : [], ...Object.values(timestamps)].filter(member => member !== undefined)
   const draft = compiled(name, derived(trusting(schema, trusted), { optional: ['readOnly'] }))
   const formats = options.formats ?? [json, hal, xml]
@@ -72,8 +73,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     storage: evolution.tombstones?.living ?? storage,
     id,
     timestamps,
-    actions: new Set(options.actions ?? actionNames),
-    routes: options.routes ?? {},
+    actions,
+    routes,
     guard,
     challenge: options.authentication?.challenge ?? anyChallenge,
     deadline: deadlinesOf(options.deadline),

@@ -54,6 +54,8 @@ interface GuardOptions {
 export interface Guard {
   readonly authentication: Authentication | undefined
   readonly rules: Readonly<Record<ActionName, Rule>>
+  /** The actions whose rule the definition states; the others are open because it says nothing of them. */
+  readonly stated: ReadonlySet<ActionName>
   readonly scope: Asked<{ readonly filter?: Filter, readonly values?: object }> | undefined
   /** By member; those that everybody sees are not among them. */
   readonly visible: ReadonlyMap<string, Visibility>
@@ -66,7 +68,7 @@ export function guardOf (options: GuardOptions, id: string): Guard | undefined {
   const shown = new Map(Object.entries(visible).flatMap(([member, visibility]) => visibility === undefined ? [] : [[member, visibility]]))
   if (shown.has(id)) throw new BadOption(name, `visible names "${id}", which stands in the URI for everybody to see. Take it away.`)
   if (authentication === undefined && access === undefined && scope === undefined && shown.size === 0) return undefined
-  return { authentication, rules: rulesOf(options), scope, visible: shown }
+  return { authentication, rules: rulesOf(options), stated: statedIn(options), scope, visible: shown }
 }
 
 /** RFC 9110 section 11.6.1: a challenge begins with its scheme, and several are parted by commas; a line has to be one that can be sent. */
@@ -101,4 +103,9 @@ function rulesOf ({ name, authentication, access }: GuardOptions): Guard['rules'
     if (rule === 'authenticated' && authentication === undefined) throw new BadOption(name, 'access is "authenticated", but nothing tells who is calling. Add authentication: { caller: request => ... }, or, where hooks of the app refuse strangers already, leave it out.')
   }
   return Object.fromEntries(actionNames.map(action => [action, given[action] ?? given.every ?? otherwise])) as Record<ActionName, Rule>
+}
+
+function statedIn ({ authentication, access }: GuardOptions): Guard['stated'] {
+  const everyAction = authentication !== undefined || (access !== undefined && (typeof access !== 'object' || access.every !== undefined))
+  return new Set(actionNames.filter(action => everyAction || (typeof access === 'object' && access[action] !== undefined)))
 }

@@ -1,3 +1,4 @@
+import { checkHooks } from './checks.ts'
 import type { Collection, Parent } from './definition.ts'
 import { BadOption, Unsupported } from './errors.ts'
 import { checkCache, isPersonal } from './guard.ts'
@@ -15,6 +16,7 @@ export function within<Item extends object> (parent: Collection, child: Collecti
   if (!known.includes(member)) throw new BadOption(child.name, `within() names the member "${member}", which is not in the schema. Its members are: ${known.join(', ')}.`)
   if (!child.storage.supports.filter) throw new Unsupported(child.name, 'it is nested in another collection', child.storage.name)
   if (isPersonal(parent.guard, 'read')) for (const action of ['list', 'read'] as const) checkCache(child.name, action, stated(child.cache[action]))
+  checkHooks(child, parent, 'within()')
   return Object.freeze({ ...child, written: remembered(child.formats), parent: { collection: parent, member } })
 }
 

@@ -9,6 +9,7 @@ import type { JsonSchema, Storage } from './storage/contract.ts'
 export interface Related {
   readonly name: string
   readonly actions: ReadonlySet<ActionName>
+  readonly routes: Readonly<Partial<Record<ActionName | 'every', object>>>
   readonly storage: Storage<object>
   readonly id: Identity
   readonly schema: JsonSchema

@@ -20,7 +20,8 @@ export function inherited ({ actions, routes, guard, deadline, page, formats, pr
   return {
     actions: [...actions],
     routes,
-    ...guard && { ...guard.authentication && { authentication: guard.authentication }, access: guard.rules },
+    ...guard?.authentication && { authentication: guard.authentication },
+    ...guard && guard.stated.size > 0 && { access: Object.fromEntries([...guard.stated].map(action => [action, guard.rules[action]])) },
     ...Object.keys(deadline).length > 0 && { deadline },
     page,
     formats,

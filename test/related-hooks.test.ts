@@ -1,0 +1,149 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import type { FastifyRequest } from 'fastify'
+import { test } from 'tap'
+import collection, { define, problem, version, within } from '../lib/index.ts'
+import type { Collection, Options } from '../lib/index.ts'
+import { memory } from '../lib/storage/memory.ts'
+import { ask, build } from './app.ts'
+
+// `?expand=` and nested URLs read another collection, whose routes and their hooks are not those of the request.
+
+const Person = Type.Object({ id: Type.Integer(), owner: Type.String({ default: 'ada' }), name: Type.String() })
+const Article = Type.Object({ id: Type.Integer(), author: Type.Integer(), title: Type.String({ default: '' }) })
+const items = [{ id: 1, owner: 'ada', name: 'Ada' }, { id: 2, owner: 'bob', name: 'Bob' }]
+
+const authenticate = async (request: FastifyRequest) => {
+  if (request.headers.authorization !== 'Bearer ada') throw problem('unauthenticated')
+}
+const log = async () => {}
+
+function people (options: Partial<Options<typeof Person>> = {}) {
+  return define({ name: 'people', schema: Person, id: { by: 'storage' }, storage: memory({ items }), ...options })
+}
+
+function articles (options: Partial<Options<typeof Article>> = {}) {
+  return define({ name: 'articles', schema: Article, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, author: 1, title: 'Notes' }] }), ...options })
+}
+
+const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /hooks/ }
+
+for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
+  test(`a collection whose routes have hooks in ${hook} cannot be read through another one without them`, async t => {
+    for (const action of ['every', 'read'] as const) {
+      for (const given of [authenticate, [log, authenticate]]) {
+        const hooked = people({ routes: { [action]: { [hook]: given } } })
+        t.throws(() => articles({ relations: { person: { collection: hooked, member: 'author' } } }), refused, `expand, ${action}`)
+        t.throws(() => within(hooked, articles(), 'author'), refused, `nested, ${action}`)
+      }
+    }
+    const others = people({ routes: { list: { [hook]: authenticate }, create: { [hook]: authenticate }, every: { onSend: async () => {}, onResponse: log } } })
+    t.doesNotThrow(() => articles({ relations: { person: { collection: others, member: 'author' } } }), 'hooks that do not decide on reading')
+    t.doesNotThrow(() => within(others, articles(), 'author'))
+  })
+}
+
+test('the message says what to do', async t => {
+  const hooked = people({ routes: { every: { onRequest: authenticate } } })
+  t.throws(() => articles({ relations: { person: { collection: hooked, member: 'author' } } }), {
+    message: 'Collection articles: the relation "person" reads people, but the hooks in the routes of people do not run for it. ' +
+      'State in access or authentication of people who may read it ("public" means everyone), or give the same hooks in routes.every of articles.'
+  })
+  t.throws(() => within(hooked, articles(), 'author'), {
+    message: 'Collection articles: within() reads people, but the hooks in the routes of people do not run for it. ' +
+      'State in access or authentication of people who may read it ("public" means everyone), or give the same hooks in routes.every of articles.'
+  })
+})
+
+test('rules of access are applied there, so that stating them is enough', async t => {
+  const routes = { every: { onRequest: log } }
+  const stated: Array<Partial<Options<typeof Person>>> = [
+    { access: 'public' },
+    { access: { read: 'public' } },
+    { access: { every: () => false } },
+    { authentication: { caller: () => undefined } },
+    { authentication: { caller: () => undefined }, access: { remove: 'public' } }
+  ]
+  for (const options of stated) {
+    const hooked = people({ routes, ...options })
+    t.doesNotThrow(() => articles({ relations: { person: { collection: hooked, member: 'author' } } }))
+    t.doesNotThrow(() => within(hooked, articles(), 'author'))
+  }
+  const unstated: Array<Partial<Options<typeof Person>>> = [
+    { access: { remove: () => false } },
+    { scope: () => ({ values: { owner: 'ada' } }) },
+    { visible: { name: () => true } }
+  ]
+  for (const options of unstated) {
+    const hooked = people({ routes, ...options })
+    t.throws(() => articles({ relations: { person: { collection: hooked, member: 'author' } } }), refused)
+    t.throws(() => within(hooked, articles(), 'author'), refused)
+    const older = version(hooked, 'v1', { schema: Person, present: (item: object) => item, accept: (item: object) => item, ...options } as never)
+    t.throws(() => within(older as Collection, articles(), 'author'), refused, 'an older version has the same hooks, and states no more')
+  }
+})
+
+test('the same hooks on the other collection do as well', async t => {
+  const hooked = people({ routes: { every: { onRequest: authenticate } } })
+  const relations = { person: { collection: hooked, member: 'author' } } as const
+  const both = articles({ routes: { every: { preHandler: [log, authenticate] } }, relations })
+  const app = await build(t, [hooked, both, within(hooked, articles({ routes: { every: { onRequest: authenticate } } }), 'author')] as Collection[])
+  for (const url of ['/people/1', '/articles?expand=person', '/articles/1?expand=person', '/people/1/articles']) {
+    t.equal((await ask(app, `GET ${url}`)).statusCode, 401, url)
+    t.equal((await ask(app, `GET ${url}`, { fields: { authorization: 'Bearer ada' } })).statusCode, 200, url)
+  }
+  const every = Object.fromEntries(['list', 'create', 'read', 'replace', 'update', 'remove'].map(action => [action, { onRequest: authenticate }]))
+  t.doesNotThrow(() => articles({ routes: every, relations }), 'given for each action')
+  const { create, ...some } = every
+  t.throws(() => articles({ routes: some, relations }), refused, 'not for every action')
+  t.doesNotThrow(() => articles({ routes: some, relations, actions: ['list', 'read'] }), 'for every action that is served')
+})
+
+/** All that a client can see of an answer, but for what names the target itself. */
+function seen ({ statusCode, headers: { date, ...headers }, body }: Awaited<ReturnType<typeof ask>>): string {
+  return JSON.stringify([statusCode, headers, body]).replace(/people\/\w+/g, 'people/_')
+}
+
+test('a nested URL does not tell which parents exist to a caller who cannot read them', async t => {
+  const authentication = { caller: (request: FastifyRequest) => request.headers['x-user']?.toString() }
+  const guards: Array<[who: string, user: string | undefined, options: Partial<Options<typeof Person>>]> = [
+    ['nobody', undefined, { authentication }],
+    ['a caller without the right', 'eve', { authentication, access: { every: 'authenticated', read: () => false } }],
+    ['a caller from whom all is hidden', 'eve', { authentication, access: { every: 'authenticated', read: () => 'hidden' } }],
+    ['a caller with another scope', 'eve', { authentication, scope: (_request, _action, caller = '') => ({ values: { owner: caller } }) }],
+    ['a caller whom a rule refuses with a problem', 'eve', { access: () => { throw problem('forbidden') } }]
+  ]
+  for (const [who, user, options] of guards) {
+    const parent = people(options)
+    const child = articles({ idempotency: {}, bulk: {} })
+    const app = await build(t, [parent, within(parent, child, 'author')] as Collection[])
+    const fields = user === undefined ? {} : { 'x-user': user }
+    const requests: Array<[line: string, more?: object]> = [
+      ['GET', {}], ['HEAD', {}], ['OPTIONS', {}], ['QUERY', { content: {} }], ['POST', { content: { title: 'x' } }], ['POST', { content: 'x' }],
+      ['POST', { content: { title: 'x' }, fields: { 'if-match': '*' } }], ['POST', { content: [{ title: 'x' }] }], ['PUT', { content: {} }],
+      ['POST', { content: { title: 'x' }, fields: { 'idempotency-key': '"k"' } }], ['POST', { content: '<x/>', type: 'text/plain' }],
+      ['GET', { fields: { accept: 'image/png' } }], ['GET', { fields: { 'if-none-match': '*' } }], ['GET', { query: { colour: 'red' } }]
+    ]
+    for (const at of ['articles', 'articles/1']) {
+      for (const [method, { fields: more, ...rest }] of requests as Array<[string, { fields?: Record<string, string> }]>) {
+        const [there, missing] = await Promise.all(['1', '9'].map(async id => ask(app, `${method} /people/${id}/${at}`, { ...rest, fields: { ...fields, ...more } })))
+        t.equal(seen(there!), seen(missing!), `${who}: ${method} ${at} ${JSON.stringify(rest)} ${JSON.stringify(more)}`)
+        t.notOk(there!.statusCode < 300 && method !== 'OPTIONS')
+      }
+      for (const method of ['PUT', 'PATCH', 'DELETE']) {
+        const [there, missing] = await Promise.all(['1', '9'].map(async id => ask(app, `${method} /people/${id}/articles/1`, { ...method !== 'DELETE' && { content: { title: 'x' } }, fields })))
+        t.equal(seen(there!), seen(missing!), `${who}: ${method}`)
+        t.ok(there!.statusCode >= 400)
+      }
+    }
+  }
+})
+
+test('hooks of the app run for every collection below it', async t => {
+  const app = Fastify()
+  t.after(() => app.close())
+  app.addHook('onRequest', authenticate)
+  const parent = people()
+  for (const each of [parent, articles({ relations: { person: { collection: parent, member: 'author' } } })]) await app.register(collection, each as Collection)
+  t.equal((await ask(app, 'GET /articles?expand=person')).statusCode, 401)
+})
