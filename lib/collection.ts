@@ -37,6 +37,10 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly schema: JsonSchema
   readonly storage: Storage<Item>
   readonly id: Identity
+  /** Each entry is a set of properties whose values together occur once. */
+  readonly unique: ReadonlyArray<readonly string[]>
+  /** The name of the current collection, in an older version of it. */
+  readonly versionOf: string | undefined
   readonly timestamps: Timestamps
   readonly actions: ReadonlySet<ActionName>
   readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>

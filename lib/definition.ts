@@ -72,6 +72,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     schema,
     storage: evolution.tombstones?.living ?? storage,
     id,
+    unique,
+    versionOf: undefined,
     timestamps,
     actions,
     routes,

@@ -74,7 +74,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     ...current.hooks.changed && { changed }
   }
   // The members that it names are those of the schema: sharedMembers has found them there.
-  return define(whole as unknown as Options<Schema>)
+  return Object.freeze({ ...define(whole as unknown as Options<Schema>), versionOf: current.name })
 }
 
 /** Of a request, the making of an item looks at these alone; what is fixed and scoped has been kept to by the older item already. */

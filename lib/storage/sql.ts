@@ -1,5 +1,6 @@
-import type { JsonSchema, Shape, Storage, Supports } from './contract.ts'
+import type { Shape, Storage, Supports } from './contract.ts'
 import { createTable } from './sql/create-table.ts'
+import { toShape, type Described } from './sql/described.ts'
 import type { Dialect } from './sql/dialect.ts'
 import { layout } from './sql/layout.ts'
 import type { SqlOptions } from './sql/options.ts'
@@ -8,17 +9,8 @@ import { Reading } from './sql/reading.ts'
 import type { Session } from './sql/session.ts'
 import { Writing } from './sql/writing.ts'
 
+export type { Described } from './sql/described.ts'
 export type { ExistingVersion, SqlOptions } from './sql/options.ts'
-
-/** A shape, or as much of a definition as tells it. */
-export interface Described {
-  readonly name: string
-  readonly schema: JsonSchema
-  readonly id?: Shape['id']
-  readonly unique?: ReadonlyArray<string | readonly string[]>
-  /** Where it is there, a table of the receipts is made as well. */
-  readonly idempotency?: object | undefined
-}
 
 export interface SqlAdapter {
   <Item extends object>(shape: Shape): Storage<Item>
@@ -48,7 +40,7 @@ const supports: Supports = Object.freeze({
 /** The storage of every SQL database. */
 export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdapter {
   const statements = (collection: Described) => {
-    const table = layout(dialect, shapeOf(collection), options)
+    const table = layout(dialect, toShape(collection), options)
     const receipts = collection.idempotency === undefined ? [] : createReceipts(table)
     return table.own || receipts.length === 0 ? [...createTable(table), ...receipts] : receipts
   }
@@ -84,8 +76,4 @@ function storage<Item extends object> (name: string, session: Session, verbs: Ve
     transaction: (work) => session.transaction((inner) => work(storage(name, inner, verbs))),
     receipts: new SqlReceipts(verbs.receipts, session)
   }
-}
-
-function shapeOf ({ name, schema, id = { member: 'id', by: 'library' }, unique = [] }: Described): Shape {
-  return { name, schema, id, unique: unique.map((members) => [members].flat()) }
 }

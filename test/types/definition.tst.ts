@@ -7,6 +7,7 @@ import collection, { corsOptions, define, moved, version } from '../../lib/index
 import type { Adapter, Change, Changed, Collection, Link, MovedOptions, Options, ProfileName, Registered, Storage } from '../../lib/index.ts'
 import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import type { SqlAdapter } from '../../lib/storage/sql.ts'
 
 // The schema of one user, written with either generation of TypeBox, is one type everywhere.
 
@@ -123,6 +124,23 @@ test('a definition cannot be changed', () => {
   expect<Data>().type.toBe<Readonly<Data>>()
   expect(users.actions).type.not.toHaveProperty('add')
   expect(users.order).type.not.toHaveProperty('push')
+})
+
+test('a table is created from a definition or its options, and from nothing else', () => {
+  const storage = {} as SqlAdapter
+  for (const create of [storage.createTable, storage.createTableSql]) {
+    const of034 = { name: 'users', schema: User034, storage }
+    expect(create).type.toBeCallableWith(define({ ...of034, unique: ['email', ['email', 'role']] }))
+    expect(create).type.toBeCallableWith(define({ name: 'users', schema: User1, storage, unique: ['email'], idempotency: {} }))
+    expect(create).type.toBeCallableWith({ name: 'users', schema: User034, unique: ['email', ['email', 'role']] as const })
+    expect(create).type.toBeCallableWith({ name: 'users', schema: User034, id: { by: () => 1 } })
+    expect(create).type.not.toBeCallableWith({ name: 'users', schema: User034, uniqe: ['email'] })
+    expect(create).type.not.toBeCallableWith({ name: 'users', schema: User034, unique: 'email' })
+    expect(create).type.not.toBeCallableWith({ schema: User034 })
+    expect(create).type.not.toBeCallableWith(User034)
+    expect(create).type.not.toBeCallableWith()
+  }
+  expect(define({ name: 'users', schema: User034, storage }).unique).type.toBe<ReadonlyArray<readonly string[]>>()
 })
 
 test('names that are no members are compile errors', () => {

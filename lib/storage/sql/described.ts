@@ -1,0 +1,67 @@
+import type { Id, JsonSchema, Shape } from '../contract.ts'
+
+/** What a table is created from: what `define()` returned, its options, or as much of them as the table needs. */
+export interface Described {
+  readonly name: string
+  readonly schema: JsonSchema
+  readonly id?: { readonly member?: string, readonly by?: Shape['id']['by'] | (() => Id) }
+  readonly unique?: ReadonlyArray<string | readonly string[]>
+  /** If given, the table of the receipts is created as well. */
+  readonly idempotency?: object | undefined
+  /** Set in an older version of a collection, which has no table of its own. */
+  readonly versionOf?: string | undefined
+}
+
+const keys: readonly string[] = ['name', 'schema', 'id', 'unique', 'idempotency']
+
+/** The other options of define(), which may be in the same object. */
+const otherOptions: ReadonlySet<string> = new Set([
+  'storage', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'deadline', 'page', 'order',
+  'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition', 'weakTags', 'cache', 'formats', 'links',
+  'serviceDescription', 'problems', 'moved', 'tombstones', 'deprecated', 'prepare', 'changed'
+])
+
+const usage = 'Pass what define() returned, or { name, schema }, with id, unique and idempotency if the definition has them.'
+
+/** The shape that is described. Throws a TypeError that says what to pass instead if it is none. */
+export function toShape (described: Described): Shape {
+  checkDescribed(described)
+  const { name, schema, id: { member = 'id', by = 'library' } = {}, unique = [] } = described
+  return {
+    name,
+    schema,
+    id: { member, by: typeof by === 'function' ? 'library' : by },
+    unique: unique.map((members) => [members].flat())
+  }
+}
+
+/** Callers without a compiler can pass anything. */
+function checkDescribed (given: unknown): void {
+  if (!isObject(given)) throw new TypeError(`createTable() was given ${toText(given)}. ${usage}`)
+  const { name, schema, id, unique, idempotency, versionOf } = given
+  if (typeof name !== 'string' || name === '') {
+    const what = isObject(given.properties) ? 'What createTable() was given is a schema without a name.' : `The name of the table is ${toText(name)}.`
+    throw new TypeError(`${what} ${usage}`)
+  }
+  if (versionOf !== undefined) {
+    throw new TypeError(`This is an older version of ${String(versionOf)}, which has no table of its own. Pass the definition of the current version.`)
+  }
+  if (schema === undefined) throw new TypeError(`The table of ${name} needs a schema. ${usage}`)
+  if (!isObject(schema) || !isObject(schema.properties)) throw new TypeError(`The schema of ${name} has no properties. Use Type.Object({ ... }).`)
+  // A definition has keys of its own, and a storage that is no function any more.
+  const unknown = isObject(given.storage) ? undefined : Object.keys(given).find((key) => !keys.includes(key) && !otherOptions.has(key))
+  if (unknown !== undefined) throw new TypeError(`createTable() does not know "${unknown}" of ${name}. It takes: ${keys.join(', ')}.`)
+  if (id !== undefined && !isObject(id)) throw new TypeError(`The id is ${toText(id)} in the table of ${name}. It must be { member, by }.`)
+  if (unique !== undefined && !Array.isArray(unique)) throw new TypeError(`unique is ${toText(unique)} in the table of ${name}. It must be a list.`)
+  if (idempotency !== undefined && !isObject(idempotency)) {
+    throw new TypeError(`idempotency is ${toText(idempotency)} in the table of ${name}. It must be an object; leave it out if there is none.`)
+  }
+}
+
+function isObject (value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function toText (value: unknown): string {
+  return typeof value === 'function' ? 'a function' : String(JSON.stringify(value))
+}
