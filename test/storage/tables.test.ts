@@ -87,6 +87,17 @@ test('createTable takes the id as a definition has it', { skip: databases[0]!.sk
   t.match(text({ by: () => 1 }), /"id" INTEGER NOT NULL PRIMARY KEY/)
 })
 
+test('createTable makes a table, its indexes and its receipts in an attached SQLite database', { skip: databases[0]!.skip }, async (t) => {
+  const database = await databases[0]!.open()
+  t.teardown(() => database.end())
+  await database.run("ATTACH ':memory:' AS sales")
+  const storage = database.adapter({ table: 'sales.users', indexes: [['email']] })
+  const { name, schema, unique, idempotency } = described
+  await storage.createTable({ name, schema, unique, idempotency })
+  const indexes = await database.rows("SELECT name, tbl_name AS 'table' FROM sales.sqlite_schema WHERE type = 'index' AND name LIKE '%_index' ORDER BY name")
+  t.same(indexes, [{ name: 'users_email_index', table: 'users' }, { name: 'users_receipts_expires_index', table: 'users_receipts' }])
+})
+
 test('createTable refuses what does not describe a table, and says what to pass', { skip: databases[0]!.skip }, async (t) => {
   const database = await databases[0]!.open()
   t.teardown(() => database.end())

@@ -33,6 +33,7 @@ export const dialect: Dialect = {
   identity: 'BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY',
   tableOptions: ' ENGINE=InnoDB',
   inlineIndexes: true,
+  indexOn: (name, table) => `${dialect.quote(name)} ON ${table.map(dialect.quote).join('.')}`,
   jsonCheck: (column) => ` CHECK (JSON_VALID(${column}))`,
 
   returning: false,

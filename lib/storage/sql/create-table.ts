@@ -16,9 +16,9 @@ export function createTable (layout: Layout): string[] {
   })
   const separate: string[] = []
   indexes.forEach((members, index) => {
-    const name = dialect.quote(`${layout.name}_${members.join('_')}_index`.slice(-60))
-    if (dialect.inlineIndexes) lines.push(`INDEX ${name} (${list(ordered[index])})`)
-    else separate.push(`CREATE INDEX IF NOT EXISTS ${name} ON ${table} (${list(ordered[index])})`)
+    const name = `${layout.name}_${members.join('_')}_index`.slice(-60)
+    if (dialect.inlineIndexes) lines.push(`INDEX ${dialect.quote(name)} (${list(ordered[index])})`)
+    else separate.push(`CREATE INDEX IF NOT EXISTS ${dialect.indexOn(name, layout.path)} (${list(ordered[index])})`)
   })
   return [`CREATE TABLE IF NOT EXISTS ${table} (\n  ${lines.join(',\n  ')}\n)${dialect.tableOptions}`, ...separate]
 }

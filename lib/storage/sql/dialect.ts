@@ -37,6 +37,8 @@ export interface Dialect {
   readonly tableOptions: string
   /** Whether a plain index stands within CREATE TABLE, or is a statement of its own. */
   readonly inlineIndexes: boolean
+  /** The name of an index and its table, as CREATE INDEX has them. A schema may come ahead of the table. */
+  readonly indexOn: (name: string, table: readonly string[]) => string
   /** A check that a JSON column holds JSON; empty where its type sees to it. */
   readonly jsonCheck: (column: string) => string
 

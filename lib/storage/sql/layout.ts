@@ -26,8 +26,8 @@ export interface Layout {
   /** The column, as a statement has it, that names the members that are null where they could be absent too. */
   readonly nulls: string | undefined
   readonly indexes: ReadonlyArray<readonly string[]>
-  /** The table of the receipts, as a statement has it, and the last of its name. */
-  readonly receipts: { readonly table: string, readonly name: string }
+  /** The table of the receipts: as a statement has it, as the database has it, and the last of that. */
+  readonly receipts: { readonly table: string, readonly path: readonly string[], readonly name: string }
 }
 
 export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): Layout {
@@ -79,7 +79,7 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
     version,
     nulls: nulls === undefined ? undefined : dialect.quote(nulls),
     indexes: options.indexes ?? [],
-    receipts: { table: receipts.map(dialect.quote).join('.'), name: receipts.slice(-1).join() }
+    receipts: { table: receipts.map(dialect.quote).join('.'), path: receipts, name: receipts.slice(-1).join() }
   }
 }
 

@@ -4,19 +4,20 @@ import type { Layout } from './layout.ts'
 import type { Session, Written } from './session.ts'
 
 /** The statements that make the table of the receipts, in their order. */
-export function createReceipts ({ dialect, receipts: { table, name } }: Layout): string[] {
-  const { types: { integer, text }, keyText, quote, inlineIndexes, tableOptions } = dialect
-  const index = [quote(`${name}_expires_index`.slice(-60)), `(${quote('expires')})`] as const
+export function createReceipts ({ dialect, receipts: { table, path, name } }: Layout): string[] {
+  const { types: { integer, text }, keyText, quote, indexOn, inlineIndexes, tableOptions } = dialect
+  const index = `${name}_expires_index`.slice(-60)
+  const indexed = `(${quote('expires')})`
   const lines = [
     `${quote('id')} ${keyText(43)} NOT NULL PRIMARY KEY`,
     `${quote('fingerprint')} ${keyText(43)} NOT NULL`,
     `${quote('token')} ${keyText(40)} NOT NULL`,
     `${quote('expires')} ${integer} NOT NULL`,
     `${quote('answer')} ${text}`,
-    ...inlineIndexes ? [`INDEX ${index.join(' ')}`] : []
+    ...inlineIndexes ? [`INDEX ${quote(index)} ${indexed}`] : []
   ]
   const made = `CREATE TABLE IF NOT EXISTS ${table} (\n  ${lines.join(',\n  ')}\n)${tableOptions}`
-  return inlineIndexes ? [made] : [made, `CREATE INDEX IF NOT EXISTS ${index.join(` ON ${table} `)}`]
+  return inlineIndexes ? [made] : [made, `CREATE INDEX IF NOT EXISTS ${indexOn(index, path)} ${indexed}`]
 }
 
 /** What is asked of the table of the receipts, written once. */

@@ -19,6 +19,8 @@ const facts: Omit<Dialect, 'contains'> = {
   identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
   tableOptions: ' STRICT',
   inlineIndexes: false,
+  // The schema stands ahead of the index: https://sqlite.org/lang_createindex.html
+  indexOn: (name, table) => `${[...table.slice(0, -1), name].map(facts.quote).join('.')} ON ${table.slice(-1).map(facts.quote).join()}`,
   jsonCheck: (column) => ` CHECK (json_valid(${column}))`,
 
   returning: true,
