@@ -10,8 +10,9 @@ import { intake } from './intake.ts'
 import { notice } from './notice.ts'
 import { patchTypes } from './patch.ts'
 import { tellQuotas } from './quota.ts'
-import { enrol } from './registry.ts'
+import { enrol, registered } from './registry.ts'
 import { routes } from './routes.ts'
+import { checkStorages } from './storage-check.ts'
 
 /** The plugin: `app.register(collection, define({ ... }))`, once for each resource. */
 async function collection (app: FastifyInstance, definition: Collection): Promise<void> {
@@ -28,6 +29,8 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   const told = notice(definition)
   if (told !== undefined) app.addHook('onSend', told)
   tellQuotas(app)
+  // Once for all collections of the app, when all of them are registered.
+  if (registered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
   routes(app, enrol(app, definition))
 }
 

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
 import collection, { define, moved, service } from '../lib/index.ts'
-import type { Adapter, Supports } from '../lib/index.ts'
+import type { Adapter, Storage, Supports } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 const uuid = Type.String({ format: 'uuid' })
@@ -22,6 +22,14 @@ function without (...names: ReadonlyArray<keyof Supports>): Adapter<{ id: string
     const storage = memory()<{ id: string, email: string }>(shape)
     return { ...storage, supports: { ...storage.supports, ...Object.fromEntries(names.map(name => [name, false])) } }
   }
+}
+
+/** Starts an app whose storage has other parts. */
+async function started (parts: Partial<Storage<{ id: string, email: string }>>): Promise<void> {
+  const app = Fastify()
+  t.teardown(() => app.close().catch(() => {}))
+  await app.register(collection, define({ ...users, storage: shape => ({ ...memory()<{ id: string, email: string }>(shape), ...parts }) }))
+  await app.ready()
 }
 
 async function twice (): Promise<void> {
@@ -97,6 +105,9 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['an order by other members', () => define({ ...users, storage: without('order'), order: ['email'] }), /order.*memory/],
     ['filters', () => define({ ...users, storage: without('filter'), filter: ['email'] }), /filters.*memory/],
     ['a search', () => define({ ...users, storage: without('search'), search: ['email'] }), /search.*memory/]
+  ],
+  FST_COLLECTION_BAD_TABLE: [
+    ['a storage that finds a mistake when the app starts', () => started({ async check () { return ['the table is locked. Unlock it.'] } }), /^Collection users: the table is locked\. Unlock it\.$/]
   ],
   FST_COLLECTION_DUPLICATE_PATH: [
     ['one collection twice', twice, /\/users already.*prefix/]

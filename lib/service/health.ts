@@ -1,4 +1,7 @@
+import type { Collection } from '../definition.ts'
+import { BadTable } from '../errors.ts'
 import type { Registered } from '../registry.ts'
+import { findMistakes } from '../storage-check.ts'
 import type { Storage } from '../storage/contract.ts'
 
 /** In milliseconds. */
@@ -36,12 +39,19 @@ export class Health {
   async #ask (): Promise<readonly Failure[]> {
     // A definition that is served at several places has one storage.
     const storages = new Map(this.#collections.map(({ collection }) => [collection.storage, collection]))
-    const results = await Promise.all([...storages].map(async ([storage, { name, id: { member } }]) => {
-      const reason = await failure(storage, member, this.#patience.deadline)
-      return reason === undefined ? [] : [{ name, reason }]
+    const { deadline } = this.#patience
+    const results = await Promise.all([...storages].map(async ([storage, collection]) => {
+      const reason = await failure(storage, collection.id.member, deadline) ?? await mistaken(collection, deadline)
+      return reason === undefined ? [] : [{ name: collection.name, reason }]
     }))
     return results.flat()
   }
+}
+
+/** What is wrong with a storage that could not be checked when the app started. One that still cannot tell serves as it is. */
+async function mistaken (collection: Collection, deadline: number): Promise<Error | undefined> {
+  const mistakes = await findMistakes(collection, deadline).catch(() => [])
+  return mistakes.length === 0 ? undefined : new BadTable(mistakes.join(' '))
 }
 
 /** Why it does not answer in time; undefined where it does. */

@@ -139,6 +139,11 @@ export interface Storage<Item> {
   /** All that `work` writes is kept together or not at all; a rejection of `work` undoes it and is passed on. */
   transaction?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
   readonly receipts?: Receipts
+  /**
+   * Looks for mistakes in what the storage finds in place, such as a table without a unique index, and returns a sentence for each:
+   * what is wrong, then what to do. Called when the app starts, which then does not. Rejects if it cannot tell now.
+   */
+  check? (context: Pick<Context, 'signal'>): Promise<readonly string[]>
 }
 
 /** What a storage is told of the collection it keeps. */

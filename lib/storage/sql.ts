@@ -1,8 +1,9 @@
 import type { Shape, Storage, Supports } from './contract.ts'
+import { checkTable } from './sql/check-table.ts'
 import { createTable } from './sql/create-table.ts'
 import { toShape, type Described } from './sql/described.ts'
 import type { Dialect } from './sql/dialect.ts'
-import { layout } from './sql/layout.ts'
+import { layout, type Layout } from './sql/layout.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { createReceipts, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
 import { Reading } from './sql/reading.ts'
@@ -47,7 +48,7 @@ export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdap
   const adapter = <Item extends object>(shape: Shape): Storage<Item> => {
     const table = layout(dialect, shape, options)
     const reading = new Reading<Item>(table)
-    return storage(dialect.name, session, { reading, writing: new Writing(table, reading), receipts: new ReceiptStatements(table) })
+    return storage(dialect.name, session, { table, reading, writing: new Writing(table, reading), receipts: new ReceiptStatements(table) })
   }
   return Object.assign(adapter, {
     async createTable (collection: Described) {
@@ -58,6 +59,7 @@ export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdap
 }
 
 interface Verbs<Item extends object> {
+  readonly table: Layout
   readonly reading: Reading<Item>
   readonly writing: Writing<Item>
   readonly receipts: ReceiptStatements
@@ -74,6 +76,7 @@ function storage<Item extends object> (name: string, session: Session, verbs: Ve
     replace: (id, item, expected, context) => writing.replace(session, item, { id, expected, context }),
     remove: (id, expected, context) => writing.remove(session, { id, expected, context }),
     transaction: (work) => session.transaction((inner) => work(storage(name, inner, verbs))),
-    receipts: new SqlReceipts(verbs.receipts, session)
+    receipts: new SqlReceipts(verbs.receipts, session),
+    check: (context) => checkTable(verbs.table, session, context)
   }
 }

@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
 import { test } from 'tap'
-import { define, version, within } from '../../lib/index.ts'
-import type { Collection } from '../../lib/index.ts'
+import collection, { define, service, version, within } from '../../lib/index.ts'
+import type { Collection, Storage } from '../../lib/index.ts'
 import { optionNames } from '../../lib/options.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build } from '../app.ts'
-import { databases } from './databases.ts'
+import { altered, ask, build, logged, notes } from '../app.ts'
+import { databases, type Available, type Database } from './databases.ts'
 
 // Tables of collections: how they are created, and what is checked of them when the app starts.
 
@@ -126,4 +127,184 @@ test('createTable refuses what does not describe a table, and says what to pass'
     await t.rejects(storage.createTable(given as never), { name: 'TypeError', message }, what)
   }
   t.same(await database.rows('SELECT name FROM sqlite_schema'), [])
+})
+
+type Words = Readonly<Record<Available['name'], string>>
+
+const quote = (name: Available['name'], word: string) => name === 'mysql' ? `\`${word}\`` : `"${word}"`
+
+/** How an existing table keeps an e-mail address of a tenant unique. None of the indexes has the name that createTable would give it. */
+interface Index {
+  readonly what: string
+  readonly statements: readonly string[]
+  readonly unique?: ReadonlyArray<'email' | ReadonlyArray<'tenant' | 'email'>>
+  readonly only?: ReadonlyArray<Available['name']>
+}
+
+const enforcing: readonly Index[] = [
+  { what: 'a unique index', statements: ['CREATE UNIQUE INDEX x ON users (email)'] },
+  { what: 'a unique index in another order', statements: ['CREATE UNIQUE INDEX x ON users (email, tenant)'], unique: [['tenant', 'email']] },
+  { what: 'a unique index over a part of the properties', statements: ['CREATE UNIQUE INDEX x ON users (email)'], unique: [['tenant', 'email']] },
+  { what: 'a constraint', statements: ['ALTER TABLE users ADD CONSTRAINT x UNIQUE (email)'], only: ['postgres', 'mysql'] },
+  { what: 'a constraint that is checked at the end', statements: ['ALTER TABLE users ADD CONSTRAINT x UNIQUE (email) DEFERRABLE'], only: ['postgres'] },
+  { what: 'a unique index over an expression', statements: ['CREATE UNIQUE INDEX x ON users (lower(email))'], only: ['sqlite', 'postgres'] },
+  { what: 'a unique index that leaves out nulls', statements: ['CREATE UNIQUE INDEX x ON users (email)\nWHERE email IS NOT NULL'], only: ['sqlite', 'postgres'] },
+  { what: 'a unique index that includes another column', statements: ['CREATE UNIQUE INDEX x ON users (email) INCLUDE (tenant)'], only: ['postgres'] },
+  { what: 'a unique index that compares nulls', statements: ['CREATE UNIQUE INDEX x ON users (email) NULLS NOT DISTINCT'], only: ['postgres'] },
+  { what: 'a unique index over the beginning of a text', statements: ['CREATE UNIQUE INDEX x ON users (email(20))'], only: ['mysql'] },
+  { what: 'a view', statements: ['ALTER TABLE users RENAME TO people', 'CREATE VIEW users AS SELECT * FROM people'] }
+]
+
+const failing: readonly Index[] = [
+  { what: 'no index', statements: [] },
+  { what: 'an index that is not unique', statements: ['CREATE INDEX x ON users (email)'] },
+  { what: 'a unique index over more columns', statements: ['CREATE UNIQUE INDEX x ON users (tenant, email)'] },
+  { what: 'a unique index over an expression of another column', statements: ['CREATE UNIQUE INDEX x ON users (lower(tenant))'], only: ['sqlite', 'postgres'] },
+  { what: 'a unique index over an expression of more columns', statements: ['CREATE UNIQUE INDEX x ON users ((email || tenant))'], only: ['sqlite', 'postgres'] },
+  { what: 'a unique index for some rows', statements: ["CREATE UNIQUE INDEX x ON users (email) WHERE tenant = 'main'"], only: ['sqlite', 'postgres'] },
+  { what: 'a unique index for rows without another null', statements: ['CREATE UNIQUE INDEX x ON users (email) WHERE tenant IS NOT NULL'], only: ['sqlite', 'postgres'] },
+  {
+    what: 'a unique index that could not be built',
+    statements: ["UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'x'::regclass"],
+    only: ['postgres']
+  }
+]
+
+const integer: Words = { sqlite: 'INTEGER', postgres: 'integer', mysql: 'INT' }
+
+const existing = { version: { derived: true } } as const
+const Member = Type.Object({ id: Type.String({ maxLength: 50 }), tenant: Type.String(), email: Type.String() })
+
+async function freshTable ({ run }: Database, columns = 'id VARCHAR(50) NOT NULL PRIMARY KEY, tenant VARCHAR(50) NOT NULL, email VARCHAR(100) NOT NULL'): Promise<void> {
+  await run('DROP VIEW IF EXISTS users', 'DROP TABLE IF EXISTS people').catch(async () => await run('DROP TABLE IF EXISTS people'))
+  await run('DROP TABLE IF EXISTS users', `CREATE TABLE users (${columns})`)
+}
+
+/** Starts an app with the collection, and closes it. */
+async function start (definition: unknown, logger: object | false = false): Promise<void> {
+  const app = Fastify({ logger })
+  try {
+    await app.register(collection, definition as Collection)
+    await app.ready()
+  } finally {
+    await app.close()
+  }
+}
+
+for (const { name, skip, open } of databases) {
+  const q = (word: string) => quote(name, word)
+
+  test(`${name}: the table is checked when the app starts`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    const users = (unique: Index['unique'] = ['email']) => define({ name: 'users', schema: Member, id: { by: 'client' }, unique, storage: database.adapter(existing) })
+
+    for (const { what, statements, unique, only } of enforcing) {
+      if (only?.includes(name) === false) continue
+      await freshTable(database)
+      await database.run(...statements)
+      await t.resolves(start(users(unique)), `${what} keeps it unique`)
+    }
+
+    for (const { what, statements, only } of failing) {
+      if (only?.includes(name) === false) continue
+      await freshTable(database)
+      if (what.includes('could not be built')) await database.run('CREATE UNIQUE INDEX x ON users (email)')
+      await database.run(...statements)
+      const refused: unknown = await start(users()).catch((error: unknown) => error)
+      t.match(refused, { code: 'FST_COLLECTION_BAD_TABLE', message: /^Collection users: the table .users. does not keep email unique/ }, what)
+      const [fix] = /CREATE UNIQUE INDEX .*(?=, or remove)/.exec(String(refused)) ?? ['']
+      await database.run(fix)
+      await t.resolves(start(users()), `${what}: the statement in the message is the fix`)
+    }
+
+    await t.test('an id that nothing keeps unique is refused, unless the database generates it', async (t) => {
+      await freshTable(database, 'id VARCHAR(50) NOT NULL, tenant VARCHAR(50) NOT NULL, email VARCHAR(100) NOT NULL')
+      await t.rejects(start(users([])), { message: /does not keep id unique: .* Run CREATE UNIQUE INDEX .users_id_unique. ON .users. \(.id.\)\.$/ })
+      await freshTable(database, `id ${integer[name]} NOT NULL PRIMARY KEY, tenant VARCHAR(50), email VARCHAR(100)`)
+      const Numbered = Type.Object({ id: Type.Integer(), tenant: Type.String(), email: Type.String() })
+      await t.resolves(start(define({ name: 'users', schema: Numbered, id: { by: 'client' }, storage: database.adapter(existing) })))
+      await freshTable(database, `id ${integer[name]}, tenant VARCHAR(50), email VARCHAR(100)`)
+      await t.resolves(start(define({ name: 'users', schema: Numbered, id: { by: 'storage' }, storage: database.adapter(existing) })))
+    })
+
+    await t.test('columns that the table does not have are reported together', async (t) => {
+      await freshTable(database)
+      const More = Type.Object({ ...Member.properties, nick: Type.String(), homePage: Type.String() })
+      const options = { name: 'users', schema: More, id: { by: 'client' }, unique: ['nick'] } as const
+      const storage = database.adapter({ columns: { homePage: 'home' }, version: { column: 'etag', as: 'random' } })
+      await t.rejects(start(define({ ...options, storage })), {
+        message: `Collection users: the table ${q('users')} has no column ${q('nick')}. Add it, or name the column of "nick" with the storage option "columns". ` +
+          `Collection users: the table ${q('users')} has no column ${q('home')}. Add it, or correct the storage option "columns". ` +
+          `Collection users: the table ${q('users')} has no column ${q('etag')}, which holds the version of a row. Add it, or say with the storage option "version" how the table keeps versions.`
+      })
+      await t.rejects(start(define({ ...options, unique: [], storage: database.adapter() })), { message: /no column .version.,/ })
+      const Nullable = Type.Object({ ...Member.properties, nick: Type.Optional(Type.Union([Type.String(), Type.Null()])) })
+      await t.rejects(start(define({ ...options, unique: [], schema: Nullable, storage: database.adapter() })), { message: /no column .nulls.,/ })
+    })
+
+    await t.test('a table of another schema, and one made by createTable', async (t) => {
+      const schema = name === 'mysql' ? (await database.rows('SELECT DATABASE() AS name') as Array<{ name: string }>)[0]!.name : name === 'sqlite' ? 'main' : 'public'
+      await freshTable(database)
+      const elsewhere = define({ name: 'members', schema: Member, id: { by: 'client' }, unique: ['email'], storage: database.adapter({ ...existing, table: `${schema}.users` }) })
+      await t.rejects(start(elsewhere), { message: /does not keep email unique/ })
+      const storage = database.adapter({ table: `${schema}.made`, columns: 'snake_case' })
+      const made = define({ ...described, storage })
+      await storage.createTable(made)
+      await t.resolves(start(made))
+    })
+
+    await t.test('a table that does not exist yet is logged, and checked by the readiness probe', async (t) => {
+      await database.run('DROP TABLE IF EXISTS users')
+      const lines: Array<{ msg: string, err?: { message: string } }> = []
+      const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } } })
+      t.teardown(() => app.close())
+      await app.register(collection, users() as Collection)
+      await app.register(service, { health: { fresh: 1, deadline: 20_000 }, audit: false })
+      await app.ready()
+      t.match(lines, [{ msg: 'the storage of the collection users could not be checked', err: { message: /users.* does not exist/ } }])
+      const ready = async (): Promise<number> => {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return (await app.inject('/readyz')).statusCode
+      }
+      t.equal(await ready(), 503)
+      await freshTable(database)
+      t.equal(await ready(), 503)
+      t.match(lines.at(-1), { err: { code: 'FST_COLLECTION_BAD_TABLE', message: /does not keep email unique/ } })
+      await database.run('CREATE UNIQUE INDEX x ON users (email)')
+      t.equal(await ready(), 200)
+      await database.run(name === 'mysql' ? 'DROP INDEX x ON users' : 'DROP INDEX x')
+      t.equal(await ready(), 200, 'what was found well is not checked again')
+    })
+  })
+}
+
+test('every storage is asked once, also behind a deadline, tombstones, an older version and a parent', async (t) => {
+  const asked: string[] = []
+  const storage = (result: () => Promise<readonly string[]>) => altered(() => ({ async check () { asked.push('check'); return await result() } }))
+  const Note = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String(), removedAt: Type.Optional(Type.String({ format: 'date-time' })) })
+  const options = { name: 'notes', schema: Note, deadline: 1000, tombstones: { member: 'removedAt' } } as const
+  const current = define({ ...options, storage: storage(async () => []) as never })
+  const older = version(current, 'v1', { schema: Note, present: item => ({ ...item }), accept: item => item })
+  const app = await build(t, [current, within(notes({ name: 'books' }), current, 'text'), { ...older, name: 'older' }] as unknown as Collection[])
+  await app.ready()
+  t.equal(asked.length, 2, 'the one of the parent is that of the current version')
+
+  const wrong = define({ ...options, storage: storage(async () => ['it is full. Empty it.']) as never })
+  await t.rejects(start(wrong), { code: 'FST_COLLECTION_BAD_TABLE', message: 'Collection notes: it is full. Empty it.' })
+  const { lines, logger } = logged()
+  await t.resolves(start(define({ ...options, storage: storage(async () => { throw new Error('no permission') }) as never }), { ...logger, level: 'warn' }))
+  t.match(lines, [{ msg: 'the storage of the collection notes could not be checked', err: { message: 'no permission' } }])
+})
+
+test('a storage that does not answer delays the start by two seconds in all, and is logged', async (t) => {
+  const { lines, logger } = logged()
+  const app = Fastify({ logger: { ...logger, level: 'warn' } })
+  t.teardown(() => app.close())
+  const signals: AbortSignal[] = []
+  const silent = altered(() => ({ check: async ({ signal }: Parameters<NonNullable<Storage<object>['check']>>[0]) => { signals.push(signal); return await new Promise<never>(() => {}) } }))
+  for (const name of ['a', 'b', 'c']) await app.register(collection, notes({ name, storage: silent as never }))
+  await app.ready()
+  t.same(signals.map(({ aborted }) => aborted), [true, true, true])
+  t.match(lines.map(({ err }) => (err as Error).message), ['a', 'b', 'c'].map(() => 'The storage did not answer within 2000 ms.'))
 })

@@ -38,6 +38,12 @@ export const verbs: readonly Case[] = [
     }
   },
   {
+    says: 'a check of a fresh storage finds no mistake',
+    async holds (storage) {
+      assert.deepEqual(await storage.check?.(everywhere) ?? [], [])
+    }
+  },
+  {
     says: 'an id that is not there is found as undefined',
     async holds (storage) {
       await fill(storage, a)

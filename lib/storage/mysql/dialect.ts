@@ -36,6 +36,13 @@ export const dialect: Dialect = {
   indexOn: (name, table) => `${dialect.quote(name)} ON ${table.map(dialect.quote).join('.')}`,
   jsonCheck: (column) => ` CHECK (JSON_VALID(${column}))`,
 
+  catalog (table) {
+    const values = [table.length > 1 ? table.slice(0, -1).join('.') : null, ...table.slice(-1)]
+    return { text: catalog, values: [...values, ...values, ...values] }
+  },
+  foldName: (name) => name.toLowerCase(),
+  hiddenColumns: [],
+
   returning: false,
   emptyInsert: '() VALUES ()',
   unset: 'DEFAULT',
@@ -96,6 +103,16 @@ const conflicts: ReadonlySet<number> = new Set([1451, 1452, 1216, 1217, 3819, 40
 const columnsOf = (table: readonly string[]) => `SELECT COLUMN_NAME FROM information_schema.STATISTICS
   WHERE TABLE_SCHEMA = ${table.slice(0, -1).map(literal).join() || 'DATABASE()'} AND TABLE_NAME = ${table.slice(-1).map(literal).join()} AND INDEX_NAME = ?
   ORDER BY SEQ_IN_INDEX`
+
+const isTable = 'TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?'
+
+/** MySQL alone has indexes of expressions. The keys of MariaDB's system-versioned tables end with a column of their own. */
+const catalog = `SELECT 'column', NULL, COLUMN_NAME, NULL, NULL FROM information_schema.COLUMNS WHERE ${isTable}
+  UNION ALL
+  SELECT 'unique', INDEX_NAME, COLUMN_NAME, COALESCE(NULL /*!80013 , EXPRESSION */), NULL FROM information_schema.STATISTICS
+  WHERE ${isTable} AND NON_UNIQUE = 0
+  UNION ALL
+  SELECT 'other', NULL, NULL, NULL, NULL FROM information_schema.TABLES WHERE ${isTable} AND TABLE_TYPE <> 'BASE TABLE'`
 
 function literal (value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`

@@ -29,6 +29,10 @@ export const dialect: Dialect = {
   indexOn: (name, table) => `${dialect.quote(name)} ON ${table.map(dialect.quote).join('.')}`,
   jsonCheck: () => '',
 
+  catalog: (table) => ({ text: catalog, values: [table.map(dialect.quote).join('.')] }),
+  foldName: (name) => name,
+  hiddenColumns: [],
+
   returning: true,
   emptyInsert: 'DEFAULT VALUES',
   unset: 'DEFAULT',
@@ -88,6 +92,19 @@ const columnsOf = (table: readonly string[]) => `SELECT a.attname FROM pg_index 
   JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey)
   WHERE i.relname = $1 AND x.indrelid = to_regclass(${literal(table.map(dialect.quote).join('.'))})
   ORDER BY array_position(x.indkey::int2[], a.attnum)`
+
+/** An index that could not be built (`indisvalid`) and columns that an index only includes (`indnkeyatts`) keep nothing unique. */
+const catalog = `SELECT 'column', NULL, attname::text, NULL, NULL FROM pg_attribute
+  WHERE attrelid = to_regclass($1) AND NOT attisdropped
+  UNION ALL
+  SELECT 'unique', i.relname::text, a.attname::text, CASE WHEN k.attnum = 0 THEN pg_get_expr(x.indexprs, x.indrelid) END, pg_get_expr(x.indpred, x.indrelid)
+  FROM pg_index x
+  JOIN pg_class i ON i.oid = x.indexrelid
+  CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
+  LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.attnum AND k.attnum <> 0
+  WHERE x.indrelid = to_regclass($1) AND x.indisunique AND x.indisvalid AND k.position <= x.indnkeyatts
+  UNION ALL
+  SELECT 'other', NULL, NULL, NULL, NULL FROM pg_class WHERE oid = to_regclass($1) AND relkind NOT IN ('r', 'p')`
 
 function literal (text: string): string {
   return `'${text.replaceAll("'", "''")}'`

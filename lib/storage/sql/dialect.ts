@@ -42,6 +42,17 @@ export interface Dialect {
   /** A check that a JSON column holds JSON; empty where its type sees to it. */
   readonly jsonCheck: (column: string) => string
 
+  /**
+   * The catalog of a table, a schema may come ahead of it. Rows are [kind, name of the index, column, expression, predicate]:
+   * `column` for each column of the table, `unique` for each part of a unique index, and one of another kind if the table has no
+   * indexes that tell whether its rows are unique, as a view. No rows: the table does not exist.
+   */
+  readonly catalog: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
+  /** One form for all spellings of a column's name. */
+  readonly foldName: (name: string) => string
+  /** Columns that every table has and the catalog leaves out. */
+  readonly hiddenColumns: readonly string[]
+
   /** Whether INSERT and UPDATE can answer the row written. */
   readonly returning: boolean
   /** What an INSERT without a single column says. */

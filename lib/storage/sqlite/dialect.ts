@@ -23,6 +23,10 @@ const facts: Omit<Dialect, 'contains'> = {
   indexOn: (name, table) => `${[...table.slice(0, -1), name].map(facts.quote).join('.')} ON ${table.slice(-1).map(facts.quote).join()}`,
   jsonCheck: (column) => ` CHECK (json_valid(${column}))`,
 
+  catalog,
+  foldName: (name) => name.toLowerCase(),
+  hiddenColumns: ['rowid', 'oid', '_rowid_'],
+
   returning: true,
   emptyInsert: 'DEFAULT VALUES',
   unset: 'NULL',
@@ -65,6 +69,30 @@ const facts: Omit<Dialect, 'contains'> = {
     return code === 13 ? 'passing' : 'other'
   },
   violation
+}
+
+/** An integer primary key has no index of its own. What follows the first bracket of an index tells what it is about. */
+function catalog (table: readonly string[]): ReturnType<Dialect['catalog']> {
+  const [name = '', ...schema] = [...table].reverse()
+  const within = schema.map((part) => `, ${literal(part)}`).join()
+  const all = [...schema, 'sqlite_schema'].map(facts.quote).join('.')
+  const spaced = "replace(replace(replace(sql, char(9), ' '), char(10), ' '), char(13), ' ')"
+  const text = `SELECT 'column', NULL, name, NULL, NULL FROM pragma_table_xinfo(?${within})
+    UNION ALL
+    SELECT 'unique', 'primary key', name, NULL, NULL FROM pragma_table_xinfo(?${within}) WHERE pk > 0
+    UNION ALL
+    SELECT 'unique', l.name, i.name, CASE WHEN i.cid = -2 THEN s.terms END, CASE WHEN l.partial THEN coalesce(s.predicate, 'unknown') END
+    FROM pragma_index_list(?${within}) AS l
+    JOIN pragma_index_info(l.name${within}) AS i
+    LEFT JOIN (
+      SELECT name, substr(sql, instr(sql, '(')) AS terms, substr(sql, instr(upper(${spaced}), ' WHERE ') + 7) AS predicate
+      FROM ${all} WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE
+    ) AS s ON s.name = l.name
+    WHERE l."unique"
+    UNION ALL
+    SELECT 'other', NULL, NULL, NULL, NULL FROM ${all}
+    WHERE name = ? COLLATE NOCASE AND (type = 'view' OR sql LIKE 'CREATE VIRTUAL TABLE%')`
+  return { text, values: [name, name, name, name, name] }
 }
 
 function literal (text: string): string {

@@ -1,0 +1,103 @@
+import type { Context } from '../contract.ts'
+import type { Row } from './dialect.ts'
+import { columnOf, type Layout } from './layout.ts'
+import { uniqueName } from './refusal.ts'
+import type { Session } from './session.ts'
+
+/** A unique index or constraint, or a primary key. */
+interface UniqueIndex {
+  readonly name: string
+  /** What it covers: columns by name, and expressions as text. */
+  readonly columns: Set<string>
+  expressions: string
+  /** The condition of a partial index. */
+  predicate: string | undefined
+}
+
+/** What the database knows about a table. */
+interface Catalog {
+  readonly columns: ReadonlySet<string>
+  /** Undefined for a view and the like, whose rows are kept unique elsewhere or not at all. */
+  readonly indexes: readonly UniqueIndex[] | undefined
+}
+
+/**
+ * Looks into the catalog of the database for what the statements rely on: the columns, and a unique index for the id and for each set
+ * of unique properties. Returns a sentence for each that is missing. Throws if the table does not exist.
+ */
+export async function checkTable (layout: Layout, session: Session, context: Pick<Context, 'signal'>): Promise<readonly string[]> {
+  const { dialect, table, shape: { id, unique } } = layout
+  const { text, values } = dialect.catalog(layout.path)
+  const rows = await session.rows({ text, values, context })
+  if (rows.length === 0) throw new Error(`The table ${table} does not exist.`)
+  const catalog = readCatalog(rows, dialect.foldName)
+  // An id that the database generates is unique as long as nothing else writes one.
+  const sets = id.by === 'storage' ? unique : [[id.member], ...unique]
+  return [...findMissingColumns(layout, catalog), ...sets.flatMap((members) => findMissingIndex(layout, catalog, members))]
+}
+
+/** The rows are described at `Dialect.catalog`. */
+function readCatalog (rows: readonly Row[], foldName: (name: string) => string): Catalog {
+  const columns = new Set<string>()
+  const indexes = new Map<string, UniqueIndex>()
+  let isTable = true
+  for (const [kind, name, column, expression, predicate] of rows) {
+    if (kind === 'column') {
+      columns.add(foldName(String(column)))
+    } else if (kind === 'unique') {
+      const index: UniqueIndex = indexes.get(String(name)) ?? { name: String(name), columns: new Set(), expressions: '', predicate: undefined }
+      indexes.set(index.name, index)
+      if (column !== null) index.columns.add(foldName(String(column)))
+      if (expression !== null) index.expressions += ` ${foldName(String(expression))}`
+      if (predicate !== null) index.predicate = foldName(String(predicate))
+    } else {
+      isTable = false
+    }
+  }
+  return { columns, indexes: isTable ? [...indexes.values()] : undefined }
+}
+
+function findMissingColumns ({ dialect, table, columns, version, nulls }: Layout, catalog: Catalog): string[] {
+  const isMissing = (name: string): boolean => !catalog.columns.has(dialect.foldName(name)) && !dialect.hiddenColumns.includes(dialect.foldName(name))
+  const missing = columns.filter(({ name }) => isMissing(name)).map(({ name, sql, member }) => {
+    const fix = name === member ? `Add it, or name the column of "${member}" with the storage option "columns".` : 'Add it, or correct the storage option "columns".'
+    return `the table ${table} has no column ${sql}. ${fix}`
+  })
+  if (version.name !== undefined && isMissing(version.name)) {
+    missing.push(`the table ${table} has no column ${dialect.quote(version.name)}, which holds the version of a row. Add it, or say with the storage option "version" how the table keeps versions.`)
+  }
+  if (nulls !== undefined && isMissing('nulls')) {
+    missing.push(`the table ${table} has no column ${nulls}, which createTable makes for properties that can be both null and absent. Add it, or say with the storage option "version" that the table is not made by createTable.`)
+  }
+  return missing
+}
+
+function findMissingIndex (layout: Layout, catalog: Catalog, members: readonly string[]): string[] {
+  const { dialect, path, table, shape: { id } } = layout
+  if (catalog.indexes === undefined) return []
+  const columns = members.map((member) => columnOf(layout, member))
+  const names = new Set(columns.map(({ name }) => dialect.foldName(name)))
+  // Without the column there is nothing to index; that is reported already.
+  if ([...names].some((name) => !catalog.columns.has(name))) return []
+  const covering = catalog.indexes.filter((index) => isWithin(index, catalog, names))
+  if (covering.some(({ predicate }) => predicate === undefined || isAboutNullOnly(predicate, names))) return []
+  const [partial] = covering
+  const found = partial === undefined ? 'it has no unique index for that' : `its unique index "${partial.name}" is only for some rows`
+  const statement = `CREATE UNIQUE INDEX ${dialect.indexOn(uniqueName(layout, members), path)} (${columns.map(({ sql }) => sql).join(', ')})`
+  const isId = members.length === 1 && members[0] === id.member
+  const otherwise = isId ? '' : ', or remove it from "unique"'
+  return [`the table ${table} does not keep ${members.join(' and ')} unique: ${found}. Run ${statement}${otherwise}.`]
+}
+
+/** Whether all that the index covers is among these columns: if they are equal in two rows, the index refuses the second. */
+function isWithin ({ columns, expressions }: UniqueIndex, catalog: Catalog, names: ReadonlySet<string>): boolean {
+  const words = new Set(expressions.match(/[\p{L}\p{N}_$]+/gu))
+  const used = [...columns, ...[...catalog.columns].filter((name) => words.has(name))]
+  return used.length > 0 && used.every((name) => names.has(name))
+}
+
+/** Whether an index leaves out no row but those with a null, which are not compared anyway: `email IS NOT NULL`. */
+function isAboutNullOnly (predicate: string, names: ReadonlySet<string>): boolean {
+  const parts = predicate.replaceAll(/[()"`[\]]/g, '').split(/\s+and\s+/i)
+  return parts.every((part) => names.has(/^\s*(\S+)\s+(?:is\s+not\s+null|notnull)\s*$/i.exec(part)?.[1] ?? ''))
+}
