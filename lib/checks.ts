@@ -1,4 +1,4 @@
-import { BadName, BadOption, Unsupported } from './errors.ts'
+import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
 import type { ListingOptions } from './listing/listing.ts'
 import type { Queryable } from './listing/queryable.ts'
 import { actionNames, optionNames, ownedRouteOptions, profileNames } from './options.ts'
@@ -13,7 +13,8 @@ export function checkOptions<Schema extends ObjectSchema> (options: Options<Sche
   const { name, routes, page, replace, id, problems, formats } = options
   if (typeof name !== 'string' || !/^[\w.~-]*[\w~-]$/.test(name)) throw new BadName(JSON.stringify(name))
   checkKinds(name, options)
-  if (typeof options.storage !== 'function') throw new BadOption(name, 'storage is missing. Give it one, such as storage: memory().')
+  if (options.storage === undefined) throw new BadOption(name, 'storage is missing. Give it one, such as storage: memory().')
+  if (typeof options.storage !== 'function') throw new BadStorage(name, `storage is ${toKind(options.storage)}. It must be what a storage function returns, as in storage: memory() or storage: sqlite(database).`)
   for (const action of options.actions ?? []) {
     if (!actionNames.includes(action)) throw new BadOption(name, `there is no action "${String(action)}". The actions are: ${actionNames.join(', ')}.`)
   }
@@ -164,6 +165,34 @@ function requestHooksOf ({ routes }: Pick<Related, 'routes'>, action: ActionName
 
 function isSubset (part: readonly unknown[], whole: readonly unknown[]): boolean {
   return part.every(one => whole.includes(one))
+}
+
+const verbs = ['list', 'find', 'insert', 'replace', 'remove'] as const
+
+/** What a storage function returned, if it is a storage. */
+export function checkStorage<Item> (name: string, storage: Storage<Item>): Storage<Item> {
+  const given: unknown = storage
+  if (typeof given === 'function') throw new BadStorage(name, 'storage returns a function instead of a storage. Call it, as in storage: memory().')
+  if (!isObject(given) || isPromise(given)) throw new BadStorage(name, `storage returns ${toKind(given)} instead of a storage. It must return an object with ${verbs.join(', ')}, name and supports.`)
+  const { supports, receipts } = storage
+  const missing: string[] = verbs.filter(verb => typeof storage[verb] !== 'function')
+  if (typeof storage.name !== 'string') missing.push('name')
+  if (!isObject(supports)) missing.push('supports')
+  else if (supports.transactions && typeof storage.transaction !== 'function') missing.push('transaction')
+  else if (supports.receipts && !isObject(receipts)) missing.push('receipts')
+  if (missing.length > 0) throw new BadStorage(name, `what storage returns has no ${missing.join(', ')}. docs/storage.md has the contract of a storage.`)
+  return storage
+}
+
+function isPromise (value: unknown): boolean {
+  return typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** Never the value itself: a URL may contain a password. */
+function toKind (value: unknown): string {
+  if (value === undefined || value === null) return String(value)
+  if (typeof value !== 'object') return `a ${typeof value}`
+  return isPromise(value) ? 'a promise' : 'an object'
 }
 
 const asked = {

@@ -1,4 +1,4 @@
-import { checkListing, checkOptions, checkProfiles, checkRelations, checkSupport } from './checks.ts'
+import { checkListing, checkOptions, checkProfiles, checkRelations, checkStorage, checkSupport } from './checks.ts'
 import { noNeighbors } from './collection.ts'
 import type { Collection } from './collection.ts'
 import { deadlinesOf, punctual } from './deadline.ts'
@@ -47,7 +47,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const visible = [...guard?.visible.keys() ?? []]
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
   checkOrder(name, schema, order)
-  const kept = options.storage({ name, schema, unique, id: { member: id.member, by: id.by } })
+  const kept = checkStorage(name, options.storage({ name, schema, unique, id: { member: id.member, by: id.by } }))
   const storage = options.deadline === undefined ? kept : punctual(kept)
   checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, receipts: options.idempotency !== undefined, count: profiles.length > 0 })
   const evolution = evolutionOf(options, { schema, storage, updated: timestamps.updated })

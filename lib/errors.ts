@@ -10,6 +10,7 @@ export const BadId = createError('FST_COLLECTION_BAD_ID', 'Collection %s: %s', 5
 export const UnknownMember = createError('FST_COLLECTION_UNKNOWN_MEMBER', 'Collection %s: %s, which is no member of the schema. Its members are: %s.', 500, TypeError)
 export const UnfilledMember = createError('FST_COLLECTION_UNFILLED_MEMBER', 'Collection %s: the member %s is required and readOnly, so that no client can give it, and nothing else fills it. Give it a default, name it in timestamps, set it in prepare, or make it optional.', 500, TypeError)
 export const Unsupported = createError('FST_COLLECTION_UNSUPPORTED', 'Collection %s: %s, which the storage %s does not support. Leave it out, or choose a storage that does (docs/storage.md has the table).', 500, TypeError)
+export const BadStorage = createError('FST_COLLECTION_BAD_STORAGE', 'Collection %s: %s', 500, TypeError)
 export const BadTable = createError('FST_COLLECTION_BAD_TABLE', '%s', 500)
 export const DuplicatePath = createError('FST_COLLECTION_DUPLICATE_PATH', 'Collection %s: another route serves %s already. Register it once, under another prefix, or with constraints; both URLs of a collection are its own, with every method.', 500)
 export const BadMove = createError('FST_COLLECTION_BAD_MOVE', 'Moved from %s: %s', 500, TypeError)

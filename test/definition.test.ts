@@ -44,7 +44,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['a hook that is no function', { ...things, prepare: {} }, 'BAD_OPTION', /prepare is \{\}\. It has to be a function/],
   ['a service description that is no text', { ...things, serviceDescription: 1 }, 'BAD_OPTION', /serviceDescription is 1\. It has to be text/],
   ['no storage', { name: 'things', schema: Thing }, 'BAD_OPTION', /storage is missing\. Give it one, such as storage: memory\(\)/],
-  ['a storage that was made already', { ...things, storage: memory()({ name: 'things', schema: {}, id: { member: 'id', by: 'library' }, unique: [] }) }, 'BAD_OPTION', /storage: memory\(\)/],
+  ['a storage that was made already', { ...things, storage: memory()({ name: 'things', schema: {}, id: { member: 'id', by: 'library' }, unique: [] }) }, 'BAD_STORAGE', /storage: memory\(\)/],
   ['an action that does not exist', { ...things, actions: ['delete'] }, 'BAD_OPTION', /no action "delete"\. The actions are: list, create, read, replace, update, remove/],
   ['routes of an action that does not exist', { ...things, routes: { delete: {} } }, 'BAD_OPTION', /routes names "delete"\. Use "every" or an action/],
   ['a route option of the library', { ...things, routes: { read: { schema: {} } } }, 'BAD_OPTION', /routes\.read\.schema is set by the library itself\. Take it away/],

@@ -7,6 +7,9 @@ import * as errors from '../lib/errors.ts'
 import collection, { define, moved, service } from '../lib/index.ts'
 import type { Adapter, Storage, Supports } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { mysql } from '../lib/storage/mysql.ts'
+import { postgres } from '../lib/storage/postgres.ts'
+import { sqlite } from '../lib/storage/sqlite.ts'
 
 const uuid = Type.String({ format: 'uuid' })
 const User = Type.Object({ id: uuid, email: Type.String() })
@@ -105,6 +108,21 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['an order by other members', () => define({ ...users, storage: without('order'), order: ['email'] }), /order.*memory/],
     ['filters', () => define({ ...users, storage: without('filter'), filter: ['email'] }), /filters.*memory/],
     ['a search', () => define({ ...users, storage: without('search'), search: ['email'] }), /search.*memory/]
+  ],
+  FST_COLLECTION_BAD_STORAGE: [
+    ['a storage that was not called', () => loose({ ...users, storage: memory }), /^Collection users: storage returns a function.*Call it.*memory\(\)/],
+    ['a storage that is none', () => loose({ ...users, storage: 'postgres://user:secret@db/app' }), /^Collection users: storage is a string\. .*memory\(\)/],
+    ['the storage itself', () => loose({ ...users, storage: define(users).storage }), /storage is an object\. It must be what a storage function returns/],
+    ['null', () => loose({ ...users, storage: null }), /storage is null/],
+    ['a function that returns nothing', () => loose({ ...users, storage: () => {} }), /returns undefined.*list, find, insert, replace, remove/],
+    ['a function that returns a promise', () => loose({ ...users, storage: async () => define(users).storage }), /returns a promise/],
+    ['a function that returns a client', () => loose({ ...users, storage: () => new Map() }), /has no list, find, insert, replace, remove, name, supports\. .*contract/],
+    ['verbs that are missing', () => define({ ...users, storage: shape => ({ ...memory()(shape), remove: undefined, list: undefined } as never) }), /has no list, remove\./],
+    ['transactions that are missing', () => define({ ...users, storage: shape => ({ ...memory()(shape), transaction: undefined } as never) }), /has no transaction\./],
+    ['receipts that are missing', () => define({ ...users, storage: shape => ({ ...memory()(shape), receipts: undefined } as never) }), /has no receipts\./],
+    ['a path instead of a database', () => sqlite('app.db' as never), /^sqlite\(\) was given a string\. .*DatabaseSync/],
+    ['a URL instead of a pool of pg', () => postgres('postgres://user:secret@db/app' as never), /^postgres\(\) was given a string\. .*pg\.Pool/],
+    ['a URL instead of a pool of mysql2', () => mysql('mysql://user:secret@db/app' as never), /^mysql\(\) was given a string\. .*mysql2\/promise/]
   ],
   FST_COLLECTION_BAD_TABLE: [
     ['a storage that finds a mistake when the app starts', () => started({ async check () { return ['the table is locked. Unlock it.'] } }), /^Collection users: the table is locked\. Unlock it\.$/]

@@ -1,3 +1,4 @@
+import { BadStorage, describeValue, hasMethods } from './bad-storage.ts'
 import { dialect } from './mysql/dialect.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
 import { relay, type Connections } from './sql/connection.ts'
@@ -21,7 +22,27 @@ export interface MysqlConnection {
 
 /** Keeps items in MariaDB 10.6 or MySQL 8.0.21, or newer, through an open pool. Who opened it closes it. */
 export function mysql (pool: MysqlPool, options: SqlOptions = {}): SqlAdapter {
+  checkPool(pool)
   return sql({ dialect, session: new PooledSession(connections(pool), dialect) }, options)
+}
+
+const usage = 'Pass an open pool of mysql2/promise, such as mysql(createPool(uri)).'
+
+/** Callers without a compiler can pass anything. */
+function checkPool (given: unknown): void {
+  if (!hasMethods(given, 'getConnection')) {
+    const single = hasMethods(given, 'query', 'execute') ? 'a single connection, but requests run at the same time' : describeValue(given)
+    throw new BadStorage(`mysql() was given ${single}. ${usage}`)
+  }
+  if (callsBack(given)) {
+    throw new BadStorage(`mysql() was given a pool that calls back. ${usage} With @fastify/mysql, register it with promise: true.`)
+  }
+}
+
+/** A pool of mysql2 has `promise()` and one of mysql `acquireConnection()`; @fastify/mysql has either as `pool`, as has a pool of mysql2/promise. */
+function callsBack (given: object): boolean {
+  const inner = 'pool' in given && !('Promise' in given) ? given.pool : undefined
+  return [given, inner].some((pool) => hasMethods(pool, 'promise') || hasMethods(pool, 'acquireConnection'))
 }
 
 const query = ({ text, values }: Statement) => ({ sql: text, values, rowsAsArray: true })

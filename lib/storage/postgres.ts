@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { BadStorage, describeValue, hasMethods } from './bad-storage.ts'
 import { dialect } from './postgres/dialect.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
 import { submits, Undescribed } from './postgres/undescribed.ts'
@@ -12,10 +13,25 @@ export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from
 
 /** Keeps items in PostgreSQL 14 or newer, through an open pool. Who opened it closes it. */
 export function postgres (pool: PostgresPool, options: SqlOptions = {}): SqlAdapter {
+  checkPool(pool)
   // An idle connection that the server drops must not end the process; the pool replaces it by itself. One listener is enough for all collections.
   if (!listened.has(pool)) pool.on('error', nothing)
   listened.add(pool)
   return sql({ dialect, session: new PooledSession(connections(pool), dialect) }, options)
+}
+
+const usage = 'Pass an open pool, such as postgres(new pg.Pool({ connectionString })).'
+
+/** Callers without a compiler can pass anything. */
+function checkPool (given: unknown): void {
+  if (hasMethods(given, 'connect') && 'pool' in given && hasMethods(given.pool, 'connect', 'on')) {
+    throw new BadStorage('postgres() was given what @fastify/postgres adds to an app. Pass its pool: postgres(app.pg.pool).')
+  }
+  if (!hasMethods(given, 'connect', 'on')) throw new BadStorage(`postgres() was given ${describeValue(given)}. ${usage}`)
+  // Clients of pg have parameters of their own, and one that a pool has lent can be released.
+  if ('connectionParameters' in given || hasMethods(given, 'release')) {
+    throw new BadStorage(`postgres() was given a single client, but requests run at the same time. ${usage}`)
+  }
 }
 
 const nothing = () => {}

@@ -1,7 +1,7 @@
 import type { Callback } from '../sql/connection.ts'
 import type { Value } from '../sql/dialect.ts'
 
-/** What is used of pg's `Pool`, which is also what @fastify/postgres decorates an app with. What stands in front of one may give promises instead. */
+/** What is used of pg's `Pool`, which is also what @fastify/postgres has as `app.pg.pool`. What stands in front of one may give promises instead. */
 export interface PostgresPool {
   connect (callback: Callback<PostgresClient>): Promise<PostgresClient> | void
   on (event: 'error', listener: () => void): unknown

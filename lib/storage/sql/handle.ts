@@ -1,3 +1,4 @@
+import { BadStorage } from '../bad-storage.ts'
 import { Cache } from './cache.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import { abandoned, retried, told } from './faults.ts'
@@ -64,7 +65,7 @@ class InnerSession implements Session {
 function asArrays (statement: Prepared): Prepared {
   if (statement.setReturnArrays !== undefined) statement.setReturnArrays(true)
   else if (statement.raw !== undefined) statement.raw(true)
-  else throw new TypeError('This SQLite driver cannot give rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.')
+  else throw new BadStorage('This SQLite driver cannot give rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.')
   return statement
 }
 
