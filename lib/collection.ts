@@ -41,6 +41,8 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly unique: ReadonlyArray<readonly string[]>
   /** The name of the current collection, in an older version of it. */
   readonly versionOf: string | undefined
+  /** In milliseconds, and rounded up to a second, as dates in HTTP are compared. */
+  readonly definedAt: number
   readonly timestamps: Timestamps
   readonly actions: ReadonlySet<ActionName>
   readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>

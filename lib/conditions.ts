@@ -1,6 +1,7 @@
 import { admitted } from './access.ts'
 import type { Collection } from './definition.ts'
 import { viewOf } from './expansion.ts'
+import { parseDate } from './http/date.ts'
 import { conditional, constrains, evaluate } from './http/preconditions.ts'
 import type { Validators } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'
@@ -15,12 +16,12 @@ import { versionOf } from './view.ts'
 
 /**
  * RFC 9110, section 13, for a read: whether the client has it already; 412 where the precondition does not hold.
- * If-Modified-Since is ignored. Nothing records when the definition last changed, so that a date would let a client keep what a
- * deploy has hidden since; and within a second, a date tells no two changes apart.
+ * A date from before the definition was created is ignored: a deploy may have hidden a property since, and the item has no date for that.
  */
-export function unmodified ({ fields }: Request, current: Validators): boolean {
+export function unmodified (collection: Collection, { fields }: Request, current: Validators): boolean {
   const { 'if-modified-since': since, ...others } = fields
-  const outcome = evaluate({ safe: true, fields: since === undefined ? fields : others, current })
+  const isOld = since !== undefined && (parseDate(since)?.getTime() ?? 0) < collection.definedAt
+  const outcome = evaluate({ safe: true, fields: isOld ? others : fields, current })
   if (outcome === 'failed') throw stale()
   return outcome === 'not modified'
 }

@@ -73,6 +73,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     storage: evolution.tombstones?.living ?? storage,
     id,
     unique,
+    definedAt: Math.ceil(Date.now() / 1000) * 1000,
     versionOf: undefined,
     timestamps,
     actions,

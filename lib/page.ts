@@ -37,7 +37,7 @@ export function paged (collection: Collection, { action, at, safe }: Row): Throw
     const tag = codedTag(etag ?? '""', hash('sha256', text).slice(0, digits))
     const shown = { ...fields, ...further, ...etag !== undefined && { etag: tag } }
     // What the page says of the caller and of the collection changes without the item, so that no date can speak for it.
-    return safe && unmodified(request, { tag, modified: undefined }) ? notModified(withoutType(shown), answer.applied) : { ...answer, fields: shown, content: text }
+    return safe && unmodified(collection, request, { tag, modified: undefined }) ? notModified(withoutType(shown), answer.applied) : { ...answer, fields: shown, content: text }
   }
 }
 

@@ -26,7 +26,7 @@ export function shown (collection: Collection, request: Request, { entry, view, 
   if (conditional(fields)) {
     const known = view === undefined ? entryFields(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
     const modified = view?.expansion === undefined ? modifiedOf(collection, entry) : undefined
-    if (unmodified(request, { tag: known.etag!, modified })) return answered(view, notModified(known, applied))
+    if (unmodified(collection, request, { tag: known.etag!, modified })) return answered(view, notModified(known, applied))
   }
   const representation = view === undefined ? represent(collection, entry, wanted) : representSeen(collection, entry, { ...wanted, view })
   return answered(view, ok(representation.content, representation.fields, applied))

@@ -234,7 +234,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'GET, HEAD: fields names some members': () => ({ at: `/${id}?fields=email` }),
     'GET, HEAD: fields is wrong': () => ({ at: `/${id}?fields=colour` }),
     'GET, HEAD: If-None-Match names its tag': tag => ({ headers: { 'if-none-match': tag } }),
-    'GET, HEAD: If-Modified-Since, whatever the date': () => ({ headers: { 'if-modified-since': 'Thu, 01 Jan 2026 00:00:00 GMT' } }),
+    'GET, HEAD: If-Modified-Since, and it was not': () => ({ headers: { 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' } }),
     'GET, HEAD: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
     'GET, HEAD: there is no such item': () => ({ at: `/${none}` }),
     'GET, HEAD: the id cannot exist': () => ({ at: '/none' }),

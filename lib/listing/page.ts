@@ -29,7 +29,7 @@ export async function page (collection: Collection, request: Request, question: 
   const links = known === undefined ? pageLinks(collection, request, { page, query, question }) : {}
   const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: tagOf(collection, versionOfList(versions), format) })
   const applied = appliedOf(request, { page, question })
-  if (conditional(request.fields) && unmodified(request, { tag: fields.etag!, modified: undefined })) return answered(view, notModified(fields, applied))
+  if (conditional(request.fields) && unmodified(collection, request, { tag: fields.etag!, modified: undefined })) return answered(view, notModified(fields, applied))
   if (known !== undefined) return ok(known.content, known.whole, applied)
   const carried = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
   const content = representList(collection, page.entries, { format, path, links: carried, view })

@@ -57,6 +57,7 @@ export function headersOf (components: Components, names: readonly AnsweredField
 const asked = {
   'If-Match': { description: 'Only where the item still has one of these entity tags; otherwise 412 (RFC 9110, 13.1.1)', schema: text, example: exampleTag },
   'If-None-Match': { description: 'Only where it has none of these entity tags (RFC 9110, 13.1.2)', schema: text, example: exampleTag },
+  'If-Modified-Since': { description: 'Only where it has changed since (RFC 9110, 13.1.3)', schema: date, example: moment },
   'If-Unmodified-Since': { description: 'Only where it has not changed since (RFC 9110, 13.1.4)', schema: date, example: moment },
   'Idempotency-Key': { description: 'The same for each repetition of one request, which is then done once', schema: text, example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"' },
   Prefer: { description: 'What the client would rather have: return=minimal, return=representation, handling=lenient, count=exact (RFC 7240)', schema: text, example: 'return=minimal' }

@@ -16,7 +16,7 @@ interface Row {
   readonly content?: (contents: Contents) => Content
 }
 
-const read = ['If-None-Match', 'If-Match', 'If-Unmodified-Since', 'Prefer'] as const
+const read = ['If-None-Match', 'If-Modified-Since', 'If-Match', 'If-Unmodified-Since', 'Prefer'] as const
 const write = ['If-Match', 'If-Unmodified-Since', 'If-None-Match', 'Prefer'] as const
 
 const table: Readonly<Record<ActionName, Row>> = {
