@@ -1,6 +1,7 @@
 import { reader } from './access.ts'
 import type { Collection } from './definition.ts'
 import { isPersonal } from './guard.ts'
+import { logUnreadable } from './listing/unreadable.ts'
 import { scopedBy } from './narrowing.ts'
 import type { Related } from './options.ts'
 import type { Request } from './request.ts'
@@ -43,7 +44,7 @@ async function found (other: Related, ids: readonly Id[], { context, original }:
   const asking = { action: 'read', incoming: original, caller: by.caller } as const
   const [scope, hidden] = [await scopeOf(other, asking), await hiddenFrom(other, asking)]
   const { storage, id: { member } } = other
-  const { entries } = await storage.list({
+  const page = await storage.list({
     filter: { member, is: 'in', value: ids },
     search: undefined,
     order: [{ member, descending: false }],
@@ -53,5 +54,6 @@ async function found (other: Related, ids: readonly Id[], { context, original }:
     members: undefined,
     count: false
   }, scopedBy(scope?.filter, context))
-  return { sight: { members: membersSeen(other, hidden), hidden }, entries: new Map(entries.map(entry => [entry.id, entry])) }
+  logUnreadable(other.name, page, original)
+  return { sight: { members: membersSeen(other, hidden), hidden }, entries: new Map(page.entries.map(entry => [entry.id, entry])) }
 }

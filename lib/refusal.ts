@@ -11,7 +11,11 @@ const refusals: { readonly [Reason in Refusal['refused']]: (refusal: Extract<Ref
     detail: `Another item has this ${members.join(' and ')} already.`,
     members: { errors: members.map(member => ({ pointer: pointer([member]), message: 'is taken' })) }
   }),
-  conflict: () => problem('conflict', { detail: 'Other data refers to this item, or it refers to data that is not there, or a rule of the data forbids it.' })
+  conflict: () => problem('conflict', { detail: 'Other data refers to this item, or it refers to data that is not there, or a rule of the data forbids it.' }),
+  unstorable: ({ members }) => problem('invalid', {
+    detail: members.length === 0 ? 'The database cannot store one of the values.' : `The database cannot store the value of ${members.join(' and ')}.`,
+    members: { errors: (members.length === 0 ? [[]] : members.map(member => [member])).map(path => ({ pointer: pointer(path), message: 'cannot be stored: it is too long, out of range or nested too deeply for the database' })) }
+  })
 }
 
 export function refused<Result extends object> (result: Result | Refusal): result is Refusal {

@@ -42,7 +42,7 @@ export function versionedStorage<Item extends object, Old extends object> (stora
 
   function result (outcome: Entry<Item> | Refusal): Entry<Old> | Refusal {
     if (!('refused' in outcome)) return presented(outcome)
-    return outcome.refused === 'taken' ? { refused: 'taken', members: outcome.members.map(member => original.get(member) ?? member) } : outcome
+    return 'members' in outcome ? { ...outcome, members: outcome.members.map(member => original.get(member) ?? member) } : outcome
   }
 
   const own = (version: Version | undefined): Version | undefined => version?.slice(0, -suffix.length)

@@ -36,6 +36,7 @@ export function refuse (reply: FastifyReply, code: Refusable, more?: { detail?: 
 /** Where the client stated no precondition, a write in between is a conflict. */
 export function refuseBy (reply: FastifyReply, refusal: Refusal) {
   const raced = refusal.refused === 'stale' && reply.request.headers['if-match'] === undefined
+  if (refusal.refused === 'unstorable') return refuse(reply, 'invalid', { errors: refusal.members.map(member => ({ pointer: `/${member}`, message: 'cannot be stored' })) })
   if (refusal.refused !== 'taken') return refuse(reply, raced ? 'conflict' : refusal.refused)
   const [member = ''] = refusal.members
   return refuse(reply, 'taken', { detail: `Another item has this ${member} already.`, errors: [{ pointer: `/${member}`, message: 'is taken' }] })

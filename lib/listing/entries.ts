@@ -1,6 +1,7 @@
 import type { Collection } from '../definition.ts'
+import { problem } from '../http/problems.ts'
 import { badParameter } from '../query.ts'
-import type { Context, Page, Position, Query } from '../storage/contract.ts'
+import type { Context, Incomparable, Page, Position, Query } from '../storage/contract.ts'
 import { positionOf } from './cursor.ts'
 import { queryOf } from './question.ts'
 import type { Question } from './question.ts'
@@ -15,7 +16,17 @@ const stride = 1000
 export async function entries (collection: Collection, question: Question, context: Context): Promise<{ page: Page<object>, query: Query }> {
   const asked = queryOf(collection, question)
   const query = question.offset === undefined ? asked : { ...asked, after: await positionAfter(collection, asked, { question, context }) }
-  return { page: await collection.storage.list(query, context), query }
+  return { page: await list(collection, query, context), query }
+}
+
+/** 400 if the storage cannot compare with a value of the query. */
+async function list ({ storage }: Collection, query: Query, context: Context): Promise<Page<object>> {
+  try {
+    return await storage.list(query, context)
+  } catch (error) {
+    if ((error as Partial<Incomparable> | undefined)?.incomparable !== true) throw error
+    throw problem('bad-query', { detail: 'The database cannot compare with a value of the query: it is out of the range of its column, or of another type.' })
+  }
 }
 
 /** The place of the last of so many items; undefined where none stands before the page. */
@@ -24,7 +35,7 @@ async function positionAfter (collection: Collection, query: Query, { question: 
   const members = [...new Set(query.order.map(({ member }) => member.split('.', 1)[0]!))]
   let after: Position | undefined
   for (let left = offset, more = true; left > 0 && more;) {
-    const page = await collection.storage.list({ ...query, after, limit: Math.min(left, stride), members, count: false }, context)
+    const page = await list(collection, { ...query, after, limit: Math.min(left, stride), members, count: false }, context)
     const last = page.entries.at(-1)
     if (last !== undefined) after = positionOf(last.item, query.order)
     left -= page.entries.length

@@ -15,12 +15,14 @@ import { answered } from '../view.ts'
 import { entries } from './entries.ts'
 import { keep, recall } from './kept.ts'
 import { pageLinks } from './pages.ts'
+import { logUnreadable } from './unreadable.ts'
 import type { Question } from './question.ts'
 
 /** The page of a list that answers a question. */
 export async function page (collection: Collection, request: Request, question: Question): Promise<Answer> {
   const { format, path, search } = request
   const { page, query } = await entries(collection, question, request.context)
+  logUnreadable(collection.name, page, request.original)
   const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, page.entries, { ...question, request })
   const versions = versionsOf(collection, page, view)
   // A question in the content has no URI by which it could be known again.

@@ -65,8 +65,17 @@ export interface Page<Item> {
   readonly entries: ReadonlyArray<Entry<Item>>
   /** Whether more entries follow in the direction of travel. */
   readonly more: boolean
-  /** How many entries match in all; only where `count` was asked. */
+  /** How many entries match in all; only where `count` was asked. Rows that cannot be read count. */
   readonly total?: number
+  /** Rows that belong here but hold what the schema cannot mean, because another writer put it there. They are left out and logged. */
+  readonly unreadable?: readonly Unreadable[]
+}
+
+export interface Unreadable {
+  /** Undefined if it cannot be read either. */
+  readonly id: Id | undefined
+  /** For the log. */
+  readonly reason: string
 }
 
 export interface Context {
@@ -83,6 +92,8 @@ export type Refusal =
   | { readonly refused: 'taken', readonly members: readonly string[] }
   /** The state of other data does not allow it: something refers to the item, it refers to what is not there, or a rule of the data forbids it. */
   | { readonly refused: 'conflict' }
+  /** The database at hand cannot store the value of these members: too long, out of range, nested too deeply. Empty if it does not tell of which. */
+  | { readonly refused: 'unstorable', readonly members: readonly string[] }
 
 /** Plain, complete and frozen: what a definition may ask of this storage. */
 export interface Supports {
@@ -175,4 +186,12 @@ export interface Unreachable extends Error {
   readonly unreachable: true
   /** Seconds after which a retry makes sense. */
   readonly retryAfter?: number
+}
+
+/**
+ * A value of the query that the storage cannot compare with what it has, such as an integer that is out of the range of
+ * its column. An error thrown by `list` that carries `incomparable: true` is told to the client as 400.
+ */
+export interface Incomparable extends Error {
+  readonly incomparable: true
 }

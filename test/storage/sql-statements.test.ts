@@ -268,10 +268,18 @@ test('what a driver throws is a refusal, a fault that passes, or goes on as it i
   for (const error of [fault({ code: '57P01' }), fault({ code: 'EPIPE' }), fault({}, 'timeout exceeded when trying to connect')]) {
     t.match(await outcome('postgres', error), { unreachable: true, cause: error })
   }
-  for (const error of [fault({ errno: 1406 }), fault({ code: '22001' }), fault({})]) {
+  for (const error of [fault({ errno: 1048 }), fault({ code: '42P01' }), fault({})]) {
     t.equal(await outcome('mysql', error), error)
     t.equal(await outcome('postgres', error), error)
   }
+  const unstorable = (...members: string[]) => ({ refused: 'unstorable', members })
+  t.same(await outcome('mysql', fault({ errno: 1406 }, "Data too long for column 'email' at row 1")), unstorable('email'))
+  t.same(await outcome('mysql', fault({ errno: 1292 }, "Incorrect datetime value: 'x' for column `app`.`users`.`createdAt` at row 1")), unstorable('createdAt'))
+  t.same(await outcome('mysql', fault({ errno: 1406 }, 'Data too long')), unstorable())
+  t.same(await outcome('postgres', fault({ code: '22001' })), unstorable())
+  t.same(await outcome('postgres', fault({ code: '22003', where: 'unnamed portal parameter $2' })), unstorable('email'))
+  t.same(await outcome('postgres', fault({ code: '22003', where: 'unnamed portal parameter $9' })), unstorable())
+  t.same(await outcome('postgres', fault({ code: '54000', constraint: 'users_email_unique' })), unstorable('email'))
   t.match(await outcome('mysql', fault({ errno: 1213 }), fault({ errno: 1213 }), { affectedRows: 1, insertId: 0 }), { id }, 'a deadlock is tried again')
 })
 

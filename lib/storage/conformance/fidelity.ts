@@ -26,6 +26,8 @@ const kinds: ReadonlyArray<readonly [what: string, members: Thing]> = [
   ['an empty array', { tags: [] }],
   ['an instant', { at: '2024-02-29T23:59:59.123Z' }],
   ['an instant before 1970', { at: '1815-12-10T00:00:00.000Z' }],
+  ['the first and the last instant, as a member and within one', { at: '0001-01-01T00:00:00.000Z', place: { since: '9999-12-31T23:59:59.999Z' } }],
+  ['the last instant', { at: '9999-12-31T23:59:59.999Z' }],
   ['a megabyte of text', { note: 'x€😀 '.repeat(131_072) }]
 ]
 

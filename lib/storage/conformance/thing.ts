@@ -26,6 +26,7 @@ const schema: JsonSchema = {
         city: text,
         floor: orNull('integer'),
         open: { type: 'boolean' },
+        since: { type: 'string', format: 'date-time' },
         position: { type: 'object', properties: { latitude: { type: 'number' } } }
       }
     },

@@ -88,17 +88,25 @@ export const dialect: Dialect = {
     const { errno = 0, code = '', message } = detail(error)
     return faults[errno] ?? faults[code] ?? (lost.test(message) ? 'passing' : 'other')
   },
+  isDataException: (error) => dataExceptions.has(detail(error).errno ?? 0),
   violation (error) {
     const { errno = 0, message } = detail(error)
+    // CONSTRAINT `things.place` failed for `app`.`things`
+    if (errno === 4025) return { unstorable: { check: /^CONSTRAINT `(.+)` failed for /.exec(message)?.[1] ?? '' } }
     if (conflicts.has(errno)) return 'conflict'
+    // Data too long for column 'name' at row 1, or: for column `app`.`things`.`rank` at row 1
+    if (dataExceptions.has(errno)) return { unstorable: { column: /for column (?:.*\.)?['`](.+?)['`] at row \d+$/.exec(message)?.[1] } }
     // `Duplicate entry 'x' for key 'users.email'`, or without the table.
     const constraint = message.slice(message.lastIndexOf("'", message.length - 2) + 1, -1)
     return errno === 1062 ? { constraint: constraint.slice(constraint.lastIndexOf('.') + 1), columnsOf } : undefined
   }
 }
 
-/** Foreign keys, with a word on which or without; checks on MySQL and on MariaDB. */
-const conflicts: ReadonlySet<number> = new Set([1451, 1452, 1216, 1217, 3819, 4025])
+/** Foreign keys, with a word on which or without; checks on MySQL. */
+const conflicts: ReadonlySet<number> = new Set([1451, 1452, 1216, 1217, 3819])
+
+/** Out of range, cut off, of another type, too long, not JSON. */
+const dataExceptions: ReadonlySet<number> = new Set([1264, 1265, 1292, 1366, 1406, 1411, 1690, 3140, 3156, 3157])
 
 const columnsOf = (table: readonly string[]) => `SELECT COLUMN_NAME FROM information_schema.STATISTICS
   WHERE TABLE_SCHEMA = ${table.slice(0, -1).map(literal).join() || 'DATABASE()'} AND TABLE_NAME = ${table.slice(-1).map(literal).join()} AND INDEX_NAME = ?

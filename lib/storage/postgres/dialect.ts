@@ -77,11 +77,22 @@ export const dialect: Dialect = {
     const { code = '', message } = detail(error)
     return faults[code] ?? faults[code.slice(0, 2)] ?? (lost.test(message) ? 'passing' : 'other')
   },
+  isDataException: (error) => isDataException(detail(error).code),
   violation (error) {
-    const { code, constraint = '' } = detail(error)
+    const { code, constraint = '', where = '' } = detail(error)
     if (code === '23505') return { constraint, columnsOf }
+    // Of what cannot be read as a value of its type, PostgreSQL tells the parameter: "unnamed portal parameter $2 = '...'".
+    const parameter = Number(/\bportal parameter \$(\d+)/.exec(where)?.[1])
+    if (isDataException(code)) return { unstorable: parameter > 0 ? { parameter } : { column: undefined } }
+    // An entry of an index has at most a third of a page of 8 kB.
+    if (code === '54000') return { unstorable: { index: { constraint, columnsOf } } }
     return conflicts.has(code) ? 'conflict' : undefined
   }
+}
+
+/** Class 22: out of range, too long, not of the type. */
+function isDataException (code: string | undefined): boolean {
+  return code !== undefined && code.length === 5 && code.startsWith('22')
 }
 
 /** Foreign keys, those that restrict at once, checks, exclusions. */
@@ -125,7 +136,7 @@ const faults: Readonly<Record<string, Fault>> = {
 /** What pg says without a code: connections that ended, and pools that had none in time. */
 const lost = /^(?:Connection terminated|timeout (?:exceeded|expired)|Query read timeout|Client has encountered a connection error|Client was closed)/i
 
-function detail (error: unknown): { readonly code?: string, readonly constraint?: string, readonly message: string } {
+function detail (error: unknown): { readonly code?: string, readonly constraint?: string, readonly where?: string, readonly message: string } {
   // pg adds to Error what the types of the language do not know.
-  return error instanceof Error ? error as Error & { code?: string, constraint?: string } : { message: '' }
+  return error instanceof Error ? error as Error & { code?: string, constraint?: string, where?: string } : { message: '' }
 }

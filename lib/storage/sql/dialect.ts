@@ -87,12 +87,16 @@ export interface Dialect {
   readonly rowValues: boolean
   readonly limit: (limit: number) => Value
   readonly json: JsonFacts
+  /** A column of a table that exists, with NULL in the place of text that is no JSON, where that would make the statement fail. */
+  readonly validJson?: (column: string) => string
 
   /** Now, and later than what the column holds: for a version kept as a time. */
   readonly now: string
   readonly later: (column: string) => string
 
   readonly fault: (error: unknown) => Fault
+  /** Whether a value that is bound is one that its column, or its type, cannot hold. */
+  readonly isDataException: (error: unknown) => boolean
   /** What a violated constraint is about. */
   readonly violation: (error: unknown) => Violation | undefined
 }
@@ -100,7 +104,23 @@ export interface Dialect {
 export type Violation =
   /** A foreign key or a check. */
   | 'conflict'
+  /** A value that cannot be stored, as far as the error tells which. */
+  | { readonly unstorable: Unstorable }
   /** A unique key. */
   | { readonly columns: readonly string[] }
-  /** Where an error tells but the name, a statement to which it is bound asks for the columns, as `name`. A schema may come ahead of the table. */
-  | { readonly constraint: string, readonly columnsOf: (table: readonly string[]) => string }
+  | Constraint
+
+/** Where an error tells but the name, a statement to which it is bound asks for the columns, as `name`. A schema may come ahead of the table. */
+export interface Constraint {
+  readonly constraint: string
+  readonly columnsOf: (table: readonly string[]) => string
+}
+
+export type Unstorable =
+  | { readonly column: string | undefined }
+  /** The number of the parameter, from 1. */
+  | { readonly parameter: number }
+  /** The name of a check. It is a conflict, unless it is the one that a column holds JSON. */
+  | { readonly check: string }
+  /** An index whose entries cannot be so long. */
+  | { readonly index: Constraint }

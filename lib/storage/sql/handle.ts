@@ -19,6 +19,8 @@ export interface Prepared {
   setReturnArrays? (arrays: boolean): void
   /** The same in better-sqlite3. */
   raw? (arrays: boolean): unknown
+  /** In node:sqlite: integers are bigint, where it would otherwise throw for one beyond 2^53. better-sqlite3 rounds them. */
+  setReadBigInts? (enabled: boolean): void
 }
 
 /** Within a transaction. */
@@ -26,15 +28,29 @@ class InnerSession implements Session {
   readonly #handle: Handle
   readonly #asking: Cache<Prepared>
   readonly #telling: Cache<Prepared>
+  readonly #exact: Cache<Prepared>
 
   constructor (handle: Handle) {
     this.#handle = handle
     this.#asking = new Cache(300, (text) => asArrays(handle.prepare(text)))
+    this.#exact = new Cache(100, (text) => withBigInts(asArrays(handle.prepare(text))))
     this.#telling = new Cache(100, (text) => handle.prepare(text))
   }
 
-  all ({ text, values }: Statement): Row[] {
-    return this.#asking.get(text).all(...values) as Row[] // asked for as arrays
+  all (statement: Statement): Row[] {
+    // A write must not fail once it is done, whatever the row that it returns holds.
+    if (statement.unbounded === true) return this.#allExact(statement)
+    try {
+      return this.#asking.get(statement.text).all(...statement.values) as Row[] // asked for as arrays
+    } catch (error) {
+      if (statement.writes === true || !isOutOfRange(error)) throw error
+      return this.#allExact(statement)
+    }
+  }
+
+  /** Integers beyond 2^53 stay bigint. */
+  #allExact ({ text, values }: Statement): Row[] {
+    return this.#exact.get(text).all(...values).map((row) => (row as unknown[]).map(asNumber)) // asked for as arrays
   }
 
   run ({ text, values }: Statement): Written {
@@ -67,6 +83,21 @@ function asArrays (statement: Prepared): Prepared {
   else if (statement.raw !== undefined) statement.raw(true)
   else throw new BadStorage('This SQLite driver cannot give rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.')
   return statement
+}
+
+function withBigInts (statement: Prepared): Prepared {
+  statement.setReadBigInts?.(true)
+  return statement
+}
+
+function isOutOfRange (error: unknown): boolean {
+  return error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE'
+}
+
+function asNumber (value: unknown): unknown {
+  if (typeof value !== 'bigint') return value
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
 }
 
 export class HandleSession implements Session {

@@ -56,8 +56,8 @@ interface Place {
   readonly value: unknown
 }
 
-function nested ({ dialect: { json }, codecs }: Layout, column: Column, { path, value }: Place): Operand {
-  const { sql } = column
+function nested ({ dialect: { json, validJson }, codecs, own }: Layout, column: Column, { path, value }: Place): Operand {
+  const sql = own || validJson === undefined ? column.sql : validJson(column.sql)
   const schema = path.reduce<JsonSchema | undefined>((outer, name) => outer?.properties?.[name], column.schema)
   const type = typeOf[kindOf(schema ?? {}).kind] ?? ofValue(value)
   const names = json.types[type].map((name) => `'${name}'`).join(', ')

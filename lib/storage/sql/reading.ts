@@ -1,4 +1,4 @@
-import type { Context, Entry, Id, Page, Query, Version } from '../contract.ts'
+import type { Context, Entry, Id, Incomparable, Page, Query, Unreadable, Version } from '../contract.ts'
 import { Cache } from './cache.ts'
 import type { Column } from './column.ts'
 import { Conditions } from './condition.ts'
@@ -9,6 +9,26 @@ import { equated, Parameters } from './parameters.ts'
 import { RecentRows } from './recent-rows.ts'
 import { projection, type Projection } from './rows.ts'
 import type { Session, Statement } from './session.ts'
+
+/** How many unreadable rows a page reads past. */
+export const mostUnreadable = 1000
+
+/** A row that a read cannot answer with, and why: for the log. */
+class UnreadableRow extends Error {
+  constructor (table: string, { id, reason }: Unreadable) {
+    super(`A row of ${table} cannot be read${id === undefined ? '' : `, id ${JSON.stringify(id)}`}: ${reason}`)
+    this.name = 'UnreadableRow'
+  }
+}
+
+class IncomparableValue extends Error implements Incomparable {
+  readonly incomparable = true
+
+  constructor (table: string, cause: unknown) {
+    super(`A value of the query cannot be compared in ${table}`, { cause })
+    this.name = 'IncomparableValue'
+  }
+}
 
 /** The statements that read, of one layout. */
 export class Reading<Item extends object> {
@@ -24,13 +44,12 @@ export class Reading<Item extends object> {
     const { dialect, id, own, table } = layout
     this.#layout = layout
     this.full = projection(layout, layout.columns)
-    const { read } = this.full
     this.#projections = new Cache(100, (members) => projection(layout, selected(layout, JSON.parse(members))))
     const recent = layout.version.compare === undefined ? new RecentRows() : undefined
     this.#recent = recent
     this.#first = ([row]) => {
       if (row === undefined) return undefined
-      const entry = read(row)
+      const entry = this.entry(row)
       recent?.add(entry.version, row)
       return entry
     }
@@ -41,12 +60,26 @@ export class Reading<Item extends object> {
 
   find (session: Session, id: Id, context: Context): Promise<Entry<Item> | undefined> {
     if (!this.#layout.id.codec.fits(id)) return Promise.resolve(undefined)
-    return session.rows(this.#byId(id, context)).then(this.#first)
+    return session.rows(this.#byId(id, context)).then(this.#first, this.#missing)
+  }
+
+  /** The entry of a row with all columns. */
+  entry (row: Row): Entry<Item> {
+    try {
+      return this.full.read(row)
+    } catch {
+      throw new UnreadableRow(this.#layout.name, this.full.explain(row))
+    }
+  }
+
+  /** No row has an id that the column cannot hold. */
+  readonly #missing = (error: unknown): undefined => {
+    if (!this.#layout.dialect.isDataException(error)) throw error
   }
 
   /** The row as it is; the id must fit. */
   async row (session: Session, id: Id, context: Context): Promise<Row | undefined> {
-    return (await session.rows(this.#byId(id, context)))[0]
+    return (await session.rows(this.#byId(id, context)).catch(this.#missing))?.[0]
   }
 
   /** The row that had this version, if it was read lately. */
@@ -67,21 +100,27 @@ export class Reading<Item extends object> {
     const { dialect, table } = this.#layout
     const parameters = new Parameters(dialect)
     const matching = this.#matching(query, context, parameters)
-    const total = query.count
-      ? await session.rows({ text: `SELECT count(*) FROM ${table}${where(matching)}`, values: [...parameters.values], context })
-      : undefined
-    const backward = query.before !== undefined
-    const keyset = new Keyset(this.#layout, query.order, backward)
-    if (query.after !== undefined) matching.push(keyset.past(query.after, parameters, backward))
-    if (query.before !== undefined) matching.push(keyset.past(query.before, parameters))
-    const { select, read } = this.#projection(query.members)
-    const limit = parameters.bind(dialect.limit(query.limit + 1))
-    const text = `SELECT ${select} FROM ${table}${where(matching)} ORDER BY ${keyset.orderBy()} LIMIT ${limit}`
-    const rows = await session.rows({ text, values: parameters.values, context })
-    const entries = rows.slice(0, query.limit).map(read)
-    if (backward) entries.reverse()
-    const page = { entries, more: rows.length > query.limit }
-    return total === undefined ? page : { ...page, total: Number(total[0]?.[0]) }
+    try {
+      const total = query.count
+        ? await session.rows({ text: `SELECT count(*) FROM ${table}${where(matching)}`, values: [...parameters.values], context })
+        : undefined
+      const backward = query.before !== undefined
+      const keyset = new Keyset(this.#layout, query.order, backward)
+      if (query.after !== undefined) matching.push(keyset.past(query.after, parameters, backward))
+      if (query.before !== undefined) matching.push(keyset.past(query.before, parameters))
+      const projection = this.#projection(query.members)
+      const { values } = parameters
+      const limit = parameters.bind(dialect.limit(query.limit + 1))
+      const text = `SELECT ${projection.select} FROM ${table}${where(matching)} ORDER BY ${keyset.orderBy()} LIMIT ${limit}`
+      const rows = await session.rows({ text, values, context })
+      const rowsUpTo = (most: number) => session.rows({ text, values: [...values.slice(0, -1), dialect.limit(most)], context })
+      const page = readPage(rows, query.limit, projection) ?? await readPastUnreadable(rows, query.limit, { rowsUpTo, projection })
+      if (backward) page.entries.reverse()
+      return total === undefined ? page : { ...page, total: Number(total[0]?.[0]) }
+    } catch (error) {
+      const compares = query.filter !== undefined || query.after !== undefined || query.before !== undefined
+      throw compares && dialect.isDataException(error) ? new IncomparableValue(this.#layout.name, error) : error
+    }
   }
 
   #matching ({ filter, search }: Query, { scope }: Context, parameters: Parameters): string[] {
@@ -93,6 +132,44 @@ export class Reading<Item extends object> {
   #projection (members: readonly string[] | undefined): Projection<Item> {
     // A digest is made of the whole row.
     return members === undefined || this.#recent !== undefined ? this.full : this.#projections.get(JSON.stringify(members))
+  }
+}
+
+type ReadPage<Item> = Pick<Page<Item>, 'more' | 'unreadable'> & { entries: Array<Entry<Item>> }
+
+/** One row more than the page has tells that there are more. Undefined if a row cannot be read. */
+function readPage<Item> (rows: readonly Row[], limit: number, { read }: Projection<Item>): ReadPage<Item> | undefined {
+  try {
+    return { entries: rows.slice(0, limit).map(read), more: rows.length > limit }
+  } catch {
+    return undefined
+  }
+}
+
+interface Further<Item> {
+  /** The same rows and those that follow, so many in all. */
+  readonly rowsUpTo: (most: number) => Promise<readonly Row[]>
+  readonly projection: Projection<Item>
+}
+
+/** A page without the rows that cannot be read. As many rows are read further on, so that paging does not end there. */
+async function readPastUnreadable<Item> (first: readonly Row[], limit: number, { rowsUpTo, projection: { read, explain } }: Further<Item>): Promise<ReadPage<Item>> {
+  for (let rows = first, wanted = limit + 1; ;) {
+    const entries: Array<Entry<Item>> = []
+    const unreadable: Unreadable[] = []
+    let at = 0
+    for (; at < rows.length && entries.length < limit; at++) {
+      try {
+        entries.push(read(rows[at]!))
+      } catch {
+        unreadable.push(explain(rows[at]!))
+      }
+    }
+    const isFull = at < rows.length
+    const isEnd = rows.length < wanted
+    if (isFull || isEnd || unreadable.length > mostUnreadable) return { entries, more: !isEnd || isFull, unreadable }
+    wanted = limit + 1 + Math.min(unreadable.length * 2, mostUnreadable)
+    rows = await rowsUpTo(wanted)
   }
 }
 

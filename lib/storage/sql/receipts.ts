@@ -84,7 +84,8 @@ export class SqlReceipts implements Receipts {
       await this.#write('insert', [key, fingerprint, token, expires], context)
       return true
     } catch (error) {
-      if (this.#statements.dialect.violation(error) === undefined) throw error
+      const violation = this.#statements.dialect.violation(error)
+      if (violation === undefined || (typeof violation === 'object' && 'unstorable' in violation)) throw error
       return false
     }
   }

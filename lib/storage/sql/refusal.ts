@@ -1,10 +1,11 @@
 import type { Refusal } from '../contract.ts'
-import type { Violation } from './dialect.ts'
+import type { Assigned } from './assignments.ts'
+import type { Constraint, Unstorable } from './dialect.ts'
 import { columnOf, type Layout } from './layout.ts'
 import type { Session } from './session.ts'
 
-type Named = Extract<Violation, { readonly constraint: string }>
 
+const absent: Refusal = Object.freeze({ refused: 'absent' })
 const conflict: Refusal = Object.freeze({ refused: 'conflict' })
 
 /** Long enough for every database: PostgreSQL cuts names at 63 bytes. */
@@ -15,16 +16,42 @@ export function uniqueName ({ name }: Layout, members: readonly string[]): strin
   return `${name}_${members.join('_')}_unique`.slice(-nameLength)
 }
 
-/** A violated constraint as a refusal; any other error goes on. */
-export async function refusal (layout: Layout, session: Session, error: unknown): Promise<Refusal> {
+/** A write that failed. */
+interface Failed {
+  readonly session: Session
+  readonly error: unknown
+  /** What it was to set; undefined if it removes. */
+  readonly assigned: Assigned | undefined
+}
+
+/** A violated constraint, or a value that the database cannot store, as a refusal; any other error is thrown again. */
+export async function refusal (layout: Layout, { session, error, assigned }: Failed): Promise<Refusal> {
   const violation = layout.dialect.violation(error)
   if (violation === undefined) throw error
   if (violation === 'conflict') return conflict
+  if ('unstorable' in violation) {
+    // A DELETE sets nothing: no row has an id that the column cannot hold.
+    if (assigned === undefined) return absent
+    if ('index' in violation.unstorable) return { refused: 'unstorable', members: membersOf(layout, await constrained(layout, session, violation.unstorable.index)) }
+    return unstorable(layout, assigned, violation.unstorable)
+  }
   const columns = 'columns' in violation ? violation.columns : await constrained(layout, session, violation)
-  return { refused: 'taken', members: columns.map((name) => layout.columns.find((column) => column.name === name)?.member ?? name) }
+  return { refused: 'taken', members: membersOf(layout, columns) }
 }
 
-async function constrained (layout: Layout, session: Session, { constraint, columnsOf }: Named): Promise<readonly string[]> {
+function unstorable (layout: Layout, { columns }: Assigned, cause: Exclude<Unstorable, { readonly index: Constraint }>): Refusal {
+  if ('column' in cause) return { refused: 'unstorable', members: cause.column === undefined ? [] : membersOf(layout, [cause.column]) }
+  if ('parameter' in cause) return { refused: 'unstorable', members: columns.slice(cause.parameter - 1, cause.parameter).map(({ member }) => member) }
+  // The check that a JSON column holds JSON, which MariaDB calls by the column: it fails if the value is nested too deeply.
+  const checked = columns.find(({ name, kind }) => kind === 'json' && cause.check === `${layout.name}.${name}`)
+  return checked === undefined ? conflict : { refused: 'unstorable', members: [checked.member] }
+}
+
+function membersOf (layout: Layout, columns: readonly string[]): string[] {
+  return columns.map((name) => layout.columns.find((column) => column.name === name)?.member ?? name)
+}
+
+async function constrained (layout: Layout, session: Session, { constraint, columnsOf }: Constraint): Promise<readonly string[]> {
   const known = layout.shape.unique.find((members) => uniqueName(layout, members) === constraint)
   if (known !== undefined && layout.own) return known.map((member) => columnOf(layout, member).name)
   const { signal } = new AbortController()

@@ -1,4 +1,4 @@
-import type { Entry, Id, Version } from '../contract.ts'
+import type { Entry, Id, Unreadable, Version } from '../contract.ts'
 import type { Column } from './column.ts'
 import type { Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
@@ -6,8 +6,13 @@ import type { Layout } from './layout.ts'
 /** Some columns of a table: what a SELECT says, and how its rows are read. After the columns stand the version, unless it is derived from them, and the members that are null. */
 export interface Projection<Item> {
   readonly select: string
+  /** Throws if the row holds what the schema cannot mean. */
   readonly read: (row: Row) => Entry<Item>
   readonly version: (row: Row) => Version
+  /** Why `read` throws. */
+  readonly explain: (row: Row) => Unreadable
+  /** The row, with the values of another in the place of those that cannot be read. */
+  readonly substitute: (row: Row, other: Row) => Row
 }
 
 export function projection<Item extends object> (layout: Layout, columns: readonly Column[]): Projection<Item> {
@@ -28,7 +33,24 @@ export function projection<Item extends object> (layout: Layout, columns: readon
       // Made of the shape's own members, as far as the columns hold what the schema says.
       return { id: item[id.member] as Id, item: item as Item, version: versionIn(row) }
     },
-    version: versionIn
+    version: versionIn,
+    explain (row) {
+      const failures = columns.map((column, at) => failure(column, row[at])).filter((reason) => reason !== undefined)
+      const key = row[columns.indexOf(id)]
+      return { id: failure(id, key) === undefined ? id.codec.read(key) as Id : undefined, reason: failures.join('; ') || 'the column of null members is no JSON' }
+    },
+    substitute: (row, other) => row.map((value, at) => at < count && failure(columns[at]!, value) !== undefined ? other[at] : value)
+  }
+}
+
+/** Why a value of a column cannot be read; undefined if it can. */
+function failure ({ name, codec }: Column, value: unknown): string | undefined {
+  if (value === null) return undefined
+  try {
+    codec.read(value)
+    return undefined
+  } catch (error) {
+    return `column ${JSON.stringify(name)}: ${(error as Error).message}`
   }
 }
 

@@ -9,6 +9,8 @@ export interface Statement {
   readonly context: Pick<Context, 'signal'>
   /** Whether it writes although it answers rows. */
   readonly writes?: boolean
+  /** Whether the database itself makes values of the row that a write answers, so that they may be beyond 2^53. */
+  readonly unbounded?: boolean
 }
 
 export interface Written {

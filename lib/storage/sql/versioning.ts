@@ -61,6 +61,9 @@ function assignments (dialect: Dialect, column: string, as: 'integer' | 'timesta
   }
 }
 
+/** An integer that no number holds. */
+const asJson = (_name: string, value: unknown) => typeof value === 'bigint' ? String(value) : value
+
 /**
  * A digest of the row, with its version column if there is one. Such a column alone is no version: a row that is deleted and
  * created again may have the same number or time with other content. The digest also keeps the column itself from clients,
@@ -70,7 +73,7 @@ const derived: Versioning = {
   name: undefined,
   select: undefined,
   // Nothing but columns is selected.
-  read: (row) => hash('sha256', JSON.stringify(row), 'base64url').slice(0, 27),
+  read: (row) => hash('sha256', JSON.stringify(row, asJson), 'base64url').slice(0, 27),
   insert: undefined,
   update: undefined,
   compare: undefined,

@@ -1,5 +1,5 @@
 import type { Context, Draft, Entry, Id, Refusal } from '../contract.ts'
-import { Assignments } from './assignments.ts'
+import { Assignments, type Assigned } from './assignments.ts'
 import { Cache } from './cache.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
@@ -19,6 +19,8 @@ export class Writing<Item extends object> {
   readonly #inserts: Cache<string>
   readonly #updates: Cache<Cache<string>>
   readonly #removes: Cache<string>
+  /** In a table of ours, all that is read was bound, but for an id that the database makes. */
+  readonly #unbounded: boolean
 
   constructor (layout: Layout, reading: Reading<Item>) {
     this.#layout = layout
@@ -26,6 +28,7 @@ export class Writing<Item extends object> {
     this.#reading = reading
     this.#assignments = new Assignments(layout)
     this.#targets = new Targets(layout, reading)
+    this.#unbounded = !layout.own || layout.shape.id.by === 'storage'
     const { table } = layout
     const returning = layout.dialect.returning ? ` RETURNING ${reading.full.select}` : ''
     this.#inserts = new Cache(100, (assigned) => `INSERT INTO ${table} ${assigned}${returning}`)
@@ -35,9 +38,9 @@ export class Writing<Item extends object> {
 
   insert (session: Session, draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal> {
     const assigned = this.#assignments.insert(draft)
-    const statement = { text: this.#inserts.get(assigned.text), values: assigned.values, context, writes: true }
-    const refused = (error: unknown) => refusal(this.#layout, session, error)
-    if (this.#dialect.returning) return session.guarded(() => session.rows(statement)).then((rows) => this.#entry(rows[0]), refused)
+    const statement = { text: this.#inserts.get(assigned.text), values: assigned.values, context, writes: true, unbounded: this.#unbounded }
+    const refused = (error: unknown) => refusal(this.#layout, { session, error, assigned })
+    if (this.#dialect.returning) return session.guarded(() => session.rows(statement)).then((rows) => this.#returned(rows[0], assigned), refused)
     return this.#together(session, async (inner) => {
       const made = await inner.write(statement)
       return await this.#written(inner, this.#assignments.row(assigned, made.id), context)
@@ -47,9 +50,9 @@ export class Writing<Item extends object> {
   replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
     const assigned = this.#assignments.update(item)
     return this.#aimed<Entry<Item> | Refusal>(session, target, assigned.values, ({ where, values }) => {
-      const statement = { text: this.#updates.get(assigned.text).get(where), values, context: target.context, writes: true }
-      const refused = (error: unknown) => refusal(this.#layout, session, error)
-      if (this.#dialect.returning) return session.guarded(() => session.rows(statement)).then<Entry<Item> | Refusal, Refusal>((rows) => rows[0] === undefined ? this.#targets.missed(session, target) : this.#entry(rows[0]), refused)
+      const statement = { text: this.#updates.get(assigned.text).get(where), values, context: target.context, writes: true, unbounded: this.#unbounded }
+      const refused = (error: unknown) => refusal(this.#layout, { session, error, assigned })
+      if (this.#dialect.returning) return session.guarded(() => session.rows(statement)).then<Entry<Item> | Refusal, Refusal>((rows) => rows[0] === undefined ? this.#targets.missed(session, target) : this.#returned(rows[0], assigned), refused)
       return this.#together(session, async (inner) => {
         const { count } = await inner.write(statement)
         if (count === 0) return await this.#targets.missed(inner, target)
@@ -61,7 +64,7 @@ export class Writing<Item extends object> {
   remove (session: Session, target: Target): Promise<Refusal | undefined> {
     return this.#aimed(session, target, [], ({ where, values }) => {
       const statement = { text: this.#removes.get(where), values, context: target.context }
-      return session.guarded(() => session.write(statement)).then(({ count }) => count === 0 ? this.#targets.missed(session, target) : undefined, (error) => refusal(this.#layout, session, error))
+      return session.guarded(() => session.write(statement)).then(({ count }) => count === 0 ? this.#targets.missed(session, target) : undefined, (error) => refusal(this.#layout, { session, error, assigned: undefined }))
     })
   }
 
@@ -78,7 +81,22 @@ export class Writing<Item extends object> {
 
   #entry (row: Row | undefined): Entry<Item> {
     if (row === undefined) throw new Error(`The row written to ${this.#layout.name} was not to be seen`)
-    return this.#reading.full.read(row)
+    return this.#reading.entry(row)
+  }
+
+  /**
+   * The row that a write returned. The write is done, so it is told as done even if the database made something of the
+   * row that cannot be read: then what was sent takes its place.
+   */
+  #returned (row: Row | undefined, assigned: Assigned): Entry<Item> {
+    const { full } = this.#reading
+    try {
+      if (row !== undefined) return full.read(row)
+    } catch {
+      const readable = full.substitute(row!, this.#assignments.row(assigned, undefined))
+      return this.#entry(readable)
+    }
+    return this.#entry(row)
   }
 
   /** What the values were made into by a table that exists is read within the transaction of the write. */

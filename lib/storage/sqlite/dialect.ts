@@ -59,6 +59,8 @@ const facts: Omit<Dialect, 'contains'> = {
     value: { string: extracted, number: (column, names) => `CAST(${extracted(column, names)} AS REAL)`, boolean: extracted }
   },
 
+  validJson: (column) => `CASE WHEN json_valid(${column}) THEN ${column} END`,
+
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
   // A day in SQLite has 86,400,000 milliseconds.
   later: (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', max(julianday('now'), coalesce(julianday(${column}) + 1.0 / 86400000, 0)))`,
@@ -68,7 +70,16 @@ const facts: Omit<Dialect, 'contains'> = {
     if (code === 5 || code === 6) return 'again'
     return code === 13 ? 'passing' : 'other'
   },
-  violation
+  isDataException: (error) => unstorable(error) !== undefined,
+  violation: (error) => unstorable(error) ?? violation(error)
+}
+
+/** Too long in all, an id that is no integer, or, in a STRICT table: `cannot store TEXT value in INTEGER column users.age`. */
+function unstorable (error: unknown): Violation | undefined {
+  const code = primaryCode(error)
+  if (code === 18 || code === 20) return { unstorable: { column: undefined } }
+  const strict = code === 19 ? /^cannot store \w+ value in \w+ column .*?\.?([^.]+)$/.exec((error as Error).message) : null
+  return strict === null ? undefined : { unstorable: { column: strict[1] } }
 }
 
 /** An integer primary key has no index of its own. What follows the first bracket of an index tells what it is about. */
@@ -100,7 +111,7 @@ function literal (text: string): string {
 }
 
 /** https://sqlite.org/rescode.html: the number in node:sqlite's errors, the name in better-sqlite3's. */
-const codes: Readonly<Record<string, number>> = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, FULL: 13, CONSTRAINT: 19 }
+const codes: Readonly<Record<string, number>> = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, FULL: 13, TOOBIG: 18, CONSTRAINT: 19, MISMATCH: 20 }
 
 function primaryCode (error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined
