@@ -4,6 +4,7 @@ import { statusOf } from './fault.ts'
 import type { Authentication, Guard } from './guard.ts'
 import { problem } from './http/problems.ts'
 import type { Request } from './request.ts'
+import type { DateTimes } from './schema/date-times.ts'
 
 type Incoming = Request['original']
 
@@ -12,6 +13,7 @@ export interface Guarded {
   readonly name: string
   readonly actions: ReadonlySet<ActionName>
   readonly guard: Guard | undefined
+  readonly dateTimes: DateTimes | undefined
 }
 
 /** Who is calling, or how the credentials were refused. */

@@ -6,6 +6,7 @@ import type { Idempotency } from './idempotency.ts'
 import type { Evolution } from './evolution.ts'
 import type { Identity } from './identity.ts'
 import type { Listing } from './listing/listing.ts'
+import type { DateTimes } from './schema/date-times.ts'
 import type { Members } from './schema/members.ts'
 import type { ActionName, Change, Changed, ProfileName, Relation, RouteOptions } from './options.ts'
 import type { Remembered } from './remembered.ts'
@@ -77,6 +78,8 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly serviceDescription: string | undefined
   readonly problems: string | undefined
   readonly members: Members
+  /** Where items have date-times; undefined if they have none. */
+  readonly dateTimes: DateTimes | undefined
   /** The members that the present caller does not see; undefined where it sees them all. */
   readonly hidden: ReadonlySet<string> | undefined
   readonly schemas: Messages

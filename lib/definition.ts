@@ -19,6 +19,7 @@ import { remembered } from './remembered.ts'
 import { membersOf } from './schema/members.ts'
 import { actionNames } from './options.ts'
 import type { Options } from './options.ts'
+import { canonicalDates, dateTimesOf } from './schema/date-times.ts'
 import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
 import { lacking, derived, marked, trusting } from './schema/derived.ts'
 import { Messages } from './schema/messages.ts'
@@ -47,7 +48,9 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const visible = [...guard?.visible.keys() ?? []]
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
   checkOrder(name, schema, order)
-  const kept = checkStorage(name, options.storage({ name, schema, unique, id: { member: id.member, by: id.by } }))
+  const dateTimes = dateTimesOf(schema, id.member)
+  const shape = { name, schema, unique, id: { member: id.member, by: id.by }, canonical: (item: object) => canonicalDates(item, dateTimes) }
+  const kept = checkStorage(name, options.storage(shape))
   const storage = options.deadline === undefined ? kept : punctual(kept)
   checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, receipts: options.idempotency !== undefined, count: profiles.length > 0 })
   const evolution = evolutionOf(options, { schema, storage, updated: timestamps.updated })
@@ -102,6 +105,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     problems: options.problems,
     ...evolution,
     members,
+    dateTimes,
     hidden: undefined,
     schemas: new Messages(schema, visible),
     validate: { draft, item: rechecked ? compiled(name, derived(id.by === 'storage' ? lacking(schema, id.member) : schema, {})) : draft },

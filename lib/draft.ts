@@ -3,6 +3,7 @@ import { pointer } from './http/json-pointer.ts'
 import { equal, isObject } from './http/json-value.ts'
 import { contradict, hold, invalid, named, prepared, unprepared } from './item.ts'
 import type { Request } from './request.ts'
+import { canonicalDates } from './schema/date-times.ts'
 import { filled, without } from './schema/marks.ts'
 import { bounded } from './scope.ts'
 import type { Id } from './storage/contract.ts'
@@ -29,7 +30,8 @@ export function drafted (collection: Collection, request: Request, sent: Sent): 
   return begun(collection, request, draft)
 }
 
-export function draftOf ({ members, id: { member, mint } }: Collection, { fixed, scope }: Request, { content, id }: Sent): Draft {
+export function draftOf ({ members, dateTimes, id: { member, mint } }: Collection, { fixed, scope }: Request, { content: sent, id }: Sent): Draft {
+  const content = canonicalDates(sent, dateTimes)
   if (fixed !== undefined) contradict(content, fixed)
   if (id !== undefined) contradict(content, { [member]: id })
   if (scope !== undefined) overstep(content, scope.values)
@@ -37,7 +39,8 @@ export function draftOf ({ members, id: { member, mint } }: Collection, { fixed,
   const said: Record<string, unknown> = { ...scope?.values }
   if (own !== undefined) said[member] = own
   if (fixed !== undefined) Object.assign(said, fixed)
-  return { content: filled(named(without(content, members, 'readOnly'), said), members), id, own }
+  const whole = filled(named(without(content, members, 'readOnly'), said), members)
+  return { content: canonicalDates(whole, dateTimes), id, own }
 }
 
 /** The item that is made of a draft that fits. */

@@ -1,5 +1,6 @@
 import { carriedOver } from './schema/carried-over.ts'
 import type { Collection } from './definition.ts'
+import { canonicalDates } from './schema/date-times.ts'
 import type { Failure } from './schema/failures.ts'
 import { pointer } from './http/json-pointer.ts'
 import { isObject } from './http/json-value.ts'
@@ -18,8 +19,9 @@ import type { Validator } from './schema/validation.ts'
 // Out of what a client sent, the item that takes the place of another; 422 where it does not fit.
 
 /** The item that takes the place of another, out of a complete representation. What a client cannot send, or has not seen, is kept. */
-export function replaced (collection: Collection, request: Request, { content, before }: { content: unknown, before: Entry<object> }): object | Promise<object> {
-  const { members } = collection
+export function replaced (collection: Collection, request: Request, { content: sent, before }: { content: unknown, before: Entry<object> }): object | Promise<object> {
+  const { members, dateTimes } = collection
+  const content = canonicalDates(sent, dateTimes)
   // A computed name in a literal would cost 3 % of a GET and a PUT over memory.
   const said: Record<string, Id> = {}
   said[collection.id.member] = before.id
@@ -27,11 +29,12 @@ export function replaced (collection: Collection, request: Request, { content, b
   contradict(content, said)
   const kept = request.scope === undefined ? said : { ...keptValues(request.scope, before.item), ...said }
   const item = carriedOver(named(withoutSecrets(content, members), kept), before.item, members)
-  return revised(collection, { action: 'replace', item: filled(item, members), before, request })
+  return revised(collection, { action: 'replace', item: canonicalDates(filled(item, members), dateTimes), before, request })
 }
 
 /** The item that takes the place of another, out of what a patch made of it. */
-export function updated (collection: Collection, request: Request, { result, before }: { result: unknown, before: Entry<object> }): object | Promise<object> {
+export function updated (collection: Collection, request: Request, { result: patched, before }: { result: unknown, before: Entry<object> }): object | Promise<object> {
+  const result = canonicalDates(patched, collection.dateTimes)
   unchanged(collection, { before: before.item, after: result, mark: 'readOnly' })
   if (request.fixed !== undefined) contradict(result, request.fixed, 'complete')
   return revised(collection, { action: 'update', item: result, before, request })
@@ -71,7 +74,7 @@ export class HookError {
 
 /** `id` is the one that the URI names. */
 export async function prepared (collection: Collection, change: Change<object>, id: Id | undefined): Promise<object> {
-  const item: unknown = await asked(collection, change)
+  const item: unknown = canonicalDates(await asked(collection, change), collection.dateTimes)
   if (!isObject(item)) throw new TypeError(`The hook "prepare" of the collection ${collection.name} gave no item. Return the item that is to be written.`)
   hold(collection.validate.item, item)
   if (id !== undefined && item[collection.id.member] !== id) throw new TypeError(`The hook "prepare" of the collection ${collection.name} changed the id. An id stays what it is.`)
@@ -103,7 +106,10 @@ export function invalid (failures: readonly Failure[]): Problem {
 }
 
 function unchanged (collection: Collection, { before, after, mark }: { before: object, after: unknown, mark: Mark }): void {
-  const paths = isObject(after) ? differences(before, after, collection.members, mark) : []
+  const { members, dateTimes } = collection
+  let paths = isObject(after) ? differences(before, after, members, mark) : []
+  // What is stored may be from before date-times had one form, or from another writer.
+  if (paths.length > 0 && dateTimes !== undefined) paths = differences(canonicalDates(before, dateTimes), after, members, mark)
   if (paths.length > 0) throw invalid(paths.map(path => ({ pointer: pointer(path), message: mark === 'readOnly' ? 'is read-only' : 'cannot be changed once it is set' })))
 }
 

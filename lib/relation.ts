@@ -3,6 +3,7 @@ import type { Guard } from './guard.ts'
 import type { Identity } from './identity.ts'
 import type { Members } from './schema/members.ts'
 import type { Messages } from './schema/messages.ts'
+import type { DateTimes } from './schema/date-times.ts'
 import type { JsonSchema, Storage } from './storage/contract.ts'
 
 /** What has to be known of a collection that others refer to; `define` returns it. */
@@ -14,6 +15,7 @@ export interface Related {
   readonly id: Identity
   readonly schema: JsonSchema
   readonly members: Members
+  readonly dateTimes: DateTimes | undefined
   readonly guard: Guard | undefined
   readonly schemas: Messages
   readonly digest: string

@@ -3,6 +3,7 @@ import { pointer } from './http/json-pointer.ts'
 import { problem } from './http/problems.ts'
 import type { Guarded } from './access.ts'
 import type { Request } from './request.ts'
+import { canonicalDates, canonicalFilter } from './schema/date-times.ts'
 import type { Filter, Scalar } from './storage/contract.ts'
 import { matches } from './storage/matching.ts'
 
@@ -21,15 +22,15 @@ interface Asking {
 }
 
 /** Undefined where the caller sees every row. What is not understood lets nobody see anything. */
-export async function scopeOf ({ name, guard }: Guarded, { action, incoming, caller }: Asking): Promise<Scope | undefined> {
+export async function scopeOf ({ name, guard, dateTimes }: Guarded, { action, incoming, caller }: Asking): Promise<Scope | undefined> {
   if (guard?.scope === undefined) return undefined
   const given = await guard.scope(incoming, action, caller)
   if (given === undefined) return undefined
-  const values = { ...given.values }
+  const values = canonicalDates({ ...given.values }, dateTimes)
   for (const [member, value] of Object.entries(values)) {
     if (value === undefined) throw new TypeError(`The scope of the collection ${name} has no value for "${member}". Refuse such a caller by access, or throw a problem.`)
   }
-  return { filter: given.filter ?? equality(name, values), values }
+  return { filter: given.filter === undefined ? equality(name, values) : canonicalFilter(given.filter, dateTimes), values }
 }
 
 function equality (name: string, values: Scope['values']): Filter {

@@ -5,6 +5,7 @@ import { drafted } from './draft.ts'
 import { HookError, replaced } from './item.ts'
 import type { Change, Changed, Options } from './options.ts'
 import type { Request } from './request.ts'
+import { canonicalDates, dateTimesOf } from './schema/date-times.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
 import type { Id, JsonSchema } from './storage/contract.ts'
 import { checkRestated, inherited, sharedMembers } from './version-options.ts'
@@ -38,13 +39,16 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   checkRestated(current, name, stated)
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
   // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
-  const lists = sharedMembers({ current, name, schema: stated.schema as unknown as JsonSchema }, { ...stated, renamed })
+  const schema = stated.schema as unknown as JsonSchema
+  const lists = sharedMembers({ current, name, schema }, { ...stated, renamed })
+  const dateTimes = dateTimesOf(schema, current.id.member)
 
   async function prepare ({ item, before, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema>> {
     const known = before && origins.entry.get(before)
     const content = accept(item, known?.item)
     const whole = known === undefined ? await made(item, content, request) : await revised(known.item)
-    const told = present(whole)
+    // In the form that the item is written in: it is known again by its identity.
+    const told = canonicalDates(present(whole), dateTimes)
     origins.draft.set(told, whole)
     return told
 

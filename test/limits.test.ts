@@ -72,6 +72,13 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'items of an array in content': { app: t => build(t, open()), ask: (app, count) => ask(app, 'POST /open', { content: { list: Array(count).fill(1) } }), within: 201, limit: 3 },
   'characters of a text in content': { app: t => build(t, notes(), { bodyLimit: 2_000_000 }), ask: (app, count) => ask(app, 'POST /notes', { content: { text: 'x'.repeat(count) } }), within: 201, limit: 1_000_000 },
+  'greatest integer in content': { app: t => build(t, open()), ask: (app, integer) => ask(app, 'POST /open', { content: `{"list":[${BigInt(integer)}]}` }), within: 201 },
+  'year of a date or date-time': {
+    app: t => build(t, define({ name: 'days', schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), at: Type.String({ format: 'date-time' }) }), storage: memory() }) as Collection),
+    // A year later by its offset.
+    ask: (app, year) => ask(app, 'POST /days', { content: { at: year > 9999 ? '9999-12-31T23:00:00-01:00' : `${year}-12-31T23:00:00Z` } }),
+    within: 201
+  },
   'items in one POST': { app: t => build(t, notes({ bulk: {} })), ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }), within: 201 },
   'items of a page': { app: t => build(t, notes()), ask: (app, count) => ask(app, `GET /notes?limit=${count}`), within: 200 },
   'items that a page by number leaves out': { app: t => build(t, notes({ profiles: ['json-server'] })), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },

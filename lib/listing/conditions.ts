@@ -1,4 +1,6 @@
 import type { Condition, JsonSchema, Scalar } from '../storage/contract.ts'
+import { canonicalOperand } from '../schema/date-times.ts'
+import { ranges } from '../schema/storable.ts'
 import { validatorOf } from '../schema/validation.ts'
 import type { Queryable } from './queryable.ts'
 
@@ -91,8 +93,10 @@ export function * keys (members: ReadonlyMap<string, Queryable>, parameters: Rea
 export function condition ({ member, is, schema, takes, type }: Key, operand: unknown): Condition | { readonly wanted: string } {
   const items = takes === 'values' ? schema.items as JsonSchema : schema
   const valid = takes === 'values' ? Array.isArray(operand) && operand.length <= mostValues && operand.every(value => fits(value, items)) : fits(operand, schema)
+  if (!valid) return { wanted: wanted(takes, type, items) }
   // What fits the schema of the operand is what the operator takes.
-  return valid ? { member, is, value: operand } as Condition : { wanted: wanted(takes, type, items) }
+  const condition = { member, is, value: operand } as Condition
+  return items.format === 'date-time' ? canonicalOperand(condition) : condition
 }
 
 /** Whether a storage can compare with it: as the reader of content has it, nothing gets there that text or numbers cannot keep. */
@@ -107,8 +111,15 @@ const nouns: Readonly<Record<Type, string>> = { string: 'a text', number: 'a num
 function wanted (takes: Operand, type: Type, { enum: allowed, format }: JsonSchema): string {
   if (takes === 'truth') return nouns.boolean
   if (takes === 'pattern') return 'a text, in which * stands for any run of characters'
-  const one = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : format === undefined ? nouns[type] : `${nouns[type]} of the format ${format}`
+  const one = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : kindOfValue(type, format)
   return takes === 'values' ? `up to ${mostValues} values, each ${one}` : one
+}
+
+function kindOfValue (type: Type, format: string | undefined): string {
+  if (type === 'integer') return ranges.integer.replace('must be an integer', 'a whole number')
+  if (format === undefined) return nouns[type]
+  const range = format === 'date-time' || format === 'date' ? ranges[format].slice(ranges[format].indexOf(' from ')) : ''
+  return `${nouns[type]} of the format ${format}${range}`
 }
 
 const number = /^-?\d{1,400}(?:\.\d{1,400})?(?:e[+-]?\d{1,3})?$/i

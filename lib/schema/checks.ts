@@ -3,6 +3,7 @@ import { filled } from './marks.ts'
 import { membersOf } from './members.ts'
 import { bears, derived } from './derived.ts'
 import type { JsonSchema, Order } from '../storage/contract.ts'
+import { toInstant } from '../storage/instant.ts'
 import { branches, elements, openings, resolved, subschemas } from './subschemas.ts'
 import { knowsFormat, validator } from './validation.ts'
 import type { Validator } from './validation.ts'
@@ -34,11 +35,23 @@ export function compiled (name: string, schema: JsonSchema): Validator {
 function checkParts (name: string, schema: JsonSchema): void {
   const { format, default: value } = schema
   if (format !== undefined && !knowsFormat(format)) throw new BadSchema(name, `the format "${format}" is not known, so that it would check nothing. Use one of ajv-formats, or a pattern.`)
+  if (format === 'date-time' && !takesCanonical(name, schema)) throw new BadSchema(name, 'a date-time is stored in UTC with milliseconds, such as 2026-01-01T00:00:00.000Z, and the keywords beside its format do not allow that form. Remove pattern, minLength and maxLength, or write the values of enum and const in that form.')
   // A reference means something only within the whole.
   if (value !== undefined && !refers(schema) && compiled(name, derived(schema, { optional: ['readOnly'] }))(filled(value, membersOf(schema))) !== undefined) {
     throw new BadSchema(name, `the default ${JSON.stringify(value)} does not fit the schema it stands in, so that no client could leave the member out. Change one of them.`)
   }
   for (const inner of subschemas(schema)) checkParts(name, inner)
+}
+
+/** Of several years, because a pattern may be about them. */
+const moments = ['2026-01-01T00:00:00.000Z', '2024-06-15T12:30:45.678Z', '1999-12-31T23:59:59.999Z']
+
+function takesCanonical (name: string, schema: JsonSchema): boolean {
+  const { pattern, minLength, maxLength, const: constant, enum: values = constant === undefined ? [] : [constant] } = schema
+  if ((values as unknown[]).some(value => typeof value === 'string' && toInstant(value) !== value)) return false
+  if (pattern === undefined && minLength === undefined && maxLength === undefined) return true
+  const validate = compiled(name, JSON.parse(JSON.stringify({ type: 'string', pattern, minLength, maxLength })))
+  return moments.some(moment => validate(moment) === undefined)
 }
 
 function refers (schema: JsonSchema): boolean {

@@ -4,18 +4,25 @@ import addFormats from 'ajv-formats'
 import { affordable, bounded } from './effort.ts'
 import { failures } from './failures.ts'
 import type { Failure } from './failures.ts'
+import { addRanges, withRanges } from './storable.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 export type Validator = (value: unknown) => readonly Failure[] | undefined
 
 // Nothing is coerced, removed or filled in: what is stored is what was sent. Own, so that the app's validator stays as it is.
 function rules (allErrors: boolean): Ajv2019 {
-  return bounded(addFormats.default(new Ajv2019({ allErrors, ownProperties: true, strict: false, validateSchema: false, logger: false })))
+  return addRanges(bounded(addFormats.default(new Ajv2019({ allErrors, ownProperties: true, strict: false, validateSchema: false, logger: false }))))
 }
 
 /** Ends at the first failure, so that what fits costs least. */
 const brief = rules(false)
 const thorough = rules(true)
+
+/** By the grammar of the format alone. */
+export function isDateTime (text: string): boolean {
+  // ajv-formats gives a function with its comparison.
+  return (thorough.formats['date-time'] as { validate: (text: string) => boolean }).validate(text)
+}
 
 export function knowsFormat (format: string): boolean {
   return Object.hasOwn(thorough.formats, format)
@@ -38,10 +45,11 @@ export function validator (schema: JsonSchema): Validator {
 
 /** A recursive schema refers to itself by its `$id`; afterwards another schema may bear it. */
 function compiled (ajv: Ajv2019, schema: JsonSchema): ValidateFunction {
+  const bounded = withRanges(schema)
   try {
-    return ajv.compile(schema)
+    return ajv.compile(bounded)
   } finally {
-    ajv.removeSchema(schema)
+    ajv.removeSchema(bounded)
   }
 }
 

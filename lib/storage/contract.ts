@@ -17,7 +17,11 @@ export interface Entry<Item> {
   readonly modified?: Date
 }
 
-/** An item on its way in: whole, but for the id where the storage generates it. */
+/**
+ * An item on its way in: whole, but for the id where the storage generates it. Integers are within -(2^53 - 1) to
+ * 2^53 - 1. Date-times are canonical, in items and in filters: in UTC with milliseconds (`2026-01-01T04:00:00.000Z`),
+ * within the years 0001 to 9999, so that the order of texts is the order of instants.
+ */
 export type Draft<Item> = Readonly<Item>
 
 export type Scalar = string | number | boolean
@@ -165,6 +169,8 @@ export interface Shape {
   readonly id: { readonly member: string, readonly by: 'library' | 'client' | 'storage' }
   /** Each entry is a set of members whose values together occur once; a set with a null in it is not compared. */
   readonly unique: ReadonlyArray<readonly string[]>
+  /** The same item with canonical date-times: for items that come another way than by a request, such as seeds. */
+  readonly canonical?: <Item>(item: Item) => Item
 }
 
 export interface JsonSchema {

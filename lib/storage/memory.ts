@@ -32,7 +32,8 @@ export function memory<Item extends object> (seed?: Seed<Item>) {
     const table = new Table<Item>(shape)
     for (const item of seed?.items ?? []) {
       // The seed stays the caller's, while what is inserted gets frozen.
-      const result = insert(table, structuredClone(item))
+      const own = structuredClone(item)
+      const result = insert(table, shape.canonical?.(own) ?? own)
       if ('refused' in result) throw new Error(`The seed of ${shape.name} holds an item twice: ${JSON.stringify(Reflect.get(item, shape.id.member))}`)
     }
     return storage(table, new Ledger())
