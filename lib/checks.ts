@@ -4,6 +4,7 @@ import type { Queryable } from './listing/queryable.ts'
 import { actionNames, optionNames, ownedRouteOptions, profileNames } from './options.ts'
 import type { ActionName, Options, ProfileName, Related, Relation, RouteOptions } from './options.ts'
 import type { ItemSchema } from './schema/checks.ts'
+import { unorderedNumeral } from './schema/numerals.ts'
 import type { ObjectSchema } from './schema/static.ts'
 import type { Storage } from './storage/contract.ts'
 
@@ -123,6 +124,8 @@ export function checkListing (name: string, known: ReadonlyMap<string, Queryable
     const unknown = members.find(member => !choice.includes(member))
     if (unknown !== undefined) throw new BadOption(name, `${option} names "${unknown}", which is no ${kind} that clients see. Choose of: ${choice.join(', ')}.`)
   }
+  const numeral = sort?.find(member => known.get(member)?.ordered === false)
+  if (numeral !== undefined) throw new BadOption(name, unorderedNumeral('sort', numeral))
 }
 
 export function checkRelations (reader: Reader, schema: ItemSchema, relations: Readonly<Record<string, Relation>> = {}): void {

@@ -49,8 +49,13 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
   checkOrder(name, schema, order)
   const dateTimes = dateTimesOf(schema, id.member)
-  const shape = { name, schema, unique, id: { member: id.member, by: id.by }, canonical: (item: object) => canonicalDates(item, dateTimes) }
-  const kept = checkStorage(name, options.storage(shape))
+  const kept = checkStorage(name, options.storage({
+    name,
+    schema,
+    unique,
+    id: { member: id.member, by: id.by },
+    canonical: item => canonicalDates(item, dateTimes)
+  }))
   const storage = options.deadline === undefined ? kept : punctual(kept)
   checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, transactions: options.bulk !== undefined, receipts: options.idempotency !== undefined, count: profiles.length > 0 })
   const evolution = evolutionOf(options, { schema, storage, updated: timestamps.updated })

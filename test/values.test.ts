@@ -120,3 +120,32 @@ test('a schema whose date-times cannot be in that form is refused at boot', asyn
     t.doesNotThrow(() => define({ name: 'tasks', schema: Type.Object({ id: Type.Integer(), due }), id: { by: 'client' }, storage: memory() }))
   }
 })
+
+const Product = Type.Object({
+  id: Type.Integer(),
+  price: Type.String({ pattern: '^[0-9]{1,9}\\.[0-9]{2}$' }),
+  discount: Type.Optional(Type.Union([Type.String({ pattern: '^-?\\d+$' }), Type.Null()])),
+  postcode: Type.Optional(Type.String({ pattern: '^\\d{5}$' })),
+  serial: Type.Optional(Type.String({ pattern: '^[a-z0-9]+$' })),
+  more: Type.Optional(Type.Object({ net: Type.String({ pattern: '^\\d+(,\\d\\d)?$' }) }))
+})
+
+const products = (options: object = {}): Collection => define({ name: 'products', schema: Product, id: { by: 'client' }, storage: memory(), ...options } as never) as Collection
+
+test('decimals that are text have no order: they can be compared for equality alone', async t => {
+  const app = await build(t, products())
+  for (const [id, price] of [[1, '9.50'], [2, '10.00']] as const) await created(app, '/products', { id, price, discount: '5', more: { net: '8' } })
+  t.same((await ask(app, 'GET /products?price=9.50')).json().map(({ id }: { id: number }) => id), [1])
+  t.same((await ask(app, 'GET /products?price.in=10.00,11.00&price.like=1*&more.net.ne=7')).json().map(({ id }: { id: number }) => id), [2])
+  const answer = await ask(app, 'GET /products?price.lt=10.00')
+  t.match([answer.statusCode, answer.json()], [400, { parameter: 'price.lt', detail: /price can be followed by: \.eq, \.ne, \.in, \.nin, \.like, \.null\.$/ }])
+  for (const query of ['discount.gte=1', 'more.net.gt=1', 'sort=price', 'sort=-discount', 'sort=more.net']) t.equal((await ask(app, `GET /products?${query}`)).statusCode, 400, query)
+  t.equal((await ask(app, 'QUERY /products', { content: { filter: { 'price.gt': '1.00' } } })).statusCode, 422)
+  for (const query of ['postcode.lt=20000', 'serial.gte=a', 'sort=postcode,-serial']) t.equal((await ask(app, `GET /products?${query}`)).statusCode, 200, query)
+})
+
+test('to sort by decimals that are text is refused at boot, with the way out', async t => {
+  const wrong = { code: 'FST_COLLECTION_BAD_OPTION', message: /names "\S+", whose values are numbers written as text: "10\.00" would come before "9\.50"\. Store the smallest unit as an integer/ }
+  for (const options of [{ sort: ['price'] }, { sort: ['more.net'] }, { order: ['-price'] }, { order: ['discount'] }]) t.throws(() => products(options), wrong, JSON.stringify(options))
+  t.doesNotThrow(() => products({ sort: ['postcode', 'serial'], order: ['postcode'], filter: ['price'] }))
+})

@@ -43,7 +43,7 @@ export function keyOf (name: string, members: ReadonlyMap<string, Queryable>): K
   const whole = members.get(name)
   if (whole !== undefined) return key(whole, 'eq')
   const { queryable, is } = parted(name, members)
-  return queryable !== undefined && isOperator(is) && operators[is].types.has(queryable.type) ? key(queryable, is) : undefined
+  return queryable !== undefined && isOperator(is) && compares(queryable, is) ? key(queryable, is) : undefined
 }
 
 function parted (name: string, members: ReadonlyMap<string, Queryable>): { readonly queryable: Queryable | undefined, readonly is: string } {
@@ -62,9 +62,15 @@ export function keysLike (name: string, members: ReadonlyMap<string, Queryable>)
   return `${queryable.member} can be followed by: ${operatorsOf(queryable).map(is => `.${is}`).join(', ')}.`
 }
 
-function operatorsOf ({ type }: Queryable): Operator[] {
+function operatorsOf (queryable: Queryable): Operator[] {
   // The names of a table of operators are operators.
-  return (Object.keys(operators) as Operator[]).filter(is => operators[is].types.has(type))
+  return (Object.keys(operators) as Operator[]).filter(is => compares(queryable, is))
+}
+
+const inOrder: ReadonlySet<Operator> = new Set<Operator>(['lt', 'lte', 'gt', 'gte'])
+
+function compares ({ type, ordered }: Queryable, is: Operator): boolean {
+  return operators[is].types.has(type) && (ordered || !inOrder.has(is))
 }
 
 function key ({ member, type, schema }: Queryable, is: Operator): Key {

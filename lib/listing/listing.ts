@@ -31,7 +31,8 @@ export interface ListingOptions {
 /** What the storage does not support is not offered. */
 export function listing ({ schema, members }: Described, { filter, sort, search = [], relations = {}, tombstones }: ListingOptions, supports: Supports): Listing {
   const known = queryable({ schema, members })
-  const sortable = supports.order ? only(known, sort) : none
+  const inOrder = new Map([...known].filter(([, { ordered }]) => ordered))
+  const sortable = supports.order ? only(inOrder, sort) : none
   return {
     known,
     filterable: supports.filter ? only(known, filter) : none,

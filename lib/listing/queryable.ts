@@ -1,4 +1,5 @@
 import type { Members } from '../schema/members.ts'
+import { isUnorderedNumeral } from '../schema/numerals.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 /** What of an item a list can be asked by: a scalar that a client can see. */
@@ -8,6 +9,8 @@ export interface Queryable {
   readonly type: 'string' | 'number' | 'integer' | 'boolean'
   /** What a value to compare it with has to be: of the type and format, but not of the length or range that an item is held to. */
   readonly schema: JsonSchema
+  /** Whether it can be sorted by, and compared with less and greater: false for decimals written as text. */
+  readonly ordered: boolean
 }
 
 const scalars = new Set(['string', 'number', 'integer', 'boolean'])
@@ -33,7 +36,7 @@ function * found ({ schema, members }: Described, path: string): Generator<Query
     if (only === undefined || others.length > 0) continue
     yield * found({ schema: only, members: about }, `${member}.`)
     const type = typeOf(only)
-    if (type !== undefined) yield { member, type, schema: { type, ...kept(described, only) } }
+    if (type !== undefined) yield { member, type, schema: { type, ...kept(described, only) }, ordered: !isUnorderedNumeral({ ...only, type }) }
   }
 }
 

@@ -2,6 +2,7 @@ import { BadOption, BadSchema, UnfilledMember, UnknownMember } from '../errors.t
 import { filled } from './marks.ts'
 import { membersOf } from './members.ts'
 import { bears, derived } from './derived.ts'
+import { isUnorderedNumeral, unorderedNumeral } from './numerals.ts'
 import type { JsonSchema, Order } from '../storage/contract.ts'
 import { toInstant } from '../storage/instant.ts'
 import { branches, elements, openings, resolved, subschemas } from './subschemas.ts'
@@ -75,6 +76,7 @@ export function checkOrder (name: string, schema: ItemSchema, order: readonly Or
     // Alone, as the value in a cursor is held to it.
     compiled(name, described)
     if (bears(described, 'writeOnly', schema)) throw new BadOption(name, `order names "${member}", which is writeOnly and would be told by the order. Take it away.`)
+    if ([described, ...branches(described)].some(isUnorderedNumeral)) throw new BadOption(name, unorderedNumeral('order', member))
     const types = [described, ...branches(described)].flatMap(({ type = [] }) => type)
     if (types.some(type => type === 'object' || type === 'array')) throw new BadOption(name, `order names "${member}", whose values have no order. Use members that are text, numbers or booleans.`)
   }
