@@ -37,6 +37,21 @@ export function problemOfError (thrown: unknown, status: number, retry: boolean)
   return problemOfStatus(known, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
 }
 
+interface Log {
+  info (details: object, message: string): void
+  error (details: object, message: string): void
+}
+
+/**
+ * Logs what a response of 500 or above was caused by. A problem was thrown on purpose, so it is no failure.
+ * An error with a status of its own is one, as it is for Fastify's own error handler.
+ */
+export function logFailure (log: Log, thrown: unknown, { status, name, detail }: Problem): void {
+  if (status < 500) return
+  if (thrown instanceof Problem) log.info({ problem: { status, code: name, detail } }, 'request refused')
+  else log.error({ err: thrown instanceof Fault ? thrown.cause : thrown }, 'request failed')
+}
+
 /** The status that an error bears; undefined where it says nothing of HTTP. */
 export function statusOf (thrown: unknown): number | undefined {
   const { statusCode, status } = Object(thrown) as Thrown

@@ -3,7 +3,7 @@ import type { Action } from './action.ts'
 import type { Answer, Fields } from './answer.ts'
 import { RequestContext } from './context.ts'
 import type { Collection } from './definition.ts'
-import { Fault, problemOfError } from './fault.ts'
+import { Fault, logFailure, problemOfError } from './fault.ts'
 import type { Format } from './formats/format.ts'
 import { grantOf, isGuarded, variedBy } from './grant.ts'
 import type { Grant } from './grant.ts'
@@ -89,7 +89,7 @@ export function errorHandler (collection: Collection) {
     for (const field of decided) reply.removeHeader(field)
     try {
       const known = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
-      if (known.status >= 500) incoming.log.error({ err: error instanceof Fault ? error.cause : error }, 'request failed')
+      logFailure(incoming.log, error, known)
       return reply.send(refuse(collection, known, reply))
     } catch (err) {
       // An error that cannot be looked at, or a problem that cannot be written.

@@ -623,3 +623,38 @@ test('a secret that cannot be changed cannot be guessed by writing it either', a
   t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'b' } })).statusCode, 200)
   t.equal((await ask(app, `PATCH ${at}`, { content: [{ op: 'replace', path: '/title', value: 'c' }], type: 'application/json-patch+json' })).statusCode, 200)
 })
+
+test('a problem that the app throws on purpose is not logged as a failure; an error with a status of 500 or above is', async t => {
+  const lines: Array<Record<string, unknown>> = []
+  const logger = { level: 'info', stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } }
+  let fail: () => void = () => {}
+  const hook = async (): Promise<void> => fail()
+  const places: Array<[string, Collection]> = [
+    ['prepare', things({ name: Type.String() }, { prepare: ({ item }: Change<object>) => { fail(); return item } })],
+    ['onRequest', things({ name: Type.String() }, { routes: { create: { onRequest: hook } } })],
+    ['preHandler', things({ name: Type.String() }, { routes: { create: { preHandler: hook } } })],
+    ['onSend', things({ name: Type.String() }, { routes: { create: { onSend: hook } } })],
+    ['access', things({ name: Type.String() }, { access: () => { fail(); return true } })],
+    ['caller', things({ name: Type.String() }, { authentication: { caller: () => { fail(); return 'ada' } } })],
+    ['scope', things({ name: Type.String() }, { scope: () => { fail(); return undefined } })]
+  ]
+  for (const [place, definition] of places) {
+    const app = await build(t, definition, { logger, disableRequestLogging: true })
+    const levels = async (thrown: unknown): Promise<unknown[]> => {
+      lines.length = 0
+      let once = true
+      fail = () => {
+        if (!once) return
+        once = false
+        throw thrown
+      }
+      const { statusCode } = await ask(app, 'POST /things', { content: { name: 'a' } })
+      return [statusCode, ...lines.map(({ level, msg }) => `${level} ${msg}`)]
+    }
+    t.strictSame(await levels(problem('conflict')), [409], place)
+    t.strictSame(await levels(problem('unavailable', { detail: 'Back at noon.' })), [503, '30 request refused'], place)
+    t.match(lines, [{ problem: { status: 503, code: 'unavailable', detail: 'Back at noon.' } }])
+    t.strictSame(await levels(Object.assign(new Error('on purpose'), { statusCode: 503 })), [503, '50 request failed'], `${place}, as Fastify does`)
+    t.match(lines, [{ err: { message: 'on purpose' } }])
+  }
+})

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Answer } from '../answer.ts'
-import { problemOfError } from '../fault.ts'
+import { logFailure, problemOfError } from '../fault.ts'
 import { problemContent } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { head, never } from '../reply.ts'
@@ -20,7 +20,7 @@ export function refuse (problem: Problem, problems: string | undefined, reply: F
 export function errorHandler (problems: string | undefined) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
-    if (known.status >= 500) request.log.error({ err: error }, 'request failed')
+    logFailure(request.log, error, known)
     return refuse(known, problems, reply)
   }
 }
