@@ -43,6 +43,14 @@ export function draftOf ({ members, dateTimes, id: { member, mint } }: Collectio
   return { content: canonicalDates(whole, dateTimes), id, own }
 }
 
+/** By new item: the values that the scope of the caller and the URI have set in it. */
+const imposed = new WeakMap<object, Readonly<Record<string, unknown>>>()
+
+/** The values that no client can choose, of an item that the hook `prepare` was given. */
+export function getImposedValues (item: object): Readonly<Record<string, unknown>> {
+  return imposed.get(item) ?? {}
+}
+
 /** The item that is made of a draft that fits. */
 export function begun (collection: Collection, request: Request, { content, id, own }: Draft): object | Promise<object> {
   const { created, updated } = collection.timestamps
@@ -52,6 +60,7 @@ export function begun (collection: Collection, request: Request, { content, id, 
   if (created !== undefined) item[created] = now
   if (updated !== undefined) item[updated] = now
   if (!collection.hooks.prepare) return addressable(collection, unprepared(collection, request, item), own)
+  if (request.scope !== undefined || request.fixed !== undefined) imposed.set(item, { ...request.scope?.values, ...request.fixed })
   return prepared(collection, { action: 'create', item, before: undefined, request: request.original }, id).then(whole => bounded(addressable(collection, whole, own), request))
 }
 

@@ -1,7 +1,7 @@
 import { define } from './definition.ts'
 import type { Collection } from './definition.ts'
 import { BadOption } from './errors.ts'
-import { drafted } from './draft.ts'
+import { drafted, getImposedValues } from './draft.ts'
 import { HookError, replaced } from './item.ts'
 import type { Change, Changed, Options } from './options.ts'
 import type { Request } from './request.ts'
@@ -9,7 +9,7 @@ import { canonicalDates, dateTimesOf } from './schema/date-times.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
 import type { Id, JsonSchema } from './storage/contract.ts'
 import { checkRestated, inherited, sharedMembers } from './version-options.ts'
-import { versionedStorage } from './versioned-storage.ts'
+import { memberIn, versionedStorage } from './versioned-storage.ts'
 import type { Origins } from './versioned-storage.ts'
 
 /** What the older version has of its own. All else is as the current one has it. */
@@ -60,7 +60,16 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
 
   async function made (item: object, content: object, request: Request['original']): Promise<Item> {
     const id: Id | undefined = Reflect.get(item, current.id.member)
-    return await drafted(current, asked(request), { content: defined(content), ...id !== undefined && { id } }) as Item
+    const values = getReadOnlyValues(item)
+    const whole = { ...defined(content), ...values }
+    return await drafted(current, asked(request, values), { content: whole, ...id !== undefined && { id } }) as Item
+  }
+
+  /** Of what the scope and the URI have set in the older item, the properties that only they can set in the current one. */
+  function getReadOnlyValues (item: object): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(getImposedValues(item))
+      .map(([member, value]) => [memberIn(renamed, member), value] as const)
+      .filter(([member]) => current.members.named.get(member)?.readOnly === true))
   }
 
   async function changed ({ action, before, after, request }: Changed<ItemOf<Schema>>): Promise<void> {
@@ -81,9 +90,9 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   return Object.freeze({ ...define(whole as unknown as Options<Schema>), versionOf: current.name })
 }
 
-/** Of a request, the making of an item looks at these alone; what is fixed and scoped has been kept to by the older item already. */
-function asked (original: Request['original']): Request {
-  return { original, fixed: undefined, scope: undefined } as unknown as Request
+/** Of a request, the making of an item looks at these alone. The filter of the scope is checked on the older item. */
+function asked (original: Request['original'], values: Record<string, unknown> = {}): Request {
+  return { original, fixed: undefined, scope: { filter: { all: [] }, values } } as unknown as Request
 }
 
 function defined (content: object): object {

@@ -301,3 +301,59 @@ test('what cannot be told from one version to the other is refused at boot', asy
   const bare = define({ name: 'users', schema: User, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false, order: false } })) })
   t.doesNotThrow(() => loose(bare, 'v1', { ...base, renamed: {} }), 'a storage that cannot filter or sort is not asked to')
 })
+
+for (const { name, skip, open } of kept) {
+  test(`through an older version, a scope and a parent set read-only properties: ${name}`, { skip }, async t => {
+    const { storage, prepare } = await open(t)
+    const text = Type.String()
+    const team = { id: Type.String({ format: 'uuid', readOnly: true }), name: text }
+    const Task = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), tenant: Type.String({ readOnly: true }), team: Type.String({ readOnly: true, default: 'none' }), title: text, rank: Type.Integer({ default: 0 }) })
+    const Old = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), org: Type.String({ readOnly: true }), team: Type.String({ readOnly: true, default: 'none' }), subject: text })
+    const teams = define({ name: 'teams', schema: Type.Object(team), storage })
+    const tenantOf = (request: { headers: Record<string, unknown> }): string => String(request.headers['x-tenant'])
+    const tasks = define({ name: 'tasks', schema: Task, storage, bulk: {}, idempotency: {}, replace: { creates: true }, scope: request => ({ values: { tenant: tenantOf(request) } }) })
+    // Whether `accept` leaves the tenant and the team out, passes them on, or invents others.
+    const accepts = [
+      ({ subject }: { subject: string }) => ({ title: subject }),
+      ({ subject, org, team }: { subject: string, org: string, team: string }) => ({ title: subject, tenant: org, team }),
+      ({ subject }: { subject: string }) => ({ title: subject, tenant: 'invented', team: 'invented' })
+    ]
+    await prepare(teams as Collection)
+    await prepare(tasks as Collection)
+    for (const [index, accept] of accepts.entries()) {
+      const old = version(tasks, 'v1', {
+        schema: Old,
+        present: ({ id, tenant, team, title }) => ({ id, org: tenant, team, subject: title }),
+        accept,
+        renamed: { org: 'tenant', subject: 'title' },
+        scope: request => ({ values: { org: tenantOf(request) } })
+      })
+      const app = await serve(t, [teams, tasks, old, within(teams, old, 'team')] as Collection[], ['/v2', '/v2', '/v1', '/v1'])
+      const { at: parent, item: { id } } = await created(app, '/v2/teams', { name: 'red' })
+      const fields = { 'x-tenant': `t${index}` }
+      for (const [path, inTeam] of [['/v1/tasks', 'none'], [`${parent.replace('/v2', '/v1')}/tasks`, id]] as const) {
+        const done = async (request: string, content: unknown, more: object = {}): Promise<Array<Record<string, unknown>>> => {
+          const answer = await ask(app, request, { content, fields: { ...fields, ...more } })
+          t.ok(answer.statusCode < 300, `${request}: ${answer.payload}`)
+          return [answer.json()].flat()
+        }
+        const made = [
+          ...await done(`POST ${path}`, { subject: 'one' }),
+          ...await done(`POST ${path}`, { subject: 'two', org: `t${index}` }, { 'idempotency-key': String(inTeam) }),
+          ...await done(`POST ${path}`, [{ subject: 'three' }, { subject: 'four' }]),
+          ...await done(`PUT ${path}/01900000-0000-7000-8000-0000000000${index}${inTeam === 'none' ? 'a' : 'b'}`, { subject: 'five' })
+        ]
+        const changed = [
+          ...await done(`PUT ${path}/${made[0]!.id}`, { subject: 'one' }),
+          ...await done(`PATCH ${path}/${made[1]!.id}`, { subject: 'two' })
+        ]
+        for (const item of [...made, ...changed]) {
+          t.match(item, { org: `t${index}`, team: inTeam })
+          t.match((await ask(app, `GET /v2/tasks/${item.id}`, { fields })).json(), { tenant: `t${index}`, team: inTeam, title: item.subject, rank: 0 })
+        }
+        const refused = await ask(app, `POST ${path}`, { content: { subject: 'no', org: 'other' }, fields })
+        t.strictSame([refused.statusCode, refused.json().errors[0].pointer], [422, '/org'])
+      }
+    }
+  })
+}
