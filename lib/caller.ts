@@ -1,7 +1,16 @@
+import type { Collection } from './definition.ts'
 import type { Request } from './request.ts'
+import { canonical } from './schema/canonical.ts'
 
-/** Who asks, as text: by the id of the caller or, where the definition knows none, by the credentials; and for whose rows. */
-export function callerOf ({ caller, scope, fields: { authorization, cookie } }: Request): string {
-  const credentials = authorization === undefined ? { cookie } : { authorization }
-  return JSON.stringify([caller ?? credentials, scope?.values])
+/** Headers that most services identify callers by. `authentication.fields` adds others. */
+const credentialHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key']
+
+/**
+ * Whose idempotency key it is. A named caller is known by its id and by the values that its scope sets: credentials are
+ * renewed, and a filter may depend on the time. Any other is known by its credentials and its whole scope.
+ */
+export function getKeyOwner ({ guard }: Collection, { caller, scope, fields }: Request): string {
+  if (caller !== undefined) return canonical({ caller, values: scope?.values })!
+  const names = [...credentialHeaders, ...guard?.authentication?.fields?.map(name => name.toLowerCase()) ?? []]
+  return canonical({ credentials: Object.fromEntries(names.map(name => [name, fields[name]])), scope })!
 }

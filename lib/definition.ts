@@ -10,7 +10,7 @@ import { cachePolicy } from './http/cache-control.ts'
 import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
 import { anyChallenge } from './http/www-authenticate.ts'
 import { checkCache, guardOf, isPersonal } from './guard.ts'
-import { idempotencyOf } from './idempotency.ts'
+import { checkKeyOwners, idempotencyOf } from './idempotency.ts'
 import { evolutionOf } from './evolution.ts'
 import { identity } from './identity.ts'
 import { listing } from './listing/listing.ts'
@@ -45,6 +45,8 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
   const order = totalOrder(options.order ?? [], id.member)
   const profiles = checkProfiles(options, id.member)
   const guard = guardOf(options, id.member)
+  const idempotency = idempotencyOf(name, options.idempotency)
+  checkKeyOwners(name, { idempotency, guard, routes: options.routes ?? {} })
   const visible = [...guard?.visible.keys() ?? []]
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
   checkOrder(name, schema, order)
@@ -96,7 +98,7 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
     bulk: options.bulk && { maximum: 100, ...options.bulk },
     profiles,
     replace: { creates: false, tag: false, ...options.replace },
-    idempotency: idempotencyOf(name, options.idempotency),
+    idempotency,
     precondition: options.precondition ?? 'optional',
     weakTags: options.weakTags === 'tolerated',
     cache: { list: cachePolicy(cache?.list), read: cachePolicy(cache?.read) },

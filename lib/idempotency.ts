@@ -1,5 +1,6 @@
 import type { ActionName } from './action-names.ts'
 import { BadOption } from './errors.ts'
+import type { Guard } from './guard.ts'
 
 /** What of it can be repeated with an Idempotency-Key, and for how long. */
 export interface IdempotencyOptions {
@@ -33,4 +34,23 @@ export function idempotencyOf (name: string, options: IdempotencyOptions | undef
   if (unknown !== undefined) throw new BadOption(name, `idempotency.actions names ${JSON.stringify(unknown)}. It can name: ${repeatable.join(', ')}; the others can be repeated as they are.`)
   if (!(lease > 0 && lease <= expiry && expiry < Infinity)) throw new BadOption(name, `idempotency is { expiry: ${expiry}, lease: ${lease} }. Both are seconds, and 0 < lease <= expiry.`)
   return { actions: new Set(actions), required, expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }
+}
+
+const identifyingHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
+
+interface Owned {
+  readonly idempotency: Idempotency | undefined
+  readonly guard: Guard | undefined
+  readonly routes: Readonly<Partial<Record<ActionName | 'every', { readonly [Hook in typeof identifyingHooks[number]]?: unknown }>>>
+}
+
+/** A key belongs to a caller, and only the app knows by what its own hooks and functions identify callers. */
+export function checkKeyOwners (name: string, { idempotency, guard, routes }: Owned): void {
+  if (idempotency === undefined || guard?.authentication !== undefined || guard?.scope !== undefined) return
+  for (const action of idempotency.actions) {
+    const hook = identifyingHooks.find(hook => [routes.every, routes[action]].some(options => options?.[hook] !== undefined))
+    const found = hook !== undefined ? `routes has the hook ${hook}` : typeof guard?.rules[action] === 'function' ? 'access is a function' : undefined
+    if (found === undefined) continue
+    throw new BadOption(name, `idempotency has to know whose a key is, but ${found} for ${action} and nothing names the caller. Add authentication: { caller: request => ... }, which runs after the hooks of routes and may return what they have found out; or, if all callers are one, { caller: () => undefined } and access: 'public'.`)
+  }
 }

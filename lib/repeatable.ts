@@ -1,18 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Throwing } from './action.ts'
 import type { Answer } from './answer.ts'
-import { callerOf } from './caller.ts'
+import { getKeyOwner } from './caller.ts'
 import type { Collection } from './definition.ts'
 import { idempotencyKey } from './http/idempotency-key.ts'
 import { problem } from './http/problems.ts'
 import type { Idempotency } from './idempotency.ts'
+import { parentPath } from './request.ts'
 import type { Request } from './request.ts'
+import { canonical } from './schema/canonical.ts'
 import type { Receipt, Receipts } from './storage/contract.ts'
 
 /** An action of which a repeated request gets the answer of the first one (draft-ietf-httpapi-idempotency-key-header-07). */
 export function repeatable (action: Throwing, idempotency: Idempotency): Throwing {
   return async function (collection, request) {
-    const key = keyOf(request, idempotency)
+    const key = keyOf(collection, request, idempotency)
     if (key === undefined) return action(collection, request)
     const receipts = collection.storage.receipts!
     const now = Date.now()
@@ -23,13 +25,14 @@ export function repeatable (action: Throwing, idempotency: Idempotency): Throwin
       await release()
       throw thrown
     })
-    if (standing !== undefined) return replayed(standing, claim, request)
+    if (standing !== undefined) return replayed(standing, claim, { collection, request })
     sweep(collection, request, now)
     try {
       return await action(collection, {
         ...request,
         async keep (storage, answer) {
-          const kept = await storage.receipts!.keep({ ...claim, expires: Date.now() + idempotency.expiry, answer: JSON.stringify(bounded(answer)) }, request.context)
+          const shown: Kept = { ...bounded(answer), sight: sightOf(collection, request) }
+          const kept = await storage.receipts!.keep({ ...claim, expires: Date.now() + idempotency.expiry, answer: JSON.stringify(shown) }, request.context)
           // It took so long that another request has taken it over.
           if (!kept) throw running()
         }
@@ -45,8 +48,8 @@ export function repeatable (action: Throwing, idempotency: Idempotency): Throwin
 /** For what has to be done though the client has gone. */
 const patient = { signal: new AbortController().signal }
 
-/** By the caller and what the field says; undefined where the field is missing. */
-function keyOf (request: Request, { required }: Idempotency): string | undefined {
+/** By the caller, the path of the collection and what the field says; undefined where the field is missing. */
+function keyOf (collection: Collection, request: Request, { required }: Idempotency): string | undefined {
   const field = request.fields['idempotency-key']
   if (field === undefined) {
     if (!required) return undefined
@@ -54,7 +57,7 @@ function keyOf (request: Request, { required }: Idempotency): string | undefined
   }
   const key = idempotencyKey(String(field))
   if (key === undefined) throw problem('idempotency-key-malformed', { detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".' })
-  return digest([callerOf(request), key])
+  return digest([getKeyOwner(collection, request), request.segment === '' ? request.path : parentPath(request), key])
 }
 
 /** What is asked: the method, the target and the content, to the byte. */
@@ -69,13 +72,35 @@ function digest (parts: ReadonlyArray<string | Buffer>): string {
   return hash.digest('base64url')
 }
 
-function replayed ({ fingerprint, answer }: Receipt, claim: Receipt, { preferences }: Request): Answer {
+/** What the caller of the first request could see: an answer is shown again only to who can see as much. */
+interface Sight {
+  readonly hidden: readonly string[]
+  /** A digest of the filter of its scope. */
+  readonly scope: string
+}
+
+interface Kept extends Answer {
+  readonly sight: Sight | undefined
+}
+
+/** Undefined for who sees everything. */
+function sightOf ({ hidden }: Collection, { scope }: Request): Sight | undefined {
+  if (hidden === undefined && scope === undefined) return undefined
+  return { hidden: [...hidden ?? []], scope: digest([canonical(scope?.filter) ?? '']) }
+}
+
+function seesAll (now: Sight | undefined, then: Sight | undefined): boolean {
+  return now === undefined || (now.scope === then?.scope && now.hidden.every(name => then.hidden.includes(name)))
+}
+
+function replayed ({ fingerprint, answer }: Receipt, claim: Receipt, { collection, request }: { collection: Collection, request: Request }): Answer {
   if (fingerprint !== claim.fingerprint) throw problem('idempotency-key-used', { detail: 'Another request had this Idempotency-Key. Send a new key with a new request.' })
   if (answer === undefined) throw running()
   // Written below, by this or another process.
-  const first = JSON.parse(answer) as Answer
+  const { sight, ...first } = JSON.parse(answer) as Kept
+  const sees = seesAll(sightOf(collection, request), sight)
   // Who may not read any more prefers it minimal as well.
-  const shown: Answer = preferences.return === 'minimal' ? { ...minimal(first), applied: { return: 'minimal' } } : first
+  const shown: Answer = request.preferences.return === 'minimal' ? { ...minimal(first), applied: { return: 'minimal' } } : sees ? first : minimal(first)
   return { ...shown, fields: { ...shown.fields, 'idempotent-replayed': 'true' } }
 }
 

@@ -1,0 +1,164 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { test } from 'tap'
+import type { Test } from 'tap'
+import collection, { define } from '../lib/index.ts'
+import type { Collection } from '../lib/index.ts'
+import { memory } from '../lib/storage/memory.ts'
+import type { Shape, Storage } from '../lib/storage/contract.ts'
+import { ask, build, notes } from './app.ts'
+import { databases } from './storage/databases.ts'
+import type { Database } from './storage/databases.ts'
+
+// What a client is told of its writes, and what is kept of them, on every storage.
+
+interface Store {
+  readonly adapter: <Item extends object>(shape: Shape) => Storage<Item>
+  /** Undefined for memory. */
+  readonly database: Database | undefined
+  createTable (definition: Collection, unique?: ReadonlyArray<readonly string[]>): Promise<void>
+}
+
+interface Available {
+  readonly name: string
+  readonly skip: string | false
+  open (t: Test): Promise<Store>
+}
+
+const stores: readonly Available[] = [
+  { name: 'memory', skip: false, open: async () => ({ adapter: memory(), database: undefined, async createTable () {} }) },
+  ...databases.map(({ name, skip, open }): Available => ({
+    name,
+    skip,
+    async open (t) {
+      const database = await open()
+      t.after(() => database.end())
+      const adapter = database.adapter()
+      return {
+        adapter,
+        database,
+        createTable: ({ name, schema, id: { member, by }, idempotency }, unique = []) => adapter.createTable({ name, schema, id: { member, by }, unique, idempotency })
+      }
+    }
+  }))
+]
+
+async function serve (t: Test, ...definitions: Collection[]): Promise<FastifyInstance> {
+  return build(t, definitions)
+}
+
+const uuid = Type.String({ format: 'uuid', readOnly: true })
+
+for (const { name, skip, open } of stores) {
+  test(`${name}: idempotency keys belong to a caller`, { skip }, async t => {
+    const { adapter, createTable } = await open(t)
+    const Order = Type.Object({ id: uuid, tenant: Type.String({ readOnly: true }), amount: Type.Integer(), cost: Type.Optional(Type.Integer()) })
+    const byKey = (request: { headers: Record<string, unknown> }) => ({ values: { tenant: String(request.headers['x-tenant-key']) } })
+    const keyed = { 'idempotency-key': 'order-1' }
+
+    await t.test('that a hook identifies by any header, and that has another scope', async t => {
+      const orders = define({
+        name: 'orders',
+        schema: Order,
+        storage: adapter,
+        idempotency: {},
+        routes: { every: { async onRequest (request) { if (request.headers['x-tenant-key'] === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }) } } },
+        scope: byKey
+      }) as Collection
+      await createTable(orders)
+      const app = await serve(t, orders)
+      const post = (tenant: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { ...keyed, 'x-tenant-key': tenant } })
+      const [red, blue, again] = [await post('red'), await post('blue'), await post('red')]
+      t.strictSame([red.json().tenant, blue.statusCode, blue.json().tenant], ['red', 201, 'blue'])
+      t.strictSame([again.headers.location, again.headers['idempotent-replayed']], [red.headers.location, 'true'])
+      const patch = (tenant: string, location: unknown) => ask(app, `PATCH ${location}`, { content: { amount: 2 }, fields: { 'idempotency-key': 'patch', 'x-tenant-key': tenant } })
+      t.equal((await patch('red', red.headers.location)).statusCode, 200)
+      t.equal((await patch('blue', blue.headers.location)).json().tenant, 'blue')
+      t.equal((await patch('blue', red.headers.location)).statusCode, 422, 'of one caller a key is for one request')
+    })
+
+    await t.test('where the scope has a filter only', async t => {
+      const orders = define({
+        name: 'filtered',
+        schema: Type.Object({ id: uuid, amount: Type.Integer() }),
+        storage: adapter,
+        idempotency: {},
+        scope: request => ({ filter: { member: 'amount', is: 'lt', value: Number(request.headers['x-limit']) } })
+      }) as Collection
+      await createTable(orders)
+      const app = await serve(t, orders)
+      const post = (limit: string) => ask(app, 'POST /filtered', { content: { amount: 1 }, fields: { ...keyed, 'x-limit': limit } })
+      const [ten, twenty, again] = [await post('10'), await post('20'), await post('10')]
+      t.not(twenty.headers.location, ten.headers.location)
+      t.equal(again.headers.location, ten.headers.location)
+    })
+
+    await t.test('in one collection, mounted twice', async t => {
+      const orders = define({ name: 'mounted', schema: Type.Object({ id: uuid, amount: Type.Integer() }), storage: adapter, idempotency: {} }) as Collection
+      await createTable(orders)
+      const app = Fastify()
+      t.after(() => app.close())
+      await app.register(collection, { ...orders, prefix: '/:tenant' })
+      const post = (tenant: string) => ask(app, `POST /${tenant}/mounted`, { content: { amount: 1 }, fields: keyed })
+      const [red, blue] = [await post('red'), await post('blue')]
+      t.strictSame([red.statusCode, blue.statusCode, blue.headers['idempotent-replayed']], [201, 201, undefined])
+    })
+  })
+}
+
+test('without a scope, callers are told apart by their credentials', async t => {
+  const app = await build(t, notes({ idempotency: {}, authentication: { caller: () => undefined, fields: ['X-Token'] }, access: 'public' }))
+  const locations = new Set<unknown>()
+  const callers = [{}, { authorization: 'a' }, { authorization: 'a', cookie: 'a' }, { cookie: 'a' }, { 'x-api-key': 'a' }, { 'x-api-key': 'b' }, { 'x-token': 'a' }]
+  for (const fields of [...callers, ...callers]) locations.add((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': 'k', ...fields } })).headers.location)
+  t.equal(locations.size, callers.length)
+})
+
+test('hooks and access rules that know callers, with idempotency, have to name them', async t => {
+  const refuses = (options: object) => t.throws(() => notes({ idempotency: {}, ...options }), { code: 'FST_COLLECTION_BAD_OPTION', message: /idempotency has to know whose a key is.*authentication: \{ caller/ })
+  const hook = async (): Promise<void> => {}
+  for (const name of ['onRequest', 'preParsing', 'preValidation', 'preHandler']) {
+    refuses({ routes: { every: { [name]: hook } } })
+    refuses({ routes: { create: { [name]: [hook] } } })
+    refuses({ routes: { update: { [name]: hook } } })
+  }
+  refuses({ access: () => true })
+  refuses({ access: { update: () => true } })
+  const accepts = (options: object) => t.doesNotThrow(() => notes({ idempotency: {}, ...options }))
+  accepts({ routes: { every: { onSend: hook, config: {} }, list: { onRequest: hook } } })
+  accepts({ routes: { update: { onRequest: hook } }, idempotency: { actions: ['create'] } })
+  accepts({ access: { list: () => true, create: 'public' } })
+  accepts({ routes: { every: { onRequest: hook } }, scope: () => undefined })
+  accepts({ routes: { every: { onRequest: hook } }, authentication: { caller: () => 'ada' } })
+})
+
+test('a replay shows nothing that its caller does not see any more', async t => {
+  let role = 'admin'
+  let limit = 10
+  const Order = Type.Object({ id: uuid, amount: Type.Integer(), cost: Type.Integer({ default: 7, readOnly: true }), margin: Type.Integer({ default: 3, readOnly: true }) })
+  const app = await build(t, define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    idempotency: {},
+    authentication: { caller: () => 'ada' },
+    visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
+    scope: () => ({ filter: { member: 'amount', is: 'lt', value: limit } })
+  }) as Collection)
+  const post = (key: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { 'idempotency-key': key } })
+  const first = await post('admin')
+  t.match(first.json(), { cost: 7, margin: 3 })
+  role = 'clerk'
+  const hidden = await post('admin')
+  t.strictSame([hidden.statusCode, hidden.payload, hidden.headers.location, hidden.headers['idempotent-replayed']], [201, '', first.headers.location, 'true'])
+  const own = await post('clerk')
+  t.strictSame(Object.keys(own.json()), ['id', 'amount'])
+  role = 'seller'
+  t.equal((await post('clerk')).payload, own.payload, 'what shows less than the caller may see is shown')
+  role = 'admin'
+  t.equal((await post('admin')).payload, first.payload)
+  limit = 5
+  const outside = await post('admin')
+  t.strictSame([outside.statusCode, outside.payload, outside.headers.location], [201, '', first.headers.location], 'in another scope the key is the same, and the item may be out of sight')
+})
