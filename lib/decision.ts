@@ -33,7 +33,7 @@ function throwing (action: Action): Throwing {
 
 function surrounded (collection: Collection, { name, at, queried }: Row, action: Throwing): Throwing {
   const { idempotency, deadline } = collection
-  const repeated = idempotency?.actions.has(name) === true ? repeatable(action, idempotency) : action
+  const repeated = idempotency?.actions.has(name) === true ? repeatable(action, name, idempotency) : action
   const seen = queried ? unearthed(collection, repeated) : repeated
   const answered = at === 'item' ? explained(collection, seen) : seen
   return timely(inParent(collection, paged(collection, { action: answered, at, safe: queried })), deadline[name])

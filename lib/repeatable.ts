@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { ActionName } from './action-names.ts'
 import type { Throwing } from './action.ts'
 import type { Answer } from './answer.ts'
 import { getKeyOwner } from './caller.ts'
@@ -12,7 +13,8 @@ import { canonical } from './schema/canonical.ts'
 import type { Receipt, Receipts } from './storage/contract.ts'
 
 /** An action of which a repeated request gets the answer of the first one (draft-ietf-httpapi-idempotency-key-header-07). */
-export function repeatable (action: Throwing, idempotency: Idempotency): Throwing {
+export function repeatable (action: Throwing, name: ActionName, idempotency: Idempotency): Throwing {
+  const longest = name === 'update' ? longestUpdated : longestCreated
   return async function (collection, request) {
     const key = keyOf(collection, request, idempotency)
     if (key === undefined) return action(collection, request)
@@ -31,7 +33,7 @@ export function repeatable (action: Throwing, idempotency: Idempotency): Throwin
       return await action(collection, {
         ...request,
         async keep (storage, answer) {
-          const shown: Kept = { ...bounded(answer), sight: sightOf(collection, request) }
+          const shown: Kept = { ...bounded(answer, longest), sight: sightOf(collection, request) }
           const kept = await storage.receipts!.keep({ ...claim, expires: Date.now() + idempotency.expiry, answer: JSON.stringify(shown) }, request.context)
           // It took so long that another request has taken it over.
           if (!kept) throw running()
@@ -108,12 +110,16 @@ function running () {
   return problem('idempotency-key-running', { detail: 'The first request with this Idempotency-Key is not done. Repeat the request later.', fields: { 'retry-after': '1' } })
 }
 
-/** Of the content that is kept, in bytes. */
-const longest = 1_048_576
+/** In bytes, of the content that is kept. What a POST answers is about as long as what it has stored. */
+const longestCreated = 1_048_576
 
-/** An answer whose content is too long is kept without it. */
-function bounded (answer: Answer): Answer {
-  return Buffer.byteLength(answer.content ?? '') <= longest ? answer : minimal(answer)
+/** A PATCH of a few bytes answers the whole item, so that many of them would keep much more than was sent. */
+const longestUpdated = 16_384
+
+/** An answer whose content is too long is kept without it; so is a page, which is made around the answer later. */
+function bounded (answer: Answer, longest: number): Answer {
+  const length = Buffer.byteLength(answer.content ?? '')
+  return length > 0 && length <= longest ? answer : minimal(answer)
 }
 
 function minimal ({ status, fields: { 'content-type': type, 'content-location': location, ...fields } }: Answer): Answer {

@@ -31,12 +31,27 @@ interface Line {
   readonly within: number
   /** Where the table has no number. */
   readonly limit?: number
+  /** Where nothing is refused past the limit: what an answer has then. */
+  readonly past?: (answer: Asked, limit: number) => boolean
 }
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`)
 const patch = (app: FastifyInstance, at: string, steps: unknown): Promise<Asked> => ask(app, `PATCH ${at}`, { content: steps, type: 'application/json-patch+json' })
 const query = (app: FastifyInstance, filter: unknown): Promise<Asked> => ask(app, 'QUERY /users', { content: { filter } })
+/** The answer to a request that was sent before, and whose first answer has so many bytes. */
+const replayed = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: number): Promise<Asked> => {
+  const empty = await ask(app, 'POST /notes', { content: { text: '' } })
+  const text = 'x'.repeat(bytes - empty.payload.length)
+  const request = { content: { text }, fields: { 'idempotency-key': String(bytes) } }
+  const target = method === 'POST' ? 'POST /notes' : `PATCH ${empty.headers.location}`
+  const first = await ask(app, target, request)
+  if (Buffer.byteLength(first.payload) !== bytes) throw new Error(`${first.payload.length} bytes`)
+  const { statusCode, headers, payload } = await ask(app, target, request)
+  return { statusCode, headers, json: () => ({ length: payload.length }) }
+}
+const repeatable = (t: Test): Promise<FastifyInstance> => build(t, notes({ idempotency: {}, schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }), { bodyLimit: 2_000_000 })
+const isEmpty = (answer: Asked): boolean => answer.json().length === 0 && answer.headers['idempotent-replayed'] === 'true'
 const unstable = { ...notes({ storage: altered(() => ({ replace: async () => ({ refused: 'stale' }) })) }) }
 
 const lines: Readonly<Record<string, Line>> = {
@@ -88,7 +103,7 @@ const lines: Readonly<Record<string, Line>> = {
   'values of one in in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { 'name.in': names(count) }), within: 200 },
   'levels of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, levels) => query(app, JSON.parse('{"not":'.repeat(levels - 1) + '{"name":"x"}' + '}'.repeat(levels - 1))), within: 200 },
   'conditions and values in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ name: 'x' })) }), within: 200 },
-  'failures that a problem tells': { app: t => build(t, users()), ask: (app, count) => ask(app, 'POST /users', { content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map(name => [name, 1])) } }), within: 422 },
+  'failures that a problem tells': { past: ({ json }, limit) => (json().errors as unknown[]).length === limit, app: t => build(t, users()), ask: (app, count) => ask(app, 'POST /users', { content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map(name => [name, 1])) } }), within: 422 },
   'races that a write without a precondition loses': {
     app: t => build(t, unstable),
     async ask (app, races) {
@@ -99,6 +114,8 @@ const lines: Readonly<Record<string, Line>> = {
     },
     within: 200
   },
+  'bytes of content that is kept for the replay of a POST': { app: repeatable, ask: (app, bytes) => replayed(app, 'POST', bytes), within: 201, past: isEmpty },
+  'bytes of content that is kept for the replay of a PATCH': { app: repeatable, ask: (app, bytes) => replayed(app, 'PATCH', bytes), within: 200, past: isEmpty },
   'milliseconds of an action': {
     app: t => build(t, notes({ deadline: 100, storage: altered(storage => ({ list: async (...asked) => new Promise(resolve => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked))) })), page: { maximum: 1000 } })),
     ask: (app, milliseconds) => ask(app, `GET /notes?limit=${milliseconds > 100 ? 400 : 1}`),
@@ -128,13 +145,13 @@ test('docs/limits.md has a line for each limit that is asked here, and no other'
 
 for (const [what = '', most, past = ''] of table) {
   test(`${what}: at most ${most}, then ${past}`, async t => {
-    const { app: made, ask, within, limit = Number(most) } = lines[what]!
+    const { app: made, ask, within, limit = Number(most), past: isPast } = lines[what]!
     const app = await made(t)
     const done = await ask(app, limit)
     t.equal(done.statusCode, within)
     const refused = await ask(app, limit + 1)
+    if (isPast !== undefined) return t.strictSame([isPast(done, limit - 1), isPast(refused, limit)], [false, true])
     const [status, code] = past.split(' ')
-    if (!/^\d+$/.test(status!)) return t.equal((refused.json().errors as unknown[]).length, limit)
     t.equal(refused.statusCode, Number(status))
     if (code !== undefined) {
       t.equal(refused.json().code, code)

@@ -3,10 +3,11 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { define } from '../lib/index.ts'
+import { html } from '../lib/formats/html.ts'
+import collection, { define, json } from '../lib/index.ts'
 import type { Collection } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
-import type { Shape, Storage } from '../lib/storage/contract.ts'
+import type { Receipts, Shape, Storage } from '../lib/storage/contract.ts'
 import { ask, build, notes } from './app.ts'
 import { databases } from './storage/databases.ts'
 import type { Database } from './storage/databases.ts'
@@ -105,6 +106,45 @@ for (const { name, skip, open } of stores) {
       t.strictSame([red.statusCode, blue.statusCode, blue.headers['idempotent-replayed']], [201, 201, undefined])
     })
   })
+
+  test(`${name}: a receipt keeps a bounded part of what was answered`, { skip }, async t => {
+    const { adapter, database, createTable } = await open(t)
+    let stored = 0
+    const counting = <Item extends object>(shape: Shape): Storage<Item> => {
+      const storage = adapter<Item>(shape)
+      const watch = (receipts: Receipts): Receipts => ({
+        claim: (...given) => receipts.claim(...given),
+        keep (receipt, context) {
+          stored += Buffer.byteLength(receipt.answer ?? '')
+          return receipts.keep(receipt, context)
+        },
+        release: (...given) => receipts.release(...given),
+        sweep: (...given) => receipts.sweep(...given)
+      })
+      return { ...storage, receipts: watch(storage.receipts!), transaction: work => storage.transaction!(inner => work({ ...inner, receipts: watch(inner.receipts!) })) }
+    }
+    const large = define({ name: 'large', schema: Type.Object({ id: uuid, text: Type.String(), count: Type.Integer({ default: 0 }) }), storage: counting, idempotency: {}, bulk: {} }) as Collection
+    await createTable(large)
+    const app = await serve(t, large)
+    const made = await ask(app, 'POST /large', { content: { text: 'x'.repeat(200_000) } })
+    for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
+      for (let count = 1; count <= 10; count++) {
+        const request = { content: { count }, fields: { accept, 'idempotency-key': `"${accept} ${count}"` } }
+        const first = await ask(app, `PATCH ${made.headers.location}`, request)
+        const again = await ask(app, `PATCH ${made.headers.location}`, request)
+        t.strictSame([first.statusCode, first.payload.length > 200_000], [200, true])
+        t.strictSame([again.statusCode, again.payload, again.headers['content-type'], again.headers.etag], [204, '', undefined, first.headers.etag])
+      }
+    }
+    t.ok(stored < 30 * 2048, `30 receipts keep ${stored} bytes`)
+    if (database !== undefined) {
+      const [row] = await database.rows('SELECT SUM(LENGTH(answer)) AS total FROM large_receipts') as Array<{ total: unknown }>
+      t.equal(Number(row!.total), stored)
+    }
+    const small = await ask(app, 'POST /large', { content: { text: 'x'.repeat(10_000) } })
+    const request = { content: { count: 1 }, fields: { 'idempotency-key': 'small' } }
+    t.equal((await ask(app, `PATCH ${small.headers.location}`, request)).payload, (await ask(app, `PATCH ${small.headers.location}`, request)).payload)
+  })
 }
 
 test('without a scope, callers are told apart by their credentials', async t => {
@@ -161,4 +201,12 @@ test('a replay shows nothing that its caller does not see any more', async t => 
   limit = 5
   const outside = await post('admin')
   t.strictSame([outside.statusCode, outside.payload, outside.headers.location], [201, '', first.headers.location], 'in another scope the key is the same, and the item may be out of sight')
+})
+
+test('a page is not kept: it is replayed without content', async t => {
+  const app = await build(t, notes({ idempotency: {}, formats: [json, html] }))
+  const request = { content: { text: 'a' }, fields: { accept: 'text/html', 'idempotency-key': 'page' } }
+  const [first, again] = [await ask(app, 'POST /notes', request), await ask(app, 'POST /notes', request)]
+  t.match(first.headers['content-type'], /^text\/html/)
+  t.strictSame([again.statusCode, again.payload, again.headers['content-type'], again.headers.location], [201, '', undefined, first.headers.location])
 })
