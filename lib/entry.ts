@@ -4,12 +4,10 @@ import { check } from './conditions.ts'
 import type { Collection } from './definition.ts'
 import { problem } from './http/problems.ts'
 import type { Problem } from './http/problems.ts'
-import { scopedBy } from './narrowing.ts'
 import type { Changed } from './options.ts'
 import { receipted } from './receipt.ts'
 import { problemOfRefusal, refused } from './refusal.ts'
 import type { Request } from './request.ts'
-import { isHidden } from './scope.ts'
 import type { Entry, Id, Refusal } from './storage/contract.ts'
 import { Tries } from './tries.ts'
 
@@ -88,8 +86,8 @@ async function attempt<Result> (collection: Collection, request: Request, { task
   const item = collection.hooks.prepare ? await decided : decided
   const after = await put(collection, request, { decisions, before, id, item })
   if (!refused(after)) return conclude(collection, request, { before, after })
-  const met = after.refused === 'taken' && before === undefined && await hasMet(collection, request, [id, after])
-  return tries.again(met ? { refused: 'stale' } : after)
+  if (after.refused !== 'taken' || before !== undefined || after.members.join() !== collection.id.member) return tries.again(after)
+  return tries.again(await hasMet(collection, request, tries) ? { refused: 'stale' } : after)
 }
 
 interface Put {
@@ -107,11 +105,12 @@ function put (collection: Collection, request: Request, { decisions, before, id,
   return receipted(collection, request, { write: inner => inner.replace(id, item, before.version, context), answer: after => decisions.answer(collection, request, { before, after }) })
 }
 
-/** To find the id taken is to have met another PUT that created, unless it is out of sight. */
-async function hasMet ({ storage, id: { member } }: Collection, { context }: Request, [id, { members }]: [Id, Refusal & { refused: 'taken' }]): Promise<boolean> {
-  if (members.join() !== member) return false
-  const there = await storage.find(id, scopedBy(undefined, context))
-  return !isHidden(there?.item, context.scope)
+/**
+ * Whether an id that is in use was a race, which is tried again: another PUT has created the item, or it was removed since. What the
+ * caller still cannot see at the second time is out of its scope or under a tombstone, and it gets the same answer for either.
+ */
+async function hasMet<Result> ({ storage }: Collection, { context }: Request, tries: Tries<Result>): Promise<boolean> {
+  return await storage.find(tries.id, context) !== undefined || ++tries.unseen === 1
 }
 
 /** Removes the entry that the URI names, whatever it is, and answers. */

@@ -70,8 +70,3 @@ function named (filter: Filter): string[] {
 export function keptValues ({ values }: Scope, before: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).map(([member, value]) => [member, Object.hasOwn(before, member) ? Reflect.get(before, member) : value]))
 }
-
-/** Whether the item is there, but out of the caller's sight. */
-export function isHidden (item: object | undefined, scope: Filter | undefined): boolean {
-  return item !== undefined && scope !== undefined && !matches(scope, item)
-}

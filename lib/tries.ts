@@ -8,6 +8,8 @@ const most = 20
 /** A write that is tried at once; where others write the same item, in turn with them, and again where one came in between. */
 export class Tries<Result> {
   readonly id: Id
+  /** How often the id was in use by an item that could not be seen. */
+  unseen = 0
   readonly #storage: Storage<object>
   readonly #attempt: (tries: Tries<Result>) => Promise<Result>
   #count = 0

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { html } from '../lib/formats/html.ts'
-import collection, { define, json } from '../lib/index.ts'
+import collection, { define, json, version } from '../lib/index.ts'
 import type { Collection } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Receipts, Shape, Storage } from '../lib/storage/contract.ts'
@@ -144,6 +144,66 @@ for (const { name, skip, open } of stores) {
     const small = await ask(app, 'POST /large', { content: { text: 'x'.repeat(10_000) } })
     const request = { content: { count: 1 }, fields: { 'idempotency-key': 'small' } }
     t.equal((await ask(app, `PATCH ${small.headers.location}`, request)).payload, (await ask(app, `PATCH ${small.headers.location}`, request)).payload)
+  })
+
+  test(`${name}: PUT at an id that the caller cannot see has one answer, whatever is there`, { skip }, async t => {
+    const { adapter, createTable } = await open(t)
+    let calls = 0
+    const counting = <Item extends object>(shape: Shape): Storage<Item> => {
+      const storage = adapter<Item>(shape)
+      return {
+        ...storage,
+        find (...given) {
+          calls++
+          return storage.find(...given)
+        },
+        insert (...given) {
+          calls++
+          return storage.insert(...given)
+        }
+      }
+    }
+    const Page = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String(), deletedAt: Type.Optional(Type.String({ format: 'date-time' })) })
+    const Old = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String() })
+    const scope = (request: { headers: Record<string, unknown> }) => ({ values: { tenant: String(request.headers['x-tenant']) } })
+    const pages = define({ name: 'pages', schema: Page, storage: counting, id: { by: 'client' }, replace: { creates: true }, tombstones: { member: 'deletedAt' }, scope })
+    const old = version(pages, 'v1', { name: 'old', schema: Old, present: ({ id, tenant, text }) => ({ id, tenant, text }), accept: ({ id, text }) => ({ id, text }), scope })
+    await createTable(pages as Collection)
+    const app = await serve(t, pages as Collection, old as Collection)
+    const red = { 'x-tenant': 'red' }
+    const blue = { 'x-tenant': 'blue' }
+    for (const id of ['living', 'removed']) t.equal((await ask(app, 'POST /pages', { content: { id, text: 'secret' }, fields: blue })).statusCode, 201)
+    t.equal((await ask(app, 'DELETE /pages/removed', { fields: blue })).statusCode, 204)
+    for (const path of ['/pages', '/old']) {
+      const answers: unknown[] = []
+      for (const id of ['living', 'removed']) {
+        for (const target of [`PUT ${path}/${id}`, `POST ${path}`]) {
+          calls = 0
+          const { statusCode, headers: { date, 'content-length': length, ...headers }, payload } = await ask(app, target, { content: { id, text: 'mine' }, fields: red })
+          answers.push({ statusCode, headers, payload: payload.replaceAll(id, 'id'), calls, target: target.slice(0, 4) })
+          t.equal(statusCode, 409)
+          t.ok(calls <= 8, `${calls} calls of the storage`)
+        }
+      }
+      t.strictSame(answers[0], answers[2])
+      t.strictSame(answers[1], answers[3])
+      t.match(JSON.parse((answers[0] as { payload: string }).payload), { code: 'taken', errors: [{ pointer: '/id' }] })
+      t.equal((await ask(app, `PUT ${path}/free-${path.slice(1)}`, { content: { text: 'mine' }, fields: red })).statusCode, 201)
+    }
+    t.equal((await ask(app, 'PUT /pages/removed', { content: { text: 'mine' }, fields: blue })).statusCode, 410, 'in its own scope the caller is told')
+    t.equal((await ask(app, 'GET /pages/living', { fields: blue })).json().text, 'secret')
+  })
+
+  test(`${name}: PUTs that create one item at the same time, and a DELETE in between, all end`, { skip }, async t => {
+    const { adapter, createTable } = await open(t)
+    const things = define({ name: 'raced', schema: Type.Object({ id: Type.String(), text: Type.String() }), storage: adapter, id: { by: 'client' }, replace: { creates: true } }) as Collection
+    await createTable(things)
+    const app = await serve(t, things)
+    const put = (text: number) => ask(app, 'PUT /raced/a', { content: { text: String(text) } })
+    const statuses = (await Promise.all(Array.from({ length: 10 }, (_, index) => put(index)))).map(({ statusCode }) => statusCode)
+    t.strictSame(statuses.sort(), [...Array(9).fill(200), 201])
+    const mixed = await Promise.all(Array.from({ length: 10 }, (_, index) => index % 2 === 0 ? put(index) : ask(app, 'DELETE /raced/a')))
+    t.ok(mixed.every(({ statusCode }) => [200, 201, 204, 404, 409].includes(statusCode)), mixed.map(({ statusCode }) => statusCode).join())
   })
 }
 
