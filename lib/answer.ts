@@ -23,6 +23,11 @@ export function noContent (fields: Fields = none): Answer {
   return { status: 204, fields, content: undefined }
 }
 
+/** The same answer to a write, without its content. */
+export function withoutContent ({ status, fields: { 'content-type': type, 'content-location': location, ...fields } }: Answer): Answer {
+  return { status: status === 200 ? 204 : status, fields, content: undefined }
+}
+
 /** RFC 9110 section 15.4.5. */
 export function notModified (fields: Fields, applied?: Preferences): Answer {
   return { status: 304, fields, content: undefined, applied }

@@ -9,6 +9,7 @@ import { representList } from './representation.ts'
 import type { Request } from './request.ts'
 import type { Failure } from './schema/failures.ts'
 import type { Entry } from './storage/contract.ts'
+import { renderWritten } from './written.ts'
 
 /** New items out of an array: all of them, or none. */
 export async function createAll (collection: Collection, request: Request, contents: readonly unknown[]): Promise<Answer> {
@@ -18,9 +19,11 @@ export async function createAll (collection: Collection, request: Request, conte
   return answered(collection, request, entries)
 }
 
-function answered (collection: Collection, { format, path, preferences }: Request, entries: ReadonlyArray<Entry<object>>): Answer {
+function answered (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Answer {
+  const { format, path, preferences } = request
   if (preferences.return === 'minimal') return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
-  const content = representList(collection, entries, { format, path, links: () => ({ self: { href: path } }), view: undefined })
+  const content = renderWritten(request, () => representList(collection, entries, { format, path, links: () => ({ self: { href: path } }), view: undefined }))
+  if (content === undefined) return { status: 201, fields: {}, content }
   return { status: 201, fields: { 'content-type': format.mediaType }, content, ...preferences.return && { applied: { return: 'representation' } } }
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { aboutOf } from './about.ts'
 import type { Throwing } from './action.ts'
-import { notModified } from './answer.ts'
+import { notModified, withoutContent } from './answer.ts'
 import { unmodified } from './conditions.ts'
 import type { Collection } from './definition.ts'
 import type { Content, Format } from './formats/format.ts'
@@ -11,6 +11,7 @@ import { codedTag } from './http/entity-tag.ts'
 import { titleOf } from './http/problems.ts'
 import type { Problem } from './http/problems.ts'
 import type { Request } from './request.ts'
+import { logUnrendered } from './written.ts'
 
 // For formats that show a person more than the content of an answer. They show what the action would have sent, and what can be asked and done.
 
@@ -33,7 +34,14 @@ export function paged (collection: Collection, { action, at, safe }: Row): Throw
     const { etag, 'last-modified': modified, ...fields } = answer.fields
     const content = kept.content()
     if (content === undefined) return { ...answer, fields: etag === undefined ? fields : { ...fields, etag } }
-    const text = page(content, await aboutOf(collection, plain, { at, tag: etag, total: fields['x-total-count'] }))
+    let text: string
+    try {
+      text = page(content, await aboutOf(collection, plain, { at, tag: etag, total: fields['x-total-count'] }))
+    } catch (thrown) {
+      if (safe) throw thrown
+      logUnrendered(request, thrown)
+      return withoutContent({ ...answer, fields: etag === undefined ? fields : { ...fields, etag } })
+    }
     const tag = codedTag(etag ?? '""', hash('sha256', text).slice(0, digits))
     const shown = { ...fields, ...further, ...etag !== undefined && { etag: tag } }
     // What the page says of the caller and of the collection changes without the item, so that no date can speak for it.

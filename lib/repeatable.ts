@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { ActionName } from './action-names.ts'
 import type { Throwing } from './action.ts'
+import { withoutContent } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { getKeyOwner } from './caller.ts'
 import type { Collection } from './definition.ts'
@@ -102,7 +103,7 @@ function replayed ({ fingerprint, answer }: Receipt, claim: Receipt, { collectio
   const { sight, ...first } = JSON.parse(answer) as Kept
   const sees = seesAll(sightOf(collection, request), sight)
   // Who may not read any more prefers it minimal as well.
-  const shown: Answer = request.preferences.return === 'minimal' ? { ...minimal(first), applied: { return: 'minimal' } } : sees ? first : minimal(first)
+  const shown: Answer = request.preferences.return === 'minimal' ? { ...withoutContent(first), applied: { return: 'minimal' } } : sees ? first : withoutContent(first)
   return { ...shown, fields: { ...shown.fields, 'idempotent-replayed': 'true' } }
 }
 
@@ -119,11 +120,7 @@ const longestUpdated = 16_384
 /** An answer whose content is too long is kept without it; so is a page, which is made around the answer later. */
 function bounded (answer: Answer, longest: number): Answer {
   const length = Buffer.byteLength(answer.content ?? '')
-  return length > 0 && length <= longest ? answer : minimal(answer)
-}
-
-function minimal ({ status, fields: { 'content-type': type, 'content-location': location, ...fields } }: Answer): Answer {
-  return { status: status === 200 ? 204 : status, fields, content: undefined }
+  return length > 0 && length <= longest ? answer : withoutContent(answer)
 }
 
 const minute = 60_000

@@ -15,12 +15,26 @@ interface Written {
   readonly sent?: Buffer | undefined
 }
 
+/** The content of the response to a write. The write is done, so a `links` function or a format that fails costs the content alone. */
+export function renderWritten (request: Request, render: () => string): string | undefined {
+  try {
+    return render()
+  } catch (err) {
+    logUnrendered(request, err)
+    return undefined
+  }
+}
+
+export function logUnrendered ({ original }: Request, err: unknown): void {
+  original.log.error({ err }, `the response to a ${original.method} that is done could not be rendered, and is sent without content`)
+}
+
 /** The answer to a write that is done: the representation, or none where the client prefers so (RFC 7240 section 4.2). */
 export function written (collection: Collection, request: Request, { entry, status, path, sent }: Written): Answer {
   const { format, preferences } = request
-  const minimal = preferences.return === 'minimal'
   const wanted = { format, path: path.collection }
-  const content = minimal ? undefined : contentOf(collection, entry, wanted)
+  const content = preferences.return === 'minimal' ? undefined : renderWritten(request, () => contentOf(collection, entry, wanted))
+  const minimal = content === undefined
   const fields: Record<string, string> = status === 201 ? { location: path.item } : {}
   if (!minimal) {
     fields['content-location'] = path.item
@@ -30,7 +44,7 @@ export function written (collection: Collection, request: Request, { entry, stat
     status: minimal && status === 200 ? 204 : status,
     fields: sent === undefined || isSame(sent, content) ? entryFields(collection, entry, wanted, fields) : linkFields(collection, wanted, fields),
     content,
-    applied: preferences.return && { return: preferences.return }
+    applied: preferences.return === (minimal ? 'minimal' : 'representation') ? { return: preferences.return } : undefined
   }
 }
 

@@ -4,11 +4,11 @@ import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { html } from '../lib/formats/html.ts'
-import collection, { define, json, version } from '../lib/index.ts'
-import type { Collection } from '../lib/index.ts'
+import collection, { define, hal, json, version } from '../lib/index.ts'
+import type { Collection, Format } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Receipts, Shape, Storage } from '../lib/storage/contract.ts'
-import { ask, build, notes } from './app.ts'
+import { ask, build, logged, notes } from './app.ts'
 import { databases } from './storage/databases.ts'
 import type { Database } from './storage/databases.ts'
 
@@ -269,4 +269,51 @@ test('a page is not kept: it is replayed without content', async t => {
   const [first, again] = [await ask(app, 'POST /notes', request), await ask(app, 'POST /notes', request)]
   t.match(first.headers['content-type'], /^text\/html/)
   t.strictSame([again.statusCode, again.payload, again.headers['content-type'], again.headers.location], [201, '', undefined, first.headers.location])
+})
+
+test('a response that cannot be rendered after a write is sent without content, and logged', async t => {
+  let fails = false
+  const broken = (): void => { if (fails) throw new Error('cannot be rendered') }
+  const { join, ...plain } = json
+  const csv: Format = { ...plain, name: 'csv', mediaType: 'text/csv', item: item => { broken(); return Object.values(item).join() }, list: items => { broken(); return items.map(item => Object.values(item).join()).join('\n') } }
+  const pages: Format = { ...html, page: (...given) => { broken(); return html.page!(...given) } }
+  const { lines, logger } = logged()
+  const app = await build(t, notes({
+    formats: [json, hal, csv, pages],
+    links: () => { broken(); return {} },
+    idempotency: {},
+    bulk: {},
+    replace: { creates: true, tag: true }
+  }), { logger })
+  for (const accept of ['application/hal+json', 'text/csv', 'text/html']) {
+    const post = async (content: unknown, fields: Record<string, string> = {}) => ask(app, 'POST /notes', { content, fields: { accept, ...fields } })
+    const when = async (asked: () => ReturnType<typeof ask>): Promise<unknown[]> => {
+      fails = true
+      const { statusCode, headers, payload } = await asked()
+      fails = false
+      const logs = lines.splice(0).map(({ level, err, msg }) => `${level} ${(err as Error).message} ${msg}`)
+      t.ok(logs.every(line => /^50 cannot be rendered .* without content$/.test(line)), `${logs}`)
+      return [statusCode, payload, headers['content-type'], headers['preference-applied'], 'etag' in headers, 'location' in headers, logs.length > 0]
+    }
+    const id = `01900000-0000-7000-8000-00000000000${accept.length % 10}`
+    const at = String((await post({ text: 'a' })).headers.location)
+    t.strictSame(await when(() => post({ text: 'b' })), [201, '', undefined, undefined, true, true, true], `POST ${accept}`)
+    t.strictSame(await when(() => post({ text: 'b' }, { prefer: 'return=representation' })), [201, '', undefined, undefined, true, true, true])
+    t.strictSame(await when(() => post({ text: 'c' }, { 'idempotency-key': `"${accept}"` })), [201, '', undefined, undefined, true, true, true], `POST with a key ${accept}`)
+    const again = await post({ text: 'c' }, { 'idempotency-key': `"${accept}"` })
+    t.strictSame([again.statusCode, again.payload, again.headers['idempotent-replayed'], 'location' in again.headers], [201, '', 'true', true], 'replayed as it was')
+    t.strictSame(await when(() => post([{ text: 'd' }, { text: 'e' }])), [201, '', undefined, undefined, false, false, true], `POST of several ${accept}`)
+    t.strictSame(await when(() => ask(app, `PUT ${at}`, { content: { text: 'f' }, fields: { accept } })), [204, '', undefined, undefined, true, false, true], `PUT ${accept}`)
+    t.strictSame(await when(() => ask(app, `PUT /notes/${id}`, { content: { text: 'f' }, fields: { accept } })), [201, '', undefined, undefined, true, true, true], `PUT that creates ${accept}`)
+    t.strictSame(await when(() => ask(app, `PATCH ${at}`, { content: { text: 'g' }, fields: { accept } })), [204, '', undefined, undefined, true, false, true], `PATCH ${accept}`)
+    t.strictSame(await when(() => ask(app, `PATCH ${at}`, { content: { text: 'h' }, fields: { accept, 'idempotency-key': `"${accept} patch"` } })), [204, '', undefined, undefined, true, false, true], `PATCH with a key ${accept}`)
+    t.equal((await ask(app, `GET ${at}`)).json().text, 'h', 'each write is done')
+    t.strictSame(await when(() => ask(app, `DELETE ${at}`, { fields: { accept, prefer: 'return=representation' } })), [204, '', undefined, undefined, false, false, true], `DELETE ${accept}`)
+    t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
+    fails = true
+    t.equal((await ask(app, `GET /notes/${id}`, { fields: { accept } })).statusCode, 500, 'a read has failed')
+    fails = false
+    lines.length = 0
+  }
+  t.equal((await ask(app, 'GET /notes?count=true')).headers['x-total-count'], String(3 * 6), 'nothing is undone')
 })

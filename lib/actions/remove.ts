@@ -9,6 +9,7 @@ import { represent } from '../representation.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
 import type { Entry } from '../storage/contract.ts'
+import { renderWritten } from '../written.ts'
 
 /** DELETE of an item. */
 export const remove: Action = (collection, request) => {
@@ -21,7 +22,9 @@ export const remove: Action = (collection, request) => {
 async function removed (collection: Collection, request: Request, { before, shown }: { before: Entry<object>, shown: boolean }): Promise<Answer> {
   if (collection.hooks.changed) await tell(collection, { action: 'remove', before: before.item, after: undefined, request: request.original })
   if (!shown) return noContent()
-  const { content, fields: { 'content-type': type = '' } } = represent(collection, before, { format: request.format, path: parentPath(request) })
-  const answer = ok(content, { 'content-type': type })
+  const { format } = request
+  const content = renderWritten(request, () => represent(collection, before, { format, path: parentPath(request) }).content)
+  if (content === undefined) return noContent()
+  const answer = ok(content, { 'content-type': format.mediaType })
   return request.preferences.return === undefined ? answer : { ...answer, applied: { return: 'representation' } }
 }
