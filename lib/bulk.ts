@@ -4,11 +4,11 @@ import { tell } from './entry.ts'
 import { pointer } from './http/json-pointer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { drafted } from './draft.ts'
-import { problemOfRefusal, refused } from './refusal.ts'
+import { problemOfRefusal, refusalIn, refused } from './refusal.ts'
 import { representList } from './representation.ts'
 import type { Request } from './request.ts'
 import type { Failure } from './schema/failures.ts'
-import type { Entry } from './storage/contract.ts'
+import type { Entry, Refusal } from './storage/contract.ts'
 import { renderWritten } from './written.ts'
 
 /** New items out of an array: all of them, or none. */
@@ -46,6 +46,23 @@ async function draftedAll (collection: Collection, request: Request, contents: r
 }
 
 async function insertedAll (collection: Collection, request: Request, items: readonly object[]): Promise<Array<Entry<object>>> {
+  try {
+    return await insertedTogether(collection, request, items)
+  } catch (thrown) {
+    const refusal = refusalIn(thrown)
+    if (refusal === undefined) throw thrown
+    throw problemOfAll(refusal)
+  }
+}
+
+/** Of all the items together it is not known which one was refused. */
+function problemOfAll (refusal: Refusal): Problem {
+  const { status, name, detail } = problemOfRefusal(refusal)
+  const errors = refusal.refused === 'taken' ? [{ pointer: '', message: `${refusal.members.join(' and ')} is taken` }] : []
+  return new Problem(status, name, { detail: `${detail} None of the items was made.`, ...errors.length > 0 && { members: { errors } } })
+}
+
+function insertedTogether (collection: Collection, request: Request, items: readonly object[]): Promise<Array<Entry<object>>> {
   return collection.storage.transaction!(async storage => {
     const entries: Array<Entry<object>> = []
     for (const [index, item] of items.entries()) {

@@ -1,7 +1,7 @@
 import { problem } from './http/problems.ts'
 import type { Problem } from './http/problems.ts'
 import { pointer } from './http/json-pointer.ts'
-import type { Refusal } from './storage/contract.ts'
+import type { CommitRefused, Refusal } from './storage/contract.ts'
 
 /** What each refusal of a storage is called in HTTP. */
 const refusals: { readonly [Reason in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Reason }>) => Problem } = {
@@ -20,6 +20,11 @@ const refusals: { readonly [Reason in Refusal['refused']]: (refusal: Extract<Ref
 
 export function refused<Result extends object> (result: Result | Refusal): result is Refusal {
   return 'refused' in result
+}
+
+/** What a transaction that was refused as a whole says; undefined for any other error. */
+export function refusalIn (thrown: unknown): Refusal | undefined {
+  return (Object(thrown) as Partial<CommitRefused>).refusal
 }
 
 export function problemOfRefusal (refusal: Refusal): Problem {

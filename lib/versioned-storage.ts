@@ -2,6 +2,7 @@ import { shortDigest } from './definition-digest.ts'
 import { layered } from './layer.ts'
 import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from './storage/contract.ts'
 import { scopedBy } from './narrowing.ts'
+import { refusalIn } from './refusal.ts'
 
 // The storage of one version of a collection, seen as the storage of another.
 
@@ -41,14 +42,23 @@ export function versionedStorage<Item extends object, Old extends object> (stora
   }
 
   function result (outcome: Entry<Item> | Refusal): Entry<Old> | Refusal {
-    if (!('refused' in outcome)) return presented(outcome)
-    return 'members' in outcome ? { ...outcome, members: outcome.members.map(member => original.get(member) ?? member) } : outcome
+    return 'refused' in outcome ? refusal(outcome) : presented(outcome)
+  }
+
+  function refusal (given: Refusal): Refusal {
+    return 'members' in given ? { ...given, members: given.members.map(member => original.get(member) ?? member) } : given
+  }
+
+  /** A transaction that was refused as a whole names the older properties. */
+  function translatedError (thrown: unknown): unknown {
+    const given = refusalIn(thrown)
+    return given === undefined ? thrown : Object.assign(new Error('The transaction was refused', { cause: thrown }), { refusal: refusal(given) })
   }
 
   const own = (version: Version | undefined): Version | undefined => version?.slice(0, -suffix.length)
   const scoped = (context: Context): Context => context.scope === undefined ? context : scopedBy(translated(context.scope, renamed), context)
 
-  return layered<Item, Old>(storage, kept => ({
+  const older = layered<Item, Old>(storage, kept => ({
     async list (query, context) {
       const page = await kept.list(translatedQuery(query, renamed), scoped(context))
       return { ...page, entries: page.entries.map(presented) }
@@ -62,6 +72,8 @@ export function versionedStorage<Item extends object, Old extends object> (stora
     replace: async (id, item, expected, context) => result(await kept.replace(id, origins.draft.get(item)!, own(expected), scoped(context))),
     remove: (id, expected, context) => kept.remove(id, own(expected), scoped(context))
   }))
+  const { transaction } = older
+  return transaction === undefined ? older : { ...older, transaction: work => transaction(work).catch((thrown: unknown) => { throw translatedError(thrown) }) }
 }
 
 /** Of a member within a member, the outer one has the name. */

@@ -317,3 +317,54 @@ test('a response that cannot be rendered after a write is sent without content, 
   }
   t.equal((await ask(app, 'GET /notes?count=true')).headers['x-total-count'], String(3 * 6), 'nothing is undone')
 })
+
+const deferred = { sqlite: ' REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED', postgres: ' REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED' }
+
+for (const { name, skip, open } of databases) {
+  if (name === 'mysql') continue // It has no deferred constraints.
+  test(`${name}: a constraint that fails at the commit is 409, with a key and in bulk as well`, { skip }, async t => {
+    const database = await open()
+    t.after(() => database.end())
+    const adapter = database.adapter()
+    const schema = Type.Object({ id: uuid, parent: Type.String(), code: Type.String() })
+    const options = { name: 'deferred', schema, storage: adapter, idempotency: {}, bulk: {} } as const
+    const things = define(options)
+    const Old = Type.Object({ id: uuid, parent: Type.String(), sign: Type.String() })
+    const old = version(things, 'v1', { name: 'old', schema: Old, present: ({ code, ...item }) => ({ ...item, sign: code }), accept: ({ sign, parent }) => ({ code: sign, parent }), renamed: { sign: 'code' } })
+    await database.run('CREATE TABLE parents (id TEXT PRIMARY KEY)', "INSERT INTO parents VALUES ('a')")
+    const made = adapter.createTableSql({ name: 'deferred', schema: things.schema, idempotency: {} })
+    await database.run(...made.replace(/("parent" [^,]*) NOT NULL/, `$1 NOT NULL${deferred[name]}`).split(';\n').filter(text => text !== ''))
+    // SQLite defers foreign keys alone.
+    if (name === 'postgres') await database.run('ALTER TABLE deferred ADD CONSTRAINT deferred_code UNIQUE (code) DEFERRABLE INITIALLY DEFERRED')
+    const app = await serve(t, things as Collection, old as Collection)
+    const first = await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'x' } })
+    t.equal(first.statusCode, 201, first.payload)
+    const other = await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'y' } })
+    let keys = 0
+    const answer = async (target: string, content: unknown, keyed: boolean): Promise<unknown[]> => {
+      const key = `key-${keys++}`
+      const request = () => ask(app, target, { content, fields: keyed ? { 'idempotency-key': key } : {} })
+      const [{ statusCode, payload }, again] = [await request(), await request()]
+      t.equal(again.statusCode, statusCode)
+      t.equal(again.headers['idempotent-replayed'], undefined)
+      const { code, errors } = JSON.parse(payload)
+      return [statusCode, code, errors?.[0].pointer]
+    }
+    for (const keyed of [false, true]) {
+      for (const [path, member] of [['deferred', 'code'], ['old', 'sign']] as const) {
+        const orphan = { parent: 'none', [member]: `${keyed}` }
+        t.strictSame(await answer(`POST /${path}`, orphan, keyed), [409, 'conflict', undefined])
+        t.strictSame(await answer(`PATCH /${path}/${first.json().id}`, { parent: 'none' }, keyed), [409, 'conflict', undefined])
+        t.strictSame(await answer(`POST /${path}`, [{ parent: 'a', [member]: 'free' }, orphan], keyed), [409, 'conflict', undefined])
+        if (name !== 'postgres') continue
+        const twin = { parent: 'a', [member]: 'x' }
+        t.strictSame(await answer(`POST /${path}`, twin, keyed), [409, 'taken', `/${member}`])
+        t.strictSame(await answer(`PATCH /${path}/${other.json().id}`, { [member]: 'x' }, keyed), [409, 'taken', `/${member}`])
+        const bulk = await ask(app, `POST /${path}`, { content: [{ parent: 'a', [member]: 'free' }, twin] })
+        t.match(bulk.json(), { code: 'taken', errors: [{ pointer: '', message: `${member} is taken` }], detail: /None of the items was made/ })
+      }
+    }
+    t.equal((await ask(app, 'GET /deferred?count=true')).headers['x-total-count'], '2')
+    t.equal((await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'z' } })).statusCode, 201, 'and the connection is as good as before')
+  })
+}

@@ -151,7 +151,10 @@ export interface Storage<Item> {
   /** Compare and write are one step. Without `expected` only the existence is compared. */
   replace (id: Id, item: Readonly<Item>, expected: Version | undefined, context: Context): Promise<Entry<Item> | Refusal>
   remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
-  /** All that `work` writes is kept together or not at all; a rejection of `work` undoes it and is passed on. */
+  /**
+   * All that `work` writes is kept together or not at all; a rejection of `work` undoes it and is passed on.
+   * A commit that the data refuses, such as by a deferred constraint, rejects with a `CommitRefused`.
+   */
   transaction?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
   readonly receipts?: Receipts
   /**
@@ -159,6 +162,11 @@ export interface Storage<Item> {
    * what is wrong, then what to do. Called when the app starts, which then does not. Rejects if it cannot tell now.
    */
   check? (context: Pick<Context, 'signal'>): Promise<readonly string[]>
+}
+
+/** Thrown by a transaction that was refused as a whole: nothing was kept. Any thrown error that carries a `refusal` counts. */
+export interface CommitRefused extends Error {
+  readonly refusal: Refusal
 }
 
 /** What a storage is told of the collection it keeps. */

@@ -7,6 +7,7 @@ import { layout, type Layout } from './sql/layout.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { createReceipts, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
 import { Reading } from './sql/reading.ts'
+import { commitRefused } from './sql/refusal.ts'
 import type { Session } from './sql/session.ts'
 import { Writing } from './sql/writing.ts'
 
@@ -48,7 +49,7 @@ export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdap
   const adapter = <Item extends object>(shape: Shape): Storage<Item> => {
     const table = layout(dialect, shape, options)
     const reading = new Reading<Item>(table)
-    return storage(dialect.name, session, { table, reading, writing: new Writing(table, reading), receipts: new ReceiptStatements(table) })
+    return storage(session, { table, reading, writing: new Writing(table, reading), receipts: new ReceiptStatements(table) })
   }
   return Object.assign(adapter, {
     async createTable (collection: Described) {
@@ -65,18 +66,24 @@ interface Verbs<Item extends object> {
   readonly receipts: ReceiptStatements
 }
 
-function storage<Item extends object> (name: string, session: Session, verbs: Verbs<Item>): Storage<Item> {
-  const { reading, writing } = verbs
+function storage<Item extends object> (session: Session, verbs: Verbs<Item>): Storage<Item> {
+  const { table, reading, writing } = verbs
   return {
-    name,
+    name: table.dialect.name,
     supports,
     list: (query, context) => reading.list(session, query, context),
     find: (id, context) => reading.find(session, id, context),
     insert: (draft, context) => writing.insert(session, draft, context),
     replace: (id, item, expected, context) => writing.replace(session, item, { id, expected, context }),
     remove: (id, expected, context) => writing.remove(session, { id, expected, context }),
-    transaction: (work) => session.transaction((inner) => work(storage(name, inner, verbs))),
+    async transaction (work) {
+      try {
+        return await session.transaction((inner) => work(storage(inner, verbs)))
+      } catch (error) {
+        throw await commitRefused(table, session, error)
+      }
+    },
     receipts: new SqlReceipts(verbs.receipts, session),
-    check: (context) => checkTable(verbs.table, session, context)
+    check: (context) => checkTable(table, session, context)
   }
 }

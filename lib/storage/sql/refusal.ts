@@ -1,4 +1,4 @@
-import type { Refusal } from '../contract.ts'
+import type { CommitRefused, Refusal } from '../contract.ts'
 import type { Assigned } from './assignments.ts'
 import type { Constraint, Unstorable } from './dialect.ts'
 import { columnOf, type Layout } from './layout.ts'
@@ -49,6 +49,23 @@ function unstorable (layout: Layout, { columns }: Assigned, cause: Exclude<Unsto
 
 function membersOf (layout: Layout, columns: readonly string[]): string[] {
   return columns.map((name) => layout.columns.find((column) => column.name === name)?.member ?? name)
+}
+
+class SqlCommitRefused extends Error implements CommitRefused {
+  readonly refusal: Refusal
+
+  constructor (refusal: Refusal, cause: unknown) {
+    super('The transaction was refused when it was committed', { cause })
+    this.name = 'CommitRefused'
+    this.refusal = refusal
+  }
+}
+
+/** A violated constraint that no statement of a transaction has reported is one that its commit has; any other error goes on. */
+export async function commitRefused (layout: Layout, session: Session, error: unknown): Promise<CommitRefused> {
+  const violation = layout.dialect.violation(error)
+  if (typeof violation === 'object' && 'unstorable' in violation) throw error
+  return new SqlCommitRefused(await refusal(layout, { session, error, assigned: undefined }), error)
 }
 
 async function constrained (layout: Layout, session: Session, { constraint, columnsOf }: Constraint): Promise<readonly string[]> {
