@@ -4,6 +4,7 @@ import { tell } from './entry.ts'
 import { pointer } from './http/json-pointer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { drafted } from './draft.ts'
+import { transact } from './receipt.ts'
 import { problemOfRefusal, refusalIn, refused } from './refusal.ts'
 import { representList } from './representation.ts'
 import type { Request } from './request.ts'
@@ -63,7 +64,7 @@ function problemOfAll (refusal: Refusal): Problem {
 }
 
 function insertedTogether (collection: Collection, request: Request, items: readonly object[]): Promise<Array<Entry<object>>> {
-  return collection.storage.transaction!(async storage => {
+  return transact(collection, request, async storage => {
     const entries: Array<Entry<object>> = []
     for (const [index, item] of items.entries()) {
       const entry = await storage.insert(item, request.context)

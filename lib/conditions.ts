@@ -8,10 +8,11 @@ import { problem } from './http/problems.ts'
 import { entries } from './listing/entries.ts'
 import { askedInString } from './listing/query-string.ts'
 import { joinedFilter, scopedBy } from './narrowing.ts'
+import { badParameter } from './query.ts'
 import { modifiedOf, tagOf, versionOfList, versionsOf } from './representation.ts'
 import type { Request } from './request.ts'
 import { scopeOf } from './scope.ts'
-import type { Context, Entry, Filter } from './storage/contract.ts'
+import type { Context, Entry, Filter, Storage } from './storage/contract.ts'
 import { versionOf } from './view.ts'
 
 /**
@@ -48,14 +49,24 @@ function validators (collection: Collection, { format }: Request, { version, mod
   return { tag: tagOf(collection, version, format), others, modified }
 }
 
-/** A POST asks its precondition of the collection: of the list that a GET of the same URI would give. */
-export async function checkList (collection: Collection, request: Request): Promise<void> {
-  const { fields } = request
+/**
+ * A POST asks its precondition of the collection: of the list that a GET of the same URI would give.
+ * Gives what checks it again, within the transaction that writes, which may follow long after.
+ */
+export async function checkList (collection: Collection, request: Request): Promise<(storage: Storage<object>) => Promise<void>> {
+  if (collection.storage.exclusive === undefined) throw problem('bad-request', { detail: 'This collection cannot make a POST depend on its list. Repeat the request without If-Match and If-None-Match.' })
   const question = askedInString(collection, request)
-  const { page } = await entries(collection, question, await contextOfList(collection, request))
-  const view = await viewOf(collection, page.entries, { ...question, request })
-  const current = validators(collection, request, { version: versionOfList(versionsOf(collection, page, view)), modified: undefined })
-  if (evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed') throw stale()
+  // Other collections cannot be read within the transaction.
+  if (question.expand !== undefined) throw badParameter('expand', 'left out of a POST with a precondition')
+  const context = await contextOfList(collection, request)
+  const checkAgain = async (storage: Storage<object>): Promise<void> => {
+    const { page } = await entries({ ...collection, storage }, question, context)
+    const view = await viewOf(collection, page.entries, { ...question, request })
+    const current = validators(collection, request, { version: versionOfList(versionsOf(collection, page, view)), modified: undefined })
+    if (evaluate({ safe: false, fields: request.fields, current, weak: collection.weakTags }) === 'failed') throw stale()
+  }
+  await checkAgain(collection.storage)
+  return checkAgain
 }
 
 /** Who makes an item may see other rows of the list, or none at all. */

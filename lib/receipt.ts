@@ -9,12 +9,26 @@ interface Write {
   readonly answer: (entry: Entry<object>) => Answer
 }
 
+/** Whether a write needs a transaction: with a key, or with a precondition on the list. */
+export function needsTransaction ({ keep, checkAgain }: Request): boolean {
+  return keep !== undefined || checkAgain !== undefined
+}
+
+/** A transaction; where the request depends on the list, it begins with a check that the list is as it was, and nobody changes it then. */
+export function transact<Result> ({ storage }: Collection, { checkAgain }: Request, work: (storage: Storage<object>) => Promise<Result>): Promise<Result> {
+  if (checkAgain === undefined) return storage.transaction!(work)
+  return storage.exclusive!(async inner => {
+    await checkAgain(inner)
+    return work(inner)
+  })
+}
+
 /** A write in one transaction with the answer that is kept for when the request is repeated. */
-export async function receipted ({ storage }: Collection, { keep }: Request, { write, answer }: Write): Promise<Entry<object> | Refusal> {
+export async function receipted (collection: Collection, request: Request, { write, answer }: Write): Promise<Entry<object> | Refusal> {
   try {
-    return await storage.transaction!(async inner => {
+    return await transact(collection, request, async inner => {
       const entry = await write(inner)
-      if (!refused(entry)) await keep?.(inner, answer(entry))
+      if (!refused(entry)) await request.keep?.(inner, answer(entry))
       return entry
     })
   } catch (thrown) {

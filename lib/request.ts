@@ -25,6 +25,8 @@ export interface Request {
   readonly context: RequestContext
   /** Where it has an Idempotency-Key: keeps the answer, in the transaction of the write. */
   readonly keep?: (storage: Storage<object>, answer: Answer) => Promise<void>
+  /** Where a POST has a precondition: 412 if the list has changed since, in the transaction of the write. */
+  readonly checkAgain?: (storage: Storage<object>) => Promise<void>
   /** Who is calling, where the definition knows callers. */
   readonly caller: string | undefined
   /** The rows of this caller, which are in the scope of the context already, and what a new one has to carry. */

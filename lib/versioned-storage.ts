@@ -72,8 +72,12 @@ export function versionedStorage<Item extends object, Old extends object> (stora
     replace: async (id, item, expected, context) => result(await kept.replace(id, origins.draft.get(item)!, own(expected), scoped(context))),
     remove: (id, expected, context) => kept.remove(id, own(expected), scoped(context))
   }))
-  const { transaction } = older
-  return transaction === undefined ? older : { ...older, transaction: work => transaction(work).catch((thrown: unknown) => { throw translatedError(thrown) }) }
+  const refuse = (thrown: unknown): never => { throw translatedError(thrown) }
+  return {
+    ...older,
+    ...older.transaction && { transaction: work => older.transaction!(work).catch(refuse) },
+    ...older.exclusive && { exclusive: work => older.exclusive!(work).catch(refuse) }
+  }
 }
 
 /** Of a member within a member, the outer one has the name. */

@@ -6,16 +6,17 @@ import type { Collection } from '../definition.ts'
 import { tell } from '../entry.ts'
 import { begun, draftOf } from '../draft.ts'
 import { misfit } from '../item.ts'
-import { conditional } from '../http/preconditions.ts'
+import { namesTags } from '../http/preconditions.ts'
 import type { Problem } from '../http/problems.ts'
-import { receipted } from '../receipt.ts'
+import { needsTransaction, receipted } from '../receipt.ts'
 import { problemOfRefusal, refused } from '../refusal.ts'
 import type { Request } from '../request.ts'
 import { made } from '../written.ts'
 
 /** POST to the collection: a new item, or several. */
 export function create (collection: Collection, request: Request): Promise<Answer | Problem> {
-  return conditional(request.fields) ? checkList(collection, request).then(() => createOf(collection, request)) : createOf(collection, request)
+  if (!namesTags(request.fields)) return createOf(collection, request)
+  return checkList(collection, request).then(checkAgain => createOf(collection, { ...request, checkAgain }))
 }
 
 function createOf (collection: Collection, request: Request): Promise<Answer | Problem> {
@@ -30,9 +31,9 @@ function createOf (collection: Collection, request: Request): Promise<Answer | P
 }
 
 function insert (collection: Collection, request: Request, item: object): Promise<Answer | Problem> {
-  const inserted = request.keep === undefined
-    ? collection.storage.insert(item, request.context)
-    : receipted(collection, request, { write: storage => storage.insert(item, request.context), answer: entry => made(collection, request, entry) })
+  const inserted = needsTransaction(request)
+    ? receipted(collection, request, { write: storage => storage.insert(item, request.context), answer: entry => made(collection, request, entry) })
+    : collection.storage.insert(item, request.context)
   return inserted.then(entry => {
     if (refused(entry)) return problemOfRefusal(entry)
     if (!collection.hooks.changed) return made(collection, request, entry)

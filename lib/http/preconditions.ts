@@ -44,6 +44,11 @@ export function conditional (fields: PreconditionFields): boolean {
     fields['if-modified-since'] !== undefined || fields['if-unmodified-since'] !== undefined
 }
 
+/** Whether there is a precondition for a resource without a modification date: the others are ignored then (§13.1.3, §13.1.4). */
+export function namesTags (fields: PreconditionFields): boolean {
+  return fields['if-match'] !== undefined || fields['if-none-match'] !== undefined
+}
+
 /** Whether a write is held to a state of its target. */
 export function constrains (fields: PreconditionFields): boolean {
   return fields['if-match'] !== undefined || fields['if-none-match'] !== undefined ||

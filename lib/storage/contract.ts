@@ -156,6 +156,11 @@ export interface Storage<Item> {
    * A commit that the data refuses, such as by a deferred constraint, rejects with a `CommitRefused`.
    */
   transaction?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
+  /**
+   * A transaction during which no other writer, in any process, changes what `work` has read: for a write that depends on a list.
+   * `work` may be called again where the database has undone it, such as after a deadlock.
+   */
+  exclusive?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
   readonly receipts?: Receipts
   /**
    * Looks for mistakes in what the storage finds in place, such as a table without a unique index, and returns a sentence for each:

@@ -85,6 +85,10 @@ function storage<Item extends object> (rows: Rows<Item>, ledger: Ledger): Storag
       turn = mine
       return result
     },
+    // Writes wait for transactions.
+    exclusive (work) {
+      return this.transaction!(work)
+    },
     receipts: ledger
   }
 }

@@ -68,6 +68,7 @@ interface Verbs<Item extends object> {
 
 function storage<Item extends object> (session: Session, verbs: Verbs<Item>): Storage<Item> {
   const { table, reading, writing } = verbs
+  const refuse = async (error: unknown): Promise<never> => { throw await commitRefused(table, session, error) }
   return {
     name: table.dialect.name,
     supports,
@@ -76,13 +77,8 @@ function storage<Item extends object> (session: Session, verbs: Verbs<Item>): St
     insert: (draft, context) => writing.insert(session, draft, context),
     replace: (id, item, expected, context) => writing.replace(session, item, { id, expected, context }),
     remove: (id, expected, context) => writing.remove(session, { id, expected, context }),
-    async transaction (work) {
-      try {
-        return await session.transaction((inner) => work(storage(inner, verbs)))
-      } catch (error) {
-        throw await commitRefused(table, session, error)
-      }
-    },
+    transaction: (work) => session.transaction((inner) => work(storage(inner, verbs))).catch(refuse),
+    exclusive: (work) => session.exclusive(table.table, (inner) => work(storage(inner, verbs))).catch(refuse),
     receipts: new SqlReceipts(verbs.receipts, session),
     check: (context) => checkTable(table, session, context)
   }

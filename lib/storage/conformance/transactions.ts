@@ -101,5 +101,36 @@ export const transactions: readonly Case[] = [
       return await inner.replace('a', { ...a, rank: runner }, version, everywhere)
     })))
     assert.equal(results.filter((result) => !('refused' in result)).length, 1)
+  }),
+  transaction('of parallel exclusive transactions that insert into an empty list exactly one does, where there are such', async (storage) => {
+    if (storage.exclusive === undefined) return
+    await Promise.all(Array.from({ length: 8 }, (_, runner) => storage.exclusive!(async (inner) => {
+      if ((await ids(inner)).length === 0) kept(await inner.insert({ id: `runner ${runner}`, name: 'only' }, everywhere))
+    })))
+    assert.equal((await ids(storage)).length, 1)
+  }),
+  transaction('what an exclusive transaction has read is not changed by others before it ends, where there are such', async (storage) => {
+    if (storage.exclusive === undefined) return
+    await fill(storage, a)
+    const others: Array<Promise<unknown>> = []
+    await storage.exclusive(async (inner) => {
+      assert.deepEqual(await ids(inner), ['a'])
+      if (others.length === 0) others.push(insert(storage, b))
+      for (let time = 0; time < 20; time++) await find(inner, 'a')
+      assert.deepEqual(await ids(inner), ['a'])
+      kept(await inner.insert({ ...c }, everywhere))
+      assert.deepEqual(await ids(inner), ['a', 'c'])
+    })
+    await Promise.all(others)
+    assert.deepEqual(await ids(storage), ['a', 'b', 'c'])
+  }),
+  transaction('an exclusive transaction that rejects leaves nothing behind, and its rejection is passed on, where there are such', async (storage) => {
+    if (storage.exclusive === undefined) return
+    const reason = new Error('on purpose')
+    await assert.rejects(storage.exclusive(async (inner) => {
+      kept(await inner.insert({ ...a }, everywhere))
+      throw reason
+    }), (error) => error === reason)
+    assert.deepEqual(await ids(storage), [])
   })
 ]

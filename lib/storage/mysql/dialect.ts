@@ -84,6 +84,9 @@ export const dialect: Dialect = {
   now: 'CURRENT_TIMESTAMP(6)',
   later: (column) => `GREATEST(CURRENT_TIMESTAMP(6), COALESCE(${column} + INTERVAL 1 MICROSECOND, CURRENT_TIMESTAMP(6)))`,
 
+  // What is read is locked, with the gaps where rows could be inserted. Of two that want to write then, one is undone.
+  beginExclusive: () => ['SET TRANSACTION ISOLATION LEVEL SERIALIZABLE', 'BEGIN'],
+
   fault (error) {
     const { errno = 0, code = '', message } = detail(error)
     return faults[errno] ?? faults[code] ?? (lost.test(message) ? 'passing' : 'other')

@@ -73,6 +73,9 @@ export const dialect: Dialect = {
   now: 'clock_timestamp()',
   later: (column) => `GREATEST(clock_timestamp(), ${column} + interval '1 microsecond')`,
 
+  // Readers go on. The lock comes before the first statement that reads, which then sees all that was committed.
+  beginExclusive: (table) => ['BEGIN', `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`],
+
   fault (error) {
     const { code = '', message } = detail(error)
     return faults[code] ?? faults[code.slice(0, 2)] ?? (lost.test(message) ? 'passing' : 'other')

@@ -54,6 +54,10 @@ export class ConnectionSession<Client> implements Session {
     return await work(this)
   }
 
+  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await work(this)
+  }
+
   async guarded<Result> (write: () => Promise<Result>): Promise<Result> {
     if (!this.#connections.spoils) return await write()
     await this.execute('SAVEPOINT guarded')

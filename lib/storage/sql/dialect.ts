@@ -94,6 +94,9 @@ export interface Dialect {
   readonly now: string
   readonly later: (column: string) => string
 
+  /** Begins a transaction in which nobody else changes what it has read of the table. */
+  readonly beginExclusive: (table: string) => readonly string[]
+
   readonly fault: (error: unknown) => Fault
   /** Whether a value that is bound is one that its column, or its type, cannot hold. */
   readonly isDataException: (error: unknown) => boolean

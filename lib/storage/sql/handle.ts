@@ -73,6 +73,10 @@ class InnerSession implements Session {
     return await work(this)
   }
 
+  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await work(this)
+  }
+
   async guarded<Result> (write: () => Promise<Result>): Promise<Result> {
     return await write()
   }
@@ -144,6 +148,11 @@ export class HandleSession implements Session {
         throw told(this.#dialect, error)
       }
     })
+  }
+
+  /** BEGIN IMMEDIATE lets nobody else write. */
+  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await this.transaction(work)
   }
 
   #together<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {

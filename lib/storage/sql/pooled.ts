@@ -1,7 +1,7 @@
 import { ConnectionSession, promised, type Connections } from './connection.ts'
 import type { Dialect, Row } from './dialect.ts'
 import { done, type Errand } from './errand.ts'
-import { StorageUnreachable, told } from './faults.ts'
+import { retried, StorageUnreachable, told } from './faults.ts'
 import type { Session, Statement, Written } from './session.ts'
 
 /** A pool of connections: each statement takes one, each transaction keeps one. */
@@ -30,22 +30,30 @@ export class PooledSession<Client> implements Session {
     return write()
   }
 
-  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+  transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#transaction(['BEGIN'], work).catch((error: unknown) => { throw told(this.#dialect, error) })
+  }
+
+  exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+    return retried(this.#dialect, () => this.#transaction(this.#dialect.beginExclusive(table), work))
+  }
+
+  async #transaction<Result> (begin: readonly string[], work: (session: Session) => Promise<Result>): Promise<Result> {
     const connections = this.#connections
-    const client = await promised<Client>((callback) => connections.connect(callback)).catch((error: unknown) => { throw told(this.#dialect, error) })
+    const client = await promised<Client>((callback) => connections.connect(callback))
     const execute = (text: string) => promised((callback) => connections.execute(client, text, callback))
     try {
-      await execute('BEGIN')
+      for (const text of begin) await execute(text)
       const result = await work(new ConnectionSession(connections, client))
       await execute('COMMIT')
       connections.release(client, false)
       return result
     } catch (error) {
-      const reason = told(this.#dialect, error)
+      const inDoubt = error instanceof StorageUnreachable || this.#dialect.fault(error) === 'passing'
       // A connection in doubt is closed instead, which undoes as well: nothing is waited for.
-      const broken = reason instanceof StorageUnreachable || await execute('ROLLBACK').then(() => false, () => true)
+      const broken = inDoubt || await execute('ROLLBACK').then(() => false, () => true)
       connections.release(client, broken)
-      throw reason
+      throw error
     }
   }
 

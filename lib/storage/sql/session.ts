@@ -27,6 +27,8 @@ export interface Session {
   write (statement: Statement): Promise<Written>
   /** Within a transaction the same transaction goes on. */
   transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result>
+  /** A transaction in which nobody else writes the table. It is begun again where the database has undone it. */
+  exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result>
   /** A write that fails in here leaves the session as it was before it. */
   guarded<Result> (write: () => Promise<Result>): Promise<Result>
   /** Statements without parameters or rows. */

@@ -65,6 +65,8 @@ const facts: Omit<Dialect, 'contains'> = {
   // A day in SQLite has 86,400,000 milliseconds.
   later: (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', max(julianday('now'), coalesce(julianday(${column}) + 1.0 / 86400000, 0)))`,
 
+  beginExclusive: () => ['BEGIN IMMEDIATE'],
+
   fault (error) {
     const code = primaryCode(error)
     if (code === 5 || code === 6) return 'again'
