@@ -105,8 +105,8 @@ test('a storage knows no other, nor the suite; the suite knows no storage', asyn
   t.same(told(imports.filter(({ from, to }) => kin(from) !== undefined && kin(to) !== undefined && kin(from) !== kin(to))), [])
 })
 
-test('above storage/, only the types of the contract are known, and what a filter and a date-time mean', async t => {
-  t.same(told(imports.filter(({ from, to, typeOnly }) => !from.startsWith('storage/') && to.startsWith('storage/') && !['storage/matching.ts', 'storage/instant.ts'].includes(to) && !(to === 'storage/contract.ts' && typeOnly))), [])
+test('above storage/, only the types of the contract are known, and what a filter, a date-time and a search mean', async t => {
+  t.same(told(imports.filter(({ from, to, typeOnly }) => !from.startsWith('storage/') && to.startsWith('storage/') && !['storage/matching.ts', 'storage/instant.ts', 'storage/search-words.ts'].includes(to) && !(to === 'storage/contract.ts' && typeOnly))), [])
 })
 
 test('http/ and the contract meet where docs/architecture.md says, and nowhere else', async t => {

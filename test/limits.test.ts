@@ -99,6 +99,7 @@ const lines: Readonly<Record<string, Line>> = {
   'items that a page by number leaves out': { app: t => build(t, notes({ profiles: ['json-server'] })), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
   'characters of a query string': { app: t => build(t, users()), ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`), within: 200 },
   'characters of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },
+  'different words of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, count) => ask(app, `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`), within: 200 },
   'values of one in or nin': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.in=${names(count).join()}`), within: 200 },
   'values of one in in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { 'name.in': names(count) }), within: 200 },
   'levels of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, levels) => query(app, JSON.parse('{"not":'.repeat(levels - 1) + '{"name":"x"}' + '}'.repeat(levels - 1))), within: 200 },

@@ -1,4 +1,5 @@
 import type { Collection } from '../definition.ts'
+import { mostWords, parseWords } from '../storage/search-words.ts'
 import { longestSearch } from './listing.ts'
 import type { Question } from './question.ts'
 import { readExpand, readFields, readOrder } from './selection.ts'
@@ -14,6 +15,10 @@ interface Parameter {
 const asItIs = (text: string): unknown => text
 const digits = /^\d{1,9}$/
 const parted = (text: string): unknown => text.split(',')
+
+function isSearch (text: string): boolean {
+  return text.trim() !== '' && text.length <= longestSearch && !text.includes('\0') && parseWords(text).length <= mostWords
+}
 
 function isNames (value: unknown): value is string[] {
   return Array.isArray(value) && value.every(name => typeof name === 'string')
@@ -53,7 +58,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
   q: {
     ofText: asItIs,
-    read: (_collection, text) => typeof text === 'string' && text.trim() !== '' && text.length <= longestSearch && !text.includes('\0') ? { search: text } : `a text of up to ${longestSearch} characters`
+    read: (_collection, text) => typeof text === 'string' && isSearch(text) ? { search: text } : `a text of up to ${longestSearch} characters and ${mostWords} different words`
   }
 }
 

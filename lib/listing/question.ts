@@ -1,5 +1,6 @@
 import type { Collection } from '../definition.ts'
 import type { Filter, Order, Query } from '../storage/contract.ts'
+import { parseWords } from '../storage/search-words.ts'
 import { readCursor } from './cursor.ts'
 
 /** What a client asks of a list, however it was written: in a query string, or as the content of a QUERY. */
@@ -39,7 +40,7 @@ export function queryOf (collection: Collection, question: Question): Query {
   const position = cursor === undefined ? undefined : readCursor(collection, cursor, { filter, search, order })
   return {
     filter,
-    search: search === undefined ? undefined : { text: search, members: collection.listing.search },
+    search: search === undefined ? undefined : { words: parseWords(search), members: collection.listing.search },
     order,
     after: position?.after,
     before: position?.before,

@@ -51,8 +51,11 @@ export type Position = ReadonlyArray<Scalar | null>
 
 export interface Query {
   readonly filter: Filter | undefined
-  /** Words that must all occur, in any letter case, in one of the members. */
-  readonly search: { readonly text: string, readonly members: readonly string[] } | undefined
+  /**
+   * Words that must all occur, in any letter case, each in one of the members. They are given in lower case (with σ for ς),
+   * each once, none within another, the longest first, and at most 10 of them.
+   */
+  readonly search: { readonly words: readonly string[], readonly members: readonly string[] } | undefined
   /** Never empty, and it ends with the id: the order is total. Null is greater than every value; text is ordered by code point. */
   readonly order: readonly Order[]
   /** Only entries past this position in `order`. */

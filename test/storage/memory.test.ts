@@ -140,8 +140,8 @@ test('a condition on another type holds for nothing', async (t) => {
   ]
   for (const filter of filters) t.same(await ids(storage, { filter }), [], JSON.stringify(filter))
   t.same(await ids(storage, { filter: { member: 'name', is: 'like', value: '5\\' } }), [], 'a backslash at the end is a backslash')
-  t.same(await ids(storage, { search: { text: '5', members: ['mixed'] } }), [])
-  t.same(await ids(storage, { search: { text: ' ', members: ['name'] } }), ['a'])
+  t.same(await ids(storage, { search: { words: ['5'], members: ['mixed'] } }), [])
+  t.same(await ids(storage, { search: { words: [], members: ['name'] } }), ['a'])
 })
 
 test('a like pattern made to be slow is not', async (t) => {

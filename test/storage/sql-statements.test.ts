@@ -35,7 +35,7 @@ const id = '018f0000-0000-7000-8000-000000000001'
 
 const page: Query = {
   filter: { all: [{ member: 'email', is: 'like', value: 'a|b%*' }, { member: 'address.city', is: 'in', value: ['Rome', 'Oslo', 'Bern'] }] },
-  search: { text: 'Ann', members: ['email'] },
+  search: { words: ['ann'], members: ['email'] },
   order: [{ member: 'createdAt', descending: true }, { member: 'id', descending: true }],
   after: ['2024-01-01T00:00:00Z', id],
   before: undefined,
@@ -63,8 +63,7 @@ function recorded (answers: unknown[] = []) {
   const databases: Record<'sqlite' | 'postgres' | 'mysql', (options?: SqlOptions) => SqlAdapter> = {
     sqlite: (options) => sqlite({
       exec: noted,
-      function () {},
-      prepare: (text) => ({ raw () {}, all: (...values) => rows(text, values), run (...values) { answer(text, values); return { changes: 1 } } })
+      prepare: (text) => ({ raw () {}, all: (...values) => rows(text, values), iterate: (...values) => rows(text, values), run (...values) { answer(text, values); return { changes: 1 } } })
     }, options),
     postgres: (options) => postgres({
       on () {},
@@ -158,7 +157,7 @@ test('each verb is one statement, and whatever a client gives is bound', async (
   }
   const [find, list, remove] = await texts(sqlite())
   t.same(find, { text: 'SELECT "id", "email", "nickName", "age", "createdAt", "address", "version", "nulls" FROM "users" WHERE "id" = ?', values: [id] })
-  t.equal(list?.text, 'SELECT "id", "email", "version", "nulls" FROM "users" WHERE ("email" GLOB ? AND CASE WHEN NULLIF(json_type("address", \'$."city"\'), \'null\') IN (\'text\') THEN json_extract("address", \'$."city"\') END IN (?, ?, ?, ?)) AND (instr(collection_lower("email"), ?) > 0) AND ("createdAt", "id") < (?, ?) ORDER BY "createdAt" DESC, "id" DESC LIMIT ?')
+  t.equal(list?.text, 'SELECT "id", "email", "version", "nulls" FROM "users" WHERE ("email" GLOB ? AND CASE WHEN NULLIF(json_type("address", \'$."city"\'), \'null\') IN (\'text\') THEN json_extract("address", \'$."city"\') END IN (?, ?, ?, ?)) AND (instr(lower("email"), ?) > 0) AND ("createdAt", "id") < (?, ?) ORDER BY "createdAt" DESC, "id" DESC LIMIT ?')
   t.same(list?.values, ['a|b%*', 'Rome', 'Oslo', 'Bern', 'Bern', 'ann', '2024-01-01T00:00:00.000Z', id, 21])
   t.same(remove, { text: 'DELETE FROM "users" WHERE "id" = ? AND "version" = ? AND "age" > ?', values: [id, 'v1', 1.5] })
 
@@ -171,6 +170,17 @@ test('each verb is one statement, and whatever a client gives is bound', async (
   t.equal(found?.text, 'SELECT `id`, `email`, `nickName`, `age`, CAST(`createdAt` AS CHAR) AS `text 4`, CAST(`address` AS CHAR) AS `text 5`, `version`, `nulls` FROM `users` WHERE `id` = ?')
   t.match(onMysql?.text, /`createdAt` <= \? AND \(`createdAt` < \? OR `createdAt` = \? AND `id` < \?\) ORDER BY `createdAt` DESC, `id` DESC LIMIT \?$/)
   t.same(onMysql?.values.slice(-5), ['2024-01-01 00:00:00.000', '2024-01-01 00:00:00.000', '2024-01-01 00:00:00.000', id, '21'])
+})
+
+test('SQLite compares a pattern letter by letter only as a prefix: what is behind a star is found by instr()', async (t) => {
+  const { sent, sqlite } = recorded()
+  const storage = sqlite()<Thing>(users)
+  for (const [value, operator] of [['a*', 'GLOB'], ['a', '='], ['*a*', 'instr'], ['*a', 'EXISTS'], ['a*b*c*', 'EXISTS'], ['*a*b*', 'EXISTS']] as const) {
+    await storage.list({ ...page, filter: { member: 'email', is: 'like', value }, search: undefined, after: undefined }, context)
+    const text = sent.at(-1)?.text ?? ''
+    t.ok(text.includes(operator), `${value}: ${text}`)
+    t.equal(text.includes('GLOB'), operator === 'GLOB', value)
+  }
 })
 
 test('a database that cannot answer what it wrote is told what was bound, or is asked within the transaction', async (t) => {
@@ -237,7 +247,7 @@ test('a table that exists is compared by its own columns, in the statement that 
   ])
   t.same(sent.find(({ text }) => text.startsWith('DELETE'))?.values, ['a', 'a', 'a', '2024-01-01 00:00:00'])
   sent.length = 0
-  await storage.list({ ...page, filter: { not: { member: 'id', is: 'like', value: 'x' } }, search: { text: '2024', members: ['at'] }, order: [{ member: 'at', descending: false }, { member: 'id', descending: true }], after: undefined }, context)
+  await storage.list({ ...page, filter: { not: { member: 'id', is: 'like', value: 'x' } }, search: { words: ['2024'], members: ['at'] }, order: [{ member: 'at', descending: false }, { member: 'id', descending: true }], after: undefined }, context)
   t.match(sent[0]?.text.slice(sent[0].text.indexOf('WHERE')), `WHERE NOT (${exact('`id`')} LIKE ? ESCAPE '|') AND (LOCATE(?, LOWER(CONCAT(DATE_FORMAT(\`at\`, '%Y-%m-%dT%H:%i:%s.'), LPAD(MICROSECOND(\`at\`) DIV 1000, 3, '0'), 'Z'))) > 0) ORDER BY \`at\` IS NULL, \`at\`, ${exact('`id`')} DESC LIMIT ?`)
 })
 

@@ -1,3 +1,4 @@
+import { parseWords } from '../../lib/storage/search-words.ts'
 import { test } from 'tap'
 import { conformance, type Thing } from '../../lib/storage/conformance.ts'
 import { things } from '../../lib/storage/conformance/thing.ts'
@@ -111,10 +112,10 @@ for (const { name, skip, open } of databases) {
       for (const filter of filters.flatMap((filter): Filter[] => [filter, { not: filter }])) {
         t.same(await ids(storage, { filter }), await ids(reference, { filter }), JSON.stringify(filter))
       }
-      for (const search of [{ text: '2024', members: ['day', 'at'] }, { text: 'X', members: ['box.label', 'level'] }, { text: 'a\0', members: ['level'] }]) {
+      for (const search of [{ words: ['2024'], members: ['day', 'at'] }, { words: ['x'], members: ['box.label', 'level'] }, { words: ['a\0'], members: ['level'] }]) {
         t.same(await ids(storage, { search }), await ids(reference, { search }), JSON.stringify(search))
       }
-      t.same(await ids(storage, { search: { text: '5', members: ['missing'].slice(1) } }), [], 'a search in no member finds nothing')
+      t.same(await ids(storage, { search: { words: ['5'], members: ['missing'].slice(1) } }), [], 'a search in no member finds nothing')
       for (const member of ['day', 'at', 'level', 'box.label']) {
         t.same(await ids(storage, { order: by(member, 'id') }), await ids(reference, { order: by(member, 'id') }), `ordered by ${member}`)
         t.same(await ids(storage, { order: by(`-${member}`, 'id') }), await ids(reference, { order: by(`-${member}`, 'id') }), `ordered by ${member}, descending`)
@@ -176,7 +177,7 @@ for (const { name, skip, open } of databases) {
         const same: Filter = { all: [{ member: 'name', is: 'eq', value: text }, { member: 'place.city', is: 'in', value: [text, text, text] }] }
         t.same(await ids(storage, { filter: same }), [text])
         t.same(await ids(storage, { filter: { member: 'name', is: 'like', value: text.replace(/[\\*]/g, '\\$&') } }), [text])
-        t.same(await ids(storage, { filter: { all: [same, { not: { member: 'note', is: 'ne', value: text } }] }, search: { text: text.replaceAll(/\s/g, ''), members: ['name'] } }), /\s/.test(text) ? [] : [text])
+        t.same(await ids(storage, { filter: { all: [same, { not: { member: 'note', is: 'ne', value: text } }] }, search: { words: parseWords(text.replaceAll(/\s/g, '')), members: ['name'] } }), /\s/.test(text) ? [] : [text])
         t.same(await ids(storage, {}, { ...context, scope: { member: 'team', is: 'eq', value: text } }), [text])
         t.same((await storage.find(text, { ...context, scope: same }))?.item, thing)
         t.same(await storage.replace(text, thing, text, context), { refused: 'stale' })

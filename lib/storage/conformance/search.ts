@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { parseWords } from '../search-words.ts'
 import { fill, ids, list, type Case } from './case.ts'
 import type { Thing } from './thing.ts'
 
@@ -6,7 +7,9 @@ const all: readonly Thing[] = [
   { id: 'a', name: 'The Quick brown fox', note: 'jumps' },
   { id: 'b', name: 'the lazy dog', note: null },
   { id: 'c', name: 'École 100%', note: 'quick_step' },
-  { id: 'd', name: 'a*b\\c' }
+  { id: 'd', name: 'a*b\\c' },
+  { id: 'e', name: 'ΦΙΛΟΣΟΦΟΣ φιλόσοφος', note: 'Санкт-Петербург' },
+  { id: 'f', name: '東京 Ärger', note: 'ДОМ дом' }
 ]
 
 const found: ReadonlyArray<readonly [text: string, expected: string]> = [
@@ -25,7 +28,30 @@ const found: ReadonlyArray<readonly [text: string, expected: string]> = [
   ['*', 'd'],
   ['\\', 'd'],
   ['o%', ''],
-  ["'", '']
+  ["'", ''],
+  ['quick QUICK quick uic', 'ac'],
+  ['brown row fox brown', 'a'],
+  ['a b c d e f g h i j k', '']
+]
+
+const letters: ReadonlyArray<readonly [text: string, expected: string]> = [
+  ['école', 'c'],
+  ['ÉCOLE', 'c'],
+  ['École 100', 'c'],
+  ['école quick', 'c'],
+  ['ecole', ''],
+  ['φιλοσοφος', 'e'],
+  ['ΛΟΣ', 'e'],
+  ['σοφος', 'e'],
+  ['όΣΟΦΟΣ', 'e'],
+  ['ПЕТЕРБУРГ', 'e'],
+  ['санкт-петер', 'e'],
+  ['нкт дом', ''],
+  ['дОм', 'f'],
+  ['東', 'f'],
+  ['ärger 京', 'f'],
+  ['ÄRGER дом', 'f'],
+  ['arger', '']
 ]
 
 export const search: readonly Case[] = [
@@ -35,7 +61,7 @@ export const search: readonly Case[] = [
     async holds (storage) {
       await fill(storage, ...all)
       for (const [text, expected] of found) {
-        assert.equal((await ids(storage, { search: { text, members: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
+        assert.equal((await ids(storage, { search: { words: parseWords(text), members: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
       }
     }
   },
@@ -44,7 +70,9 @@ export const search: readonly Case[] = [
     needs: ['search'],
     async holds (storage) {
       await fill(storage, ...all)
-      for (const text of ['école', 'ÉCOLE', 'École']) assert.deepEqual(await ids(storage, { search: { text, members: ['name'] } }), ['c'], text)
+      for (const [text, expected] of letters) {
+        assert.equal((await ids(storage, { search: { words: parseWords(text), members: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
+      }
     }
   },
   {
@@ -52,7 +80,7 @@ export const search: readonly Case[] = [
     needs: ['search'],
     async holds (storage) {
       await fill(storage, ...all)
-      assert.deepEqual(await ids(storage, { search: { text: 'quick', members: ['note'] } }), ['c'])
+      assert.deepEqual(await ids(storage, { search: { words: parseWords('quick'), members: ['note'] } }), ['c'])
     }
   },
   {
@@ -60,10 +88,16 @@ export const search: readonly Case[] = [
     needs: ['search', 'filter', 'count'],
     async holds (storage) {
       await fill(storage, ...all)
-      const asked = { search: { text: 'THE', members: ['name'] }, count: true }
+      const asked = { search: { words: parseWords('THE'), members: ['name'] }, count: true }
       const { entries, total } = await list(storage, { ...asked, after: ['a'] })
       assert.deepEqual([entries.map(({ id }) => id), total], [['b'], 2])
       assert.equal((await list(storage, { ...asked, filter: { member: 'note', is: 'null', value: true } })).total, 1)
+      const page = { search: { words: parseWords('É'), members: ['name', 'note'] }, count: true, limit: 1 }
+      await fill(storage, { id: 'x', name: 'été' }, { id: 'y', name: 'ÉTÉ' }, { id: 'z', name: 'eté' })
+      const after = await list(storage, { ...page, after: ['c'] })
+      assert.deepEqual([after.entries.map(({ id }) => id), after.more, after.total], [['x'], true, 4])
+      const before = await list(storage, { ...page, before: ['z'], members: ['id'] })
+      assert.deepEqual([before.entries.map(({ id }) => id), before.more, before.total], [['y'], true, 4])
     }
   }
 ]

@@ -1,4 +1,5 @@
 import type { Condition, Filter, Query } from '../contract.ts'
+import { wordMatcher } from '../search-words.ts'
 import { member } from './member.ts'
 import { compare } from './order.ts'
 
@@ -78,11 +79,8 @@ function split (pattern: string): string[] {
   return [...runs, run]
 }
 
-export function search ({ text, members }: NonNullable<Query['search']>): Predicate {
-  const words = text.toLowerCase().split(/\s+/u).filter((word) => word !== '')
+export function search ({ words, members }: NonNullable<Query['search']>): Predicate {
+  const matches = wordMatcher(words)
   const reads = members.map(member)
-  return (item) => {
-    const texts = reads.map((read) => read(item)).filter((value) => typeof value === 'string').map((value) => value.toLowerCase())
-    return words.every((word) => texts.some((value) => value.includes(word)))
-  }
+  return (item) => matches(reads.map((read) => read(item)))
 }

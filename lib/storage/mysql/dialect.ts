@@ -61,9 +61,12 @@ export const dialect: Dialect = {
     return own && kind === 'text' ? column : exact(column)
   },
   fraction: (placeholder) => placeholder,
-  like: (expression, placeholder) => `${expression} LIKE ${placeholder} ESCAPE '|'`,
-  pattern: (runs) => runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%'),
-  contains: (expression, placeholder) => `LOCATE(${placeholder}, LOWER(${expression})) > 0`,
+  like: (expression, runs, bind) => `${expression} LIKE ${bind(runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%'))} ESCAPE '|'`,
+  search: {
+    lowerCase: (expression) => `LOWER(${expression})`,
+    contains: (expression, placeholder) => `LOCATE(${placeholder}, ${expression}) > 0`,
+    findable: (word) => word
+  },
   order (expression, descending, nullable) {
     const direction = descending ? ' DESC' : ''
     return nullable ? `${expression} IS NULL${direction}, ${expression}${direction}` : `${expression}${direction}`

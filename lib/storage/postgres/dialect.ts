@@ -52,10 +52,19 @@ export const dialect: Dialect = {
     return kind === 'date-time' ? `to_char(${column}::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
   },
   fraction: (placeholder) => `${placeholder}::numeric`,
-  like: (text, placeholder) => `${text} LIKE ${placeholder} ESCAPE '|'`,
-  pattern: (runs) => runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%'),
-  // The letters of every script have two cases, also where the database's locale is C.
-  contains: (text, placeholder) => `strpos(lower(${text} COLLATE "und-x-icu"), ${placeholder}) > 0`,
+  like: (text, runs, bind) => `${text} LIKE ${bind(runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%'))} ESCAPE '|'`,
+  search: {
+    // The letters of every script have two cases, also where the database's locale is C.
+    lowerCase: (text) => `lower(${text} COLLATE "und-x-icu")`,
+    contains: (text, placeholder) => `strpos(${text}, ${placeholder}) > 0`,
+    // OFFSET 0 keeps the planner from writing each text into the condition again, once for every word.
+    once: (texts, condition) => {
+      const names = texts.map((_, index) => `text_${index}`)
+      const columns = texts.map((text, index) => `${text} AS ${names[index]}`)
+      return `EXISTS (SELECT 1 FROM (SELECT ${columns.join(', ')} OFFSET 0) AS texts WHERE ${condition(names)})`
+    },
+    findable: (word) => word
+  },
   // Null is the greatest value of PostgreSQL, too.
   order: (expression, descending) => `${expression}${descending ? ' DESC' : ''}`,
   rowValues: true,

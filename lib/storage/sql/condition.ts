@@ -4,6 +4,8 @@ import type { Layout } from './layout.ts'
 import { operand, type Operand } from './operand.ts'
 import type { Parameters } from './parameters.ts'
 
+type Search = NonNullable<Query['search']>
+
 const always = '1 = 1'
 const never = '1 = 0'
 
@@ -80,17 +82,33 @@ export class Conditions {
   #like ({ member, value }: { member: string, value: string }, holds: boolean): string {
     const by = this.#operand(member, value)
     if (by.text === undefined || value.includes('\0')) return holds ? never : always
-    const test = this.#dialect.like(by.text, this.#parameters.bind(this.#dialect.pattern(runs(value))))
+    const test = this.#dialect.like(by.text, runs(value), (part) => this.#parameters.bind(part))
     return holds ? test : this.#orNull(by, `NOT (${test})`)
   }
 
-  search ({ text, members }: NonNullable<Query['search']>): string[] {
-    const texts = members.map((member) => this.#operand(member).text).filter((expression) => expression !== undefined)
-    const words = text.toLowerCase().split(/\s+/u).filter((word) => word !== '')
-    return words.map((word) => {
-      if (word.includes('\0') || texts.length === 0) return never
-      return `(${texts.map((expression) => this.#dialect.contains(expression, this.#parameters.bind(word))).join(' OR ')})`
-    })
+  /** The condition of a search. Where `searchIsExact` does not hold, the rows have to be checked again. */
+  search ({ words, members }: Search): string {
+    const { lowerCase, contains, once, findable } = this.#dialect.search
+    const texts = this.searchTexts(members)
+    if (words.some((word) => word.includes('\0')) || (words.length > 0 && texts.length === 0)) return never
+    const parts = words.map(findable).filter((part) => part !== '')
+    if (parts.length === 0) return always
+    const sigma = parts.some((part) => part.includes('σ'))
+    const lower = texts.map((text) => sigma ? `REPLACE(${lowerCase(text)}, 'ς', 'σ')` : lowerCase(text))
+    const condition = (expressions: readonly string[]) => parts.map((part) => {
+      return `(${expressions.map((expression) => contains(expression, this.#parameters.bind(part))).join(' OR ')})`
+    }).join(' AND ')
+    return once === undefined || parts.length === 1 ? condition(lower) : once(lower, condition)
+  }
+
+  /** The texts of a row in which a search looks. */
+  searchTexts (members: Search['members']): string[] {
+    return members.map((member) => this.#operand(member).text).filter((expression) => expression !== undefined)
+  }
+
+  /** Whether the database finds all of each word. */
+  searchIsExact ({ words }: Search): boolean {
+    return words.every((word) => this.#dialect.search.findable(word) === word)
   }
 
   #operand (member: string, value?: Scalar): Operand {

@@ -17,6 +17,21 @@ export interface JsonFacts {
   readonly value: Readonly<Record<JsonType, (column: string, path: readonly string[]) => string>>
 }
 
+/** How words are searched. */
+export interface SearchFacts {
+  /** The text in lower case, as far as the database can do that. */
+  lowerCase (text: string): string
+  /** Whether a text in lower case contains another. */
+  contains (text: string, placeholder: string): string
+  /** A condition over several texts, each computed once for a row however often the condition names it. */
+  once?: (texts: readonly string[], condition: (names: readonly string[]) => string) => string
+  /**
+   * The part of a word that the database can find, empty if there is none. If it is not the whole word,
+   * the rows found are checked again in this process.
+   */
+  findable (word: string): string
+}
+
 /** How a fault is met: tried again at once, told as passing, or left as it is. */
 export type Fault = 'again' | 'passing' | 'other'
 
@@ -77,11 +92,9 @@ export interface Dialect {
   readonly text: (column: string, kind: Kind, own: boolean) => string
   /** A number that is no integer, to compare an integer column with. */
   readonly fraction: (placeholder: string) => string
-  readonly like: (text: string, placeholder: string) => string
-  /** The pattern of a `like` condition, given as the texts between its stars. */
-  readonly pattern: (runs: readonly string[]) => string
-  /** Whether a text contains another, given in lower case, in any letter case. */
-  readonly contains: (text: string, placeholder: string) => string
+  /** A `like` condition, given as the texts between its stars. */
+  readonly like: (text: string, runs: readonly string[], bind: (value: Value) => string) => string
+  readonly search: SearchFacts
   readonly order: (expression: string, descending: boolean, nullable: boolean) => string
   /** Whether an index serves `(a, b) > (?, ?)`. */
   readonly rowValues: boolean

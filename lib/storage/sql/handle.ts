@@ -14,6 +14,7 @@ export interface Handle {
 
 export interface Prepared {
   all (...values: Value[]): unknown[]
+  iterate (...values: Value[]): Iterable<unknown>
   run (...values: Value[]): { readonly changes: number | bigint }
   /** In node:sqlite: rows are arrays. */
   setReturnArrays? (arrays: boolean): void
@@ -41,7 +42,7 @@ class InnerSession implements Session {
     // A write must not fail once it is done, whatever the row that it returns holds.
     if (statement.unbounded === true) return this.#allExact(statement)
     try {
-      return this.#asking.get(statement.text).all(...statement.values) as Row[] // asked for as arrays
+      return readRows(this.#asking.get(statement.text), statement)
     } catch (error) {
       if (statement.writes === true || !isOutOfRange(error)) throw error
       return this.#allExact(statement)
@@ -49,8 +50,8 @@ class InnerSession implements Session {
   }
 
   /** Integers beyond 2^53 stay bigint. */
-  #allExact ({ text, values }: Statement): Row[] {
-    return this.#exact.get(text).all(...values).map((row) => (row as unknown[]).map(asNumber)) // asked for as arrays
+  #allExact (statement: Statement): Row[] {
+    return readRows(this.#exact.get(statement.text), statement).map((row) => row.map(asNumber))
   }
 
   run ({ text, values }: Statement): Written {
@@ -80,6 +81,16 @@ class InnerSession implements Session {
   async guarded<Result> (write: () => Promise<Result>): Promise<Result> {
     return await write()
   }
+}
+
+/** `prepared` returns rows as arrays. */
+function readRows (prepared: Prepared, { values, check }: Statement): Row[] {
+  if (check === undefined) return prepared.all(...values) as Row[]
+  const passed: Row[] = []
+  for (const row of prepared.iterate(...values) as Iterable<Row>) {
+    if (check.passes(row) && passed.push(row) === check.limit) break
+  }
+  return passed
 }
 
 function asArrays (statement: Prepared): Prepared {

@@ -1,4 +1,5 @@
 import type { Context, Entry, Id, Incomparable, Page, Query, Unreadable, Version } from '../contract.ts'
+import { wordMatcher } from '../search-words.ts'
 import { Cache } from './cache.ts'
 import type { Column } from './column.ts'
 import { Conditions } from './condition.ts'
@@ -101,21 +102,20 @@ export class Reading<Item extends object> {
     const parameters = new Parameters(dialect)
     const matching = this.#matching(query, context, parameters)
     try {
+      if (query.search !== undefined && !new Conditions(this.#layout, parameters).searchIsExact(query.search)) {
+        return await this.#checkedList(session, { query, search: query.search, context, matching, parameters })
+      }
       const total = query.count
         ? await session.rows({ text: `SELECT count(*) FROM ${table}${where(matching)}`, values: [...parameters.values], context })
         : undefined
-      const backward = query.before !== undefined
-      const keyset = new Keyset(this.#layout, query.order, backward)
-      if (query.after !== undefined) matching.push(keyset.past(query.after, parameters, backward))
-      if (query.before !== undefined) matching.push(keyset.past(query.before, parameters))
       const projection = this.#projection(query.members)
+      const orderBy = this.#ordered(query, matching, parameters)
       const { values } = parameters
       const limit = parameters.bind(dialect.limit(query.limit + 1))
-      const text = `SELECT ${projection.select} FROM ${table}${where(matching)} ORDER BY ${keyset.orderBy()} LIMIT ${limit}`
+      const text = `SELECT ${projection.select} FROM ${table}${where(matching)} ORDER BY ${orderBy} LIMIT ${limit}`
       const rows = await session.rows({ text, values, context })
       const rowsUpTo = (most: number) => session.rows({ text, values: [...values.slice(0, -1), dialect.limit(most)], context })
-      const page = readPage(rows, query.limit, projection) ?? await readPastUnreadable(rows, query.limit, { rowsUpTo, projection })
-      if (backward) page.entries.reverse()
+      const page = await toPage(query, rows, { rowsUpTo, projection })
       return total === undefined ? page : { ...page, total: Number(total[0]?.[0]) }
     } catch (error) {
       const compares = query.filter !== undefined || query.after !== undefined || query.before !== undefined
@@ -123,10 +123,46 @@ export class Reading<Item extends object> {
     }
   }
 
+  /** A list whose rows the database finds by a part of the search only. */
+  async #checkedList (session: Session, { query, search, context, matching, parameters }: CheckedList): Promise<Page<Item>> {
+    const { table } = this.#layout
+    const texts = new Conditions(this.#layout, parameters).searchTexts(search.members).join(', ')
+    const matches = wordMatcher(search.words)
+    let total = 0
+    if (query.count) {
+      const passes = (row: Row) => {
+        if (matches(row)) total++
+        return false
+      }
+      await session.rows({ text: `SELECT ${texts} FROM ${table}${where(matching)}`, values: [...parameters.values], context, check: { passes, limit: 1 } })
+    }
+    const projection = this.#projection(query.members)
+    const { select, width } = projection
+    const orderBy = this.#ordered(query, matching, parameters)
+    const text = `SELECT ${select}, ${texts} FROM ${table}${where(matching)} ORDER BY ${orderBy}`
+    const { values } = parameters
+    const passes = (row: Row) => matches(row.slice(width))
+    const rowsUpTo = async (limit: number) => {
+      const rows = await session.rows({ text, values, context, check: { passes, limit } })
+      return rows.map((row) => row.slice(0, width))
+    }
+    const page = await toPage(query, await rowsUpTo(query.limit + 1), { rowsUpTo, projection })
+    return query.count ? { ...page, total } : page
+  }
+
+  /** Adds where the page begins to the conditions, and gives the order. */
+  #ordered (query: Query, matching: string[], parameters: Parameters): string {
+    const backward = query.before !== undefined
+    const keyset = new Keyset(this.#layout, query.order, backward)
+    if (query.after !== undefined) matching.push(keyset.past(query.after, parameters, backward))
+    if (query.before !== undefined) matching.push(keyset.past(query.before, parameters))
+    return keyset.orderBy()
+  }
+
   #matching ({ filter, search }: Query, { scope }: Context, parameters: Parameters): string[] {
     const conditions = new Conditions(this.#layout, parameters)
     const matching = [scope, filter].filter((by) => by !== undefined).map((by) => conditions.filter(by))
-    return search === undefined ? matching : [...matching, ...conditions.search(search)]
+    return search === undefined ? matching : [...matching, conditions.search(search)]
   }
 
   #projection (members: readonly string[] | undefined): Projection<Item> {
@@ -171,6 +207,20 @@ async function readPastUnreadable<Item> (first: readonly Row[], limit: number, {
     wanted = limit + 1 + Math.min(unreadable.length * 2, mostUnreadable)
     rows = await rowsUpTo(wanted)
   }
+}
+
+interface CheckedList {
+  readonly query: Query
+  readonly search: NonNullable<Query['search']>
+  readonly context: Context
+  readonly matching: string[]
+  readonly parameters: Parameters
+}
+
+async function toPage<Item> (query: Query, rows: readonly Row[], further: Further<Item>): Promise<ReadPage<Item>> {
+  const page = readPage(rows, query.limit, further.projection) ?? await readPastUnreadable(rows, query.limit, further)
+  if (query.before !== undefined) page.entries.reverse()
+  return page
 }
 
 function selected ({ columns, id }: Layout, members: readonly string[]): readonly Column[] {

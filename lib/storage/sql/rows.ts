@@ -6,6 +6,8 @@ import type { Layout } from './layout.ts'
 /** Some columns of a table: what a SELECT says, and how its rows are read. After the columns stand the version, unless it is derived from them, and the members that are null. */
 export interface Projection<Item> {
   readonly select: string
+  /** How many values a row has. */
+  readonly width: number
   /** Throws if the row holds what the schema cannot mean. */
   readonly read: (row: Row) => Entry<Item>
   readonly version: (row: Row) => Version
@@ -22,6 +24,7 @@ export function projection<Item extends object> (layout: Layout, columns: readon
   const versionIn = (row: Row) => version.read(row, count)
   return {
     select: select.join(', '),
+    width: select.length,
     read (row) {
       const item: Record<string, unknown> = {}
       for (let at = 0; at < count; at++) {

@@ -11,6 +11,14 @@ export interface Statement {
   readonly writes?: boolean
   /** Whether the database itself makes values of the row that a write answers, so that they may be beyond 2^53. */
   readonly unbounded?: boolean
+  /** For conditions that the database cannot test: its rows are read one by one, and only those that pass are answered. */
+  readonly check?: RowCheck
+}
+
+export interface RowCheck {
+  readonly passes: (row: Row) => boolean
+  /** Reading ends with so many rows. */
+  readonly limit: number
 }
 
 export interface Written {

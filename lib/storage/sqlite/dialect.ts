@@ -1,14 +1,10 @@
-import type { Dialect, JsonFacts, Violation } from '../sql/dialect.ts'
+import type { Dialect, JsonFacts, Value, Violation } from '../sql/dialect.ts'
 
 const path = (names: readonly string[]) => literal(`$${names.map((name) => `."${name}"`).join('')}`)
 const extracted: JsonFacts['value'][keyof JsonFacts['value']] = (column, names) => `json_extract(${column}, ${path(names)})`
 
-/** What SQLite does in its own way. `lower` is the function that writes text in small letters. */
-export function dialect (lower: string): Dialect {
-  return { ...facts, contains: (text, placeholder) => `instr(${lower}(${text}), ${placeholder}) > 0` }
-}
-
-const facts: Omit<Dialect, 'contains'> = {
+/** What SQLite does in its own way. */
+export const dialect: Dialect = {
   name: 'sqlite',
   quote: (name) => `"${name.replaceAll('"', '""')}"`,
   placeholder: () => '?',
@@ -20,7 +16,7 @@ const facts: Omit<Dialect, 'contains'> = {
   tableOptions: ' STRICT',
   inlineIndexes: false,
   // The schema stands ahead of the index: https://sqlite.org/lang_createindex.html
-  indexOn: (name, table) => `${[...table.slice(0, -1), name].map(facts.quote).join('.')} ON ${table.slice(-1).map(facts.quote).join()}`,
+  indexOn: (name, table) => `${[...table.slice(0, -1), name].map(dialect.quote).join('.')} ON ${table.slice(-1).map(dialect.quote).join()}`,
   jsonCheck: (column) => ` CHECK (json_valid(${column}))`,
 
   catalog,
@@ -36,7 +32,7 @@ const facts: Omit<Dialect, 'contains'> = {
   same: (a, b) => `${a} IS ${b}`,
   instant: (text) => text,
 
-  equatable: (column, kind, own) => [facts.ordered(column, kind, own)],
+  equatable: (column, kind, own) => [dialect.ordered(column, kind, own)],
   ordered (column, kind, own) {
     if (own) return column
     // Tables that exist have times in any of SQLite's forms, and text in any collation.
@@ -44,11 +40,14 @@ const facts: Omit<Dialect, 'contains'> = {
     if (kind === 'date') return `date(${column})`
     return kind === 'text' || kind === 'uuid' ? `${column} COLLATE BINARY` : column
   },
-  text: (column, kind, own) => facts.ordered(column, kind, own),
+  text: (column, kind, own) => dialect.ordered(column, kind, own),
   fraction: (placeholder) => placeholder,
-  // LIKE takes capital and small letters of ASCII for the same; GLOB does not.
-  like: (text, placeholder) => `${text} GLOB ${placeholder}`,
-  pattern: (runs) => runs.map((run) => run.replace(/[*?[]/g, '[$&]')).join('*'),
+  like,
+  search: {
+    lowerCase: (text) => `lower(${text})`,
+    contains: (text, placeholder) => `instr(${text}, ${placeholder}) > 0`,
+    findable
+  },
   order: (expression, descending, nullable) => `${expression}${descending ? ' DESC' : ''}${nullable ? ` NULLS ${descending ? 'FIRST' : 'LAST'}` : ''}`,
   rowValues: true,
   limit: (limit) => limit,
@@ -88,7 +87,7 @@ function unstorable (error: unknown): Violation | undefined {
 function catalog (table: readonly string[]): ReturnType<Dialect['catalog']> {
   const [name = '', ...schema] = [...table].reverse()
   const within = schema.map((part) => `, ${literal(part)}`).join()
-  const all = [...schema, 'sqlite_schema'].map(facts.quote).join('.')
+  const all = [...schema, 'sqlite_schema'].map(dialect.quote).join('.')
   const spaced = "replace(replace(replace(sql, char(9), ' '), char(10), ' '), char(13), ' ')"
   const text = `SELECT 'column', NULL, name, NULL, NULL FROM pragma_table_xinfo(?${within})
     UNION ALL
@@ -106,6 +105,48 @@ function catalog (table: readonly string[]): ReturnType<Dialect['catalog']> {
     SELECT 'other', NULL, NULL, NULL, NULL FROM ${all}
     WHERE name = ? COLLATE NOCASE AND (type = 'view' OR sql LIKE 'CREATE VIRTUAL TABLE%')`
   return { text, values: [name, name, name, name, name] }
+}
+
+/**
+ * A run behind a star is found with instr(), and not by GLOB: for each place where the run could begin, GLOB compares
+ * it letter by letter, so that a long run and a text that repeats its beginning would block the process for minutes.
+ */
+function like (text: string, [first = '', ...others]: readonly string[], bind: (value: Value) => string): string {
+  const last = others.pop()
+  if (last === undefined) return `${text} = ${bind(first)}`
+  const runs = others.filter((run) => run !== '')
+  // An index serves a prefix.
+  if (last === '' && runs.length === 0) return `${text} GLOB ${bind(`${first.replace(/[*?[]/g, '[$&]')}*`)}`
+  if (first === '' && last === '' && runs.length === 1) return `instr(${text}, ${bind(runs.join())}) > 0`
+  // Most rows fail here, which is cheaper than to begin with the steps.
+  const [longest = ''] = [first, last, ...runs].sort((a, b) => b.length - a.length)
+  const possible = `instr(${text}, ${bind(longest)}) > 0`
+  const [before, after] = [characters(first), characters(last)]
+  const steps = [`whole(text) AS MATERIALIZED (SELECT ${text})`, `rest_0(text) AS MATERIALIZED (SELECT substr(text, ${bind(before + 1)}, length(text) - ${bind(before + after)}) FROM whole ` +
+    `WHERE length(text) >= ${bind(before + after)} AND substr(text, 1, ${bind(before)}) = ${bind(first)} AND substr(text, length(text) - ${bind(after - 1)}) = ${bind(last)})`]
+  for (const [index, run] of runs.entries()) {
+    steps.push(`rest_${index + 1}(text) AS MATERIALIZED (SELECT substr(text, instr(text, ${bind(run)}) + ${bind(characters(run))}) FROM rest_${index} WHERE instr(text, ${bind(run)}) > 0)`)
+  }
+  return `${possible} AND EXISTS (WITH ${steps.join(', ')} SELECT 1 FROM rest_${runs.length})`
+}
+
+/** As SQLite counts them. */
+function characters (text: string): number {
+  return [...text].length
+}
+
+/** SQLite's lower() knows the letters of ASCII alone: a word is found by its longest part without any other letters that have two cases. */
+function findable (word: string): string {
+  // The only capital letter whose small one is two characters: İ, i̇.
+  if (word.includes('\u0307')) return ''
+  let longest = ''
+  let part = ''
+  for (const character of word) {
+    const exact = character < '\x80' || character.toLowerCase() === character.toUpperCase()
+    part = exact ? part + character : ''
+    if (part.length > longest.length) longest = part
+  }
+  return longest
 }
 
 function literal (text: string): string {

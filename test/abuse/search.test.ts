@@ -1,0 +1,60 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { memory } from '../../lib/storage/memory.ts'
+import { parseWords } from '../../lib/storage/search-words.ts'
+import { ask, build, notes } from '../app.ts'
+import { databases, noSqlite } from '../storage/databases.ts'
+
+test('a search in 40 MB of text fits into a heap of 32 MB', { skip: noSqlite }, async (t) => {
+  const child = fork(fileURLToPath(new URL('large-search.ts', import.meta.url)), { execArgv: ['--max-old-space-size=32'], stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
+  let failure = ''
+  child.stderr!.on('data', (chunk: Buffer) => { failure += chunk.toString() })
+  let found: unknown
+  child.on('message', (message) => { found = message })
+  const [code, signal] = await once(child, 'exit') as [number | null, string | null]
+  t.strictSame([code, signal], [0, null], failure.slice(0, 500))
+  t.strictSame(found, {
+    'the quick fox jumps over lazy dog missing': '200 0',
+    'ЕЩЁ Булок x missing': '200 0',
+    Ещё: '200 40',
+    zebra: '200 0'
+  })
+})
+
+test('words that are repeated, or occur in another word, are looked for once', async (t) => {
+  t.strictSame(parseWords('  a A foo\tFOOD b foo\u00a0É  '), ['food', 'a', 'b', 'é'])
+  t.strictSame(parseWords('ΟΔΟΣ'), ['οδοσ'])
+  t.strictSame(parseWords(' \n '), [])
+})
+
+test('more than 10 different words are refused, by GET and by QUERY', async (t) => {
+  const app = await build(t, notes({ search: ['text'], storage: memory() }))
+  const words = (count: number) => Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join(' ')
+  t.equal((await ask(app, `GET /notes?q=${encodeURIComponent(`${words(10)} ${words(10)}`)}`)).statusCode, 200)
+  t.equal((await ask(app, 'QUERY /notes', { content: { q: words(10) } })).statusCode, 200)
+  t.match((await ask(app, `GET /notes?q=${encodeURIComponent(words(11))}`)).json(), {
+    status: 400,
+    code: 'bad-query',
+    parameter: 'q',
+    detail: 'q has to be a text of up to 200 characters and 10 different words.'
+  })
+  t.match((await ask(app, 'QUERY /notes', { content: { q: words(11) } })).json(), { status: 422, errors: [{ pointer: '/q' }] })
+})
+
+for (const { name, skip, open } of databases) {
+  test(`${name}: a word is found at the end of a long text`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    const adapter = database.adapter()
+    const definition = notes({ storage: adapter, search: ['text'] })
+    await adapter.createTable(definition)
+    const app = await build(t, definition)
+    const text = `${'ab '.repeat(300_000)}End École`
+    t.equal((await ask(app, 'POST /notes', { content: { text } })).statusCode, 201)
+    for (const [q, count] of [['end', 1], ['ÉCOLE', 1], ['b end école', 1], ['endx', 0], ['xÉcole', 0]] as const) {
+      t.equal((await ask(app, `GET /notes?q=${encodeURIComponent(q)}&fields=id`)).json().length, count, q)
+    }
+  })
+}
