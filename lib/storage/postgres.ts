@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import { BadStorage, describeValue, hasMethods } from './bad-storage.ts'
 import { dialect } from './postgres/dialect.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
-import { submits, Undescribed } from './postgres/undescribed.ts'
+import { nameOf, submits, Undescribed } from './postgres/undescribed.ts'
 import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
 import { relay, type Callback, type Connections } from './sql/connection.ts'
 import type { Row } from './sql/dialect.ts'
@@ -43,25 +42,23 @@ const types = { getTypeParser: () => (text: string) => text }
 
 const rowMode = 'array'
 
-/** How many statements are prepared under a name: each stays in every connection for good. */
-const namesKept = 200
+/** How many statements get a name where they cannot be closed again: each stays prepared in every connection. */
+const mostNames = 150
 
 function connections (pool: PostgresPool): Connections<PostgresClient> {
   const names = new Map<string, string>()
-  /** None where there are enough. */
-  const named = (text: string): string => {
+  const getName = ({ text, recurring }: Statement): string => {
     const known = names.get(text)
     if (known !== undefined) return known
-    if (names.size === namesKept) return ''
-    const name = `collection_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+    if (recurring !== true || names.size === mostNames) return ''
+    const name = nameOf(text)
     names.set(text, name)
     return name
   }
   const ask = (client: PostgresClient, statement: Statement, callback: Callback<PostgresResult>): void => {
     const { text, values } = statement
-    const name = named(text)
-    if (submits(client)) client.query(new Undescribed(name, statement), callback)
-    else heeded(client.query({ name, text, values, rowMode, types }, callback), callback)
+    if (submits(client)) client.query(new Undescribed(statement), callback)
+    else heeded(client.query({ name: getName(statement), text, values, rowMode, types }, callback), callback)
   }
   return {
     connect (callback) {

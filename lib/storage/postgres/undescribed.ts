@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Callback } from '../sql/connection.ts'
 import type { Row, Value } from '../sql/dialect.ts'
+import { PreparedStatements } from '../sql/prepared-statements.ts'
 import type { Statement } from '../sql/session.ts'
 import type { PostgresClient, PostgresQuery, PostgresResult } from './driver.ts'
 
@@ -7,10 +9,11 @@ import type { PostgresClient, PostgresQuery, PostgresResult } from './driver.ts'
 interface Connection {
   readonly stream: { cork (): void, uncork (): void }
   /** By name, the texts that this connection has prepared. */
-  readonly parsedStatements: Readonly<Record<string, string>>
+  readonly parsedStatements: Record<string, string>
   parse (statement: { name: string, text: string }): void
   bind (portal: { statement: string, values: ReadonlyArray<string | null> }): void
   execute (portal: { portal: string }): void
+  close (closed: { type: 'S', name: string }): void
   sync (): void
 }
 
@@ -19,24 +22,28 @@ interface Connection {
  * what nobody looks at here: a GET took a fifth longer.
  */
 export class Undescribed implements PostgresQuery, PostgresResult {
-  readonly name: string
+  /** Read by pg once the statement is prepared. */
+  name = ''
   readonly text: string
   readonly values: Value[]
   readonly rows: Row[] = []
   rowCount = 0
   callback: Callback<PostgresResult> | undefined
+  readonly #statement: Statement
 
-  constructor (name: string, { text, values }: Statement) {
-    this.name = name
-    this.text = text
-    this.values = values
+  constructor (statement: Statement) {
+    this.#statement = statement
+    this.text = statement.text
+    this.values = statement.values
   }
 
   submit (connection: Connection): void {
-    const { name, text, values } = this
+    const { text, values } = this
     // So that all of it goes out at once.
     connection.stream.cork()
     try {
+      const name = namesOn(connection).get(this.#statement) ?? ''
+      this.name = name
       if (connection.parsedStatements[name] === undefined) connection.parse({ name, text })
       connection.bind({ statement: name, values: values.map(asText) })
       connection.execute({ portal: '' })
@@ -61,6 +68,25 @@ export class Undescribed implements PostgresQuery, PostgresResult {
   handleError (error: unknown): void {
     this.callback!(error)
   }
+}
+
+const named = new WeakMap<Connection, PreparedStatements<string>>()
+
+/** The names of the statements that stay prepared on a connection; those that are displaced are closed. */
+function namesOn (connection: Connection): PreparedStatements<string> {
+  const known = named.get(connection)
+  if (known !== undefined) return known
+  const names = new PreparedStatements(nameOf, (name) => {
+    connection.close({ type: 'S', name })
+    delete connection.parsedStatements[name]
+  })
+  named.set(connection, names)
+  return names
+}
+
+/** The same text has the same name in every copy of this library that uses the connection. */
+export function nameOf (text: string): string {
+  return `collection_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
 }
 
 function asText (value: Value): string | null {

@@ -1,8 +1,8 @@
 import { BadStorage } from '../bad-storage.ts'
-import { Cache } from './cache.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import { abandoned, retried, told } from './faults.ts'
 import { awaited } from './patience.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import type { Session, Statement, Written } from './session.ts'
 import { turnsOn, type Turns } from './turns.ts'
 
@@ -27,22 +27,22 @@ export interface Prepared {
 /** Within a transaction. */
 class InnerSession implements Session {
   readonly #handle: Handle
-  readonly #asking: Cache<Prepared>
-  readonly #telling: Cache<Prepared>
-  readonly #exact: Cache<Prepared>
+  readonly #asking: PreparedStatements<Prepared>
+  readonly #telling: PreparedStatements<Prepared>
+  readonly #exact: PreparedStatements<Prepared>
 
   constructor (handle: Handle) {
     this.#handle = handle
-    this.#asking = new Cache(300, (text) => asArrays(handle.prepare(text)))
-    this.#exact = new Cache(100, (text) => withBigInts(asArrays(handle.prepare(text))))
-    this.#telling = new Cache(100, (text) => handle.prepare(text))
+    this.#asking = new PreparedStatements((text) => asArrays(handle.prepare(text)))
+    this.#exact = new PreparedStatements((text) => withBigInts(asArrays(handle.prepare(text))))
+    this.#telling = new PreparedStatements((text) => handle.prepare(text))
   }
 
   all (statement: Statement): Row[] {
     // A write must not fail once it is done, whatever the row that it returns holds.
     if (statement.unbounded === true) return this.#allExact(statement)
     try {
-      return readRows(this.#asking.get(statement.text), statement)
+      return readRows(this.#asking.get(statement) ?? asArrays(this.#handle.prepare(statement.text)), statement)
     } catch (error) {
       if (statement.writes === true || !isOutOfRange(error)) throw error
       return this.#allExact(statement)
@@ -51,11 +51,13 @@ class InnerSession implements Session {
 
   /** Integers beyond 2^53 stay bigint. */
   #allExact (statement: Statement): Row[] {
-    return readRows(this.#exact.get(statement.text), statement).map((row) => row.map(asNumber))
+    const prepared = this.#exact.get(statement) ?? withBigInts(asArrays(this.#handle.prepare(statement.text)))
+    return readRows(prepared, statement).map((row) => row.map(asNumber))
   }
 
-  run ({ text, values }: Statement): Written {
-    return { count: Number(this.#telling.get(text).run(...values).changes), id: undefined }
+  run (statement: Statement): Written {
+    const prepared = this.#telling.get(statement) ?? this.#handle.prepare(statement.text)
+    return { count: Number(prepared.run(...statement.values).changes), id: undefined }
   }
 
   async rows (statement: Statement): Promise<readonly Row[]> {

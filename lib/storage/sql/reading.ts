@@ -1,6 +1,5 @@
 import type { Context, Entry, Id, Incomparable, Page, Query, Unreadable, Version } from '../contract.ts'
 import { wordMatcher } from '../search-words.ts'
-import { Cache } from './cache.ts'
 import type { Column } from './column.ts'
 import { Conditions } from './condition.ts'
 import type { Row } from './dialect.ts'
@@ -10,6 +9,8 @@ import { equated, Parameters } from './parameters.ts'
 import { RecentRows } from './recent-rows.ts'
 import { projection, type Projection } from './rows.ts'
 import type { Session, Statement } from './session.ts'
+
+const mostProjections = 100
 
 /** How many unreadable rows a page reads past. */
 export const mostUnreadable = 1000
@@ -35,7 +36,7 @@ class IncomparableValue extends Error implements Incomparable {
 export class Reading<Item extends object> {
   readonly full: Projection<Item>
   readonly #layout: Layout
-  readonly #projections: Cache<Projection<Item>>
+  readonly #projections = new Map<string, Projection<Item>>()
   readonly #find: string
   readonly #times: number
   readonly #first: (rows: readonly Row[]) => Entry<Item> | undefined
@@ -45,7 +46,6 @@ export class Reading<Item extends object> {
     const { dialect, id, own, table } = layout
     this.#layout = layout
     this.full = projection(layout, layout.columns)
-    this.#projections = new Cache(100, (members) => projection(layout, selected(layout, JSON.parse(members))))
     const recent = layout.version.compare === undefined ? new RecentRows() : undefined
     this.#recent = recent
     this.#first = ([row]) => {
@@ -91,10 +91,10 @@ export class Reading<Item extends object> {
   #byId (id: Id, context: Context): Statement {
     const value = this.#layout.id.codec.write(id)
     const values = this.#times === 1 ? [value] : [value, value]
-    if (context.scope === undefined) return { text: this.#find, values, context }
+    if (context.scope === undefined) return { text: this.#find, values, context, recurring: true }
     const parameters = new Parameters(this.#layout.dialect, values)
     const scope = new Conditions(this.#layout, parameters).scope(context)
-    return { text: this.#find + scope, values: parameters.values, context }
+    return { text: this.#find + scope, values: parameters.values, context, recurring: true }
   }
 
   async list (session: Session, query: Query, context: Context): Promise<Page<Item>> {
@@ -167,7 +167,15 @@ export class Reading<Item extends object> {
 
   #projection (members: readonly string[] | undefined): Projection<Item> {
     // A digest is made of the whole row.
-    return members === undefined || this.#recent !== undefined ? this.full : this.#projections.get(JSON.stringify(members))
+    if (members === undefined || this.#recent !== undefined) return this.full
+    const key = JSON.stringify(members)
+    const known = this.#projections.get(key)
+    if (known !== undefined) return known
+    // Clients can select more sets of members than a driver should remember: further ones get all, of which the rest is left out later.
+    if (this.#projections.size === mostProjections) return this.full
+    const made = projection<Item>(this.#layout, selected(this.#layout, members))
+    this.#projections.set(key, made)
+    return made
   }
 }
 

@@ -57,7 +57,7 @@ export class SqlReceipts implements Receipts {
 
   async claim (receipt: Receipt, now: number, context: Within): Promise<Receipt | undefined> {
     if (await this.#insert(receipt, context)) return undefined
-    const [row] = await this.#session.rows({ text: this.#statements.find, values: [receipt.key], context })
+    const [row] = await this.#session.rows({ text: this.#statements.find, values: [receipt.key], context, recurring: true })
     const standing = row && receiptOf(row)
     if (standing !== undefined && standing.expires > now) return standing
     if (standing !== undefined && await this.#succeed(receipt, standing, context)) return undefined
@@ -97,7 +97,7 @@ export class SqlReceipts implements Receipts {
   }
 
   #write (statement: 'insert' | 'succeed' | 'keep' | 'release' | 'sweep', values: Value[], context: Within): Promise<Written> {
-    return this.#session.write({ text: this.#statements[statement], values, context })
+    return this.#session.write({ text: this.#statements[statement], values, context, recurring: true })
   }
 }
 

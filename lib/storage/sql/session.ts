@@ -11,6 +11,8 @@ export interface Statement {
   readonly writes?: boolean
   /** Whether the database itself makes values of the row that a write answers, so that they may be beyond 2^53. */
   readonly unbounded?: boolean
+  /** Whether its text is made of the schema and of the app's scope alone, so that it stays prepared whatever clients send. */
+  readonly recurring?: boolean
   /** For conditions that the database cannot test: its rows are read one by one, and only those that pass are answered. */
   readonly check?: RowCheck
 }

@@ -15,7 +15,7 @@ export class Writing<Item extends object> {
   readonly #reading: Reading<Item>
   readonly #assignments: Assignments
   readonly #targets: Targets<Item>
-  // Of the same parts the same text, so that it is known at once by whoever has prepared it.
+  // Of the same parts the same text, so that it is known at once by whoever has prepared it. In a table that exists, clients decide by what they leave out how many there are.
   readonly #inserts: Cache<string>
   readonly #updates: Cache<Cache<string>>
   readonly #removes: Cache<string>
@@ -32,13 +32,13 @@ export class Writing<Item extends object> {
     const { table } = layout
     const returning = layout.dialect.returning ? ` RETURNING ${reading.full.select}` : ''
     this.#inserts = new Cache(100, (assigned) => `INSERT INTO ${table} ${assigned}${returning}`)
-    this.#updates = new Cache(100, (assigned) => new Cache(100, (where) => `UPDATE ${table} SET ${assigned} WHERE ${where}${returning}`))
+    this.#updates = new Cache(100, (assigned) => new Cache(20, (where) => `UPDATE ${table} SET ${assigned} WHERE ${where}${returning}`))
     this.#removes = new Cache(100, (where) => `DELETE FROM ${table} WHERE ${where}`)
   }
 
   insert (session: Session, draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal> {
     const assigned = this.#assignments.insert(draft)
-    const statement = { text: this.#inserts.get(assigned.text), values: assigned.values, context, writes: true, unbounded: this.#unbounded }
+    const statement = { text: this.#inserts.get(assigned.text), values: assigned.values, context, writes: true, unbounded: this.#unbounded, recurring: this.#layout.own }
     const refused = (error: unknown) => refusal(this.#layout, { session, error, assigned })
     if (this.#dialect.returning) return session.guarded(() => session.rows(statement)).then((rows) => this.#returned(rows[0], assigned), refused)
     return this.#together(session, async (inner) => {
@@ -50,7 +50,7 @@ export class Writing<Item extends object> {
   replace (session: Session, item: Readonly<Item>, target: Target): Promise<Entry<Item> | Refusal> {
     const assigned = this.#assignments.update(item)
     return this.#aimed<Entry<Item> | Refusal>(session, target, assigned.values, ({ where, values }) => {
-      const statement = { text: this.#updates.get(assigned.text).get(where), values, context: target.context, writes: true, unbounded: this.#unbounded }
+      const statement = { text: this.#updates.get(assigned.text).get(where), values, context: target.context, writes: true, unbounded: this.#unbounded, recurring: this.#layout.own }
       const refused = (error: unknown) => refusal(this.#layout, { session, error, assigned })
       if (this.#dialect.returning) return session.guarded(() => session.rows(statement)).then<Entry<Item> | Refusal, Refusal>((rows) => rows[0] === undefined ? this.#targets.missed(session, target) : this.#returned(rows[0], assigned), refused)
       return this.#together(session, async (inner) => {
@@ -63,7 +63,7 @@ export class Writing<Item extends object> {
 
   remove (session: Session, target: Target): Promise<Refusal | undefined> {
     return this.#aimed(session, target, [], ({ where, values }) => {
-      const statement = { text: this.#removes.get(where), values, context: target.context }
+      const statement = { text: this.#removes.get(where), values, context: target.context, recurring: true }
       return session.guarded(() => session.write(statement)).then(({ count }) => count === 0 ? this.#targets.missed(session, target) : undefined, (error) => refusal(this.#layout, { session, error, assigned: undefined }))
     })
   }
