@@ -17,6 +17,12 @@ const open = (): Collection => define({
   storage: memory()
 }) as Collection
 
+const wide = (): Collection => define({
+  name: 'wide',
+  schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), ...Object.fromEntries(names(200).map(name => [name, Type.Optional(Type.Integer())])) }),
+  storage: memory()
+}) as Collection
+
 interface Asked {
   readonly statusCode: number
   readonly headers: Record<string, unknown>
@@ -100,10 +106,18 @@ const lines: Readonly<Record<string, Line>> = {
   'characters of a query string': { app: t => build(t, users()), ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`), within: 200 },
   'characters of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },
   'different words of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, count) => ask(app, `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`), within: 200 },
-  'values of one in or nin': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.in=${names(count).join()}`), within: 200 },
-  'values of one in in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { 'name.in': names(count) }), within: 200 },
+  'conditions of a filter': {
+    app: t => build(t, wide()),
+    ask: (app, count) => ask(app, `GET /wide?${names(count).map(name => `${name}=1`).join('&')}`),
+    within: 200
+  },
+  'conditions of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ name: 'x' })) }), within: 200 },
+  'like conditions of a filter, each of which counts as 20': { app: t => build(t, users()), ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ 'name.like': 'x*' })) }), within: 200 },
+  'values in all lists of a filter: in and nin': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.nin=a,b&role.in=${names(count - 2).join()}`), within: 200 },
+  'values in all lists of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { 'name.in': names(count - 10), not: { 'role.in': names(10) } }), within: 200 },
+  'characters of a like pattern': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.like=${'x'.repeat(count)}`), within: 200 },
+  'stars in a like pattern': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.like=${'*x'.repeat(count)}`), within: 200 },
   'levels of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, levels) => query(app, JSON.parse('{"not":'.repeat(levels - 1) + '{"name":"x"}' + '}'.repeat(levels - 1))), within: 200 },
-  'conditions and values in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ name: 'x' })) }), within: 200 },
   'failures that a problem tells': { past: ({ json }, limit) => (json().errors as unknown[]).length === limit, app: t => build(t, users()), ask: (app, count) => ask(app, 'POST /users', { content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map(name => [name, 1])) } }), within: 422 },
   'races that a write without a precondition loses': {
     app: t => build(t, unstable),

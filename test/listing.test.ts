@@ -103,7 +103,7 @@ test('what cannot be compared is 400 that names it and says what would do', asyn
     ['status.in=draft,gone', 'status.in', 'status.in has to be up to 1000 values, each one of draft, published.'],
     ['since=yesterday', 'since', 'since has to be a text of the format date from 0001-01-01 to 9999-12-31.'],
     ['name=%00', 'name', 'name has to be a text.'],
-    ['name.like=%00', 'name.like', 'name.like has to be a text, in which * stands for any run of characters.'],
+    ['name.like=%00', 'name.like', 'name.like has to be a text of up to 200 characters, in which * stands for any run of characters, up to 5 times.'],
     ['name=a&name=b', 'name', 'name has to be given once; several values go into one list, as in status.in=draft,published.'],
     ['sort=name&sort=price', 'sort', 'sort has to be given once; several values go into one list, as in status.in=draft,published.']
   ] as const) {

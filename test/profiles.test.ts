@@ -315,7 +315,7 @@ test('what is no dialect is 400 and named', async t => {
     ['ra', 'filter={"views":[1,"x"]}', 'filter', /^filter, by views, has to be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/],
     ['ra', 'filter={"status_gte":[1]}', 'filter', /^filter, by status_gte, has to be one of draft, published\.$/],
     ['ra', 'filter={"title_like":7}', 'filter', /^filter, by title_like, has to be a text/],
-    ['ra', 'filter={"q":7}', 'filter', /^filter, by q, has to be a text of up to 200 characters\.$/],
+    ['ra', 'filter={"q":7}', 'filter', /^filter, by q, has to be a text of up to 200 characters and 10 different words\.$/],
     ['us', '_start=x', '_start', /^_start has to be a whole number\.$/],
     ['us', '_start=1&_start=2', '_start', /^_start has/],
     ['us', '_end=-1', '_end', /^_end has/],

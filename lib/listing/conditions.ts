@@ -29,6 +29,10 @@ const operators: Readonly<Record<Operator, { readonly types: ReadonlySet<Type>, 
 /** More make no statement that a database would take. */
 export const mostValues = 1000
 
+/** The time that a database needs for a pattern grows with both. */
+const longestPattern = 200
+const mostStars = 5
+
 /** `price.gte`: what a condition is about. `price` alone is `price.eq`. */
 export interface Key {
   readonly member: string
@@ -78,7 +82,7 @@ function key ({ member, type, schema }: Queryable, is: Operator): Key {
   return { member, is, takes, type, schema: operands[takes](schema) }
 }
 
-const pattern: JsonSchema = { type: 'string', description: '* stands for any run of characters, \\ takes the next one as it is' }
+const pattern: JsonSchema = { type: 'string', maxLength: longestPattern, description: '* stands for any run of characters, \\ takes the next one as it is' }
 const truth: JsonSchema = { type: 'boolean' }
 
 const operands: Readonly<Record<Operand, (schema: JsonSchema) => JsonSchema>> = {
@@ -98,11 +102,15 @@ export function * keys (members: ReadonlyMap<string, Queryable>, parameters: Rea
 /** The condition, or what its operand would have to be. */
 export function condition ({ member, is, schema, takes, type }: Key, operand: unknown): Condition | { readonly wanted: string } {
   const items = takes === 'values' ? schema.items as JsonSchema : schema
-  const valid = takes === 'values' ? Array.isArray(operand) && operand.length <= mostValues && operand.every(value => fits(value, items)) : fits(operand, schema)
+  const valid = takes === 'values' ? Array.isArray(operand) && operand.length <= mostValues && operand.every(value => fits(value, items)) : fits(operand, schema) && (takes !== 'pattern' || isPattern(operand))
   if (!valid) return { wanted: wanted(takes, type, items) }
   // What fits the schema of the operand is what the operator takes.
   const condition = { member, is, value: operand } as Condition
   return items.format === 'date-time' ? canonicalOperand(condition) : condition
+}
+
+function isPattern (operand: Scalar): boolean {
+  return String(operand).replace(/\\[^]/g, '').split('*').length <= mostStars + 1
 }
 
 /** Whether a storage can compare with it: as the reader of content has it, nothing gets there that text or numbers cannot keep. */
@@ -116,7 +124,7 @@ const nouns: Readonly<Record<Type, string>> = { string: 'a text', number: 'a num
 
 function wanted (takes: Operand, type: Type, { enum: allowed, format }: JsonSchema): string {
   if (takes === 'truth') return nouns.boolean
-  if (takes === 'pattern') return 'a text, in which * stands for any run of characters'
+  if (takes === 'pattern') return `a text of up to ${longestPattern} characters, in which * stands for any run of characters, up to ${mostStars} times`
   const one = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : kindOfValue(type, format)
   return takes === 'values' ? `up to ${mostValues} values, each ${one}` : one
 }

@@ -2,8 +2,9 @@ import type { Collection } from '../definition.ts'
 import { pointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
-import type { Filter } from '../storage/contract.ts'
+import type { Condition, Filter } from '../storage/contract.ts'
 import { condition, keyOf, keysLike } from './conditions.ts'
+import { FilterCost } from './filter-cost.ts'
 import { parameterOf } from './parameters.ts'
 import { conjunction } from './question.ts'
 import type { Question } from './question.ts'
@@ -11,8 +12,6 @@ import type { Question } from './question.ts'
 // RFC 10008: the content of a QUERY asks what a query string can, and more: `all`, `any` and `not` at any depth, and long lists of values.
 
 const deepest = 16
-/** Of conditions, and of values in lists, in all. */
-const most = 5000
 /** More would tell a person nothing. */
 const mostFailures = 100
 
@@ -35,7 +34,8 @@ export function askedInContent (collection: Collection, content: unknown): Quest
 class Reader {
   readonly failures: Failure[] = []
   readonly #collection: Collection
-  #count = 0
+  readonly #cost = new FilterCost()
+  #exceeded = false
 
   constructor (collection: Collection) {
     this.#collection = collection
@@ -63,10 +63,13 @@ class Reader {
   #filter (value: unknown, at: Path, depth: number): Filter | undefined {
     if (!isObject(value)) return this.#fail(at, 'must be an object')
     if (depth > deepest) return this.#fail(at, `is nested more than ${deepest} deep`)
+    if (Object.keys(value).length === 0) this.#spend(at)
     return conjunction(Object.entries(value).map(([name, inner]) => this.#term(inner, [...at, name], depth)).filter(part => part !== undefined))
   }
 
   #term (value: unknown, at: Path, depth: number): Filter | undefined {
+    // What is too large, or wrong throughout, is not read to its end.
+    if (this.#exceeded || this.failures.length >= mostFailures) return undefined
     const name = at.at(-1)!
     if (name === 'all') return conjunction(this.#filters(value, at, depth))
     if (name === 'any') return { any: this.#filters(value, at, depth) }
@@ -76,6 +79,7 @@ class Reader {
   }
 
   #filters (value: unknown, at: Path, depth: number): Filter[] {
+    if (Array.isArray(value) && value.length === 0) this.#spend(at)
     if (Array.isArray(value)) return value.map((part, index) => this.#filter(part, [...at, String(index)], depth + 1)).filter(part => part !== undefined)
     this.#fail(at, 'must be an array of filters')
     return []
@@ -85,10 +89,17 @@ class Reader {
     const { filterable } = this.#collection.listing
     const key = keyOf(name, filterable)
     if (key === undefined) return this.#fail(at, `is not known here. ${keysLike(name, filterable)}`)
-    this.#count += Array.isArray(value) ? 1 + value.length : 1
-    if (this.#count > most) return this.#fail(at, `is more than ${most} conditions and values in all`)
+    this.#spend(at, key.is, value)
+    if (this.#exceeded) return undefined
     const found = condition(key, value)
     return 'wanted' in found ? this.#fail(at, `must be ${found.wanted}`) : found
+  }
+
+  #spend (at: Path, is?: Condition['is'], value?: unknown): void {
+    const allowed = this.#cost.add(is, value)
+    if (allowed === undefined || this.#exceeded) return
+    this.#exceeded = true
+    this.#fail(at, `is too much: a filter can have ${allowed}`)
   }
 
   #fail (at: Path, message: string): undefined {

@@ -6,6 +6,7 @@ import { badParameter } from '../query.ts'
 import type { Request } from '../request.ts'
 import type { Condition } from '../storage/contract.ts'
 import { condition, keyOf, keysLike, operandOf } from './conditions.ts'
+import { FilterCost } from './filter-cost.ts'
 import { parameterOf } from './parameters.ts'
 import { conjunction, joined } from './question.ts'
 import type { Question } from './question.ts'
@@ -19,9 +20,21 @@ const once = 'given once; several values go into one list, as in status.in=draft
 /** The question that a query string asks; 400 names what is not understood, and says what would be. */
 export function askedInString (collection: Collection, request: Request, only?: readonly string[]): Question {
   if (request.search.length > longest) throw problem('uri-too-long', { detail: `The query is longer than ${longest} characters. Ask with the method QUERY, whose content can be longer.` })
-  if (collection.profiles.length === 0) return asked(collection, request, only)
+  if (collection.profiles.length === 0) return checkCost(asked(collection, request, only))
   const { question, rest } = only === undefined ? translated(collection, request.query) : embedded(collection, request.query)
-  return joined(asked(collection, { ...request, query: rest }, only), question)
+  return checkCost(joined(asked(collection, { ...request, query: rest }, only), question))
+}
+
+/** The filter of a query string is a condition, or several that all have to hold. */
+function checkCost (question: Question): Question {
+  const { filter } = question
+  if (filter === undefined || !('all' in filter)) return question
+  const cost = new FilterCost()
+  for (const part of filter.all) {
+    const allowed = 'is' in part ? cost.add(part.is, part.value) : undefined
+    if (allowed !== undefined) throw problem('bad-query', { detail: `The filter is too large. It can have ${allowed}.` })
+  }
+  return question
 }
 
 function asked (collection: Collection, { query, search, preferences }: Pick<Request, 'query' | 'search' | 'preferences'>, only?: readonly string[]): Question {

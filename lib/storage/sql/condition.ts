@@ -36,7 +36,7 @@ export class Conditions {
 
   #join (parts: readonly Filter[], holds: boolean, all: boolean): string {
     if (parts.length === 0) return all ? always : never
-    return `(${parts.map((part) => this.filter(part, holds)).join(all ? ' AND ' : ' OR ')})`
+    return balanced(parts.map((part) => this.filter(part, holds)), all ? ' AND ' : ' OR ')
   }
 
   #condition (by: Condition, holds: boolean): string {
@@ -123,6 +123,13 @@ export class Conditions {
   #orNull ({ nullable, ordered }: Operand, test: string): string {
     return nullable ? `(${test} OR ${ordered} IS NULL)` : test
   }
+}
+
+/** `a AND b AND c` is a tree as deep as it is long, and SQLite takes none that is deeper than 1000. */
+function balanced (parts: readonly string[], operator: string): string {
+  if (parts.length <= 100) return `(${parts.join(operator)})`
+  const middle = parts.length >> 1
+  return `(${balanced(parts.slice(0, middle), operator)}${operator}${balanced(parts.slice(middle), operator)})`
 }
 
 const signs = { lt: '<', lte: '<=', gt: '>', gte: '>=' }
