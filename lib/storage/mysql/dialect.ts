@@ -71,6 +71,8 @@ export const dialect: Dialect = {
     const direction = descending ? ' DESC' : ''
     return nullable ? `${expression} IS NULL${direction}, ${expression}${direction}` : `${expression}${direction}`
   },
+  // Without an index, rows are sorted by the first 1024 bytes of a text (max_sort_length), while `<` compares all of it.
+  sortLength: 255,
   rowValues: false,
   // A number would be bound as one with a fraction.
   limit: String,

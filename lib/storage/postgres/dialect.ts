@@ -67,6 +67,7 @@ export const dialect: Dialect = {
   },
   // Null is the greatest value of PostgreSQL, too.
   order: (expression, descending) => `${expression}${descending ? ' DESC' : ''}`,
+  sortLength: Infinity,
   rowValues: true,
   limit: (limit) => limit,
   json: {

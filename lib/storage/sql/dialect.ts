@@ -96,6 +96,8 @@ export interface Dialect {
   readonly like: (text: string, runs: readonly string[], bind: (value: Value) => string) => string
   readonly search: SearchFacts
   readonly order: (expression: string, descending: boolean, nullable: boolean) => string
+  /** How many characters of a text without an index are compared to sort rows; `Infinity` if all are. */
+  readonly sortLength: number
   /** Whether an index serves `(a, b) > (?, ?)`. */
   readonly rowValues: boolean
   readonly limit: (limit: number) => Value

@@ -1,5 +1,5 @@
 import type { Order, Position } from '../contract.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { operand, type Operand } from './operand.ts'
 import type { Parameters } from './parameters.ts'
@@ -20,20 +20,20 @@ export class Keyset {
   }
 
   orderBy (): string {
-    return this.#keys.map(({ by, descending }) => this.#dialect.order(by.ordered, descending, by.nullable)).join(', ')
+    return this.#keys.map(({ by, descending }) => this.#dialect.order(by.sorted, descending, by.nullable)).join(', ')
   }
 
   /** Past the position in this order, or against it. */
   past (position: Position, parameters: Parameters, against = false): string {
     const steps = this.#keys.map(({ by, descending }, index): Step => {
       const value = position[index] ?? null
-      return { by, value, descending: descending !== against, bind: () => parameters.bind(by.codec.write(value)) }
+      return { by, value, descending: descending !== against, bind: () => parameters.bind(toSorted(by, value)) }
     })
     if (steps.some(({ by, value }) => value !== null && !by.codec.fits(value))) return '1 = 0'
     const descending = steps.some((step) => step.descending)
     const uniform = steps.every((step) => !step.by.nullable && step.descending === descending)
     if (uniform && steps.length > 1 && this.#dialect.rowValues) {
-      return `(${steps.map(({ by }) => by.ordered).join(', ')}) ${descending ? '<' : '>'} (${steps.map(({ bind }) => bind()).join(', ')})`
+      return `(${steps.map(({ by }) => by.sorted).join(', ')}) ${descending ? '<' : '>'} (${steps.map(({ bind }) => bind()).join(', ')})`
     }
     return `${bound(steps)}${ladder(steps)}`
   }
@@ -58,16 +58,22 @@ function bound (steps: readonly Step[]): string {
     ? ''
     : steps.slice(0, 1)
       .filter(({ by, value, descending }) => value !== null && (descending || !by.nullable))
-      .map(({ by, descending, bind }) => `${by.ordered} ${descending ? '<=' : '>='} ${bind()} AND `)
+      .map(({ by, descending, bind }) => `${by.sorted} ${descending ? '<=' : '>='} ${bind()} AND `)
       .join('')
 }
 
-function past ({ by: { ordered, nullable }, value, descending, bind }: Step): string {
-  if (value === null) return descending ? `${ordered} IS NOT NULL` : '1 = 0'
-  if (descending) return `${ordered} < ${bind()}`
-  return nullable ? `(${ordered} > ${bind()} OR ${ordered} IS NULL)` : `${ordered} > ${bind()}`
+function past ({ by: { sorted, nullable }, value, descending, bind }: Step): string {
+  if (value === null) return descending ? `${sorted} IS NOT NULL` : '1 = 0'
+  if (descending) return `${sorted} < ${bind()}`
+  return nullable ? `(${sorted} > ${bind()} OR ${sorted} IS NULL)` : `${sorted} > ${bind()}`
 }
 
-function level ({ by: { ordered }, value, bind }: Step): string {
-  return value === null ? `${ordered} IS NULL` : `${ordered} = ${bind()}`
+function level ({ by: { sorted }, value, bind }: Step): string {
+  return value === null ? `${sorted} IS NULL` : `${sorted} = ${bind()}`
+}
+
+/** The value as it is bound, cut to what rows are sorted by. */
+function toSorted ({ codec, sortLength }: Operand, value: Position[number]): Value {
+  const written = codec.write(value)
+  return typeof written === 'string' && written.length > sortLength ? [...written].slice(0, sortLength).join('') : written
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../contract.ts'
 import type { Codec } from './codec.ts'
 import type { Column } from './column.ts'
-import type { JsonType } from './dialect.ts'
+import type { Dialect, JsonType } from './dialect.ts'
 import { kindOf, type Kind } from './kind.ts'
 import { columnOf, type Layout } from './layout.ts'
 
@@ -13,6 +13,10 @@ export interface Operand {
   /** Equal exactly where all are. */
   readonly equatable: readonly string[]
   readonly ordered: string
+  /** What rows are sorted by: `ordered`, or as much of it as the database compares. */
+  readonly sorted: string
+  /** How many characters that are. */
+  readonly sortLength: number
   /** As the text the item has; undefined where the member holds none. */
   readonly text: string | undefined
   /** What is NULL where the member is null or absent. */
@@ -26,16 +30,28 @@ export function operand (layout: Layout, path: string, value: unknown): Operand 
   return column.kind === 'json' ? nested(layout, column, { path: [], value }) : ofColumn(layout, column)
 }
 
-function ofColumn ({ dialect, own }: Layout, { sql, kind, codec, nullable, required }: Column): Operand {
+function ofColumn (layout: Layout, column: Column): Operand {
+  const { dialect, own } = layout
+  const { sql, kind, codec, nullable, required } = column
+  const ordered = dialect.ordered(sql, kind, own)
   return {
     kind,
     codec,
     nullable: nullable || !required,
     equatable: dialect.equatable(sql, kind, own),
-    ordered: dialect.ordered(sql, kind, own),
+    ordered,
+    ...kind === 'text' && column !== layout.id && !(own && hasIndex(layout, column)) ? sortable(dialect, ordered) : { sorted: ordered, sortLength: Infinity },
     text: kind === 'boolean' || kind === 'integer' || kind === 'number' ? undefined : dialect.text(sql, kind, own),
     presence: sql
   }
+}
+
+function hasIndex ({ shape: { unique }, indexes }: Layout, column: Column): boolean {
+  return [...unique, ...indexes].some((members) => members.includes(column.member))
+}
+
+function sortable ({ sortLength }: Dialect, ordered: string): Pick<Operand, 'sorted' | 'sortLength'> {
+  return { sorted: sortLength === Infinity ? ordered : `LEFT(${ordered}, ${sortLength})`, sortLength }
 }
 
 const typeOf: Readonly<Record<Kind, JsonType | undefined>> = {
@@ -56,7 +72,8 @@ interface Place {
   readonly value: unknown
 }
 
-function nested ({ dialect: { json, validJson }, codecs, own }: Layout, column: Column, { path, value }: Place): Operand {
+function nested ({ dialect, codecs, own }: Layout, column: Column, { path, value }: Place): Operand {
+  const { json, validJson } = dialect
   const sql = own || validJson === undefined ? column.sql : validJson(column.sql)
   const schema = path.reduce<JsonSchema | undefined>((outer, name) => outer?.properties?.[name], column.schema)
   const type = typeOf[kindOf(schema ?? {}).kind] ?? ofValue(value)
@@ -70,6 +87,7 @@ function nested ({ dialect: { json, validJson }, codecs, own }: Layout, column: 
     nullable: true,
     equatable: [expression],
     ordered: expression,
+    ...type === 'string' ? sortable(dialect, expression) : { sorted: expression, sortLength: Infinity },
     text: type === 'string' ? expression : undefined,
     presence
   }

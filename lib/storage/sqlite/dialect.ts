@@ -49,6 +49,7 @@ export const dialect: Dialect = {
     findable
   },
   order: (expression, descending, nullable) => `${expression}${descending ? ' DESC' : ''}${nullable ? ` NULLS ${descending ? 'FIRST' : 'LAST'}` : ''}`,
+  sortLength: Infinity,
   rowValues: true,
   limit: (limit) => limit,
   json: {
