@@ -35,10 +35,15 @@ export function itemLink (collection: Collection, path: string): string {
   return field
 }
 
-/** The field Link of a list; undefined where there is nowhere to go. */
+/** In characters. Each link has the whole query string, and clients and proxies refuse long header sections. */
+const longestLink = 8000
+
+/** The header Link of a list; undefined if there is nowhere to go. If it would be too long, only `next` is left of the pages. */
 export function listLink (collection: Collection, pages: Links): string | undefined {
   const links = described(collection)
-  for (const rel of Object.keys(pages)) links.push({ href: pages[rel]!.href, rel })
+  const rels = Object.keys(pages)
+  const length = rels.reduce((sum, rel) => sum + pages[rel]!.href.length, 0)
+  for (const rel of rels) if (length <= longestLink || rel === 'next') links.push({ href: pages[rel]!.href, rel })
   return links.length === 0 ? undefined : link(links)
 }
 

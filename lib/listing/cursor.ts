@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import type { Collection } from '../definition.ts'
+import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Entry, Filter, JsonSchema, Order, Position, Scalar } from '../storage/contract.ts'
+import type { Context, Entry, Filter, Id, JsonSchema, Order, Position, Scalar } from '../storage/contract.ts'
 import { fits } from './conditions.ts'
 
 // Where a page begins: opaque, and all that has to be known is in it, so that any process can go on.
@@ -15,9 +17,25 @@ export interface Bound {
 
 export type Direction = 'after' | 'before'
 
-export function writeCursor (collection: Collection, bound: Bound, [direction, { item }]: [Direction, Entry<object>]): string {
-  const content = JSON.stringify([direction, ...positionOf(item, bound.order)])
+/**
+ * In characters. A cursor is in the `Link` header up to twice, and clients and proxies refuse a header section of more than
+ * 8 to 16 kB. With a long text in a sorted property it would be as long as the text.
+ */
+const longestCursor = 1024
+
+export function writeCursor (collection: Collection, bound: Bound, [direction, { id, item }]: [Direction, Entry<object>]): string {
+  const position = positionOf(item, bound.order)
+  const cursor = sealed(collection, bound, [direction, ...position])
+  return cursor.length <= longestCursor ? cursor : sealed(collection, bound, [direction, { id, hash: hashOf(position) }])
+}
+
+function sealed (collection: Collection, bound: Bound, parts: readonly unknown[]): string {
+  const content = JSON.stringify(parts)
   return Buffer.from(seal(collection, bound, content) + content).toString('base64url')
+}
+
+function hashOf (position: Position): string {
+  return createHash('sha256').update(JSON.stringify(position)).digest('base64url').slice(0, 22)
 }
 
 /** Where the item stands. */
@@ -48,17 +66,41 @@ function mixed (hash: number, text: string): number {
   return mixture
 }
 
-export function readCursor (collection: Collection, given: string, bound: Bound): { after?: Position, before?: Position } {
+/** What a cursor says: a position or, where that was too long, the item that was there. */
+type Place = { readonly position: Position } | { readonly id: Id, readonly hash: string }
+
+/** Where the page begins that a cursor leads to. An item that the cursor refers to must still be there, with the values that it was sorted by. */
+export async function readCursor (collection: Collection, given: string, { bound, context }: { bound: Bound, context: Context }): Promise<{ after?: Position, before?: Position }> {
+  const { direction, place } = parseCursor(collection, given, bound)
+  if ('position' in place) return { [direction]: place.position }
+  const entry = await collection.storage.find(place.id, context)
+  const position = entry && positionOf(entry.item, bound.order)
+  if (position === undefined || hashOf(position) !== place.hash) throw expired()
+  return { [direction]: position }
+}
+
+function parseCursor (collection: Collection, given: string, bound: Bound): { direction: Direction, place: Place } {
   const text = Buffer.from(given, 'base64url').toString()
   const content = text.slice(sealLength)
   if (text.slice(0, sealLength) !== seal(collection, bound, content)) throw foreign()
   const [direction, ...position] = read(content)
+  if (direction !== 'after' && direction !== 'before') throw foreign()
+  const [item] = position as unknown[]
+  if (isObject(item)) {
+    const { id, hash } = item
+    if (!isId(collection, id) || typeof hash !== 'string') throw foreign()
+    return { direction, place: { id, hash } }
+  }
   const known = position.length === bound.order.length && bound.order.every(({ member }, index) => {
     const value = position[index]
     return value === null || fits(value, schemaOf(collection, member))
   })
-  if (!known || (direction !== 'after' && direction !== 'before')) throw foreign()
-  return { [direction]: position }
+  if (!known) throw foreign()
+  return { direction, place: { position } }
+}
+
+function isId (collection: Collection, value: unknown): value is Id {
+  return typeof value !== 'boolean' && fits(value, schemaOf(collection, collection.id.member))
 }
 
 /** The order that the definition states may have members by which no client can ask; that the schema has them was checked at boot. */
@@ -74,6 +116,10 @@ function read (content: string): [unknown, ...Position] {
   } catch {
     return [undefined]
   }
+}
+
+function expired (): Problem {
+  return problem('bad-query', { detail: 'cursor has expired: the item where the page ended was changed or removed. Leave it out to begin again.', members: { parameter: 'cursor' } })
 }
 
 function foreign (): Problem {

@@ -2,7 +2,7 @@ import type { Collection } from '../definition.ts'
 import { problem } from '../http/problems.ts'
 import { badParameter } from '../query.ts'
 import type { Context, Incomparable, Page, Position, Query } from '../storage/contract.ts'
-import { positionOf } from './cursor.ts'
+import { positionOf, readCursor } from './cursor.ts'
 import { queryOf } from './question.ts'
 import type { Question } from './question.ts'
 
@@ -15,7 +15,7 @@ const stride = 1000
 /** What the storage has to answer a question with, and how it was asked. */
 export async function entries (collection: Collection, question: Question, context: Context): Promise<{ page: Page<object>, query: Query }> {
   const asked = queryOf(collection, question)
-  const query = question.offset === undefined ? asked : { ...asked, after: await positionAfter(collection, asked, { question, context }) }
+  const query = question.cursor === undefined && question.offset === undefined ? asked : { ...asked, ...await beginning(collection, asked, { question, context }) }
   return { page: await list(collection, query, context), query }
 }
 
@@ -29,8 +29,20 @@ async function list ({ storage }: Collection, query: Query, context: Context): P
   }
 }
 
+interface Asked {
+  readonly question: Question
+  readonly context: Context
+}
+
+/** Where a page begins that is not the first one. */
+async function beginning (collection: Collection, query: Query, asked: Asked): Promise<Partial<Pick<Query, 'after' | 'before'>>> {
+  const { question: { cursor, offset, filter, search }, context } = asked
+  if (offset !== undefined) return { after: await positionAfter(collection, query, asked) }
+  return await readCursor(collection, cursor!, { bound: { filter, search, order: query.order }, context })
+}
+
 /** The place of the last of so many items; undefined where none stands before the page. */
-async function positionAfter (collection: Collection, query: Query, { question: { offset = 0, cursor }, context }: { question: Question, context: Context }): Promise<Position | undefined> {
+async function positionAfter (collection: Collection, query: Query, { question: { offset = 0, cursor }, context }: Asked): Promise<Position | undefined> {
   if (cursor !== undefined) throw badParameter('cursor', 'left out where the items are counted from the beginning')
   const members = [...new Set(query.order.map(({ member }) => member.split('.', 1)[0]!))]
   let after: Position | undefined

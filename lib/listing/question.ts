@@ -1,7 +1,6 @@
 import type { Collection } from '../definition.ts'
 import type { Filter, Order, Query } from '../storage/contract.ts'
 import { parseWords } from '../storage/search-words.ts'
-import { readCursor } from './cursor.ts'
 
 /** What a client asks of a list, however it was written: in a query string, or as the content of a QUERY. */
 export interface Question {
@@ -34,16 +33,15 @@ export function conjunction (filters: readonly Filter[]): Filter {
   return only !== undefined && others.length === 0 ? only : { all: [...parts.values()] }
 }
 
-/** The same, as the storage is asked. */
+/** The same, as the storage is asked: from the beginning of the list. */
 export function queryOf (collection: Collection, question: Question): Query {
-  const { filter, search, order = collection.order, fields, expand, limit = collection.page.default, cursor, count = false } = question
-  const position = cursor === undefined ? undefined : readCursor(collection, cursor, { filter, search, order })
+  const { filter, search, order = collection.order, fields, expand, limit = collection.page.default, count = false } = question
   return {
     filter,
     search: search === undefined ? undefined : { words: parseWords(search), members: collection.listing.search },
     order,
-    after: position?.after,
-    before: position?.before,
+    after: undefined,
+    before: undefined,
     limit,
     members: fields && needed(collection, [...fields, ...(expand ?? []).map(name => collection.relations[name]!.member)], order),
     count
