@@ -288,7 +288,7 @@ test('what cannot be kept is refused at boot', async t => {
     [{ storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] }, 'UNSUPPORTED', /tombstones are asked for/]
   ]
   for (const [options, code, message] of wrong) t.throws(() => loose(options), { code: `FST_COLLECTION_${code}`, message }, JSON.stringify(options))
-  const untransacted = users({ storage: altered(storage => { const { transaction, ...rest } = storage; return { ...rest, transaction: undefined } as never }) })
+  const untransacted = users({ storage: altered(storage => { const { transaction, ...rest } = storage; return { ...rest, supports: { ...rest.supports, transactions: false }, transaction: undefined } as never }) })
   t.equal(untransacted.storage.transaction, undefined)
 })
 

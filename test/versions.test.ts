@@ -232,7 +232,7 @@ test('an older version of its own name, in a parent, deprecated; with ids of the
     schema: Page,
     unique: ['text'],
     id: { by: 'storage' },
-    storage: altered(({ insert }) => ({ transaction: undefined as never, insert: (draft, context) => { if (context.signal.aborted) throw new Error('gone'); return insert(draft, context) } }))
+    storage: altered(({ insert, supports }) => ({ supports: { ...supports, transactions: false }, transaction: undefined as never, insert: (draft, context) => { if (context.signal.aborted) throw new Error('gone'); return insert(draft, context) } }))
   })
   const sheets = version(pages, '0', {
     name: 'sheets',

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import { test } from 'tap'
+import tap, { test } from 'tap'
 import type { Test } from 'tap'
 import { html } from '../lib/formats/html.ts'
 import collection, { define, hal, json, version } from '../lib/index.ts'
@@ -24,17 +24,30 @@ interface Store {
 interface Available {
   readonly name: string
   readonly skip: string | false
-  open (t: Test): Promise<Store>
+  /** The same for every test of this file. */
+  open (): Promise<Store>
 }
+
+const opened = new Map<string, Promise<Database>>()
+
+/** Starting a server takes longer than most tests, so each is started once. */
+function openOnce ({ name, open }: typeof databases[number]): Promise<Database> {
+  const database = opened.get(name) ?? open()
+  opened.set(name, database)
+  return database
+}
+
+tap.teardown(async () => {
+  for (const database of opened.values()) await (await database).end()
+})
 
 const stores: readonly Available[] = [
   { name: 'memory', skip: false, open: async () => ({ adapter: memory(), database: undefined, async createTable () {} }) },
-  ...databases.map(({ name, skip, open }): Available => ({
-    name,
-    skip,
-    async open (t) {
-      const database = await open()
-      t.after(() => database.end())
+  ...databases.map((available): Available => ({
+    name: available.name,
+    skip: available.skip,
+    async open () {
+      const database = await openOnce(available)
       const adapter = database.adapter()
       return {
         adapter,
@@ -53,7 +66,7 @@ const uuid = Type.String({ format: 'uuid', readOnly: true })
 
 for (const { name, skip, open } of stores) {
   test(`${name}: idempotency keys belong to a caller`, { skip }, async t => {
-    const { adapter, createTable } = await open(t)
+    const { adapter, createTable } = await open()
     const Order = Type.Object({ id: uuid, tenant: Type.String({ readOnly: true }), amount: Type.Integer(), cost: Type.Optional(Type.Integer()) })
     const byKey = (request: { headers: Record<string, unknown> }) => ({ values: { tenant: String(request.headers['x-tenant-key']) } })
     const keyed = { 'idempotency-key': 'order-1' }
@@ -108,7 +121,7 @@ for (const { name, skip, open } of stores) {
   })
 
   test(`${name}: a receipt keeps a bounded part of what was answered`, { skip }, async t => {
-    const { adapter, database, createTable } = await open(t)
+    const { adapter, database, createTable } = await open()
     let stored = 0
     const counting = <Item extends object>(shape: Shape): Storage<Item> => {
       const storage = adapter<Item>(shape)
@@ -147,7 +160,7 @@ for (const { name, skip, open } of stores) {
   })
 
   test(`${name}: PUT at an id that the caller cannot see has one answer, whatever is there`, { skip }, async t => {
-    const { adapter, createTable } = await open(t)
+    const { adapter, createTable } = await open()
     let calls = 0
     const counting = <Item extends object>(shape: Shape): Storage<Item> => {
       const storage = adapter<Item>(shape)
@@ -195,7 +208,7 @@ for (const { name, skip, open } of stores) {
   })
 
   test(`${name}: PUTs that create one item at the same time, and a DELETE in between, all end`, { skip }, async t => {
-    const { adapter, createTable } = await open(t)
+    const { adapter, createTable } = await open()
     const things = define({ name: 'raced', schema: Type.Object({ id: Type.String(), text: Type.String() }), storage: adapter, id: { by: 'client' }, replace: { creates: true } }) as Collection
     await createTable(things)
     const app = await serve(t, things)
@@ -207,7 +220,7 @@ for (const { name, skip, open } of stores) {
   })
 
   test(`${name}: of parallel POSTs with one If-Match on the list exactly one is done`, { skip }, async t => {
-    const { adapter, createTable } = await open(t)
+    const { adapter, createTable } = await open()
     const schema = Type.Object({ id: uuid, text: Type.String() })
     const Old = Type.Object({ id: uuid, words: Type.String() })
     const things = define({ name: 'listed', schema, storage: adapter, idempotency: {}, bulk: {} })
@@ -359,11 +372,11 @@ test('a response that cannot be rendered after a write is sent without content, 
 
 const deferred = { sqlite: ' REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED', postgres: ' REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED' }
 
-for (const { name, skip, open } of databases) {
+for (const available of databases) {
+  const { name, skip } = available
   if (name === 'mysql') continue // It has no deferred constraints.
   test(`${name}: a constraint that fails at the commit is 409, with a key and in bulk as well`, { skip }, async t => {
-    const database = await open()
-    t.after(() => database.end())
+    const database = await openOnce(available)
     const adapter = database.adapter()
     const schema = Type.Object({ id: uuid, parent: Type.String(), code: Type.String() })
     const options = { name: 'deferred', schema, storage: adapter, idempotency: {}, bulk: {} } as const

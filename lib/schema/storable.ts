@@ -1,5 +1,6 @@
-import { str } from 'ajv'
-import type { Ajv2019 } from 'ajv/dist/2019.js'
+import { _, str } from 'ajv'
+import type { Code } from 'ajv'
+import type { Ajv2019, KeywordCxt } from 'ajv/dist/2019.js'
 import type { JsonSchema } from '../storage/contract.ts'
 import { toInstant } from '../storage/instant.ts'
 import { isSchema } from './subschemas.ts'
@@ -15,11 +16,16 @@ export const ranges: Readonly<Record<Kind, string>> = {
   date: 'must be a date from 0001-01-01 to 9999-12-31'
 }
 
-const tests: Readonly<Record<Kind, (value: unknown) => boolean>> = {
+/** The code that tells whether a value is out of range. For integers without a call: an array may have very many of them. */
+const failures: Readonly<Record<Kind, (context: KeywordCxt) => Code>> = {
   // RFC 7493, section 2.2: beyond it, a double stands for several integers.
-  integer: value => typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value),
-  'date-time': value => typeof value !== 'string' || isWithinYears(value, '0002', '9998') || toInstant(value) !== undefined,
-  date: value => typeof value !== 'string' || !value.startsWith('0000')
+  integer: ({ data }) => _`typeof ${data} == "number" && (${data} > ${Number.MAX_SAFE_INTEGER} || ${data} < ${Number.MIN_SAFE_INTEGER})`,
+  'date-time': ({ data, gen }) => _`typeof ${data} == "string" && ${gen.scopeValue('func', { key: isNoInstant, ref: isNoInstant })}(${data})`,
+  date: ({ data }) => _`typeof ${data} == "string" && ${data}.startsWith("0000")`
+}
+
+function isNoInstant (text: string): boolean {
+  return !isWithinYears(text, '0002', '9998') && toInstant(text) === undefined
 }
 
 /** In these years, no offset leads out of the range. */
@@ -36,7 +42,7 @@ export function addRanges (ajv: Ajv2019): Ajv2019 {
     keyword,
     schemaType: 'string',
     error: { message: ({ schema }) => str`${ranges[schema as Kind]}` },
-    compile: (kind: Kind) => tests[kind]
+    code: context => context.fail(failures[context.schema as Kind](context))
   })
 }
 

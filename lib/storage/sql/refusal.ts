@@ -4,7 +4,6 @@ import type { Constraint, Unstorable } from './dialect.ts'
 import { columnOf, type Layout } from './layout.ts'
 import type { Session } from './session.ts'
 
-
 const absent: Refusal = Object.freeze({ refused: 'absent' })
 const conflict: Refusal = Object.freeze({ refused: 'conflict' })
 
