@@ -15,17 +15,15 @@ const stride = 1000
 /** What the storage has to answer a question with, and how it was asked. */
 export async function entries (collection: Collection, question: Question, context: Context): Promise<{ page: Page<object>, query: Query }> {
   const asked = queryOf(collection, question)
-  const query = question.cursor === undefined && question.offset === undefined ? asked : { ...asked, ...await beginning(collection, asked, { question, context }) }
-  return { page: await list(collection, query, context), query }
-}
-
-/** 400 if the storage cannot compare with a value of the query. */
-async function list ({ storage }: Collection, query: Query, context: Context): Promise<Page<object>> {
+  const isFirst = question.cursor === undefined && question.offset === undefined
   try {
-    return await storage.list(query, context)
+    const query = isFirst ? asked : { ...asked, ...await beginning(collection, asked, { question, context }) }
+    return { page: await collection.storage.list(query, context), query }
   } catch (error) {
     if ((error as Partial<Incomparable> | undefined)?.incomparable !== true) throw error
-    throw problem('bad-query', { detail: 'The database cannot compare with a value of the query: it is out of the range of its column, or of another type.' })
+    throw problem('bad-query', {
+      detail: 'The database cannot compare with a value of the query: it is out of the range of its column, or of another type.'
+    })
   }
 }
 
@@ -47,7 +45,7 @@ async function positionAfter (collection: Collection, query: Query, { question: 
   const members = [...new Set(query.order.map(({ member }) => member.split('.', 1)[0]!))]
   let after: Position | undefined
   for (let left = offset, more = true; left > 0 && more;) {
-    const page = await list(collection, { ...query, after, limit: Math.min(left, stride), members, count: false }, context)
+    const page = await collection.storage.list({ ...query, after, limit: Math.min(left, stride), members, count: false }, context)
     const last = page.entries.at(-1)
     if (last !== undefined) after = positionOf(last.item, query.order)
     left -= page.entries.length

@@ -308,3 +308,14 @@ test('a storage that does not answer delays the start by two seconds in all, and
   t.same(signals.map(({ aborted }) => aborted), [true, true, true])
   t.match(lines.map(({ err }) => (err as Error).message), ['a', 'b', 'c'].map(() => 'The storage did not answer within 2000 ms.'))
 })
+
+const Named = Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() })
+
+test('createTable takes the shape that a storage function gets', { skip: databases[0]!.skip }, async (t) => {
+  const database = await databases[0]!.open()
+  t.teardown(() => database.end())
+  const storage = database.adapter()
+  const shapes: string[] = []
+  define({ name: 'users', schema: Named, unique: ['name'], storage: (shape) => { shapes.push(storage.createTableSql(shape)); return storage(shape) } })
+  t.same(shapes, [storage.createTableSql({ name: 'users', schema: Named, unique: ['name'] })])
+})

@@ -16,6 +16,8 @@ const keys: readonly string[] = ['name', 'schema', 'id', 'unique', 'idempotency'
 
 /** The other options of define(), which may be in the same object. */
 const otherOptions: ReadonlySet<string> = new Set([
+  // Of the shape that a storage function gets.
+  'canonical',
   'storage', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'deadline', 'page', 'order',
   'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition', 'weakTags', 'cache', 'formats', 'links',
   'serviceDescription', 'problems', 'moved', 'tombstones', 'deprecated', 'prepare', 'changed'
