@@ -212,7 +212,7 @@ export interface Unreachable extends Error {
 
 /**
  * A value of the query that the storage cannot compare with what it has, such as an integer that is out of the range of
- * its column. An error thrown by `list` that carries `incomparable: true` is told to the client as 400.
+ * its column. An error thrown by `list` that carries `incomparable: true` is sent to the client as 400.
  */
 export interface Incomparable extends Error {
   readonly incomparable: true

@@ -4,11 +4,12 @@ import { define } from '../../lib/index.ts'
 import type { Collection } from '../../lib/index.ts'
 import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Filter, Query } from '../../lib/storage/contract.ts'
+import type { Context, Filter } from '../../lib/storage/contract.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import type { Adapter } from '../../lib/storage/contract.ts'
 import { ask, build } from '../app.ts'
 import { databases } from '../storage/databases.ts'
+import { query } from './query.ts'
 
 const names = Array.from({ length: 120 }, (_, index) => `p${index}`)
 
@@ -18,17 +19,6 @@ const wide = (storage: Adapter<object>, profiles: Collection['profiles'] = []): 
   storage,
   profiles
 } as never) as Collection
-
-const query: Query = {
-  filter: undefined,
-  search: undefined,
-  order: [{ member: 'id', descending: false }],
-  after: undefined,
-  before: undefined,
-  limit: 10,
-  members: undefined,
-  count: false
-}
 
 test('a filter in the dialect of a client has the same limit', async (t) => {
   const conditions = (count: number) => Object.fromEntries(names.slice(0, count).map((name) => [name, 1]))

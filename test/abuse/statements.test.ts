@@ -2,13 +2,14 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Filter, Query, Storage } from '../../lib/storage/contract.ts'
+import type { Context, Filter, Storage } from '../../lib/storage/contract.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { PreparedStatements } from '../../lib/storage/sql/prepared-statements.ts'
 import { sqlite, type SqliteDatabase } from '../../lib/storage/sqlite.ts'
 import { mysqlPool, nodeSqlite, noMysql, noSqlite } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
+import { query } from './query.ts'
 
 // Clients that send a different filter each time, and long ones: what stays prepared is bounded, in number and in length.
 
@@ -16,17 +17,6 @@ const context: Context = { signal: new AbortController().signal, scope: undefine
 
 /** The bounds of docs/limits.md. */
 const most = { recurring: 150, others: 50, characters: 150 * 10_000 + 50 * 2000 }
-
-const query: Query = {
-  filter: undefined,
-  search: undefined,
-  order: [{ member: 'id', descending: false }],
-  after: undefined,
-  before: undefined,
-  limit: 10,
-  members: undefined,
-  count: false
-}
 
 const signs = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const
 

@@ -15,7 +15,8 @@ export class Writing<Item extends object> {
   readonly #reading: Reading<Item>
   readonly #assignments: Assignments
   readonly #targets: Targets<Item>
-  // Of the same parts the same text, so that it is known at once by whoever has prepared it. In a table that exists, clients decide by what they leave out how many there are.
+  // The same parts give the same text, so that a statement stays prepared. In an existing table, the properties that
+  // clients leave out decide how many texts there are.
   readonly #inserts: Cache<string>
   readonly #updates: Cache<Cache<string>>
   readonly #removes: Cache<string>
@@ -85,7 +86,7 @@ export class Writing<Item extends object> {
   }
 
   /**
-   * The row that a write returned. The write is done, so it is told as done even if the database made something of the
+   * The row that a write returned. The write is done, so it is reported as done even if the database made something of the
    * row that cannot be read: then what was sent takes its place.
    */
   #returned (row: Row | undefined, assigned: Assigned): Entry<Item> {

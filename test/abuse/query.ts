@@ -1,0 +1,13 @@
+import type { Query } from '../../lib/storage/contract.ts'
+
+/** The first ten items, by id: what the attacks of this folder vary. */
+export const query: Query = {
+  filter: undefined,
+  search: undefined,
+  order: [{ member: 'id', descending: false }],
+  after: undefined,
+  before: undefined,
+  limit: 10,
+  members: undefined,
+  count: false
+}
