@@ -6,6 +6,7 @@ import { conditional, constrains, evaluate } from './http/preconditions.ts'
 import type { Validators } from './http/preconditions.ts'
 import { problem } from './http/problems.ts'
 import { entries } from './listing/entries.ts'
+import { limitLength } from './listing/page-length.ts'
 import { askedInString } from './listing/query-string.ts'
 import { joinedFilter, scopedBy } from './narrowing.ts'
 import { badParameter } from './query.ts'
@@ -60,8 +61,9 @@ export async function checkList (collection: Collection, request: Request): Prom
   if (question.expand !== undefined) throw badParameter('expand', 'left out of a POST with a precondition')
   const context = await contextOfList(collection, request)
   const checkAgain = async (storage: Storage<object>): Promise<void> => {
-    const { page } = await entries({ ...collection, storage }, question, context)
-    const view = await viewOf(collection, page.entries, { ...question, request })
+    const { page: found, query } = await entries({ ...collection, storage }, question, context)
+    const view = await viewOf(collection, found.entries, { ...question, request })
+    const page = limitLength(collection, found, { query, question, view })
     const current = validators(collection, request, { version: versionOfList(versionsOf(collection, page, view)), modified: undefined })
     if (evaluate({ safe: false, fields: request.fields, current, weak: collection.weakTags }) === 'failed') throw stale()
   }

@@ -57,6 +57,13 @@ const replayed = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: n
   return { statusCode, headers, json: () => ({ length: payload.length }) }
 }
 const repeatable = (t: Test): Promise<FastifyInstance> => build(t, notes({ idempotency: {}, schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }), { bodyLimit: 2_000_000 })
+const large = (t: Test): Promise<FastifyInstance> => build(t, notes({ profiles: ['json-server'], schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }), { bodyLimit: 5_000_000 })
+/** Two items of so many characters. */
+const longPage = async (app: FastifyInstance, target: string, length: number): Promise<Asked> => {
+  for (const { id } of (await ask(app, 'GET /notes?fields=id')).json()) await ask(app, `DELETE /notes/${id}`)
+  for (const text of ['', 'x'.repeat(length - 112)]) await created(app, '/notes', { text })
+  return ask(app, target)
+}
 const isEmpty = (answer: Asked): boolean => answer.json().length === 0 && answer.headers['idempotent-replayed'] === 'true'
 const unstable = { ...notes({ storage: altered(() => ({ replace: async () => ({ refused: 'stale' }) })) }) }
 
@@ -102,6 +109,8 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'items in one POST': { app: t => build(t, notes({ bulk: {} })), ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }), within: 201 },
   'items of a page': { app: t => build(t, notes()), ask: (app, count) => ask(app, `GET /notes?limit=${count}`), within: 200 },
+  'characters of all items of a page': { app: large, ask: (app, length) => longPage(app, 'GET /notes', length), within: 200, past: ({ headers }) => /rel="next"/.test(String(headers.link)) },
+  'characters of all items of a page by number': { app: large, ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length), within: 200 },
   'items that a page by number leaves out': { app: t => build(t, notes({ profiles: ['json-server'] })), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
   'characters of a query string': { app: t => build(t, users()), ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`), within: 200 },
   'characters of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },

@@ -14,6 +14,7 @@ import type { Page } from '../storage/contract.ts'
 import { answered } from '../view.ts'
 import { entries } from './entries.ts'
 import { keep, recall } from './kept.ts'
+import { limitLength } from './page-length.ts'
 import { pageLinks } from './pages.ts'
 import { logUnreadable } from './unreadable.ts'
 import type { Question } from './question.ts'
@@ -21,13 +22,15 @@ import type { Question } from './question.ts'
 /** The page of a list that answers a question. */
 export async function page (collection: Collection, request: Request, question: Question): Promise<Answer> {
   const { format, path, search } = request
-  const { page, query } = await entries(collection, question, request.context)
-  logUnreadable(collection.name, page, request.original)
-  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, page.entries, { ...question, request })
-  const versions = versionsOf(collection, page, view)
+  const { page: found, query } = await entries(collection, question, request.context)
+  logUnreadable(collection.name, found, request.original)
+  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, found.entries, { ...question, request })
+  const versionsFound = versionsOf(collection, found, view)
   // A question in the content has no URI by which it could be known again.
   const keeps = view === undefined && format.join !== undefined && request.content === undefined
-  const known = keeps ? recall(collection, request, { versions, total: page.total }) : undefined
+  const known = keeps ? recall(collection, request, { versions: versionsFound, total: found.total }) : undefined
+  const page = known === undefined ? limitLength(collection, found, { query, question, view }) : found
+  const versions = page === found ? versionsFound : versionsOf(collection, page, view)
   const links = known === undefined ? pageLinks(collection, request, { page, query, question }) : {}
   const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: tagOf(collection, versionOfList(versions), format) })
   const applied = appliedOf(request, { page, question })

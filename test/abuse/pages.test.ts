@@ -1,0 +1,94 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { test } from 'tap'
+import { define } from '../../lib/index.ts'
+import type { Collection } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { ask, build, created, notes } from '../app.ts'
+import { databases } from '../storage/databases.ts'
+
+// Items may be long, but a page of them is not: it ends early, and its links lead to the others.
+
+const longest = 4_194_304
+const text = 'x'.repeat(900_000)
+
+interface Walk {
+  readonly pages: string[][]
+  readonly longest: number
+  readonly last: string
+}
+
+async function follow (app: FastifyInstance, { from, rel, format = 'application/json' }: { from: string, rel: string, format?: string }): Promise<Walk> {
+  const pages: string[][] = []
+  let longest = 0
+  let last = from
+  for (let url: string | undefined = from; url !== undefined;) {
+    const answer = await ask(app, `GET ${url}`, { fields: { accept: format } })
+    if (answer.statusCode !== 200) throw new Error(answer.body)
+    longest = Math.max(longest, answer.payload.length)
+    pages.push([...answer.payload.matchAll(/title(?:":"|>)(\d+)/g)].map(([, title]) => title!))
+    last = url
+    url = new RegExp(`<([^>]*)>; rel="${rel}"`).exec(String(answer.headers.link ?? ''))?.[1]
+  }
+  return { pages, longest, last }
+}
+
+const Story = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  title: Type.String(),
+  text: Type.Optional(Type.String()),
+  book: Type.Optional(Type.String())
+})
+
+const titles = Array.from({ length: 12 }, (_, index) => String(index + 10))
+
+for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefined }, ...databases]) {
+  test(`${name}: a list of long items is walked both ways in short pages`, { skip }, async (t) => {
+    const database = await open?.()
+    t.teardown(async () => { await database?.end() })
+    const adapter = database?.adapter()
+    const definition = define({ name: 'stories', schema: Story, storage: adapter ?? memory() })
+    await adapter?.createTable(definition)
+    const app = await build(t, definition as Collection)
+    for (const title of titles) await created(app, '/stories', { title, text })
+    for (const format of ['application/json', 'application/xml', 'application/hal+json']) {
+      const forth = await follow(app, { from: '/stories?sort=title', rel: 'next', format })
+      t.strictSame(forth.pages, [titles.slice(0, 4), titles.slice(4, 8), titles.slice(8)])
+      t.ok(forth.longest < longest * 1.01)
+      const back = await follow(app, { from: forth.last, rel: 'prev', format })
+      t.strictSame(back.pages, [titles.slice(8), titles.slice(4, 8), titles.slice(0, 4)])
+    }
+    t.equal((await ask(app, 'GET /stories?sort=title&fields=title')).json().length, titles.length, 'only what is sent counts')
+  })
+}
+
+test('an expanded item counts in each item that it is sent with', async (t) => {
+  const books = notes()
+  const stories = define({ name: 'stories', schema: Story, storage: memory(), relations: { bound: { collection: books, member: 'book' } } as never })
+  const app = await build(t, [books, stories as Collection])
+  const { item: { id } } = await created(app, '/notes', { text })
+  for (const title of titles) await created(app, '/stories', { title, book: id })
+  t.strictSame((await follow(app, { from: '/stories?sort=title', rel: 'next' })).pages, [titles])
+  const { pages, longest: length } = await follow(app, { from: '/stories?sort=title&expand=bound', rel: 'next' })
+  t.strictSame(pages, [titles.slice(0, 4), titles.slice(4, 8), titles.slice(8)])
+  t.ok(length < longest * 1.01)
+})
+
+test('an item longer than a page has a page of its own', async (t) => {
+  const definition = define({ name: 'stories', schema: Story, storage: memory() })
+  const app = await build(t, definition as Collection, { bodyLimit: 10_000_000 })
+  for (const title of ['10', '11', '12']) await created(app, '/stories', { title, text: 'x'.repeat(5_000_000) })
+  t.strictSame((await follow(app, { from: '/stories?sort=title', rel: 'next' })).pages, [['10'], ['11'], ['12']])
+})
+
+test('the entity tag of a page that ends early is that of a GET, and guards a POST', async (t) => {
+  const definition = define({ name: 'stories', schema: Story, storage: memory() })
+  const app = await build(t, definition as Collection)
+  for (const title of titles) await created(app, '/stories', { title, text })
+  const { headers: { etag = '' } } = await ask(app, 'GET /stories?sort=title')
+  t.equal((await ask(app, 'GET /stories?sort=title', { fields: { 'if-none-match': etag } })).statusCode, 304)
+  const post = () => ask(app, 'POST /stories?sort=title', { content: { title: '09' }, fields: { 'if-match': etag } })
+  t.equal((await post()).statusCode, 201)
+  t.equal((await post()).statusCode, 412)
+  t.equal((await ask(app, 'GET /stories?sort=title', { fields: { 'if-none-match': etag } })).statusCode, 200)
+})
