@@ -62,7 +62,7 @@ function refusalIn (thrown: unknown): unknown {
 }
 
 /** Who is calling, and what keeps the caller from the action; undefined where nothing does. */
-async function judged (guard: Guard, action: ActionName, incoming: Incoming): Promise<Identified> {
+export async function judge (guard: Guard, action: ActionName, incoming: Incoming): Promise<Identified> {
   const rule = guard.rules[action]
   const { caller, refusal } = await identify(guard, incoming)
   // Bad credentials are as good as none where none are needed.
@@ -82,20 +82,20 @@ async function judged (guard: Guard, action: ActionName, incoming: Incoming): Pr
 /** Who is calling; throws what keeps the caller from the action. */
 export async function admitted ({ guard }: Guarded, action: ActionName, incoming: Incoming): Promise<string | undefined> {
   if (guard === undefined) return undefined
-  const { caller, refusal } = await judged(guard, action, incoming)
+  const { caller, refusal } = await judge(guard, action, incoming)
   if (refusal !== undefined) throw refusal
   return caller
 }
 
 /** Whether the caller may do it; what is not served is refused to nobody. */
 export async function may ({ actions, guard }: Guarded, action: ActionName, incoming: Incoming): Promise<boolean> {
-  return guard === undefined || !actions.has(action) || (await judged(guard, action, incoming)).refusal === undefined
+  return guard === undefined || !actions.has(action) || (await judge(guard, action, incoming)).refusal === undefined
 }
 
 /** Who is calling, where the caller may do it; undefined where not. */
 export async function reader (guarded: Guarded, incoming: Incoming): Promise<{ readonly caller: string | undefined } | undefined> {
   if (guarded.guard === undefined) return nobody
-  const judgement = await judged(guarded.guard, 'read', incoming)
+  const judgement = await judge(guarded.guard, 'read', incoming)
   return judgement.refusal === undefined ? judgement : undefined
 }
 

@@ -24,6 +24,15 @@ export class Fault extends Error {
   }
 }
 
+/** What a hook of the definition has thrown. It goes the way of every other error of the app, in its own words. */
+export class HookError {
+  readonly cause: unknown
+
+  constructor (cause: unknown) {
+    this.cause = cause
+  }
+}
+
 /** What whatever was thrown is called in HTTP. `status` is what the reply bears already, and `retry` whether it says when to come back. */
 export function problemOfError (thrown: unknown, status: number, retry: boolean): Problem {
   if (thrown instanceof Problem) return thrown

@@ -1,8 +1,7 @@
-import type { Throwing } from './action.ts'
-import type { Answer } from './answer.ts'
+import type { Action, Result } from './action.ts'
 import type { Collection } from './definition.ts'
-import { problem } from './http/problems.ts'
-import { HookError } from './item.ts'
+import { HookError } from './fault.ts'
+import { Problem, problem } from './http/problems.ts'
 import type { Change } from './options.ts'
 import type { Request } from './request.ts'
 import type { Tombstones } from './tombstones.ts'
@@ -11,14 +10,15 @@ import { membersSeen } from './visibility.ts'
 // Where actions meet what was removed and is kept: 410, `?deleted=true`, and the way back.
 
 /** What a read gives, with what was removed where a client asks for it that may. */
-export function unearthed ({ tombstones }: Collection, action: Throwing): Throwing {
+export function unearthed ({ tombstones }: Collection, action: Action): Action {
   if (tombstones?.permitted === undefined) return action
   return async function (collection, request) {
     if (request.query.deleted !== 'true') return action(collection, request)
-    if (!await permits(tombstones, request)) throw problem('forbidden', { detail: 'What was removed is not yours to see.' })
-    const answer = await action({ ...collection, storage: tombstones.whole }, request)
+    if (!await permits(tombstones, request)) return problem('forbidden', { detail: 'What was removed is not yours to see.' })
+    const result = await action({ ...collection, storage: tombstones.whole }, request)
+    if (result instanceof Problem) return result
     // It is for this caller, whatever the policy of the definition says of others.
-    return { ...answer, fields: { ...answer.fields, 'cache-control': 'no-store' } }
+    return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
   }
 }
 
@@ -30,9 +30,9 @@ export async function buried (tombstones: Tombstones, { id }: Collection, { segm
 }
 
 /** 410, unless the action brings the item back and the caller may. */
-export async function exhumed (tombstones: Tombstones, action: Throwing, [collection, request]: Parameters<Throwing>): Promise<Answer> {
+export async function exhumed (tombstones: Tombstones, action: Action, [collection, request]: Parameters<Action>): Promise<Result> {
   const restores = request.original.method === 'PUT' || request.original.method === 'PATCH'
-  if (!restores || !await permits(tombstones, request)) throw problem('gone')
+  if (!restores || !await permits(tombstones, request)) return problem('gone')
   return action(opened(collection, tombstones), request)
 }
 
@@ -46,7 +46,7 @@ function opened (collection: Collection, tombstones: Tombstones): Collection {
     validate: { ...collection.validate, draft: open.draft },
     hooks: { ...collection.hooks, prepare: true },
     prepare (change: Change<object>) {
-      if (isMarked(change.item, tombstones)) throw problem('gone', { detail: `The item comes back with a PUT, or with a PATCH whose ${member} is null.` })
+      if (isMarked(change.item, tombstones)) return problem('gone', { detail: `The item comes back with a PUT, or with a PATCH whose ${member} is null.` })
       return collection.prepare(nullable ? { ...change, item: { ...change.item, [member]: null } } : change)
     }
   }

@@ -3,7 +3,7 @@ import type { Action } from './action.ts'
 import type { Answer, Fields } from './answer.ts'
 import { RequestContext } from './context.ts'
 import type { Collection } from './definition.ts'
-import { Fault, logFailure, problemOfError } from './fault.ts'
+import { Fault, HookError, logFailure, problemOfError } from './fault.ts'
 import type { Format } from './formats/format.ts'
 import { grantOf, isGuarded, variedBy } from './grant.ts'
 import type { Grant } from './grant.ts'
@@ -12,7 +12,6 @@ import { applied, preferences } from './http/prefer.ts'
 import type { Preferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
-import { HookError } from './item.ts'
 import { joinedFilter } from './narrowing.ts'
 import { formatOf, notAcceptable } from './negotiation.ts'
 import { placeOf } from './nesting.ts'
@@ -35,12 +34,13 @@ export interface Served {
   readonly negotiated: boolean
 }
 
-/** Asks the action, and sends what it decides. */
+/** Turns the request into one of our own, runs the action, and sends its result. */
 export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
   const guarded = isGuarded(collection)
   const varied = vary(undefined, 'Accept', ...variedBy(collection, cache))
   const variedByPreference = `${varied}, Prefer`
-  const concluded = (answer: Answer, lenient: boolean, reply: FastifyReply): string | undefined => {
+
+  function send (answer: Answer, lenient: boolean, reply: FastifyReply): string | undefined {
     const isSafe = safe.has(reply.request.method)
     if (collection.groups !== undefined && (answer.status < 300 || isSafe)) write(isSafe ? collection.groups.read : collection.groups.write, reply)
     const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
@@ -48,26 +48,25 @@ export function handler (collection: Collection, { action, queried, cache, prefe
     const policy = answer.personal === true && cache.closed !== true ? never.policy : cache
     return head(answer, { policy, varied: preferred || followed?.handling !== undefined ? variedByPreference : varied }, reply)
   }
-  return function (incoming, reply) {
-    const failed = (thrown: unknown): string | undefined => {
-      if (thrown instanceof Problem) return refuse(collection, thrown, reply)
-      // Goes the way of every other error of the app, so that its onError hooks see it.
-      throw thrown instanceof HookError ? thrown.cause : new Fault(thrown)
-    }
+
+  return async function (incoming, reply) {
     try {
       const format = formatOf(collection, incoming.headers.accept)
-      if (format === undefined && negotiated) throw notAcceptable(collection)
+      if (format === undefined && negotiated) return refuse(collection, notAcceptable(collection), reply)
       const place = placeOf(collection, incoming.params)
+      if (place instanceof Problem) return refuse(collection, place, reply)
       const grant = guarded ? grantOf(incoming) : undefined
       const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
-      const lenient = !queried && checkQuery(request)
-      return action(collectionSeen(collection, grant?.hidden), request).then(given => {
-        request.context.end()
-        return given instanceof Problem ? refuse(collection, given, reply) : concluded(given, lenient, reply)
-      }, failed)
+      const lenient = queried ? false : checkQuery(request)
+      if (lenient instanceof Problem) return refuse(collection, lenient, reply)
+      const result = await action(collectionSeen(collection, grant?.hidden), request)
+      request.context.end()
+      return result instanceof Problem ? refuse(collection, result, reply) : send(result, lenient, reply)
     } catch (thrown) {
-      // Not at once: Fastify would take the missing content of an answer to HEAD for one that is still to come.
-      return Promise.reject(thrown).catch(failed)
+      // A storage or a function of the definition can throw a problem on purpose.
+      if (thrown instanceof Problem) return refuse(collection, thrown, reply)
+      // Everything else goes the way of every other error of the app, so that its onError hooks see it.
+      throw thrown instanceof HookError ? thrown.cause : new Fault(thrown)
     }
   }
 }

@@ -4,6 +4,7 @@ import { BadOption, Unsupported } from './errors.ts'
 import { checkCache, isPersonal } from './guard.ts'
 import { stated } from './http/cache-control.ts'
 import { problem } from './http/problems.ts'
+import type { Problem } from './http/problems.ts'
 import { scopedBy } from './narrowing.ts'
 import { remembered } from './remembered.ts'
 import type { Request } from './request.ts'
@@ -36,15 +37,15 @@ export interface Place {
 }
 
 /** Undefined where the collection lies in no other; 404 where no parent can be called so. */
-export function placeOf ({ parent }: Collection, parameters: unknown): Place | undefined {
+export function placeOf ({ parent }: Collection, parameters: unknown): Place | Problem | undefined {
   if (parent === undefined) return undefined
   const id = parent.collection.id.read((parameters as { parent: string }).parent)
-  if (id === undefined) throw problem('absent')
+  if (id === undefined) return problem('absent')
   return { fixed: { [parent.member]: id }, scope: { member: parent.member, is: 'eq', value: id } }
 }
 
 /** 404 where the parent does not exist, or not for the caller: what lies in it does not either. The scope is that of the parent's rows. */
-export async function checkParent ({ collection, member }: Parent, { fixed, context }: Request, scope: Filter | undefined): Promise<void> {
+export async function checkParent ({ collection, member }: Parent, { fixed, context }: Request, scope: Filter | undefined): Promise<Problem | undefined> {
   const entry = await collection.storage.find(fixed![member]!, scopedBy(scope, context))
-  if (entry === undefined) throw problem('absent')
+  return entry === undefined ? problem('absent') : undefined
 }

@@ -1,29 +1,28 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { aboutOf } from './about.ts'
-import type { Throwing } from './action.ts'
+import type { Action } from './action.ts'
 import { notModified, withoutContent } from './answer.ts'
-import { unmodified } from './conditions.ts'
+import { isNotModified } from './conditions.ts'
 import type { Collection } from './definition.ts'
 import type { Content, Format } from './formats/format.ts'
 import { negotiate } from './http/accept.ts'
 import { codedTag } from './http/entity-tag.ts'
-import { titleOf } from './http/problems.ts'
-import type { Problem } from './http/problems.ts'
+import { Problem, titleOf } from './http/problems.ts'
 import type { Request } from './request.ts'
 import { logUnrendered } from './written.ts'
 
 // For formats that show a person more than the content of an answer. They show what the action would have sent, and what can be asked and done.
 
 interface Row {
-  readonly action: Throwing
+  readonly action: Action
   readonly at: 'collection' | 'item'
   /** Whether nothing is changed by it. */
   readonly safe: boolean
 }
 
 /** The action, which answers with a page where such a format is asked for; in a collection without one, itself. */
-export function paged (collection: Collection, { action, at, safe }: Row): Throwing {
+export function paged (collection: Collection, { action, at, safe }: Row): Action {
   if (collection.formats.every(({ page }) => page === undefined)) return action
   return async (collection, request) => {
     const { format: { page, fields: further, join, ...format } } = request
@@ -31,6 +30,7 @@ export function paged (collection: Collection, { action, at, safe }: Row): Throw
     if (page === undefined) return action(collection, plain)
     const kept = keeper(format)
     const answer = await action(collection, { ...plain, format: kept.format })
+    if (answer instanceof Problem) return answer
     const { etag, 'last-modified': modified, ...fields } = answer.fields
     const content = kept.content()
     if (content === undefined) return { ...answer, fields: etag === undefined ? fields : { ...fields, etag } }
@@ -45,7 +45,9 @@ export function paged (collection: Collection, { action, at, safe }: Row): Throw
     const tag = codedTag(etag ?? '""', hash('sha256', text).slice(0, digits))
     const shown = { ...fields, ...further, ...etag !== undefined && { etag: tag } }
     // What the page says of the caller and of the collection changes without the item, so that no date can speak for it.
-    return safe && unmodified(collection, request, { tag, modified: undefined }) ? notModified(withoutType(shown), answer.applied) : { ...answer, fields: shown, content: text }
+    const isKnown = safe && isNotModified(collection, request, { tag, modified: undefined })
+    if (isKnown instanceof Problem) return isKnown
+    return isKnown ? notModified(withoutType(shown), answer.applied) : { ...answer, fields: shown, content: text }
   }
 }
 

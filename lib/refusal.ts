@@ -18,7 +18,7 @@ const refusals: { readonly [Reason in Refusal['refused']]: (refusal: Extract<Ref
   })
 }
 
-export function refused<Result extends object> (result: Result | Refusal): result is Refusal {
+export function isRefusal<Result extends object> (result: Result | Refusal): result is Refusal {
   return 'refused' in result
 }
 

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { ActionName } from './action-names.ts'
-import type { Throwing } from './action.ts'
+import type { Action, Result } from './action.ts'
 import { withoutContent } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { getKeyOwner } from './caller.ts'
 import type { Collection } from './definition.ts'
 import { idempotencyKey } from './http/idempotency-key.ts'
-import { problem } from './http/problems.ts'
+import { Problem, problem } from './http/problems.ts'
 import type { Idempotency } from './idempotency.ts'
 import { parentPath } from './request.ts'
 import type { Request } from './request.ts'
@@ -14,10 +14,11 @@ import { canonical } from './schema/canonical.ts'
 import type { Receipt, Receipts } from './storage/contract.ts'
 
 /** An action of which a repeated request gets the answer of the first one (draft-ietf-httpapi-idempotency-key-header-07). */
-export function repeatable (action: Throwing, name: ActionName, idempotency: Idempotency): Throwing {
+export function repeatable (action: Action, name: ActionName, idempotency: Idempotency): Action {
   const longest = name === 'update' ? longestUpdated : longestCreated
   return async function (collection, request) {
     const key = keyOf(collection, request, idempotency)
+    if (key instanceof Problem) return key
     if (key === undefined) return action(collection, request)
     const receipts = collection.storage.receipts!
     const now = Date.now()
@@ -30,16 +31,16 @@ export function repeatable (action: Throwing, name: ActionName, idempotency: Ide
     })
     if (standing !== undefined) return replayed(standing, claim, { collection, request })
     sweep(collection, request, now)
+    const keep: Request['keep'] = async (storage, answer) => {
+      const shown: Kept = { ...bounded(answer, longest), sight: sightOf(collection, request) }
+      const kept = await storage.receipts!.keep({ ...claim, expires: Date.now() + idempotency.expiry, answer: JSON.stringify(shown) }, request.context)
+      // It took so long that another request has claimed the key.
+      return kept ? undefined : running()
+    }
     try {
-      return await action(collection, {
-        ...request,
-        async keep (storage, answer) {
-          const shown: Kept = { ...bounded(answer, longest), sight: sightOf(collection, request) }
-          const kept = await storage.receipts!.keep({ ...claim, expires: Date.now() + idempotency.expiry, answer: JSON.stringify(shown) }, request.context)
-          // It took so long that another request has taken it over.
-          if (!kept) throw running()
-        }
-      })
+      const result = await action(collection, { ...request, keep })
+      if (result instanceof Problem) await release()
+      return result
     } catch (thrown) {
       // Nothing was written, or else the answer is kept and stays.
       await release()
@@ -52,14 +53,14 @@ export function repeatable (action: Throwing, name: ActionName, idempotency: Ide
 const patient = { signal: new AbortController().signal }
 
 /** By the caller, the path of the collection and what the field says; undefined where the field is missing. */
-function keyOf (collection: Collection, request: Request, { required }: Idempotency): string | undefined {
+function keyOf (collection: Collection, request: Request, { required }: Idempotency): string | Problem | undefined {
   const field = request.fields['idempotency-key']
   if (field === undefined) {
     if (!required) return undefined
-    throw problem('idempotency-key-missing', { detail: 'Repeat the request with the field Idempotency-Key and a new random key, such as a UUID in quotes. Send the same key when you retry it.' })
+    return problem('idempotency-key-missing', { detail: 'Repeat the request with the field Idempotency-Key and a new random key, such as a UUID in quotes. Send the same key when you retry it.' })
   }
   const key = idempotencyKey(String(field))
-  if (key === undefined) throw problem('idempotency-key-malformed', { detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".' })
+  if (key === undefined) return problem('idempotency-key-malformed', { detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".' })
   return digest([getKeyOwner(collection, request), request.segment === '' ? request.path : parentPath(request), key])
 }
 
@@ -96,9 +97,9 @@ function seesAll (now: Sight | undefined, then: Sight | undefined): boolean {
   return now === undefined || (now.scope === then?.scope && now.hidden.every(name => then.hidden.includes(name)))
 }
 
-function replayed ({ fingerprint, answer }: Receipt, claim: Receipt, { collection, request }: { collection: Collection, request: Request }): Answer {
-  if (fingerprint !== claim.fingerprint) throw problem('idempotency-key-used', { detail: 'Another request had this Idempotency-Key. Send a new key with a new request.' })
-  if (answer === undefined) throw running()
+function replayed ({ fingerprint, answer }: Receipt, claim: Receipt, { collection, request }: { collection: Collection, request: Request }): Result {
+  if (fingerprint !== claim.fingerprint) return problem('idempotency-key-used', { detail: 'Another request had this Idempotency-Key. Send a new key with a new request.' })
+  if (answer === undefined) return running()
   // Written below, by this or another process.
   const { sight, ...first } = JSON.parse(answer) as Kept
   const sees = seesAll(sightOf(collection, request), sight)
@@ -107,7 +108,7 @@ function replayed ({ fingerprint, answer }: Receipt, claim: Receipt, { collectio
   return { ...shown, fields: { ...shown.fields, 'idempotent-replayed': 'true' } }
 }
 
-function running () {
+function running (): Problem {
   return problem('idempotency-key-running', { detail: 'The first request with this Idempotency-Key is not done. Repeat the request later.', fields: { 'retry-after': '1' } })
 }
 

@@ -4,6 +4,7 @@ import type { Answer } from './answer.ts'
 import type { RequestContext } from './context.ts'
 import type { Format } from './formats/format.ts'
 import type { Preferences } from './http/prefer.ts'
+import type { Problem } from './http/problems.ts'
 import type { Filter, Id, Storage } from './storage/contract.ts'
 
 /** What an action is asked. */
@@ -23,10 +24,10 @@ export interface Request {
   readonly format: Format
   readonly preferences: Preferences
   readonly context: RequestContext
-  /** Where it has an Idempotency-Key: keeps the answer, in the transaction of the write. */
-  readonly keep?: (storage: Storage<object>, answer: Answer) => Promise<void>
-  /** Where a POST has a precondition: 412 if the list has changed since, in the transaction of the write. */
-  readonly checkAgain?: (storage: Storage<object>) => Promise<void>
+  /** If the request has an Idempotency-Key: stores the response, in the transaction of the write. */
+  readonly keep?: (storage: Storage<object>, answer: Answer) => Promise<Problem | undefined>
+  /** If a POST has a precondition: 412 if the list has changed since, in the transaction of the write. */
+  readonly checkAgain?: (storage: Storage<object>) => Promise<Problem | undefined>
   /** Who is calling, where the definition knows callers. */
   readonly caller: string | undefined
   /** The rows of this caller, which are in the scope of the context already, and what a new one has to carry. */

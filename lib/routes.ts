@@ -11,7 +11,7 @@ import type { Action } from './action.ts'
 import { admit, leaveDeeper, refuseMethod } from './admission.ts'
 import type { Taken } from './admission.ts'
 import { representationTypes } from './content.ts'
-import { decided } from './decision.ts'
+import { composeAction } from './decision.ts'
 import type { Collection } from './definition.ts'
 import { completing, describe, hidden } from './description.ts'
 import { DuplicatePath } from './errors.ts'
@@ -60,7 +60,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
     const queried = row.queried === true
-    const served = { action: decided(collection, { ...row, queried }), queried, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: composeAction(collection, { ...row, queried }), queried, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && documented(row, url) ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })

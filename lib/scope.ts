@@ -1,6 +1,7 @@
 import type { ActionName } from './action-names.ts'
 import { pointer } from './http/json-pointer.ts'
 import { problem } from './http/problems.ts'
+import type { Problem } from './http/problems.ts'
 import type { Guarded } from './access.ts'
 import type { Request } from './request.ts'
 import { canonicalDates, canonicalFilter } from './schema/date-times.ts'
@@ -47,12 +48,12 @@ function isScalar (value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** The same item: nobody can write what would be out of their own sight then. */
-export function bounded (item: object, { scope }: Request): object {
-  if (scope === undefined) return item
+/** A caller cannot write an item that it could not see afterwards. */
+export function checkScope (item: object, { scope }: Request): Problem | undefined {
+  if (scope === undefined) return undefined
   const members = strays(scope.filter, item)
-  if (members.length === 0) return item
-  throw problem('invalid', { detail: 'The item would be out of the reach of the caller.', members: { errors: [...new Set(members)].map(member => ({ pointer: pointer(member.split('.')), message: 'is out of the reach of the caller' })) } })
+  if (members.length === 0) return undefined
+  return problem('invalid', { detail: 'The item would be out of the reach of the caller.', members: { errors: [...new Set(members)].map(member => ({ pointer: pointer(member.split('.')), message: 'is out of the reach of the caller' })) } })
 }
 
 /** The members by which an item does not match. */

@@ -1,8 +1,10 @@
 import { define } from './definition.ts'
 import type { Collection } from './definition.ts'
 import { BadOption } from './errors.ts'
-import { drafted, getImposedValues } from './draft.ts'
-import { HookError, replaced } from './item.ts'
+import { HookError } from './fault.ts'
+import { Problem } from './http/problems.ts'
+import { buildNewItem, getImposedValues } from './items/create.ts'
+import { buildReplacement } from './items/revise.ts'
 import type { Change, Changed, Options } from './options.ts'
 import type { Request } from './request.ts'
 import { canonicalDates, dateTimesOf } from './schema/date-times.ts'
@@ -43,26 +45,27 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   const lists = sharedMembers({ current, name, schema }, { ...stated, renamed })
   const dateTimes = dateTimesOf(schema, current.id.member)
 
-  async function prepare ({ item, before, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema>> {
+  async function prepare ({ item, before, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
     const known = before && origins.entry.get(before)
     const content = accept(item, known?.item)
     const whole = known === undefined ? await made(item, content, request) : await revised(known.item)
+    if (whole instanceof Problem) return whole
     // In the form that the item is written in: it is known again by its identity.
     const told = canonicalDates(present(whole), dateTimes)
     origins.draft.set(told, whole)
     return told
 
     // By the rules of the current version, which makes an item of the same type.
-    async function revised (was: Readonly<Item>): Promise<Item> {
-      return await replaced(current, asked(request), { content: defined({ ...was, ...content }), before: known! }) as Item
+    async function revised (was: Readonly<Item>): Promise<Item | Problem> {
+      return await buildReplacement(current, asked(request), { content: defined({ ...was, ...content }), before: known! }) as Item | Problem
     }
   }
 
-  async function made (item: object, content: object, request: Request['original']): Promise<Item> {
+  async function made (item: object, content: object, request: Request['original']): Promise<Item | Problem> {
     const id: Id | undefined = Reflect.get(item, current.id.member)
     const values = getReadOnlyValues(item)
     const whole = { ...defined(content), ...values }
-    return await drafted(current, asked(request, values), { content: whole, ...id !== undefined && { id } }) as Item
+    return await buildNewItem(current, asked(request, values), { content: whole, ...id !== undefined && { id } }) as Item | Problem
   }
 
   /** Of what the scope and the URI have set in the older item, the properties that only they can set in the current one. */

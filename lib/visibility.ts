@@ -3,6 +3,7 @@ import type { Collection } from './definition.ts'
 import { pointer } from './http/json-pointer.ts'
 import { isObject } from './http/json-value.ts'
 import { problem } from './http/problems.ts'
+import type { Problem } from './http/problems.ts'
 import { listing } from './listing/listing.ts'
 import { remembered } from './remembered.ts'
 import type { Request } from './request.ts'
@@ -87,11 +88,12 @@ function narrowed (collection: Collection, hidden: Hidden): Collection {
   })
 }
 
-/** What a caller does not see it cannot write either: to the caller there is no such member. */
-export function refuseHidden ({ hidden }: Collection, content: unknown): void {
-  if (hidden === undefined) return
+/** A caller cannot write a property that it does not see: for that caller it does not exist. */
+export function checkHidden ({ hidden }: Collection, content: unknown): Problem | undefined {
+  if (hidden === undefined) return undefined
   const paths = Array.isArray(content) ? content.flatMap((item, index) => named(item, hidden).map(name => [String(index), name])) : named(content, hidden).map(name => [name])
-  if (paths.length > 0) throw problem('invalid', { detail: 'The content names what is not known.', members: { errors: paths.map(path => ({ pointer: pointer(path), message: 'is not known here' })) } })
+  if (paths.length === 0) return undefined
+  return problem('invalid', { detail: 'The content names what is not known.', members: { errors: paths.map(path => ({ pointer: pointer(path), message: 'is not known here' })) } })
 }
 
 function named (content: unknown, hidden: Hidden): string[] {

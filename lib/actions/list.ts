@@ -1,10 +1,12 @@
-import type { Answer } from '../answer.ts'
+import type { Result } from '../action.ts'
 import type { Collection } from '../definition.ts'
+import { Problem } from '../http/problems.ts'
 import { page } from '../listing/page.ts'
-import { askedInString } from '../listing/query-string.ts'
+import { parseListQuery } from '../listing/query-string.ts'
 import type { Request } from '../request.ts'
 
-/** GET and HEAD of the collection: a page of it. */
-export function list (collection: Collection, request: Request): Promise<Answer> {
-  return page(collection, request, askedInString(collection, request))
+/** GET and HEAD of the collection: a page of its items. */
+export async function list (collection: Collection, request: Request): Promise<Result> {
+  const question = parseListQuery(collection, request)
+  return question instanceof Problem ? question : page(collection, request, question)
 }

@@ -1,20 +1,29 @@
-import type { Answer } from '../answer.ts'
-import { parsed } from '../content.ts'
+import type { Result } from '../action.ts'
+import { parseContent } from '../content.ts'
 import type { Collection } from '../definition.ts'
 import { parseIJson } from '../formats/i-json.ts'
+import { Problem } from '../http/problems.ts'
 import { equalGet } from '../listing/equal-get.ts'
 import { page } from '../listing/page.ts'
-import { askedInContent } from '../listing/query-content.ts'
-import { askedInString } from '../listing/query-string.ts'
+import { parseQueryContent } from '../listing/query-content.ts'
+import { parseListQuery } from '../listing/query-string.ts'
 import { joined } from '../listing/question.ts'
 import type { Request } from '../request.ts'
 
-/** QUERY of the collection (RFC 10008): a page of it, as GET, with the question in the content. */
-export async function query (collection: Collection, request: Request): Promise<Answer> {
-  const question = joined(askedInString(collection, request), askedInContent(collection, parsed(request, parseIJson, collection.schema)))
+/** QUERY of the collection (RFC 10008): a page of its items, like GET, with the query in the content. */
+export async function query (collection: Collection, request: Request): Promise<Result> {
+  const inString = parseListQuery(collection, request)
+  if (inString instanceof Problem) return inString
+  const content = parseContent(request, parseIJson, collection.schema)
+  if (content instanceof Problem) return content
+  const inContent = parseQueryContent(collection, content.value)
+  if (inContent instanceof Problem) return inContent
+
+  const question = joined(inString, inContent)
   const search = equalGet(collection, question)
-  // Its pages are those of the equal GET, so that they can be followed by either method; without one, only the cursor is new.
+  // Its pages are those of the equal GET, so that either method can follow them. Without one, only the cursor is new.
   if (search === undefined) return page(collection, request, question)
-  const answer = await page(collection, { ...request, search }, question)
-  return { ...answer, fields: { ...answer.fields, 'content-location': search === '' ? request.path : `${request.path}?${search}` } }
+  const result = await page(collection, { ...request, search }, question)
+  if (result instanceof Problem) return result
+  return { ...result, fields: { ...result.fields, 'content-location': search === '' ? request.path : `${request.path}?${search}` } }
 }

@@ -1,19 +1,27 @@
-import type { Answer } from '../answer.ts'
+import type { Result } from '../action.ts'
+import { checkPreconditions } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
-import { write } from '../entry.ts'
-import type { Decisions } from '../entry.ts'
-import { updated } from '../item.ts'
-import { patched } from '../patch.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { commitWrite } from '../items/commit.ts'
+import { buildUpdate } from '../items/revise.ts'
+import { applyPatch } from '../patch.ts'
 import type { Request } from '../request.ts'
 import { amended } from '../written.ts'
 
-const decisions: Decisions = {
-  action: 'update',
-  revise: (collection, request, before) => updated(collection, request, { result: patched(collection, request, before.item), before }),
-  answer: (collection, request, { after }) => amended(collection, request, after)
-}
+/** PATCH of an item: changes some of its properties. */
+export async function update (collection: Collection, request: Request): Promise<Result> {
+  return commitWrite(collection, request, {
+    action: 'update',
+    async decide (current) {
+      if (current === undefined) return problem('absent')
 
-/** PATCH of an item: the fields to change, of what is there. */
-export function update (collection: Collection, request: Request): Promise<Answer> {
-  return write(collection, request, decisions)
+      const failed = checkPreconditions(collection, request, current)
+      if (failed !== undefined) return failed
+
+      const patched = applyPatch(collection, request, current.item)
+      if (patched instanceof Problem) return patched
+      return buildUpdate(collection, request, { result: patched.value, before: current })
+    },
+    respond: ({ after }) => amended(collection, request, after)
+  })
 }

@@ -70,32 +70,34 @@ function mixed (hash: number, text: string): number {
 type Place = { readonly position: Position } | { readonly id: Id, readonly hash: string }
 
 /** Where the page begins that a cursor leads to. An item that the cursor refers to must still be there, with the values that it was sorted by. */
-export async function readCursor (collection: Collection, given: string, { bound, context }: { bound: Bound, context: Context }): Promise<{ after?: Position, before?: Position }> {
-  const { direction, place } = parseCursor(collection, given, bound)
+export async function readCursor (collection: Collection, given: string, { bound, context }: { bound: Bound, context: Context }): Promise<{ after?: Position, before?: Position } | Problem> {
+  const parsed = parseCursor(collection, given, bound)
+  if (parsed === undefined) return foreign()
+  const { direction, place } = parsed
   if ('position' in place) return { [direction]: place.position }
   const entry = await collection.storage.find(place.id, context)
   const position = entry && positionOf(entry.item, bound.order)
-  if (position === undefined || hashOf(position) !== place.hash) throw expired()
+  if (position === undefined || hashOf(position) !== place.hash) return expired()
   return { [direction]: position }
 }
 
-function parseCursor (collection: Collection, given: string, bound: Bound): { direction: Direction, place: Place } {
+function parseCursor (collection: Collection, given: string, bound: Bound): { direction: Direction, place: Place } | undefined {
   const text = Buffer.from(given, 'base64url').toString()
   const content = text.slice(sealLength)
-  if (text.slice(0, sealLength) !== seal(collection, bound, content)) throw foreign()
+  if (text.slice(0, sealLength) !== seal(collection, bound, content)) return undefined
   const [direction, ...position] = read(content)
-  if (direction !== 'after' && direction !== 'before') throw foreign()
+  if (direction !== 'after' && direction !== 'before') return undefined
   const [item] = position as unknown[]
   if (isObject(item)) {
     const { id, hash } = item
-    if (!isId(collection, id) || typeof hash !== 'string') throw foreign()
+    if (!isId(collection, id) || typeof hash !== 'string') return undefined
     return { direction, place: { id, hash } }
   }
   const known = position.length === bound.order.length && bound.order.every(({ member }, index) => {
     const value = position[index]
     return value === null || fits(value, schemaOf(collection, member))
   })
-  if (!known) throw foreign()
+  if (!known) return undefined
   return { direction, place: { position } }
 }
 

@@ -1,5 +1,5 @@
 import type { Collection } from '../definition.ts'
-import { problem } from '../http/problems.ts'
+import { Problem, problem } from '../http/problems.ts'
 import { badParameter } from '../query.ts'
 import type { Context, Incomparable, Page, Position, Query } from '../storage/contract.ts'
 import { positionOf, readCursor } from './cursor.ts'
@@ -12,16 +12,18 @@ export const mostSkipped = 10_000
 /** So many at a time. */
 const stride = 1000
 
-/** What the storage has to answer a question with, and how it was asked. */
-export async function entries (collection: Collection, question: Question, context: Context): Promise<{ page: Page<object>, query: Query }> {
+/** The page of the storage that answers a question, and the query that was sent to the storage. */
+export async function findEntries (collection: Collection, question: Question, context: Context): Promise<{ page: Page<object>, query: Query } | Problem> {
   const asked = queryOf(collection, question)
   const isFirst = question.cursor === undefined && question.offset === undefined
   try {
-    const query = isFirst ? asked : { ...asked, ...await beginning(collection, asked, { question, context }) }
+    const start = isFirst ? undefined : await beginning(collection, asked, { question, context })
+    if (start instanceof Problem) return start
+    const query = start === undefined ? asked : { ...asked, ...start }
     return { page: await collection.storage.list(query, context), query }
   } catch (error) {
     if ((error as Partial<Incomparable> | undefined)?.incomparable !== true) throw error
-    throw problem('bad-query', {
+    return problem('bad-query', {
       detail: 'The database cannot compare with a value of the query: it is out of the range of its column, or of another type.'
     })
   }
@@ -33,15 +35,17 @@ interface Asked {
 }
 
 /** Where a page begins that is not the first one. */
-async function beginning (collection: Collection, query: Query, asked: Asked): Promise<Partial<Pick<Query, 'after' | 'before'>>> {
+async function beginning (collection: Collection, query: Query, asked: Asked): Promise<Partial<Pick<Query, 'after' | 'before'>> | Problem> {
   const { question: { cursor, offset, filter, search }, context } = asked
-  if (offset !== undefined) return { after: await positionAfter(collection, query, asked) }
+  if (offset !== undefined) {
+    if (cursor !== undefined) return badParameter('cursor', 'left out where the items are counted from the beginning')
+    return { after: await positionAfter(collection, query, asked) }
+  }
   return await readCursor(collection, cursor!, { bound: { filter, search, order: query.order }, context })
 }
 
 /** The place of the last of so many items; undefined where none stands before the page. */
-async function positionAfter (collection: Collection, query: Query, { question: { offset = 0, cursor }, context }: Asked): Promise<Position | undefined> {
-  if (cursor !== undefined) throw badParameter('cursor', 'left out where the items are counted from the beginning')
+async function positionAfter (collection: Collection, query: Query, { question: { offset = 0 }, context }: Asked): Promise<Position | undefined> {
   const members = [...new Set(query.order.map(({ member }) => member.split('.', 1)[0]!))]
   let after: Position | undefined
   for (let left = offset, more = true; left > 0 && more;) {

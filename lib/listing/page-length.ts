@@ -1,5 +1,6 @@
 import type { Collection } from '../definition.ts'
 import { problem } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
 import type { Entry, Page, Query } from '../storage/contract.ts'
 import { seen, visible } from '../view.ts'
 import type { View } from '../view.ts'
@@ -15,7 +16,7 @@ interface Listed {
 }
 
 /** Ends a page early if its items are too long; the links lead to the others. A page has at least one item. */
-export function limitLength (collection: Collection, page: Page<object>, { query, question, view }: Listed): Page<object> {
+export function limitLength (collection: Collection, page: Page<object>, { query, question, view }: Listed): Page<object> | Problem {
   const isBackward = query.before !== undefined
   const entries = isBackward ? page.entries.toReversed() : page.entries
   let length = 0
@@ -26,7 +27,7 @@ export function limitLength (collection: Collection, page: Page<object>, { query
   if (end < 0) return page
   // A client that counts the items would never see those that are left out.
   if (question.offset !== undefined) {
-    throw problem('bad-query', { detail: `These items are longer than the ${longestPage} characters that a page can have. Request fewer of them.` })
+    return problem('bad-query', { detail: `These items are longer than the ${longestPage} characters that a page can have. Request fewer of them.` })
   }
   const kept: ReadonlyArray<Entry<object>> = entries.slice(0, end)
   return { ...page, entries: isBackward ? kept.toReversed() : kept, more: true }

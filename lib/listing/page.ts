@@ -1,18 +1,20 @@
 import { notModified, ok } from '../answer.ts'
-import type { Answer, Fields } from '../answer.ts'
-import { unmodified } from '../conditions.ts'
+import type { Result } from '../action.ts'
+import type { Fields } from '../answer.ts'
+import { isNotModified } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
 import { viewOf } from '../expansion.ts'
 import type { Links } from '../formats/format.ts'
 import { conditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
+import { Problem } from '../http/problems.ts'
 import { listLink } from '../links.ts'
 import { listFields } from '../profiles/profiles.ts'
 import { representList, tagOf, versionOfList, versionsOf } from '../representation.ts'
 import type { Request } from '../request.ts'
 import type { Page } from '../storage/contract.ts'
 import { answered } from '../view.ts'
-import { entries } from './entries.ts'
+import { findEntries } from './entries.ts'
 import { keep, recall } from './kept.ts'
 import { limitLength } from './page-length.ts'
 import { pageLinks } from './pages.ts'
@@ -20,9 +22,11 @@ import { logUnreadable } from './unreadable.ts'
 import type { Question } from './question.ts'
 
 /** The page of a list that answers a question. */
-export async function page (collection: Collection, request: Request, question: Question): Promise<Answer> {
+export async function page (collection: Collection, request: Request, question: Question): Promise<Result> {
   const { format, path, search } = request
-  const { page: found, query } = await entries(collection, question, request.context)
+  const listed = await findEntries(collection, question, request.context)
+  if (listed instanceof Problem) return listed
+  const { page: found, query } = listed
   logUnreadable(collection.name, found, request.original)
   const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, found.entries, { ...question, request })
   const versionsFound = versionsOf(collection, found, view)
@@ -30,11 +34,16 @@ export async function page (collection: Collection, request: Request, question: 
   const keeps = view === undefined && format.join !== undefined && request.content === undefined
   const known = keeps ? recall(collection, request, { versions: versionsFound, total: found.total }) : undefined
   const page = known === undefined ? limitLength(collection, found, { query, question, view }) : found
+  if (page instanceof Problem) return page
   const versions = page === found ? versionsFound : versionsOf(collection, page, view)
   const links = known === undefined ? pageLinks(collection, request, { page, query, question }) : {}
   const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: tagOf(collection, versionOfList(versions), format) })
   const applied = appliedOf(request, { page, question })
-  if (conditional(request.fields) && unmodified(collection, request, { tag: fields.etag!, modified: undefined })) return answered(view, notModified(fields, applied))
+  if (conditional(request.fields)) {
+    const isKnown = isNotModified(collection, request, { tag: fields.etag!, modified: undefined })
+    if (isKnown instanceof Problem) return isKnown
+    if (isKnown) return answered(view, notModified(fields, applied))
+  }
   if (known !== undefined) return ok(known.content, known.whole, applied)
   const carried = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
   const content = representList(collection, page.entries, { format, path, links: carried, view })

@@ -2,6 +2,7 @@ import type { Collection } from '../definition.ts'
 import { pointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
 import type { Condition, Filter } from '../storage/contract.ts'
 import { condition, keyOf, keysLike } from './conditions.ts'
 import { FilterCost } from './filter-cost.ts'
@@ -23,12 +24,12 @@ interface Failure {
 
 type Path = readonly string[]
 
-/** The question; 422 names every member that is not understood. */
-export function askedInContent (collection: Collection, content: unknown): Question {
+/** The question; 422 names every property that is not understood. */
+export function parseQueryContent (collection: Collection, content: unknown): Question | Problem {
   const reader = new Reader(collection)
   const question = reader.question(content)
-  if (reader.failures.length > 0) throw problem('invalid', { detail: 'The query is not understood.', members: { errors: reader.failures.slice(0, mostFailures) } })
-  return question
+  if (reader.failures.length === 0) return question
+  return problem('invalid', { detail: 'The query is not understood.', members: { errors: reader.failures.slice(0, mostFailures) } })
 }
 
 class Reader {

@@ -1,4 +1,5 @@
 import type { Collection } from '../definition.ts'
+import type { Problem } from '../http/problems.ts'
 import { condition, keyOf, operandOf } from '../listing/conditions.ts'
 import { parameterOf } from '../listing/parameters.ts'
 import { conjunction } from '../listing/question.ts'
@@ -47,7 +48,7 @@ function own ({ listing: { filterable } }: Collection, { name, value }: Comparis
 }
 
 /** The condition, or none where anything would fulfil it; undefined where the name says nothing to us. A value that does not fit is a 400, which tells it of the parameter. */
-export function comparison (collection: Collection, given: Comparison, parameter: string): Condition[] | undefined {
+export function comparison (collection: Collection, given: Comparison, parameter: string): Condition[] | Problem | undefined {
   const found = own(collection, given)
   if (found === undefined) return undefined
   if (found.value === undefined) return []
@@ -58,7 +59,7 @@ export function comparison (collection: Collection, given: Comparison, parameter
   const read = (value: unknown): unknown => typeof value === 'string' ? operandOf(one, value) : value
   const operand = Array.isArray(found.value) ? found.value.map(read) : typeof found.value === 'string' ? operandOf(key, found.value) : found.value
   const result = condition(key, operand)
-  if ('wanted' in result) throw badParameter(parameter, result.wanted, parameter === given.name ? parameter : `${parameter}, by ${given.name},`)
+  if ('wanted' in result) return badParameter(parameter, result.wanted, parameter === given.name ? parameter : `${parameter}, by ${given.name},`)
   return [result]
 }
 

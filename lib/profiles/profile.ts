@@ -31,7 +31,7 @@ export interface Embedding {
 
 /** How a client that has its own way of asking is understood, and what it needs to be told. */
 export interface Profile {
-  translate (collection: Collection, parameters: Parameters): Translation
+  translate (collection: Collection, parameters: Parameters): Translation | Problem
   /** Of a list as of an item; undefined where it does not ask. */
   readonly embedding: Embedding | undefined
   /** Fields of its lists, beside ours. */

@@ -1,5 +1,5 @@
 import type { Collection } from '../definition.ts'
-import type { Problem } from '../http/problems.ts'
+import { Problem } from '../http/problems.ts'
 import { parameterOf } from '../listing/parameters.ts'
 import { joined } from '../listing/question.ts'
 import type { Question } from '../listing/question.ts'
@@ -24,23 +24,24 @@ function profilesOf ({ profiles: names }: Collection): readonly Profile[] {
 }
 
 /** Each profile reads what the ones before it have left. */
-export function translated (collection: Collection, parameters: Parameters): Translation {
+export function translated (collection: Collection, parameters: Parameters): Translation | Problem {
   let translation = embedded(collection, parameters)
   for (const profile of profilesOf(collection)) {
-    const { question, rest } = profile.translate(collection, translation.rest)
-    translation = { question: joined(translation.question, question), rest }
+    if (translation instanceof Problem) return translation
+    const next = profile.translate(collection, translation.rest)
+    translation = next instanceof Problem ? next : { question: joined(translation.question, next.question), rest: next.rest }
   }
   return translation
 }
 
 /** What is to be seen with items is all that can be asked of one. */
-export function embedded (collection: Collection, parameters: Parameters): Translation {
+export function embedded (collection: Collection, parameters: Parameters): Translation | Problem {
   const expand = parameterOf(collection, 'expand')
   const used = profilesOf(collection).find(({ embedding }) => embedding !== undefined && parameters[embedding.parameter] !== undefined)?.embedding
   if (expand === undefined || used === undefined) return { question: {}, rest: parameters }
   const { [used.parameter]: value, ...rest } = parameters
   const question = expand.read(collection, used.names(value))
-  if (typeof question === 'string') throw badParameter(used.parameter, question)
+  if (typeof question === 'string') return badParameter(used.parameter, question)
   return { question, rest }
 }
 

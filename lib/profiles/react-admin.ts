@@ -2,6 +2,7 @@
 
 import type { Collection } from '../definition.ts'
 import { isObject } from '../http/json-value.ts'
+import { Problem } from '../http/problems.ts'
 import { parameterOf } from '../listing/parameters.ts'
 import type { Question } from '../listing/question.ts'
 import { badParameter } from '../query.ts'
@@ -17,14 +18,13 @@ export const reactAdmin: Profile = {
     const { filter, range, sort, ...others } = parameters
     // Our own sort is no JSON.
     const dialect = typeof sort === 'string' && sort.startsWith('[')
-    return {
-      question: {
-        ...filter !== undefined && readFilter(collection, filter),
-        ...range !== undefined && readRange(collection, range),
-        ...dialect && readSort(collection, sort)
-      },
-      rest: dialect || sort === undefined ? others : { ...others, sort }
-    }
+    const filtering = filter === undefined ? {} : readFilter(collection, filter)
+    if (filtering instanceof Problem) return filtering
+    const paging = range === undefined ? {} : readRange(collection, range)
+    if (paging instanceof Problem) return paging
+    const ordering = dialect ? readSort(collection, sort) : {}
+    if (ordering instanceof Problem) return ordering
+    return { question: { ...filtering, ...paging, ...ordering }, rest: dialect || sort === undefined ? others : { ...others, sort } }
   },
 
   embedding: { parameter: 'embed', names: value => [parsed(value)].flat() },
@@ -53,41 +53,48 @@ function parsed (text: unknown): unknown {
   }
 }
 
-function readSort (collection: Collection, text: string): Question {
+function readSort (collection: Collection, text: string): Question | Problem {
   const value = parsed(text)
   const [member, direction, ...others] = Array.isArray(value) ? value as unknown[] : []
   const descending = direction === 'DESC'
   const question = typeof member === 'string' && (descending || direction === 'ASC') && others.length === 0 ? ordering(collection, [{ member, descending }]) : undefined
-  if (question === undefined) throw badParameter('sort', `["member","ASC"] or ["member","DESC"], with one of: ${[...collection.listing.sortable.keys()].join(', ')}`)
+  if (question === undefined) return badParameter('sort', `["member","ASC"] or ["member","DESC"], with one of: ${[...collection.listing.sortable.keys()].join(', ')}`)
   return question
 }
 
-function readRange (collection: Collection, text: unknown): Question {
+function readRange (collection: Collection, text: unknown): Question | Problem {
   const value = parsed(text)
   const [start, last, ...others] = Array.isArray(value) ? value as unknown[] : []
   const fits = Number.isSafeInteger(start) && Number.isSafeInteger(last) && Number(start) >= 0 && others.length === 0
-  if (!fits) throw badParameter('range', 'the numbers of the first and the last item, such as [0,24]')
-  return { ...stretch(collection, { start: Number(start), end: Number(last) + 1, from: 'range', to: 'range' }), count: true }
+  if (!fits) return badParameter('range', 'the numbers of the first and the last item, such as [0,24]')
+  const range = stretch(collection, { start: Number(start), end: Number(last) + 1, from: 'range', to: 'range' })
+  return range instanceof Problem ? range : { ...range, count: true }
 }
 
-function readFilter (collection: Collection, text: unknown): Question {
+function readFilter (collection: Collection, text: unknown): Question | Problem {
   const value = parsed(text)
-  if (!isObject(value)) throw badParameter('filter', 'a JSON object of members and values, such as {"name":"Ada"}')
+  if (!isObject(value)) return badParameter('filter', 'a JSON object of members and values, such as {"name":"Ada"}')
   const conditions: Condition[] = []
   let search: Question | undefined
   for (const comparing of flat(value, '')) {
     if (asksNothing(collection, comparing)) continue
     const found = comparison(collection, comparing, 'filter')
-    if (found === undefined) search = readSearch(collection, comparing)
-    else conditions.push(...found)
+    if (found instanceof Problem) return found
+    if (found !== undefined) {
+      conditions.push(...found)
+      continue
+    }
+    const searched = readSearch(collection, comparing)
+    if (searched instanceof Problem) return searched
+    search = searched
   }
   return { ...filtered(collection, conditions), ...search }
 }
 
-function readSearch (collection: Collection, { name, value }: { name: string, value: unknown }): Question {
+function readSearch (collection: Collection, { name, value }: { name: string, value: unknown }): Question | Problem {
   const question = name === 'q' ? parameterOf(collection, name)?.read(collection, value) : undefined
-  if (question === undefined) throw badParameter('filter', `by members that a list can be filtered by: ${[...collection.listing.filterable.keys()].join(', ')}. ${JSON.stringify(name)} is none`)
-  if (typeof question === 'string') throw badParameter('filter', question, 'filter, by q,')
+  if (question === undefined) return badParameter('filter', `by members that a list can be filtered by: ${[...collection.listing.filterable.keys()].join(', ')}. ${JSON.stringify(name)} is none`)
+  if (typeof question === 'string') return badParameter('filter', question, 'filter, by q,')
   return question
 }
 

@@ -1,4 +1,5 @@
 import type { Collection } from '../definition.ts'
+import type { Problem } from '../http/problems.ts'
 import { mostSkipped } from '../listing/entries.ts'
 import type { Question } from '../listing/question.ts'
 import { badParameter } from '../query.ts'
@@ -13,10 +14,10 @@ interface Stretch {
 }
 
 /** Items by their numbers, from 0. */
-export function stretch ({ page: { maximum } }: Collection, { start, end, from, to }: Stretch): Question {
-  if (start > mostSkipped) throw badParameter(from, `at most ${mostSkipped}. To go further, ask with limit=${maximum} and follow the cursor of each page`, `The number of items that ${from} leaves out`)
+export function stretch ({ page: { maximum } }: Collection, { start, end, from, to }: Stretch): Question | Problem {
+  if (start > mostSkipped) return badParameter(from, `at most ${mostSkipped}. To go further, ask with limit=${maximum} and follow the cursor of each page`, `The number of items that ${from} leaves out`)
   if (end === undefined) return { offset: start }
   const limit = end - start
-  if (!(limit >= 1 && limit <= maximum)) throw badParameter(to, `from 1 to ${maximum}`, `The number of items that ${to} asks for`)
+  if (!(limit >= 1 && limit <= maximum)) return badParameter(to, `from 1 to ${maximum}`, `The number of items that ${to} asks for`)
   return { offset: start, limit }
 }

@@ -1,6 +1,7 @@
 // The dialect of json-server: ?_sort=name,age&_order=asc,desc&_start=0&_end=25&age_gte=18&id=1&id=2
 
 import type { Collection } from '../definition.ts'
+import { Problem } from '../http/problems.ts'
 import { parameterOf } from '../listing/parameters.ts'
 import type { Question } from '../listing/question.ts'
 import { badParameter } from '../query.ts'
@@ -10,23 +11,31 @@ import { ordering } from './ordering.ts'
 import type { Parameters, Translation } from './profile.ts'
 import { stretch } from './stretch.ts'
 
-export function underscores (collection: Collection, parameters: Parameters): Translation {
+export function underscores (collection: Collection, parameters: Parameters): Translation | Problem {
   const { _sort: sort, _order: direction, _start: start, _end: end, ...others } = parameters
   const conditions: Condition[] = []
   const rest: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(others)) {
     if (asksNothing(collection, { name, value })) continue
     const found = speaksDialect(collection, name, value) ? comparison(collection, { name, value }, name) : undefined
+    if (found instanceof Problem) return found
     if (found === undefined) rest[name] = value
     else conditions.push(...found)
   }
-  const question = {
-    count: true,
-    ...filtered(collection, conditions),
-    ...(start !== undefined || end !== undefined) && stretch(collection, { start: readNumber('_start', start) ?? 0, end: readNumber('_end', end), from: '_start', to: '_end' }),
-    ...(sort !== undefined || direction !== undefined) && readSort(collection, { sort, direction })
-  }
-  return { question, rest }
+  const range = readRange(collection, { start, end })
+  if (range instanceof Problem) return range
+  const order = sort === undefined && direction === undefined ? {} : readSort(collection, { sort, direction })
+  if (order instanceof Problem) return order
+  return { question: { count: true, ...filtered(collection, conditions), ...range, ...order }, rest }
+}
+
+function readRange (collection: Collection, given: { start: unknown, end: unknown }): Question | Problem {
+  if (given.start === undefined && given.end === undefined) return {}
+  const start = readNumber('_start', given.start)
+  if (start instanceof Problem) return start
+  const end = readNumber('_end', given.end)
+  if (end instanceof Problem) return end
+  return stretch(collection, { start: start ?? 0, end, from: '_start', to: '_end' })
 }
 
 /** What is given once and known to us by its name is ours. */
@@ -34,20 +43,20 @@ function speaksDialect (collection: Collection, name: string, value: unknown): b
   return parameterOf(collection, name) === undefined && (Array.isArray(value) || name.includes('_'))
 }
 
-function readNumber (name: string, text: unknown): number | undefined {
+function readNumber (name: string, text: unknown): number | Problem | undefined {
   if (text === undefined) return undefined
-  if (typeof text !== 'string' || !/^\d{1,9}$/.test(text)) throw badParameter(name, 'a whole number')
+  if (typeof text !== 'string' || !/^\d{1,9}$/.test(text)) return badParameter(name, 'a whole number')
   return Number(text)
 }
 
 const directions = ['asc', 'desc']
 
-function readSort (collection: Collection, { sort, direction = '' }: { sort: unknown, direction: unknown }): Question {
-  if (typeof sort !== 'string' || typeof direction !== 'string') throw badParameter('_sort', 'given once, and with it _order; several members are parted by commas')
+function readSort (collection: Collection, { sort, direction = '' }: { sort: unknown, direction: unknown }): Question | Problem {
+  if (typeof sort !== 'string' || typeof direction !== 'string') return badParameter('_sort', 'given once, and with it _order; several members are parted by commas')
   const given = direction === '' ? [] : direction.toLowerCase().split(',')
   const members = sort.split(',')
-  if (given.length > members.length || !given.every(name => directions.includes(name))) throw badParameter('_order', 'asc or desc, parted by commas, for each member of _sort')
+  if (given.length > members.length || !given.every(name => directions.includes(name))) return badParameter('_order', 'asc or desc, parted by commas, for each member of _sort')
   const question = ordering(collection, members.map((member, index) => ({ member, descending: given[index] === 'desc' })))
-  if (question === undefined) throw badParameter('_sort', `members parted by commas, each once: ${[...collection.listing.sortable.keys()].join(', ')}`)
+  if (question === undefined) return badParameter('_sort', `members parted by commas, each once: ${[...collection.listing.sortable.keys()].join(', ')}`)
   return question
 }

@@ -1,0 +1,144 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Result } from '../action.ts'
+import type { Answer } from '../answer.ts'
+import { checkPreconditions } from '../conditions.ts'
+import type { Collection } from '../definition.ts'
+import { Problem, problem } from '../http/problems.ts'
+import type { Changed } from '../options.ts'
+import { isRefusal, problemOfRefusal } from '../refusal.ts'
+import type { Request } from '../request.ts'
+import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
+import { needsTransaction, runTransaction } from './transaction.ts'
+import { isQueued, queueByItem } from './write-queue.ts'
+
+// Every write of a single item: the transaction, the comparison with what was read, another try after a race, the hook `changed`.
+
+/** The item that the URI names, before and after a write. */
+export interface Written {
+  readonly before: Entry<object> | undefined
+  readonly after: Entry<object>
+}
+
+export interface ItemWrite {
+  readonly action: 'replace' | 'update'
+  /** Decides what to write. Called again, with what is stored then, if another write came first. */
+  decide (current: Entry<object> | undefined, id: Id): Promise<object | Problem>
+  respond (written: Written): Answer
+}
+
+/** PUT and PATCH: reads the item, decides, and writes it unless it has changed in the meantime. */
+export async function commitWrite (collection: Collection, request: Request, { action, decide, respond }: ItemWrite): Promise<Result> {
+  const { storage, hooks } = collection
+  const { context } = request
+  const id = collection.id.read(request.segment)
+  if (id === undefined) return problem('absent')
+  let conflicts = 0
+
+  const attempt = async (): Promise<Stored | Refusal | Problem> => {
+    const before = await storage.find(id, context)
+    const item = await decide(before, id)
+    if (item instanceof Problem) return item
+    const write = (inner: Storage<object>) => before === undefined ? inner.insert(item, context) : inner.replace(id, item, before.version, context)
+    const stored = await store(collection, request, { before, write, respond })
+    const isIdTaken = before === undefined && isRefusal(stored) && stored.refused === 'taken' && stored.members.join() === collection.id.member
+    // Another PUT may have created the item, or a DELETE removed it since: both are races. An item that is still not visible the
+    // second time is outside the scope or soft-deleted, and both get the same response.
+    if (isIdTaken && (await storage.find(id, context) !== undefined || ++conflicts === 1)) return { refused: 'stale' }
+    return stored
+  }
+
+  const written = await retryWrite(storage, id, attempt)
+  if (written instanceof Problem) return written
+  if (hooks.changed) {
+    const { before, after } = written
+    await notifyChange(collection, { action: before === undefined ? 'create' : action, before: before?.item, after: after.item, request: request.original })
+  }
+  return written.answer ?? respond(written)
+}
+
+/** POST: writes a new item. */
+export async function commitCreate (collection: Collection, request: Request, { item, respond }: { item: object, respond: (written: Written) => Answer }): Promise<Result> {
+  const written = await store(collection, request, { before: undefined, write: (storage) => storage.insert(item, request.context), respond })
+  if (written instanceof Problem) return written
+  if (isRefusal(written)) return problemOfRefusal(written)
+  if (collection.hooks.changed) await notifyChange(collection, { action: 'create', before: undefined, after: written.after.item, request: request.original })
+  return written.answer ?? respond(written)
+}
+
+/** DELETE: removes the item, and returns what it was. Without a precondition and without need for the item it is not read before. */
+export async function commitRemove (collection: Collection, request: Request, { needsItem }: { needsItem: boolean }): Promise<Entry<object> | Problem | undefined> {
+  const { storage, hooks } = collection
+  const { context } = request
+  const id = collection.id.read(request.segment)
+  if (id === undefined) return problem('absent')
+  if (!needsItem && !hooks.changed) {
+    const refusal = await storage.remove(id, undefined, context)
+    return refusal && problemOfRefusal(refusal)
+  }
+  const removed = await retryWrite(storage, id, async () => {
+    const before = await storage.find(id, context)
+    if (before === undefined) return problem('absent')
+    return checkPreconditions(collection, request, before) ?? await storage.remove(id, before.version, context) ?? before
+  })
+  if (removed instanceof Problem) return removed
+  if (hooks.changed) await notifyChange(collection, { action: 'remove', before: removed.item, after: undefined, request: request.original })
+  return removed
+}
+
+/** What was written, and the response if it was rendered for the receipt already. */
+interface Stored extends Written {
+  readonly answer?: Answer
+}
+
+interface Store {
+  readonly before: Entry<object> | undefined
+  write (storage: Storage<object>): Promise<Entry<object> | Refusal>
+  respond (written: Written): Answer
+}
+
+/** One write. If the request has an idempotency key, its receipt is stored in the same transaction. */
+async function store (collection: Collection, request: Request, { before, write, respond }: Store): Promise<Stored | Refusal | Problem> {
+  if (!needsTransaction(request)) {
+    const after = await write(collection.storage)
+    return isRefusal(after) ? after : { before, after }
+  }
+  return runTransaction(collection, request, async (storage) => {
+    const after = await write(storage)
+    if (isRefusal(after)) return after
+    const answer = respond({ before, after })
+    return await request.keep?.(storage, answer) ?? { before, after, answer }
+  })
+}
+
+const mostAttempts = 20
+
+/** Attempts a write again if another one came first: queued behind those of this process, after a pause for those of others. */
+async function retryWrite<Done extends object> (storage: Storage<object>, id: Id, attempt: () => Promise<Done | Refusal | Problem>): Promise<Done | Problem> {
+  if (!isQueued(storage, id)) {
+    const result = await attempt()
+    if (!isRefusal(result)) return result
+    if (!isRace(result)) return problemOfRefusal(result)
+  }
+  return queueByItem(storage, id, async () => {
+    for (let attempts = 1; ; attempts++) {
+      const result = await attempt()
+      if (!isRefusal(result)) return result
+      if (!isRace(result) || attempts === mostAttempts) return problemOfRefusal(result)
+      await wait(Math.random() * attempts)
+    }
+  })
+}
+
+/** Whether another attempt may have another outcome. */
+function isRace ({ refused }: Refusal): boolean {
+  return refused === 'stale' || refused === 'absent'
+}
+
+/** Calls the hook `changed`. The write is done, so an error of the hook is logged and changes nothing about the response. */
+export async function notifyChange (collection: Collection, change: Changed<object>): Promise<void> {
+  try {
+    await collection.changed(change)
+  } catch (err) {
+    change.request.log.error({ err }, `the hook "changed" of the collection ${collection.name} failed after a ${change.action}`)
+  }
+}

@@ -1,0 +1,79 @@
+import type { Collection } from '../definition.ts'
+import { pointer } from '../http/json-pointer.ts'
+import { equal, isObject } from '../http/json-value.ts'
+import { Problem } from '../http/problems.ts'
+import type { Request } from '../request.ts'
+import { canonicalDates } from '../schema/date-times.ts'
+import { filled, without } from '../schema/marks.ts'
+import { checkScope } from '../scope.ts'
+import type { Id } from '../storage/contract.ts'
+import { timestamp } from '../timestamps.ts'
+import { prepareItem } from './prepare.ts'
+import { validateComplete } from './revise.ts'
+import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
+
+interface Sent {
+  readonly content: unknown
+  /** The id in the URI. */
+  readonly id?: Id | undefined
+}
+
+/** The item that a POST, or a PUT that creates, makes of its content; or 422. */
+export async function buildNewItem (collection: Collection, request: Request, { content: sent, id }: Sent): Promise<object | Problem> {
+  const { members, dateTimes, timestamps: { created, updated } } = collection
+  const content = canonicalDates(sent, dateTimes)
+  const contradiction = checkNewValues(collection, request, { content, id })
+  if (contradiction !== undefined) return contradiction
+
+  // Without an id of the URI or of the library, the client or the storage chooses it.
+  const ownId = id ?? collection.id.mint?.()
+  const known: Record<string, unknown> = { ...request.scope?.values }
+  if (ownId !== undefined) known[collection.id.member] = ownId
+  if (request.fixed !== undefined) Object.assign(known, request.fixed)
+  const draft = canonicalDates(filled(withDefaults(without(content, members, 'readOnly'), known), members), dateTimes)
+  const valid = validateItem(collection.validate.draft, draft)
+  if (valid instanceof Problem) return valid
+
+  // The item was parsed from this request, so no other code refers to it.
+  const item = valid as Record<string, unknown>
+  const now = timestamp()
+  if (created !== undefined) item[created] = now
+  if (updated !== undefined) item[updated] = now
+  const prepared = collection.hooks.prepare ? await prepareNewItem(collection, request, { item, id }) : validateComplete(collection, item)
+  if (prepared instanceof Problem) return prepared
+  return checkAddress(collection, prepared, ownId) ?? checkScope(prepared, request) ?? prepared
+}
+
+function checkNewValues (collection: Collection, { fixed, scope }: Request, { content, id }: Sent): Problem | undefined {
+  return (fixed && checkUriValues(content, fixed)) ??
+    (id === undefined ? undefined : checkUriValues(content, { [collection.id.member]: id })) ??
+    (scope && checkScopeValues(content, scope.values))
+}
+
+/** The content may repeat the values that the scope sets, but not contradict them. */
+function checkScopeValues (content: unknown, values: Readonly<Record<string, unknown>>): Problem | undefined {
+  if (!isObject(content)) return undefined
+  const wrong = Object.keys(values).filter((property) => Object.hasOwn(content, property) && !equal(content[property], values[property]))
+  if (wrong.length === 0) return undefined
+  return validationProblem(wrong.map((property) => ({ pointer: pointer([property]), message: `must be ${JSON.stringify(values[property])}, or be left out` })))
+}
+
+/** By new item: the values that the scope of the caller and the URI have set in it. */
+const imposed = new WeakMap<object, Readonly<Record<string, unknown>>>()
+
+/** The values that no client can choose, of an item that the hook `prepare` was given. */
+export function getImposedValues (item: object): Readonly<Record<string, unknown>> {
+  return imposed.get(item) ?? {}
+}
+
+async function prepareNewItem (collection: Collection, { scope, fixed, original }: Request, { item, id }: { item: object, id: Id | undefined }): Promise<object | Problem> {
+  if (scope !== undefined || fixed !== undefined) imposed.set(item, { ...scope?.values, ...fixed })
+  return prepareItem(collection, { action: 'create', item, before: undefined, request: original }, id)
+}
+
+/** An id that the library has not generated must be one that a URI can name, or nobody could reach the item. */
+function checkAddress ({ id: { member, read } }: Collection, item: object, ownId: Id | undefined): Problem | undefined {
+  const id: unknown = Reflect.get(item, member)
+  if (id === ownId || read(String(id)) === id) return undefined
+  return validationProblem([{ pointer: pointer([member]), message: 'cannot stand in a URI' }])
+}

@@ -1,0 +1,77 @@
+import type { Collection } from '../definition.ts'
+import { pointer } from '../http/json-pointer.ts'
+import { isObject } from '../http/json-value.ts'
+import { Problem } from '../http/problems.ts'
+import type { Request } from '../request.ts'
+import { carriedOver } from '../schema/carried-over.ts'
+import { canonicalDates } from '../schema/date-times.ts'
+import { differences, filled } from '../schema/marks.ts'
+import type { Mark } from '../schema/members.ts'
+import { withoutSecrets } from '../schema/secrets.ts'
+import { checkScope, keptValues } from '../scope.ts'
+import type { Entry, Id } from '../storage/contract.ts'
+import { timestamp } from '../timestamps.ts'
+import { prepareItem } from './prepare.ts'
+import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
+
+// The item that a PUT or a PATCH writes in place of another, or 422.
+
+/** The item that a complete representation makes of the current one. Properties that a client cannot send, or cannot see, are kept. */
+export async function buildReplacement (collection: Collection, request: Request, { content: sent, before }: { content: unknown, before: Entry<object> }): Promise<object | Problem> {
+  const { members, dateTimes } = collection
+  const content = canonicalDates(sent, dateTimes)
+  // A computed name in an object literal costs 3 % of a GET and a PUT over memory.
+  const uriValues: Record<string, Id> = {}
+  uriValues[collection.id.member] = before.id
+  if (request.fixed !== undefined) Object.assign(uriValues, request.fixed)
+  const contradiction = checkUriValues(content, uriValues)
+  if (contradiction !== undefined) return contradiction
+  const known = request.scope === undefined ? uriValues : { ...keptValues(request.scope, before.item), ...uriValues }
+  const item = carriedOver(withDefaults(withoutSecrets(content, members), known), before.item, members)
+  return revise(collection, { action: 'replace', item: canonicalDates(filled(item, members), dateTimes), before, request })
+}
+
+/** The item that a patch has made of the current one. */
+export async function buildUpdate (collection: Collection, request: Request, { result: patched, before }: { result: unknown, before: Entry<object> }): Promise<object | Problem> {
+  const result = canonicalDates(patched, collection.dateTimes)
+  const failed = checkUnchanged(collection, { before: before.item, after: result, mark: 'readOnly' }) ??
+    (request.fixed && checkUriValues(result, request.fixed, 'complete'))
+  if (failed !== undefined) return failed
+  return revise(collection, { action: 'update', item: result, before, request })
+}
+
+interface Revision {
+  readonly action: 'replace' | 'update'
+  readonly item: unknown
+  readonly before: Entry<object>
+  readonly request: Request
+}
+
+/** Validates the item, sets `updatedAt` and calls the hook `prepare`. */
+async function revise (collection: Collection, { action, item, before, request }: Revision): Promise<object | Problem> {
+  const valid = validateItem(collection.validate.draft, item)
+  if (valid instanceof Problem) return valid
+  const changed = checkUnchanged(collection, { before: before.item, after: valid, mark: 'immutable' })
+  if (changed !== undefined) return changed
+  const { updated } = collection.timestamps
+  const whole = updated === undefined ? valid : { ...valid, [updated]: timestamp() }
+  const prepared = collection.hooks.prepare
+    // The hook may change what it is given, and parts of that belong to the stored item.
+    ? await prepareItem(collection, { action, item: structuredClone(whole), before: before.item, request: request.original }, before.id)
+    : validateComplete(collection, whole)
+  return prepared instanceof Problem ? prepared : checkScope(prepared, request) ?? prepared
+}
+
+/** The item with all that the server sets in it, without the hook `prepare`. */
+export function validateComplete ({ validate }: Collection, item: object): object | Problem {
+  return validate.item === validate.draft ? item : validateItem(validate.item, item)
+}
+
+function checkUnchanged (collection: Collection, { before, after, mark }: { before: object, after: unknown, mark: Mark }): Problem | undefined {
+  const { members, dateTimes } = collection
+  let paths = isObject(after) ? differences(before, after, members, mark) : []
+  // The stored item may be older than the one form of date-times, or come from another writer.
+  if (paths.length > 0 && dateTimes !== undefined) paths = differences(canonicalDates(before, dateTimes), after, members, mark)
+  if (paths.length === 0) return undefined
+  return validationProblem(paths.map((path) => ({ pointer: pointer(path), message: mark === 'readOnly' ? 'is read-only' : 'cannot be changed once it is set' })))
+}
