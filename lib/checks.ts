@@ -24,21 +24,11 @@ export function checkOptions<Schema extends ObjectSchema> (options: Options<Sche
     const owned = ownedRouteOptions.find(option => Object.hasOwn(route, option))
     if (owned !== undefined) throw new BadOption(name, `routes.${action}.${owned} is set by the library itself. Take it away.`)
   }
-  checkDeadline(name, options.deadline)
   const { default: size = 20, maximum = 100 } = page ?? {}
   if (!(Number.isInteger(size) && Number.isInteger(maximum) && size >= 1 && size <= maximum)) throw new BadOption(name, `page is { default: ${size}, maximum: ${maximum} }. Both are whole numbers, and 1 <= default <= maximum.`)
   if (replace?.creates === true && id?.by === 'storage') throw new BadOption(name, 'replace.creates needs ids that a client can choose, but id.by is "storage". Leave one of them out.')
   if (problems !== undefined && !URL.canParse(problems)) throw new BadOption(name, `problems is ${JSON.stringify(problems)}. Make it an absolute URI, such as "https://example.com/problems/".`)
   if (formats !== undefined && (formats.length === 0 || new Set(formats.map(format => format.name)).size < formats.length || new Set(formats.map(format => format.mediaType)).size < formats.length)) throw new BadOption(name, 'formats needs at least one format, each with a name and a media type of its own. Leave it out for JSON, HAL and XML.')
-}
-
-/** What a timer can be set to. */
-const longestDelay = 2 ** 31 - 1
-
-function checkDeadline (name: string, deadline: Options<ObjectSchema>['deadline'] = {}): void {
-  for (const [action, milliseconds] of Object.entries(typeof deadline === 'number' ? { every: deadline } : deadline)) {
-    if (!(Number.isInteger(milliseconds) && milliseconds >= 1 && milliseconds <= longestDelay)) throw new BadOption(name, `deadline of "${action}" is ${JSON.stringify(milliseconds)}. It has to be a whole number of milliseconds from 1 to ${longestDelay}.`)
-  }
 }
 
 interface Kind {
@@ -67,25 +57,19 @@ const kinds: Readonly<Record<string, Kind>> = {
   access: { kind: '"public", "authenticated", a function, or an object with one for each action', fits: value => typeof value === 'function' || typeof value === 'string' || isObject(value) },
   scope: hook,
   visible: { kind: 'an object with a function for each member', fits: value => isObject(value) && Object.values(value as object).every(inner => inner === undefined || hook.fits(inner)) },
-  deadline: either('a number', value => typeof value === 'number', group('every', ...actionNames)),
   page: group('default', 'maximum'),
   order: list,
   filter: list,
   sort: list,
   search: list,
-  bulk: group('maximum'),
   profiles: list,
   replace: group('creates', 'tag'),
-  idempotency: group('actions', 'required', 'expiry', 'lease'),
   precondition: oneOf('optional', 'required'),
   weakTags: oneOf('refused', 'tolerated'),
   cache: either('text', text.fits, group('list', 'read')),
   formats: list,
   links: hook,
   serviceDescription: text,
-  moved: either('a function', hook.fits, group('to', 'status')),
-  tombstones: group('member', 'permitted'),
-  deprecated: group('since', 'sunset', 'link'),
   prepare: hook,
   changed: hook
 }
@@ -204,8 +188,6 @@ const asked = {
   order: 'an order by other members than the id is asked for',
   filter: 'filters, or a scope of rows, are asked for',
   search: 'a search is asked for',
-  transactions: 'bulk is asked for',
-  receipts: 'idempotency is asked for',
   count: 'a profile is asked for, whose client is told how many items there are'
 } as const
 

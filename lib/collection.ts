@@ -1,9 +1,8 @@
 import type { TagSuffixes } from './definition-digest.ts'
+import type { Attached, Feature } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import type { Guard } from './guard.ts'
-import type { Idempotency } from './idempotency.ts'
-import type { Evolution } from './evolution.ts'
 import type { Identity } from './identity.ts'
 import type { Listing } from './listing/listing.ts'
 import type { DateTimes } from './schema/date-times.ts'
@@ -33,7 +32,7 @@ export interface Neighbors {
 export const noNeighbors: Neighbors = Object.freeze({ children: new Set<string>(), hasParent: false })
 
 /** A definition with its defaults filled in and everything derived that can be derived at boot. */
-export interface Collection<Item = object> extends Evolution<Item> {
+export interface Collection<Item = object> {
   readonly name: string
   readonly schema: JsonSchema
   readonly storage: Storage<Item>
@@ -51,17 +50,13 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly guard: Guard | undefined
   /** WWW-Authenticate of a 401 that brings none. */
   readonly challenge: string
-  /** In milliseconds. */
-  readonly deadline: Readonly<Partial<Record<ActionName, number>>>
   readonly page: { readonly default: number, readonly maximum: number }
   readonly order: readonly Order[]
   readonly listing: Listing
   /** What the items refer to, by the name of the relation. */
   readonly relations: Readonly<Record<string, Relation>>
-  readonly bulk: { readonly maximum: number } | undefined
   readonly profiles: readonly ProfileName[]
   readonly replace: { readonly creates: boolean, readonly tag: boolean }
-  readonly idempotency: Idempotency | undefined
   readonly precondition: 'optional' | 'required'
   readonly weakTags: boolean
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
@@ -89,7 +84,12 @@ export interface Collection<Item = object> extends Evolution<Item> {
   readonly parent: Parent | undefined
   readonly neighbors: Neighbors
   readonly hooks: { readonly prepare: boolean, readonly changed: boolean, readonly links: boolean }
+  /** Those that were added with `with()`, and what they attached. */
+  readonly features: readonly Feature[]
+  readonly attached: Attached
   links (item: Readonly<Item>): Readonly<Record<string, Link>>
   prepare (change: Change<Item>): Item | Promise<Item>
   changed (change: Changed<Item>): void | Promise<void>
+  /** The same collection with further features. Their order does not matter. */
+  with (...features: ReadonlyArray<Feature<Item>>): Collection<Item>
 }

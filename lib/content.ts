@@ -3,7 +3,7 @@ import { Malformed } from './formats/format.ts'
 import type { Format } from './formats/format.ts'
 import { mediaType } from './http/content-type.ts'
 import { Problem, problem } from './http/problems.ts'
-import type { Request } from './request.ts'
+import type { ParsedContent, Request } from './request.ts'
 import type { JsonSchema } from './storage/contract.ts'
 import { checkHidden } from './visibility.ts'
 
@@ -12,13 +12,9 @@ export function representationTypes (collection: Collection): readonly string[] 
   return collection.formats.filter(format => format.parse !== undefined).map(format => format.mediaType)
 }
 
-/** Whatever content says. The object tells it from a problem. */
-export interface ParsedContent {
-  readonly value: unknown
-}
-
 /** The representation that the client sent. Its format is that of Content-Type: RFC 9110, section 8.3. */
 export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
+  if (request.parsed !== undefined) return request.parsed
   const content = parseContent(request, parserOf(collection, mediaType(request.fields['content-type'])), collection.schema)
   return content instanceof Problem ? content : checkHidden(collection, content.value) ?? content
 }

@@ -23,7 +23,7 @@ function operationId (collection: Collection, action: ActionName, prefix: string
 
 /** Under a prefix, which may have parameters of its own and tells apart collections of one name. The rest is told when a document is made. */
 export function describe (collection: Collection, action: ActionName, prefix: string): FastifySchema & Record<string, unknown> {
-  return { tags: [collection.name], operationId: operationId(collection, action, prefix), summary: summaries[action], ...collection.deprecation && { deprecated: true } }
+  return { tags: [collection.name], operationId: operationId(collection, action, prefix), summary: summaries[action] }
 }
 
 /** For the routes that are no part of the documentation: HEAD, OPTIONS, 405. */

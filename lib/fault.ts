@@ -1,5 +1,4 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { DeadlinePassed } from './deadline.ts'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
 import { Problem, problem, problemOfStatus } from './http/problems.ts'
 
@@ -10,7 +9,7 @@ interface Thrown {
   readonly headers?: unknown
 }
 
-/** What an action has thrown, most likely its storage. Whatever status or text the error of a driver bears, it is not meant for a client. */
+/** What an action has thrown, most likely its storage. The status and the text of a driver's error are not meant for clients; an error of ours can state a `problem`. */
 export class Fault extends Error {
   readonly unreachable: boolean
   readonly retryAfter: unknown
@@ -72,7 +71,8 @@ function failure (status: unknown): number | undefined {
 }
 
 function problemOfFault ({ cause, unreachable, retryAfter }: Fault): Problem {
-  if (cause instanceof DeadlinePassed) return problem('deadline', { detail: cause.message, fields: { 'retry-after': '1' } })
+  const { problem: stated } = Object(cause) as { problem?: unknown }
+  if (stated instanceof Problem) return stated
   return unreachable ? problemOfUnreachable(retryAfter) : problem('fault')
 }
 

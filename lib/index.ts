@@ -7,7 +7,7 @@ import type { Collection } from './definition.ts'
 import { NoDefinition } from './errors.ts'
 import { errorHandler } from './handler.ts'
 import { intake } from './intake.ts'
-import { notice } from './notice.ts'
+import { varyByVersion } from './vary-by-version.ts'
 import { patchTypes } from './patch.ts'
 import { tellQuotas } from './quota.ts'
 import { enrol, registered } from './registry.ts'
@@ -26,8 +26,8 @@ async function collection (app: FastifyInstance, definition: Collection): Promis
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.addHook('onRoute', tagCodings)
-  const told = notice(definition)
-  if (told !== undefined) app.addHook('onSend', told)
+  varyByVersion(app, definition)
+  for (const plugin of definition.attached.plugins) await plugin(app)
   tellQuotas(app)
   // Once for all collections of the app, when all of them are registered.
   if (registered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
@@ -44,14 +44,13 @@ export { define } from './definition.ts'
 export type { Collection } from './definition.ts'
 export { Malformed } from './formats/format.ts'
 export type { About, Content, Format, Link, Links, ListLinks, Offer } from './formats/format.ts'
+export type { Feature, Host } from './features/feature.ts'
 export type { Access, Authentication, Predicate, RowScope, Rule, Scoping, Verdict, Visibility } from './guard.ts'
 export { hal } from './formats/hal.ts'
 export { json } from './formats/json.ts'
 export { xml } from './formats/xml.ts'
-export type { IdempotencyOptions } from './idempotency.ts'
 export { moved } from './moved.ts'
 export type { MovedOptions } from './moved.ts'
-export type { Moved, MovedTo } from './moves.ts'
 export { version } from './version.ts'
 export type { VersionOptions } from './version.ts'
 export { within } from './nesting.ts'

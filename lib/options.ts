@@ -1,14 +1,10 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { ActionName } from './action-names.ts'
-import type { DeprecationOptions } from './deprecation.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { Access, Authentication, Scoping, Visibility } from './guard.ts'
-import type { IdempotencyOptions } from './idempotency.ts'
-import type { MovedOption } from './moves.ts'
 import type { Relation } from './relation.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
 import type { Adapter } from './storage/contract.ts'
-import type { TombstoneOptions } from './tombstones.ts'
 
 // What a user writes. docs/definition.md has a line for each.
 
@@ -73,8 +69,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   scope?: Scoping<Item>
   /** By member, whether the caller sees it; who does not can neither read, ask for nor write it. */
   visible?: Readonly<Partial<Record<MemberOf<Item>, Visibility>>>
-  /** In milliseconds, for one action or for every one: by when it has to be done. */
-  deadline?: number | Partial<Record<ActionName | 'every', number>>
   /** How many items a page has where the client does not say, and at most. */
   page?: { default?: number, maximum?: number }
   /** The order of lists; `-` in front means descending. The id is always the last. */
@@ -87,14 +81,10 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   search?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
   /** What the items refer to, by the name of the relation: `?expand=author` gives it with them. */
   relations?: Readonly<Record<string, Relation<MemberOf<Item>>>>
-  /** Whether POST takes an array, and how many items at most; all are made, or none. */
-  bulk?: { maximum?: number }
   /** The clients whose dialects are understood beside our own. */
   profiles?: readonly ProfileName[]
   /** PUT: whether it creates an absent item, and whether its answer bears the entity tag although the item differs from what was sent. */
   replace?: { creates?: boolean, tag?: boolean }
-  /** Whether a POST or PATCH that is repeated with its Idempotency-Key gets the first answer again. */
-  idempotency?: IdempotencyOptions
   /** Whether PUT, PATCH and DELETE need a precondition; without one they are answered 428. */
   precondition?: 'optional' | 'required'
   /** Whether If-Match takes our own tag behind a `W/` that a proxy has put there. */
@@ -109,12 +99,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   serviceDescription?: string
   /** An absolute URI in front of the names of problems, to make their types of; without it they are about:blank. */
   problems?: string
-  /** Asked where no item is: where it has gone to. Answered 301, or 308. */
-  moved?: MovedOption
-  /** Whether DELETE marks the item and keeps it, after which it is answered 410. */
-  tombstones?: TombstoneOptions<MemberOf<Item>>
-  /** Told in every answer as Deprecation, Sunset and Link, and in OpenAPI. */
-  deprecated?: DeprecationOptions
   /** Before the item is validated as a whole and written: fills and changes it. A throw refuses the write. */
   prepare?: (change: Change<Item>) => Item | Promise<Item>
   /** After the write. A throw is logged and changes nothing. */
@@ -123,6 +107,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'deadline', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'idempotency', 'precondition',
-  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'moved', 'tombstones', 'deprecated', 'prepare', 'changed'
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'profiles', 'replace', 'precondition',
+  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

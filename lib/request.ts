@@ -7,6 +7,11 @@ import type { Preferences } from './http/prefer.ts'
 import type { Problem } from './http/problems.ts'
 import type { Filter, Id, Storage } from './storage/contract.ts'
 
+/** Whatever content says. The object tells it from a problem. */
+export interface ParsedContent {
+  readonly value: unknown
+}
+
 /** What an action is asked. */
 export interface Request {
   /** The path of the target, as it was sent. */
@@ -24,8 +29,10 @@ export interface Request {
   readonly format: Format
   readonly preferences: Preferences
   readonly context: RequestContext
-  /** If the request has an Idempotency-Key: stores the response, in the transaction of the write. */
-  readonly keep?: (storage: Storage<object>, answer: Answer) => Promise<Problem | undefined>
+  /** Set if a feature has parsed the content before the action. */
+  readonly parsed?: ParsedContent | Problem
+  /** Set by features: called once in the transaction of the write, with the response. A problem rolls the transaction back. */
+  readonly beforeCommit?: (storage: Storage<object>, answer: Answer) => Promise<Problem | undefined>
   /** If a POST has a precondition: 412 if the list has changed since, in the transaction of the write. */
   readonly checkAgain?: (storage: Storage<object>) => Promise<Problem | undefined>
   /** Who is calling, where the definition knows callers. */

@@ -49,7 +49,7 @@ export function routes (app: FastifyInstance, collection: Collection): void {
   serve(app, collection, { at: 'collection', url: path })
   serve(app, collection, { at: 'item', url: `${path}/:id` })
   // A parameter of over 100 characters goes to the app's 404 handler, but what a wildcard matches does not.
-  if (collection.id.by === 'client' || collection.moved !== undefined) serve(app, collection, { at: 'item', url: `${path}/*` })
+  if (collection.id.by === 'client' || collection.attached.matchesAnySegment) serve(app, collection, { at: 'item', url: `${path}/*` })
   else add(app, collection, { ...about(collection), url: `${path}/*`, method: known(app), onRequest: leaveDeeper(`${app.prefix}${path}/*`), handler: absent(collection) })
 }
 
@@ -60,7 +60,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   for (const row of rows) {
     const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
     const queried = row.queried === true
-    const served = { action: composeAction(collection, { ...row, queried }), queried, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: composeAction(collection, row.action, { name: row.name, at: row.at, safe: queried }), queried, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && documented(row, url) ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })

@@ -16,20 +16,17 @@ export function checkRestated ({ guard }: Collection, name: string, stated: { re
 }
 
 /** Above all who may do what. */
-export function inherited ({ actions, routes, guard, deadline, page, formats, precondition, weakTags, replace, idempotency, bulk, serviceDescription, problems }: Collection): object {
+export function inherited ({ actions, routes, guard, page, formats, precondition, weakTags, replace, serviceDescription, problems }: Collection): object {
   return {
     actions: [...actions],
     routes,
     ...guard?.authentication && { authentication: guard.authentication },
     ...guard && guard.stated.size > 0 && { access: Object.fromEntries([...guard.stated].map(action => [action, guard.rules[action]])) },
-    ...Object.keys(deadline).length > 0 && { deadline },
     page,
     formats,
     precondition,
     weakTags: weakTags ? 'tolerated' : 'refused',
     replace,
-    ...idempotency && { idempotency: { ...idempotency, actions: [...idempotency.actions], expiry: idempotency.expiry / 1000, lease: idempotency.lease / 1000 } },
-    ...bulk && { bulk },
     ...serviceDescription !== undefined && { serviceDescription },
     ...problems !== undefined && { problems }
   }

@@ -1,4 +1,4 @@
-import { define } from './definition.ts'
+import { defineVersion } from './definition.ts'
 import type { Collection } from './definition.ts'
 import { BadOption } from './errors.ts'
 import { HookError } from './fault.ts'
@@ -15,7 +15,7 @@ import { memberIn, versionedStorage } from './versioned-storage.ts'
 import type { Origins } from './versioned-storage.ts'
 
 /** What the older version has of its own. All else is as the current one has it. */
-type Restated = 'name' | 'schema' | 'storage' | 'id' | 'unique' | 'tombstones' | 'prepare' | 'changed'
+type Restated = 'name' | 'schema' | 'storage' | 'id' | 'unique' | 'prepare' | 'changed'
 
 interface Mapping<Item extends object, Schema extends ObjectSchema> {
   /** The path segment, where it is another. */
@@ -90,7 +90,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     ...current.hooks.changed && { changed }
   }
   // The members that it names are those of the schema: sharedMembers has found them there.
-  return Object.freeze({ ...define(whole as unknown as Options<Schema>), versionOf: current.name })
+  return defineVersion(current, whole as unknown as Options<Schema>)
 }
 
 /** Of a request, the making of an item looks at these alone. The filter of the scope is checked on the older item. */

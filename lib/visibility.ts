@@ -82,7 +82,7 @@ function narrowed (collection: Collection, hidden: Hidden): Collection {
     relations,
     // The order tells its members.
     order: order.filter(({ member }) => isSeen(member)),
-    listing: listing({ schema, members }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), relations, tombstones: collection.tombstones }, storage.supports),
+    listing: listing({ schema, members }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), relations, parameters: [...collection.attached.queryParameters.keys()] }, storage.supports),
     validate: { draft: (value: unknown) => validatorOf(draft)(value), item },
     written: remembered(formats)
   })

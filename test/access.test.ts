@@ -10,6 +10,7 @@ import type { Test } from 'tap'
 import collection, { define, permitted, problem, within } from '../lib/index.ts'
 import type { Access, Authentication, Collection, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { bulk } from '../lib/features/bulk.ts'
 import { ask, created, logged } from './app.ts'
 
 const Note = Type.Object({ id: Type.Integer(), text: Type.String() })
@@ -137,7 +138,7 @@ test('who is calling is asked once for each request, before content is read, and
   const authentication: Authentication = { caller: request => { asked++; t.equal(request.body, undefined); return request.headers.authorization } }
   const other = open('others') as Collection
   const rule: Access = { every: (_request, _action, caller) => caller !== undefined }
-  const app = await serve(t, [notes({ authentication, access: rule, bulk: {} }), other])
+  const app = await serve(t, [notes({ authentication, access: rule }).with(bulk()), other])
   await ask(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'b' }], ...as('ada') })
   t.equal(asked, 1)
   await ask(app, 'OPTIONS /notes', as('ada'))
@@ -220,7 +221,7 @@ test('permitted() tells the actions of the present caller', async t => {
 })
 
 test('who may write but not read is shown nothing of what is written', async t => {
-  const app = await serve(t, notes({ bulk: {}, replace: { tag: true }, access: { every: 'authenticated', read: (_request, _action, caller) => caller === 'root' } }))
+  const app = await serve(t, notes({ replace: { tag: true }, access: { every: 'authenticated', read: (_request, _action, caller) => caller === 'root' } }).with(bulk()))
   const content = { text: 'secret' }
   for (const [target, given, status] of [['POST /notes', content, 201], ['POST /notes', [content], 201], ['PUT /notes/1', content, 204], ['PATCH /notes/1', {}, 204], ['DELETE /notes/2', undefined, 204]] as const) {
     const answer = await ask(app, target, { ...given && { content: given }, fields: { ...as('ada').fields, prefer: 'return=representation' } })

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { bulk } from '../lib/features/bulk.ts'
 import { altered, ask, build } from './app.ts'
 
 const User = Type.Object({ id: Type.String({ format: 'uuid' }), email: Type.String({ format: 'email' }), age: Type.Optional(Type.Integer()) })
@@ -12,7 +13,7 @@ const people = (count: number) => Array.from({ length: count }, (_, index) => ({
 
 test('POST of an array makes all items, in their order', async t => {
   const told: unknown[] = []
-  const app = await build(t, define({ ...definition, storage: memory(), bulk: {}, changed: ({ action, after }) => { told.push([action, after?.email]) } }))
+  const app = await build(t, define({ ...definition, storage: memory(), changed: ({ action, after }) => { told.push([action, after?.email]) } }).with(bulk()))
   const answer = await ask(app, 'POST /users', { content: people(3) })
   t.equal(answer.statusCode, 201)
   t.equal(answer.headers['content-type'], 'application/json')
@@ -30,7 +31,7 @@ test('POST of an array makes all items, in their order', async t => {
 })
 
 test('one item that does not fit keeps all from being made, and every failure is told by its index', async t => {
-  const app = await build(t, define({ ...definition, storage: memory(), bulk: { maximum: 4 } }))
+  const app = await build(t, define({ ...definition, storage: memory() }).with(bulk({ maximum: 4 })))
   const invalid = await ask(app, 'POST /users', { content: [{ email: 'a@example.com' }, { email: 'no' }, 3, { email: 'b@example.com', age: 'x' }] })
   t.equal(invalid.statusCode, 422)
   t.strictSame(invalid.json().errors.map(({ pointer }: { pointer: string }) => pointer), ['/1/email', '/2', '/3/age'])
@@ -47,19 +48,18 @@ test('what a hook throws refuses all, in its own words', async t => {
   const app = await build(t, define({
     ...definition,
     storage: memory(),
-    bulk: {},
     prepare: ({ item, request }) => {
       if (item.email.startsWith('u1')) throw request.server.httpErrors.forbidden('not you')
       return item
     }
-  }))
+  }).with(bulk()))
   t.match((await ask(app, 'POST /users', { content: people(3) })).json(), { status: 403, detail: 'not you' })
   t.strictSame((await ask(app, 'GET /users')).json(), [])
 })
 
 test('a rule of the data that forbids one item refuses all', async t => {
   const storage = altered(() => ({ transaction: async work => work({ ...memory()({ name: 'users', schema: User, unique: [], id: { member: 'id', by: 'library' } }), insert: async () => ({ refused: 'conflict' }) }) }))
-  const app = await build(t, define({ ...definition, storage, bulk: {} }))
+  const app = await build(t, define({ ...definition, storage }).with(bulk()))
   t.match((await ask(app, 'POST /users', { content: people(2) })).json(), { status: 409, code: 'conflict', detail: /^Item 0: /, errors: [] })
 })
 
@@ -67,5 +67,5 @@ test('without the option an array does not fit, and without transactions the opt
   const app = await build(t, define({ ...definition, storage: memory() }))
   t.equal((await ask(app, 'POST /users', { content: people(2) })).statusCode, 422)
   const storage = altered(({ supports }) => ({ supports: { ...supports, transactions: false } }))
-  t.throws(() => define({ ...definition, storage, bulk: {} }), { code: 'FST_COLLECTION_UNSUPPORTED' })
+  t.throws(() => define({ ...definition, storage }).with(bulk()), { code: 'FST_COLLECTION_UNSUPPORTED' })
 })

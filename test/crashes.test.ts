@@ -38,7 +38,7 @@ const worlds: ReadonlyArray<{ readonly kind: Plan['kind'], readonly skip: string
       const database = new nodeSqlite!.DatabaseSync(address)
       // Stays with the file; of several processes that turn to it at once, one may find the file locked.
       database.exec('PRAGMA journal_mode = WAL')
-      await sqlite(database).createTable(orders)
+      await sqlite(database).createTable({ ...orders, receipts: true })
       return {
         plan: { kind: 'sqlite', address },
         orders: async () => database.prepare('SELECT * FROM orders').all() as unknown as Order[],
@@ -55,7 +55,7 @@ const worlds: ReadonlyArray<{ readonly kind: Plan['kind'], readonly skip: string
     async open () {
       const server = await startPostgres()
       const pool = server.pool()
-      await postgres(pool).createTable(orders)
+      await postgres(pool).createTable({ ...orders, receipts: true })
       return {
         plan: { kind: 'postgres', address: `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres` },
         orders: async () => (await pool.query('SELECT * FROM orders')).rows.map(row => ({ ...row, amount: Number(row.amount) })),
@@ -68,7 +68,7 @@ const worlds: ReadonlyArray<{ readonly kind: Plan['kind'], readonly skip: string
     skip: noMysql,
     async open () {
       const { pool, name, end } = await mysqlPool()
-      await mysql(pool).createTable(orders)
+      await mysql(pool).createTable({ ...orders, receipts: true })
       const address = new URL(process.env.MYSQL_URL!)
       address.pathname = name
       return {

@@ -10,6 +10,9 @@ import { within } from '../lib/index.ts'
 import type { Collection, Storage } from '../lib/index.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
 import { postgres } from '../lib/storage/postgres.ts'
+import { timeout } from '../lib/features/timeout.ts'
+import { bulk } from '../lib/features/bulk.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
 import { altered, ask, build, created, gate, logged, notes, users } from './app.ts'
 import { nodeSqlite, noSqlite } from './storage/databases.ts'
 import { startPostgres } from './storage/servers.ts'
@@ -33,7 +36,6 @@ test('an action that is not done by its deadline is 503 with Retry-After over a 
     let slow = false
     const told: unknown[] = []
     const app = await build(t, notes({
-      deadline: 50,
       storage: altered(storage => ({
         [verb]: async (...asked: never[]) => {
           if (slow) {
@@ -44,7 +46,7 @@ test('an action that is not done by its deadline is 503 with Retry-After over a 
           return (storage[verb] as (...asked: never[]) => Promise<unknown>)(...asked)
         }
       }))
-    }), { logger })
+    }).with(timeout(50)), { logger })
     const { at } = await created(app, '/notes', { text: 'kept' })
     const wire = new Wire(await listen(app))
     slow = true
@@ -56,7 +58,7 @@ test('an action that is not done by its deadline is 503 with Retry-After over a 
     t.equal(answer.status, 503, target)
     t.match(answer.fields, { 'content-type': 'application/problem+json', 'retry-after': '1', 'cache-control': 'no-store' })
     if (method !== 'HEAD') t.match(JSON.parse(answer.content.toString()), { ...passed, detail: unchanged })
-    t.match(told, [{ name: 'DeadlinePassed' }])
+    t.match(told, [{ name: 'TimeoutError' }])
     t.equal(lines.length, 1, 'one line in the log')
     slow = false
     await wait(30)
@@ -69,7 +71,7 @@ test('an action that is not done by its deadline is 503 with Retry-After over a 
 test('a deadline that passes in `prepare` refuses the write for good', async t => {
   const prepared = gate()
   const changes: string[] = []
-  const app = await build(t, notes({ deadline: { create: 50 }, prepare: async ({ item }) => { await prepared.opened; return item }, changed: ({ action }) => { changes.push(action) } }))
+  const app = await build(t, notes({ prepare: async ({ item }) => { await prepared.opened; return item }, changed: ({ action }) => { changes.push(action) } }).with(timeout({ create: 50 })))
   const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
   t.match(answer.json(), { ...passed, detail: unchanged })
   prepared.open()
@@ -80,7 +82,7 @@ test('a deadline that passes in `prepare` refuses the write for good', async t =
 
 test('in a bulk POST a deadline that passes in the middle undoes the whole', async t => {
   let count = 0
-  const app = await build(t, notes({ deadline: 50, bulk: {}, prepare: async ({ item }) => { if (++count === 3) await wait(100); return item } }))
+  const app = await build(t, notes({ prepare: async ({ item }) => { if (++count === 3) await wait(100); return item } }).with(timeout(50), bulk()))
   t.match((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }, { text: '3' }] })).json(), passed)
   await wait(80)
   t.strictSame(await texts(app), [])
@@ -94,24 +96,24 @@ function slowly (milliseconds: number, write: (storage: Storage<object>) => Stor
 
 test('a write that had begun in time and is done is told as done', async t => {
   const changes: string[] = []
-  const app = await build(t, notes({ deadline: 50, storage: slowly(120), changed: ({ action }) => { changes.push(action) } }))
+  const app = await build(t, notes({ storage: slowly(120), changed: ({ action }) => { changes.push(action) } }).with(timeout(50)))
   const answer = await ask(app, 'POST /notes', { content: { text: 'done' } })
   t.equal(answer.statusCode, 201)
   t.strictSame([await texts(app), changes], [['done'], ['create']])
 })
 
 test('a write that had begun and is refused is told as refused, one that fails as not known', async t => {
-  const refused = await build(t, notes({ deadline: 50, storage: slowly(120, () => async () => ({ refused: 'conflict' })) }))
+  const refused = await build(t, notes({ storage: slowly(120, () => async () => ({ refused: 'conflict' })) }).with(timeout(50)))
   t.match((await ask(refused, 'POST /notes', { content: { text: 'a' } })).json(), { status: 409, code: 'conflict' })
   const { lines, logger } = logged()
-  const failed = await build(t, notes({ deadline: 50, storage: slowly(120, () => async () => { throw new Error('the connection is gone') }) }), { logger })
+  const failed = await build(t, notes({ storage: slowly(120, () => async () => { throw new Error('the connection is gone') }) }).with(timeout(50)), { logger })
   t.match((await ask(failed, 'POST /notes', { content: { text: 'a' } })).json(), { ...passed, detail: begun })
   t.match(JSON.stringify(lines), /the connection is gone/, 'the log has the cause')
 })
 
 test('a write that raced begins no more once the deadline has passed', async t => {
   let writes = 0
-  const app = await build(t, notes({ deadline: { every: 5000, replace: 50 }, storage: altered(() => ({ replace: async () => { writes++; await wait(80); return { refused: 'stale' } } })) }))
+  const app = await build(t, notes({ storage: altered(() => ({ replace: async () => { writes++; await wait(80); return { refused: 'stale' } } })) }).with(timeout({ all: 5000, replace: 50 })))
   const { at } = await created(app, '/notes', { text: 'a' })
   t.match((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).json(), { ...passed, detail: unchanged })
   t.equal(writes, 1)
@@ -119,7 +121,7 @@ test('a write that raced begins no more once the deadline has passed', async t =
 
 test('a write of which nothing is heard for a second is told as not known, and `changed` is told when it is done', async t => {
   const changed = gate()
-  const app = await build(t, notes({ deadline: 50, storage: slowly(1400), changed: changed.open }))
+  const app = await build(t, notes({ storage: slowly(1400), changed: changed.open }).with(timeout(50)))
   const start = performance.now()
   t.match((await ask(app, 'POST /notes', { content: { text: 'later' } })).json(), { ...passed, detail: begun })
   t.ok(performance.now() - start < 1350)
@@ -131,13 +133,13 @@ test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: no
   const fields = { 'idempotency-key': '"k1"' }
   const post = (app: FastifyInstance) => ask(app, 'POST /notes', { content: { text: 'once' }, fields })
   let slow = true
-  const before = await build(t, notes({ deadline: 50, idempotency: {}, prepare: async ({ item }) => { if (slow) await wait(100); return item } }))
+  const before = await build(t, notes({ prepare: async ({ item }) => { if (slow) await wait(100); return item } }).with(timeout(50), idempotency()))
   t.match((await post(before)).json(), { ...passed, detail: unchanged })
   slow = false
   await wait(100)
   t.equal((await post(before)).statusCode, 201, 'the key is free again')
   t.strictSame(await texts(before), ['once'])
-  const after = await build(t, notes({ deadline: 50, idempotency: {}, changed: async () => { if (slow) await wait(1300) } }))
+  const after = await build(t, notes({ changed: async () => { if (slow) await wait(1300) } }).with(timeout(50), idempotency()))
   slow = true
   t.match((await post(after)).json(), { ...passed, detail: begun })
   slow = false
@@ -149,14 +151,14 @@ test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: no
 test('the deadline holds for the parent of a nested collection too', async t => {
   const never = gate()
   const parent = users({ storage: altered(() => ({ find: async () => { await never.opened; return undefined } })) })
-  const child = within(parent, notes({ deadline: 50, schema: users().schema as never }) as Collection<{ role: string }>, 'role')
+  const child = within(parent, notes({ schema: users().schema as never }).with(timeout(50)) as Collection<{ role: string }>, 'role')
   const app = await build(t, [parent, child as Collection])
   const answer = await ask(app, 'GET /users/01900000-0000-7000-8000-000000000001/notes')
   t.match(answer.json(), passed)
 })
 
 test('an action without a deadline is not timed, and one that is done in time leaves no timer behind', async t => {
-  const app = await build(t, notes({ deadline: { list: 50 }, storage: slowly(100) }))
+  const app = await build(t, notes({ storage: slowly(100) }).with(timeout({ list: 50 })))
   t.equal((await ask(app, 'POST /notes', { content: { text: 'a' } })).statusCode, 201)
   const before = process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
   for (let turn = 0; turn < 10; turn++) t.equal((await ask(app, 'GET /notes')).statusCode, 200)
@@ -164,7 +166,7 @@ test('an action without a deadline is not timed, and one that is done in time le
 })
 
 test('a storage without transactions keeps none, and who asks it directly is not timed', async t => {
-  const definition = notes({ deadline: 50, storage: altered(storage => ({ supports: { ...storage.supports, transactions: false }, transaction: undefined as never })) })
+  const definition = notes({ storage: altered(storage => ({ supports: { ...storage.supports, transactions: false }, transaction: undefined as never })) }).with(timeout(50))
   t.notOk('transaction' in definition.storage)
   const { signal } = new AbortController()
   const id = '01900000-0000-7000-8000-000000000001'
@@ -177,7 +179,7 @@ test('SQLite: a write that waits for the lock of another process is not begun pa
   const database = new nodeSqlite!.DatabaseSync(file)
   t.teardown(() => database.close())
   const adapter = sqlite(database)
-  const definition = notes({ deadline: 50, storage: adapter })
+  const definition = notes({ storage: adapter }).with(timeout(50))
   await adapter.createTable(definition)
   const app = await build(t, definition)
   const other = new nodeSqlite!.DatabaseSync(file)
@@ -196,7 +198,7 @@ test('PostgreSQL: a write past the deadline is cancelled, or told as done; the c
   t.teardown(() => server.end())
   const pool = server.pool({ max: 3 })
   const adapter = postgres(pool)
-  const definition = notes({ deadline: 50, bulk: {}, storage: adapter })
+  const definition = notes({ storage: adapter }).with(timeout(50), bulk())
   await adapter.createTable(definition)
   const app = await build(t, definition)
   const locker = await server.pool({ max: 1 }).connect()

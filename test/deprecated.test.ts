@@ -2,15 +2,16 @@ import compress from '@fastify/compress'
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { define } from '../lib/index.ts'
-import { memory } from '../lib/storage/memory.ts'
-import { ada, ask, build, created, User, users } from './app.ts'
+import collection from '../lib/index.ts'
+import { deprecation } from '../lib/features/deprecation.ts'
+import type { DeprecationOptions } from '../lib/features/deprecation.ts'
+import { ada, ask, build, created, users } from './app.ts'
 
 const deprecated = { since: '2026-01-01', sunset: new Date('2027-01-01T00:00:00.900Z'), link: '/docs/v2' }
 const links = '</docs/v2>; rel="deprecation", </docs/v2>; rel="sunset"'
 
 test('every answer of a deprecated collection says so (RFC 9745, RFC 8594)', async t => {
-  const app = await build(t, users({ deprecated, serviceDescription: '/openapi.json', routes: { remove: { onRequest: async () => { throw new Error('out of order') } } } }))
+  const app = await build(t, users({ serviceDescription: '/openapi.json', routes: { remove: { onRequest: async () => { throw new Error('out of order') } } } }).with(deprecation(deprecated)))
   const { at, tag } = await created(app, '/users', ada)
   const answers: Array<[string, number, Parameters<typeof ask>[2]]> = [
     ['GET /users', 200, {}],
@@ -43,10 +44,10 @@ test('the links of the app stay, however many lines they are, and ours are told 
   t.after(() => app.close())
   app.addHook('onRequest', async (_request, reply) => { reply.header('link', ['</a>; rel="a"', '</b>; rel="b"']) })
   let failing = true
-  await app.register(collection, users({ deprecated, actions: ['create'] }))
+  await app.register(collection, users({ actions: ['create'] }).with(deprecation(deprecated)))
   await app.register(async scope => {
     await scope.register(collection, {
-      ...users({ deprecated, routes: { list: { onSend: async () => { if (failing) { failing = false; throw new Error('once') } } } } }), prefix: '/again'
+      ...users({ routes: { list: { onSend: async () => { if (failing) { failing = false; throw new Error('once') } } } } }).with(deprecation(deprecated)), prefix: '/again'
     })
   })
   t.equal((await ask(app, 'OPTIONS /users')).headers.link, `</a>; rel="a", </b>; rel="b", ${links}`)
@@ -56,31 +57,32 @@ test('the links of the app stay, however many lines they are, and ours are told 
 })
 
 test('each part can be left out, and a collection that is not deprecated says nothing', async t => {
-  const said = async (part: Parameters<typeof users>[0]) => {
-    const { deprecation, sunset, link } = (await ask(await build(t, users(part)), 'GET /users')).headers
-    return { deprecation, sunset, link }
+  const said = async (options?: DeprecationOptions) => {
+    const definition = options === undefined ? users() : users().with(deprecation(options))
+    const { deprecation: since, sunset, link } = (await ask(await build(t, definition), 'GET /users')).headers
+    return { deprecation: since, sunset, link }
   }
-  t.strictSame(await said({}), { deprecation: undefined, sunset: undefined, link: undefined })
-  t.strictSame(await said({ deprecated: { since: new Date(0) } }), { deprecation: '@0', sunset: undefined, link: undefined })
-  t.strictSame(await said({ deprecated: { since: '2026-01-01T01:00+01:00', link: 'https://example.com/x' } }), { deprecation: '@1767225600', sunset: undefined, link: '<https://example.com/x>; rel="deprecation"' })
-  t.strictSame(await said({ deprecated: { since: '2026-01-01', sunset: '2026-01-01' } }), { deprecation: '@1767225600', sunset: 'Thu, 01 Jan 2026 00:00:00 GMT', link: undefined })
+  t.strictSame(await said(), { deprecation: undefined, sunset: undefined, link: undefined })
+  t.strictSame(await said({ since: new Date(0) }), { deprecation: '@0', sunset: undefined, link: undefined })
+  t.strictSame(await said({ since: '2026-01-01T01:00+01:00', link: 'https://example.com/x' }), { deprecation: '@1767225600', sunset: undefined, link: '<https://example.com/x>; rel="deprecation"' })
+  t.strictSame(await said({ since: '2026-01-01', sunset: '2026-01-01' }), { deprecation: '@1767225600', sunset: 'Thu, 01 Jan 2026 00:00:00 GMT', link: undefined })
 })
 
 test('compressed answers keep their tags and say it as well', async t => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(compress, { threshold: 0 })
-  await app.register(collection, users({ deprecated }))
+  await app.register(collection, users().with(deprecation(deprecated)))
   const { headers } = await ask(app, 'GET /users', { fields: { 'accept-encoding': 'gzip' } })
   t.match(headers, { 'content-encoding': 'gzip', etag: /gzip/, deprecation: '@1767225600' })
 })
 
 test('OpenAPI marks the operations', async t => {
-  for (const [part, mark] of [[{ deprecated }, true], [{}, undefined]] as const) {
+  for (const [definition, mark] of [[users().with(deprecation(deprecated)), true], [users(), undefined]] as const) {
     const app = Fastify()
     t.after(() => app.close())
     await app.register(swagger, { openapi: { openapi: '3.1.0' } })
-    await app.register(collection, users(part))
+    await app.register(collection, definition)
     await app.ready()
     const document = app.swagger() as unknown as { paths: Record<string, Record<string, { deprecated?: boolean }>> }
     const operations = Object.values(document.paths).flatMap(path => Object.values(path))
@@ -90,21 +92,20 @@ test('OpenAPI marks the operations', async t => {
 })
 
 test('what cannot be told is refused at boot', async t => {
-  const loose = define as unknown as (options: object) => unknown
   const wrong: Array<[unknown, RegExp]> = [
-    [{ since: '2026-01-02', sunset: '2026-01-01' }, /sunset is 2026-01-01T00:00:00\.000Z, before deprecated\.since.*ends later/],
-    [{ since: 'soon' }, /deprecated\.since is "soon"\. Make it a Date/],
-    [{ since: '2026-13-01' }, /deprecated\.since is "2026-13-01"/],
-    [{ since: '2026-01-01T00:00:00' }, /deprecated\.since/],
-    [{ since: 1767225600 }, /deprecated\.since is 1767225600/],
-    [{ since: new Date(NaN) }, /deprecated\.since is null/],
-    [{}, /deprecated\.since is undefined/],
-    [{ since: '2026-01-01', sunset: 'never' }, /deprecated\.sunset is "never"/],
-    [{ since: '2026-01-01', link: 'http://' }, /deprecated\.link is "http:\/\/"\. Make it a URI/],
-    [{ since: '2026-01-01', until: 'x' }, /no option "deprecated\.until".*since and sunset and link/],
-    [true, /deprecated is true/]
+    [{ since: '2026-01-02', sunset: '2026-01-01' }, /sunset is 2026-01-01T00:00:00\.000Z, before since.*later/],
+    [{ since: 'soon' }, /deprecation: since is "soon"\. Make it a Date/],
+    [{ since: '2026-13-01' }, /deprecation: since is "2026-13-01"/],
+    [{ since: '2026-01-01T00:00:00' }, /deprecation: since/],
+    [{ since: 1767225600 }, /deprecation: since is 1767225600/],
+    [{ since: new Date(NaN) }, /deprecation: since is null/],
+    [{}, /deprecation: since is undefined/],
+    [{ since: '2026-01-01', sunset: 'never' }, /deprecation: sunset is "never"/],
+    [{ since: '2026-01-01', link: 'http://' }, /deprecation: link is "http:\/\/"\. Make it a URI/],
+    [{ since: '2026-01-01', until: 'x' }, /deprecation: there is no option "until".*since, sunset, link/],
+    [true, /deprecation takes an object with since, sunset, link, but got true/]
   ]
-  for (const [deprecated, message] of wrong) {
-    t.throws(() => loose({ name: 'users', schema: User, storage: memory(), deprecated }), { code: 'FST_COLLECTION_BAD_OPTION', message }, JSON.stringify(deprecated))
+  for (const [options, message] of wrong) {
+    t.throws(() => users().with(deprecation(options as DeprecationOptions)), { code: 'FST_COLLECTION_BAD_OPTION', message }, JSON.stringify(options))
   }
 })

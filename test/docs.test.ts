@@ -13,6 +13,10 @@ import collection, { define } from '../lib/index.ts'
 import { optionNames } from '../lib/options.ts'
 import { things } from '../lib/storage/conformance/thing.ts'
 import type { Adapter, Receipt, Storage, Supports } from '../lib/storage/contract.ts'
+import type { Feature } from '../lib/index.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
+import { redirects } from '../lib/features/redirects.ts'
+import { softDelete } from '../lib/features/soft-delete.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { collected, example, has, root } from './example.ts'
 
@@ -181,7 +185,7 @@ const none = '01900000-0000-7000-8000-000000000009'
 const base = { name: 'users', schema: User, unique: ['email'] as ['email'], storage: memory({ items: [ada, grace] }) }
 type Variation = Partial<Parameters<typeof define<typeof User>>[0]>
 
-interface Question extends Omit<InjectOptions, 'url'> { readonly at?: string, readonly given?: Variation }
+interface Question extends Omit<InjectOptions, 'url'> { readonly at?: string, readonly given?: Variation, readonly features?: ReadonlyArray<Feature<object>> }
 type Ask = (tag: string) => Question
 
 const merge = (payload: object | string, type = 'application/merge-patch+json'): Question => ({ payload, headers: { 'content-type': type } })
@@ -191,7 +195,7 @@ const required: Variation = { precondition: 'required' }
 
 const keyed: Question = { payload: { email: '3' }, headers: { 'idempotency-key': '"a"' } }
 /** Where a receipt stands at every key. */
-const repeated = (standing: Partial<Receipt>): Variation => ({ idempotency: {}, storage: failing(storage => { storage.receipts!.claim = async claim => ({ ...claim, ...standing }) }) })
+const repeated = (standing: Partial<Receipt>): Pick<Question, 'given' | 'features'> => ({ features: [idempotency()], given: { storage: failing(storage => { storage.receipts!.claim = async claim => ({ ...claim, ...standing }) }) } })
 
 const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
   'The collection': {
@@ -221,11 +225,11 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'POST: Content-Encoding is not taken': () => ({ payload: { email: '3' }, headers: { 'content-encoding': 'rot13' } }),
     'POST: content is larger than bodyLimit': () => ({ payload: { email: '3'.repeat(99) }, given: { routes: { create: { bodyLimit: 50 } } } }),
     'POST: Accept names no format': () => ({ payload: { email: '3' }, headers: { accept: 'image/png' } }),
-    'POST: it is repeated with its Idempotency-Key': () => ({ ...keyed, given: repeated({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) }) }),
-    'POST: the first request with its Idempotency-Key runs': () => ({ ...keyed, given: repeated({}) }),
-    'POST: another request had its Idempotency-Key': () => ({ ...keyed, given: repeated({ fingerprint: '' }) }),
-    'POST: Idempotency-Key is malformed': () => ({ ...keyed, headers: { 'idempotency-key': '""' }, given: { idempotency: {} } }),
-    'POST: there is none, idempotency: { required: true }': () => ({ payload: { email: '3' }, given: { idempotency: { required: true } } }),
+    'POST: it is repeated with its Idempotency-Key': () => ({ ...keyed, ...repeated({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) }) }),
+    'POST: the first request with its Idempotency-Key runs': () => ({ ...keyed, ...repeated({}) }),
+    'POST: another request had its Idempotency-Key': () => ({ ...keyed, ...repeated({ fingerprint: '' }) }),
+    'POST: Idempotency-Key is malformed': () => ({ ...keyed, headers: { 'idempotency-key': '""' }, features: [idempotency()] }),
+    'POST: there is none, idempotency({ required: true })': () => ({ payload: { email: '3' }, features: [idempotency({ required: true })] }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'DELETE' })
   },
@@ -266,15 +270,15 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'PATCH: a readOnly or immutable member would change': () => merge({ tenant: 'other' }),
     'PATCH: the result does not fit the schema': () => merge({ email: null }),
     'PATCH: Content-Type is not taken': () => broken('application/xml'),
-    'PATCH: it is repeated with its Idempotency-Key': () => ({ ...keyed, given: repeated({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) }) }),
+    'PATCH: it is repeated with its Idempotency-Key': () => ({ ...keyed, ...repeated({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) }) }),
     'DELETE: the item is removed': () => ({}),
     'DELETE: the item is removed, Prefer: return=representation': () => ({ headers: { prefer: 'return=representation' } }),
     'DELETE: a JSON Content-Type and no content': () => ({ headers: { 'content-type': 'application/json' } }),
     'DELETE: there is no such item, or not any more': () => ({ at: `/${none}` }),
     'DELETE: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
     "DELETE: no precondition, precondition: 'required'": () => ({ given: required }),
-    'GET, HEAD, PUT, PATCH, DELETE: there is no such item, and moved knows where it is': () => ({ at: '/none', given: { moved: () => id } }),
-    'GET, HEAD, PUT, PATCH, DELETE: the item was removed, tombstones': () => ({ at: `/${removed.id}`, given: { tombstones: { member: 'removedAt' }, storage: memory({ items: [ada, removed] }) } }),
+    'GET, HEAD, PUT, PATCH, DELETE: there is no such item, and redirects knows where it is': () => ({ at: '/none', features: [redirects({ to: () => id })] }),
+    'GET, HEAD, PUT, PATCH, DELETE: the item was removed, softDelete': () => ({ at: `/${removed.id}`, given: { storage: memory({ items: [ada, removed] }) }, features: [softDelete({ property: 'removedAt' })] }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'POST' })
   },
@@ -317,9 +321,9 @@ for (const [heading, questions] of Object.entries(asked)) {
 async function answer (ask: Ask, { method, item }: { method: string, item: boolean }) {
   const path = item ? `/users/${id}` : '/users'
   const app = Fastify()
-  await app.register(collection, define({ ...base, ...ask('').given }))
+  await app.register(collection, define({ ...base, ...ask('').given }).with(...ask('').features ?? []))
   const { headers } = await app.inject(path)
-  const { at, given, ...call } = ask(String(headers.etag))
+  const { at, given, features, ...call } = ask(String(headers.etag))
   return await app.inject({ method: method.startsWith('any') ? 'GET' : method as 'GET', ...call, url: at === undefined ? path : `/users${at}` })
 }
 

@@ -10,6 +10,7 @@ import { memory } from '../lib/storage/memory.ts'
 import { mysql } from '../lib/storage/mysql.ts'
 import { postgres } from '../lib/storage/postgres.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
+import { timeout } from '../lib/features/timeout.ts'
 
 const uuid = Type.String({ format: 'uuid' })
 const User = Type.Object({ id: uuid, email: Type.String() })
@@ -64,11 +65,11 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['route options of an action that does not exist', () => loose({ ...users, routes: { delete: {} } }), /"delete".*every/],
     ['a route option of the library', () => loose({ ...users, routes: { list: { schema: {} } } }), /routes\.list\.schema/],
     ['a page above its maximum', () => define({ ...users, page: { default: 200 } }), /default: 200, maximum: 100/],
-    ['a deadline of an action that does not exist', () => loose({ ...users, deadline: { delete: 5 } }), /"deadline\.delete".*remove/],
-    ['a deadline that is no time', () => define({ ...users, deadline: 0 }), /deadline of "every" is 0.*milliseconds/],
-    ['a deadline of a part of a millisecond', () => define({ ...users, deadline: { list: 0.5 } }), /deadline of "list" is 0\.5/],
-    ['a deadline further than a timer goes', () => define({ ...users, deadline: 2 ** 31 }), /2147483647/],
-    ['a deadline in words', () => loose({ ...users, deadline: '5s' }), /deadline is "5s".*a number/],
+    ['a timeout of an action that does not exist', () => define(users).with(timeout({ delete: 5 } as never)), /timeout: there is no option "delete".*remove/],
+    ['a timeout that is no time', () => define(users).with(timeout(0)), /timeout: "all" is 0.*milliseconds/],
+    ['a timeout of a part of a millisecond', () => define(users).with(timeout({ list: 0.5 })), /timeout: "list" is 0\.5/],
+    ['a timeout further than a timer goes', () => define(users).with(timeout(2 ** 31)), /2147483647/],
+    ['a timeout in words', () => define(users).with(timeout('5s' as never)), /timeout takes an object with all.*but got "5s"/],
     ['a page of no items', () => define({ ...users, page: { default: 0 } }), /default: 0/],
     ['PUT that creates, with ids by the storage', () => define({ ...users, id: { by: 'storage' }, replace: { creates: true } }), /replace\.creates/],
     ['a filter by what is no member', () => loose({ ...users, filter: ['mail'] }), /filter names "mail".*Choose of: id, email/],

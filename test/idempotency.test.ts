@@ -7,6 +7,8 @@ import { idempotencyKey } from '../lib/http/idempotency-key.ts'
 import { define, problem, within } from '../lib/index.ts'
 import type { Collection } from '../lib/index.ts'
 import type { Receipts } from '../lib/storage/contract.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
+import { bulk } from '../lib/features/bulk.ts'
 import { ada, altered, ask, build, gate, logged, notes, User, users } from './app.ts'
 
 // draft-ietf-httpapi-idempotency-key-header-07
@@ -38,7 +40,7 @@ test('section 2.1: the key is a String of RFC 9651, or what most clients send, a
 
 test('section 2.6: a POST that is repeated gets the first answer again, and nothing is made', async t => {
   const told: unknown[] = []
-  const app = await build(t, users({ idempotency: {}, changed: ({ action }) => { told.push(action) } }))
+  const app = await build(t, users({ changed: ({ action }) => { told.push(action) } }).with(idempotency()))
   const first = await ask(app, 'POST /users', { content: ada, fields: keyed() })
   t.equal(first.statusCode, 201)
   t.notOk('idempotent-replayed' in first.headers)
@@ -58,7 +60,7 @@ test('section 2.6: a POST that is repeated gets the first answer again, and noth
 })
 
 test('a PATCH that is repeated is applied once, and its precondition is asked once', async t => {
-  const app = await build(t, notes({ idempotency: {} }))
+  const app = await build(t, notes().with(idempotency()))
   const { headers: { location, etag } } = await ask(app, 'POST /notes', { content: { text: 'a', marks: { x: 1 } } })
   const patch = { content: [{ op: 'test', path: '/text', value: 'a' }, { op: 'replace', path: '/text', value: 'b' }], type: 'application/json-patch+json', fields: keyed({ 'if-match': String(etag) }) }
   const first = await ask(app, `PATCH ${location}`, patch)
@@ -78,7 +80,7 @@ test('a PATCH that is repeated is applied once, and its precondition is asked on
 test('an array of items, a nested collection and every format are repeated as well', async t => {
   const Article = Type.Object({ id: Type.String({ format: 'uuid' }), author: Type.String({ format: 'uuid' }), title: Type.String() })
   const people = users()
-  const articles = define({ name: 'articles', schema: Article, storage: altered(() => ({})), idempotency: {}, bulk: {} }) as Collection
+  const articles = define({ name: 'articles', schema: Article, storage: altered(() => ({})) }).with(idempotency(), bulk()) as Collection
   const app = await build(t, [people, within(people, articles as Collection<{ author: string }>, 'author') as Collection])
   const { headers: { location } } = await ask(app, 'POST /users', { content: ada })
   for (const [index, accept] of ['application/json', 'application/hal+json', 'application/xml'].entries()) {
@@ -98,7 +100,7 @@ test('an array of items, a nested collection and every format are repeated as we
 })
 
 test('section 2.7: a key is for one request, told by method, target and content', async t => {
-  const app = await build(t, users({ idempotency: {} }))
+  const app = await build(t, users().with(idempotency()))
   const { headers: { location } } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
   for (const [target, content] of [['POST /users', { ...ada, age: 3 }], ['POST /users', `${JSON.stringify(ada)} `], [`PATCH ${location}`, ada]] as const) {
     const answer = await ask(app, target, { content, type: 'application/json', fields: keyed() })
@@ -109,7 +111,7 @@ test('section 2.7: a key is for one request, told by method, target and content'
 })
 
 test('section 2.7: a key that is malformed or missing is 400, and says how', async t => {
-  const app = await build(t, users({ idempotency: { required: true, actions: ['create'] } }))
+  const app = await build(t, users().with(idempotency({ required: true, actions: ['create'] })))
   for (const value of ['""', 'a b', ['a', 'b'], '"ä"']) {
     const answer = await ask(app, 'POST /users', { content: ada, fields: { 'idempotency-key': value } })
     t.match([answer.statusCode, answer.json().code, answer.json().detail], [400, 'idempotency-key-malformed', /one string/])
@@ -127,7 +129,7 @@ test('section 2.7: a key that is malformed or missing is 400, and says how', asy
 test('section 2.7: while the first request runs, the same is 409 with Retry-After; the content of another is 422 at once', async t => {
   const { open, opened } = gate()
   const begun = gate()
-  const app = await build(t, users({ idempotency: {}, async prepare ({ item }) { begun.open(); await opened; return item } }))
+  const app = await build(t, users({ async prepare ({ item }) { begun.open(); await opened; return item } }).with(idempotency()))
   const first = ask(app, 'POST /users', { content: ada, fields: keyed() })
   await begun.opened
   const meanwhile = await ask(app, 'POST /users', { content: ada, fields: keyed() })
@@ -151,12 +153,11 @@ test('what was not done keeps nothing: the same key can be tried again, also wit
   const { lines, logger } = logged()
   const app = await build(t, users({
     storage,
-    idempotency: {},
     prepare ({ item }) {
       if (refuse) throw problem('forbidden', { detail: 'not now' })
       return item
     }
-  }), { logger })
+  }).with(idempotency()), { logger })
   const post = async (content: unknown) => (await ask(app, 'POST /users', { content, fields: keyed() })).statusCode
   t.equal(await post(undefined), 400)
   t.equal(await post('{'), 400)
@@ -181,7 +182,7 @@ test('what was not done keeps nothing: the same key can be tried again, also wit
 })
 
 test('keys are those of a caller', async t => {
-  const app = await build(t, notes({ idempotency: {} }))
+  const app = await build(t, notes().with(idempotency()))
   const made = new Set<unknown>()
   for (const fields of [{}, { authorization: 'Bearer a' }, { authorization: 'Bearer b', cookie: 'a' }, { cookie: 'Bearer a' }, { cookie: 'b' }]) {
     const [first, again] = [await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed(fields) }), await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed(fields) })]
@@ -193,10 +194,9 @@ test('keys are those of a caller', async t => {
 
 test('a caller whom the definition knows is the same with other credentials, as long as it acts for the same rows', async t => {
   const app = await build(t, notes({
-    idempotency: {},
     authentication: { caller: ({ headers: { authorization } }) => authorization?.split(' ')[1] },
     scope: ({ headers: { host } }) => ({ values: { text: host ?? '' } })
-  }))
+  }).with(idempotency()))
   const post = async (authorization: string, host: string) => {
     const { statusCode, headers } = await ask(app, 'POST /notes', { content: {}, fields: keyed({ authorization, host }) })
     return statusCode === 201 ? headers.location : statusCode
@@ -209,7 +209,7 @@ test('a caller whom the definition knows is the same with other credentials, as 
 })
 
 test('an answer is kept until it expires', async t => {
-  const app = await build(t, notes({ idempotency: { expiry: 0.2, lease: 0.1 } }))
+  const app = await build(t, notes().with(idempotency({ expiry: 0.2, lease: 0.1 })))
   const post = async (text = 'a') => (await ask(app, 'POST /notes', { content: { text }, fields: keyed() })).headers.location
   const first = await post()
   t.equal(await post(), first)
@@ -223,7 +223,6 @@ test('a request that takes too long is overtaken by its repetition, and is not d
   const { open, opened } = gate()
   let slow = true
   const app = await build(t, notes({
-    idempotency: { lease: 0.05 },
     async prepare ({ item }) {
       if (slow) {
         slow = false
@@ -231,7 +230,7 @@ test('a request that takes too long is overtaken by its repetition, and is not d
       }
       return item
     }
-  }))
+  }).with(idempotency({ lease: 0.05 })))
   const post = () => ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })
   const first = post()
   await delay(100)
@@ -246,7 +245,7 @@ test('a request that takes too long is overtaken by its repetition, and is not d
 })
 
 test('content of over a mebibyte is not kept: it is given again as to who prefers it minimal', async t => {
-  const app = await build(t, notes({ idempotency: {}, bulk: {} }), { bodyLimit: 4_000_000 })
+  const app = await build(t, notes().with(idempotency(), bulk()), { bodyLimit: 4_000_000 })
   const text = 'a'.repeat(999_000)
   const marks = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`mark ${index}`, index]))
   const post = { content: { text, marks }, fields: keyed({ prefer: 'return=representation' }) }
@@ -273,7 +272,7 @@ const withReceipts = (change: Partial<Receipts>) => altered(({ receipts }) => ({
 test('what has expired for an hour is removed, once a minute at most, beside the request', async t => {
   const swept: number[] = []
   const { lines, logger } = logged()
-  const app = await build(t, notes({ idempotency: {}, storage: withReceipts({ async sweep (expired) { swept.push(expired); throw new Error('too busy') } }) }), { logger })
+  const app = await build(t, notes({ storage: withReceipts({ async sweep (expired) { swept.push(expired); throw new Error('too busy') } }) }).with(idempotency()), { logger })
   for (const name of ['a', 'b', 'c']) t.equal((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': name } })).statusCode, 201)
   t.equal(swept.length, 1)
   t.ok(Math.abs(Date.now() - 3_600_000 - swept[0]!) < 10_000)
@@ -283,7 +282,6 @@ test('what has expired for an hour is removed, once a minute at most, beside the
 test('a claim whose fate is not known is released, so that the next try has not to wait', async t => {
   let lost = true
   const app = await build(t, notes({
-    idempotency: {},
     storage: altered(({ receipts }) => ({
       receipts: {
         async claim (...asked) {
@@ -296,7 +294,7 @@ test('a claim whose fate is not known is released, so that the next try has not 
         sweep: (...asked) => receipts!.sweep(...asked)
       }
     }))
-  }))
+  }).with(idempotency()))
   const post = async () => (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })).statusCode
   t.equal(await post(), 503)
   lost = false
@@ -305,7 +303,7 @@ test('a claim whose fate is not known is released, so that the next try has not 
 
 test('a key that cannot be released is logged, and the answer is what it was', async t => {
   const { lines, logger } = logged()
-  const app = await build(t, notes({ idempotency: { lease: 2 }, storage: withReceipts({ release: async () => { throw new Error('too busy') } }) }), { logger })
+  const app = await build(t, notes({ storage: withReceipts({ release: async () => { throw new Error('too busy') } }) }).with(idempotency({ lease: 2 })), { logger })
   t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: keyed() })).statusCode, 422)
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be released/ }])
   t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: keyed() })).statusCode, 409)
@@ -315,7 +313,7 @@ test('a key that cannot be released is logged, and the answer is what it was', a
 
 test('however often and in whatever order requests are repeated, each key makes one item and has one answer', async t => {
   await fc.assert(fc.asyncProperty(fc.array(fc.array(fc.nat(4), { minLength: 1, maxLength: 8 }), { maxLength: 6 }), async bursts => {
-    const app = await build(t, notes({ idempotency: {}, async prepare ({ item }) { await delay(Math.random()); return item } }))
+    const app = await build(t, notes({ async prepare ({ item }) { await delay(Math.random()); return item } }).with(idempotency()))
     const answers = new Map<number, unknown>()
     for (const burst of bursts) {
       const asked = await Promise.all(burst.map(async name => [name, await ask(app, 'POST /notes', { content: { text: String(name) }, fields: { 'idempotency-key': `"${name}"` } })] as const))
@@ -333,7 +331,7 @@ test('however often and in whatever order requests are repeated, each key makes 
 test('twenty identical requests at once make one item; the others are replayed, or 409', async t => {
   for (const [method, url] of [['POST', '/notes'], ['PATCH', undefined]] as const) {
     let writes = 0
-    const app = await build(t, notes({ idempotency: {}, changed: () => { writes++ } }))
+    const app = await build(t, notes({ changed: () => { writes++ } }).with(idempotency()))
     const target = url ?? String((await ask(app, 'POST /notes', { content: { text: 'a' } })).headers.location)
     writes = 0
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(app, `${method} ${target}`, { content: { text: 'b' }, fields: keyed() })))
@@ -344,12 +342,12 @@ test('twenty identical requests at once make one item; the others are replayed, 
 })
 
 test('a definition that cannot be kept is refused at boot', async t => {
-  const refused = (idempotency: object, message: RegExp) => t.throws(() => users({ idempotency }), { code: 'FST_COLLECTION_BAD_OPTION', message })
-  refused({ lease: 0 }, /expiry: 86400, lease: 0 .*0 < lease/)
-  refused({ expiry: 10 }, /expiry: 10, lease: 30/)
+  const refused = (options: object, message: RegExp) => t.throws(() => users().with(idempotency(options)), { code: 'FST_COLLECTION_BAD_OPTION', message })
+  refused({ lease: 0 }, /expiry is 86400 and lease is 0.*0 < lease/)
+  refused({ expiry: 10 }, /expiry is 10 and lease is 30/)
   refused({ expiry: Infinity }, /Infinity/)
   refused({ expiry: 'soon' }, /soon/)
-  refused({ actions: ['remove'] }, /"remove".*create, update/)
-  refused({ methods: ['POST'] }, /"idempotency.methods"/)
-  t.throws(() => define({ name: 'users', schema: User, storage: altered(({ supports }) => ({ supports: { ...supports, receipts: false } })), idempotency: {} }), { code: 'FST_COLLECTION_UNSUPPORTED', message: /idempotency is asked for/ })
+  refused({ actions: ['remove'] }, /"remove".*"create" and "update"/)
+  refused({ methods: ['POST'] }, /idempotency: there is no option "methods"/)
+  t.throws(() => define({ name: 'users', schema: User, storage: altered(({ supports }) => ({ supports: { ...supports, receipts: false } })) }).with(idempotency()), { code: 'FST_COLLECTION_UNSUPPORTED', message: /idempotency stores responses/ })
 })

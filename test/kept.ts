@@ -31,7 +31,7 @@ export const kept: readonly Kept[] = [
       const database = await sqlite.open()
       t.after(() => database.end())
       const adapter = database.adapter()
-      return { storage: adapter, prepare: ({ name, schema, id: { member, by }, idempotency }, unique = []) => adapter.createTable({ name, schema, id: { member, by }, unique, idempotency }) }
+      return { storage: adapter, prepare: ({ name, schema, id: { member, by }, attached }, unique = []) => adapter.createTable({ name, schema, id: { member, by }, unique, receipts: attached.required.has('receipts') }) }
     }
   }
 ]

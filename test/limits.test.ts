@@ -6,6 +6,9 @@ import type { Test } from 'tap'
 import { define } from '../lib/index.ts'
 import type { Collection } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
+import { bulk } from '../lib/features/bulk.ts'
+import { timeout } from '../lib/features/timeout.ts'
 import { altered, ask, build, created, notes, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
@@ -56,7 +59,7 @@ const replayed = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: n
   const { statusCode, headers, payload } = await ask(app, target, request)
   return { statusCode, headers, json: () => ({ length: payload.length }) }
 }
-const repeatable = (t: Test): Promise<FastifyInstance> => build(t, notes({ idempotency: {}, schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }), { bodyLimit: 2_000_000 })
+const repeatable = (t: Test): Promise<FastifyInstance> => build(t, notes({ schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }).with(idempotency()), { bodyLimit: 2_000_000 })
 const large = (t: Test): Promise<FastifyInstance> => build(t, notes({ profiles: ['json-server'], schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }), { bodyLimit: 5_000_000 })
 /** Two items of so many characters. */
 const longPage = async (app: FastifyInstance, target: string, length: number): Promise<Asked> => {
@@ -107,7 +110,7 @@ const lines: Readonly<Record<string, Line>> = {
     ask: (app, year) => ask(app, 'POST /days', { content: { at: year > 9999 ? '9999-12-31T23:00:00-01:00' : `${year}-12-31T23:00:00Z` } }),
     within: 201
   },
-  'items in one POST': { app: t => build(t, notes({ bulk: {} })), ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }), within: 201 },
+  'items in one POST': { app: t => build(t, notes().with(bulk())), ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }), within: 201 },
   'items of a page': { app: t => build(t, notes()), ask: (app, count) => ask(app, `GET /notes?limit=${count}`), within: 200 },
   'characters of all items of a page': { app: large, ask: (app, length) => longPage(app, 'GET /notes', length), within: 200, past: ({ headers }) => /rel="next"/.test(String(headers.link)) },
   'characters of all items of a page by number': { app: large, ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length), within: 200 },
@@ -141,7 +144,7 @@ const lines: Readonly<Record<string, Line>> = {
   'bytes of content that is kept for the replay of a POST': { app: repeatable, ask: (app, bytes) => replayed(app, 'POST', bytes), within: 201, past: isEmpty },
   'bytes of content that is kept for the replay of a PATCH': { app: repeatable, ask: (app, bytes) => replayed(app, 'PATCH', bytes), within: 200, past: isEmpty },
   'milliseconds of an action': {
-    app: t => build(t, notes({ deadline: 100, storage: altered(storage => ({ list: async (...asked) => new Promise(resolve => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked))) })), page: { maximum: 1000 } })),
+    app: t => build(t, notes({ storage: altered(storage => ({ list: async (...asked) => new Promise(resolve => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked))) })), page: { maximum: 1000 } }).with(timeout(100))),
     ask: (app, milliseconds) => ask(app, `GET /notes?limit=${milliseconds > 100 ? 400 : 1}`),
     within: 200,
     limit: 100

@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { define, moved, problem, within } from '../lib/index.ts'
-import type { Collection, MovedTo } from '../lib/index.ts'
-import { memory } from '../lib/storage/memory.ts'
+import collection, { moved, problem, within } from '../lib/index.ts'
+import type { Collection } from '../lib/index.ts'
+import { redirects } from '../lib/features/redirects.ts'
+import type { NewPlace } from '../lib/features/redirects.ts'
 import { ada, ask, build, logged, users } from './app.ts'
 import { kept } from './kept.ts'
 import { listen, Wire } from './wire.ts'
@@ -12,8 +13,8 @@ const Page = Type.Object({ slug: Type.String({ maxLength: 300 }), title: Type.St
 const changes = { PUT: { content: { title: 'x' } }, PATCH: { content: { title: 'x' } }, DELETE: {}, GET: {}, HEAD: {} }
 
 /** Pages, of which some were called otherwise before. */
-function pages (moved: Record<string, MovedTo>, options: object = {}): Collection {
-  return users({ name: 'pages', schema: Page, unique: [], id: { member: 'slug', by: 'client' }, moved: async (slug: string) => moved[slug], ...options } as object)
+function pages (moved: Record<string, NewPlace>, options: object = {}): Collection {
+  return users({ name: 'pages', schema: Page, unique: [], id: { member: 'slug', by: 'client' }, ...options } as object).with(redirects({ to: async (slug: string) => moved[slug] }))
 }
 
 for (const { name, skip, open } of kept) {
@@ -88,18 +89,17 @@ test('308, ids that cannot exist, and what the hook throws', async t => {
   const long = 'x'.repeat(200)
   const { lines, logger } = logged()
   const app = await build(t, users({
-    moved: {
-      status: 308,
-      to: (segment, request) => {
-        if (segment === 'burnt') throw problem('gone')
-        if (segment === 'teapot') throw Object.assign(new Error('short and stout'), { statusCode: 418 })
-        if (segment === 'broken') throw new Error('secret')
-        if (segment === 'mine') return String(request.headers['x-me'])
-        return segment === 'ada' || segment === long ? id : undefined
-      }
-    },
     replace: { creates: true }
-  }), { logger })
+  }).with(redirects({
+    status: 308,
+    to: (segment, request) => {
+      if (segment === 'burnt') throw problem('gone')
+      if (segment === 'teapot') throw Object.assign(new Error('short and stout'), { statusCode: 418 })
+      if (segment === 'broken') throw new Error('secret')
+      if (segment === 'mine') return String(request.headers['x-me'])
+      return segment === 'ada' || segment === long ? id : undefined
+    }
+  })), { logger })
   t.equal((await ask(app, 'GET /users/ada')).statusCode, 404, 'she is not there yet')
   t.equal((await ask(app, `PUT /users/${id}`, { content: ada })).statusCode, 201)
   for (const segment of ['ada', long]) t.match(await ask(app, `GET /users/${segment}`), { statusCode: 308, headers: { location: `/users/${id}` } })
@@ -124,11 +124,9 @@ test('within a parent, an item is led to only where it lies in the same', async 
   t.equal((await ask(app, 'GET /books/none/pages/old')).statusCode, 404)
 })
 
-test('moved that is no function is refused at boot', async t => {
-  const loose = define as unknown as (options: object) => unknown
-  const base = { name: 'pages', schema: Page, id: { member: 'slug', by: 'client' }, storage: memory() }
-  for (const moved of ['/elsewhere', { to: '/elsewhere' }, { status: 308 }, { to: () => 'x', status: 302 }, { to: () => 'x', code: 301 }]) {
-    t.throws(() => loose({ ...base, moved }), { code: 'FST_COLLECTION_BAD_OPTION', message: /moved/ }, JSON.stringify(moved))
+test('redirects without a function are refused at boot', async t => {
+  for (const options of ['/elsewhere', { to: '/elsewhere' }, { status: 308 }, { to: () => 'x', status: 302 }, { to: () => 'x', code: 301 }]) {
+    t.throws(() => users().with(redirects(options as never)), { code: 'FST_COLLECTION_BAD_OPTION', message: /redirects/ }, JSON.stringify(options))
   }
 })
 

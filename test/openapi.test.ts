@@ -18,6 +18,10 @@ import * as TypeBox from 'typebox'
 import collection, { define, json, within } from '../lib/index.ts'
 import type { Collection } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { deprecation } from '../lib/features/deprecation.ts'
+import { redirects } from '../lib/features/redirects.ts'
+import { softDelete } from '../lib/features/soft-delete.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
 import { ask, notes, users } from './app.ts'
 import { service } from './openapi/service.ts'
 import { listen } from './wire.ts'
@@ -387,7 +391,7 @@ test('who is asked for credentials is told so, action by action', async t => {
 
 test('what can be repeated, has moved, was removed or is deprecated is told', async t => {
   const schema = Type.Object({ id: Type.String({ readOnly: true }), removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true })) })
-  const kept = define({ name: 'kept', schema, moved: () => undefined, tombstones: { member: 'removedAt', permitted: () => true }, deprecated: { since: new Date('2026-01-01') }, idempotency: { actions: ['create'], required: true }, storage: memory() }) as Collection
+  const kept = define({ name: 'kept', schema, storage: memory() }).with(redirects({ to: () => undefined }), softDelete({ property: 'removedAt', permitted: () => true }), idempotency({ actions: ['create'], required: true })).with(deprecation({ since: new Date('2026-01-01') })) as Collection
   const { document } = await documented(t, [kept])
   const { get, patch } = document.paths['/kept/{id}']!
   t.ok(['301', '410'].every(status => status in get!.responses))
@@ -397,7 +401,7 @@ test('what can be repeated, has moved, was removed or is deprecated is told', as
   const post = document.paths['/kept']!.post!
   t.match(post.parameters.map(parameter => at(document, parameter)).find(({ name }) => name === 'Idempotency-Key'), { in: 'header', required: true })
   t.notOk(patch!.parameters.map(parameter => at(document, parameter)).some(({ name }) => name === 'Idempotency-Key'))
-  const optional = (await documented(t, [notes({ idempotency: {} })])).document
+  const optional = (await documented(t, [notes().with(idempotency())])).document
   t.match(at(optional, optional.paths['/notes']!.post!.parameters.at(-1)!), { name: 'Idempotency-Key', required: false })
 })
 

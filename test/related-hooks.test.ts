@@ -5,6 +5,8 @@ import { test } from 'tap'
 import collection, { define, problem, version, within } from '../lib/index.ts'
 import type { Collection, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
+import { bulk } from '../lib/features/bulk.ts'
 import { ask, build } from './app.ts'
 
 // `?expand=` and nested URLs read another collection, whose routes and their hooks are not those of the request.
@@ -115,7 +117,7 @@ test('a nested URL does not tell which parents exist to a caller who cannot read
   ]
   for (const [who, user, options] of guards) {
     const parent = people(options)
-    const child = articles({ idempotency: {}, bulk: {} })
+    const child = articles().with(idempotency(), bulk())
     const app = await build(t, [parent, within(parent, child, 'author')] as Collection[])
     const fields = user === undefined ? {} : { 'x-user': user }
     const requests: Array<[line: string, more?: object]> = [

@@ -8,6 +8,7 @@ import collection, { define, within } from '../lib/index.ts'
 import type { Adapter, Authentication, Collection, Options, Scoping, Shape, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
+import { bulk } from '../lib/features/bulk.ts'
 import { ask as asked, gate, logged } from './app.ts'
 import { noSqlite, nodeSqlite } from './storage/databases.ts'
 
@@ -128,7 +129,7 @@ for (const { name, skip, open } of storages) {
   })
 
   test(`a caller cannot write beyond its scope, in ${name}`, { skip }, async t => {
-    const ask = await serve(t, notes({ storage: await open(t), bulk: {} }))
+    const ask = await serve(t, notes({ storage: await open(t) }).with(bulk()))
     const posted = await ask('POST /notes', 'ada', { title: 'Cards' })
     t.equal(posted.statusCode, 201, 'what the schema requires may be left out')
     t.equal(posted.json().owner, 'ada')

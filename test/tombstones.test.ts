@@ -4,6 +4,11 @@ import type { Test } from 'tap'
 import { define, within } from '../lib/index.ts'
 import type { Collection, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { softDelete } from '../lib/features/soft-delete.ts'
+import { bulk } from '../lib/features/bulk.ts'
+import { redirects } from '../lib/features/redirects.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
+import { timeout } from '../lib/features/timeout.ts'
 import { altered, ask, build, created } from './app.ts'
 import { kept } from './kept.ts'
 
@@ -19,16 +24,12 @@ const User = Type.Object({
 const Nullable = Type.Object({ ...User.properties, deletedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { default: null, readOnly: true }) })
 const admin = { authorization: 'admin' }
 
+function base (options: Partial<Options<typeof User>> = {}): Collection {
+  return define({ name: 'users', schema: User, unique: ['email'], search: ['name'], storage: memory(), ...options }) as Collection
+}
+
 function users (options: Partial<Options<typeof User>> = {}): Collection {
-  return define({
-    name: 'users',
-    schema: User,
-    unique: ['email'],
-    search: ['name'],
-    storage: memory(),
-    tombstones: { member: 'deletedAt', permitted: async request => request.headers.authorization === 'admin' },
-    ...options
-  }) as Collection
+  return base(options).with(softDelete({ property: 'deletedAt', permitted: async request => request.headers.authorization === 'admin' }))
 }
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'secret' }
@@ -145,7 +146,7 @@ for (const { name, skip, open } of kept) {
 }
 
 test('without a permission nobody sees what was removed, nor brings it back', async t => {
-  const app = await build(t, users({ tombstones: { member: 'deletedAt' } }))
+  const app = await build(t, base().with(softDelete({ property: 'deletedAt' })))
   const { at } = await created(app, '/users', ada)
   await ask(app, `DELETE ${at}`)
   t.equal(await code(ask(app, 'GET /users?deleted=true', { fields: admin })), '400 bad-query')
@@ -162,9 +163,8 @@ test('PUT that creates brings back, or finds gone, what was removed', async t =>
     id: { member: 'slug', by: 'client' },
     storage: memory(),
     replace: { creates: true },
-    tombstones: { member: 'removed', permitted: request => request.headers.authorization === 'admin' },
     prepare: ({ action, item, before }) => { prepared.push(`${action} ${before?.removed !== undefined} ${item.removed !== undefined}`); return { ...item, title: item.title.trim() } }
-  }) as Collection)
+  }).with(softDelete({ property: 'removed', permitted: request => request.headers.authorization === 'admin' })) as Collection)
   const put = (fields = {}) => code(ask(app, 'PUT /pages/a', { content: { title: ' A ' }, fields }))
   t.equal(await put(), '201')
   t.equal(await put(), '200')
@@ -180,7 +180,7 @@ test('PUT that creates brings back, or finds gone, what was removed', async t =>
 test('expansions and nested collections leave out what was removed', async t => {
   const authors = users({ name: 'authors' })
   const Article = Type.Object({ id: Type.String({ format: 'uuid' }), title: Type.String(), authorId: Type.String({ format: 'uuid' }), gone: Type.Optional(Type.String({ format: 'date-time' })) })
-  const articles = define({ name: 'articles', schema: Article, storage: memory(), bulk: {}, relations: { author: { collection: authors, member: 'authorId' } }, tombstones: { member: 'gone', permitted: () => true } })
+  const articles = define({ name: 'articles', schema: Article, storage: memory(), relations: { author: { collection: authors, member: 'authorId' } } }).with(bulk(), softDelete({ property: 'gone', permitted: () => true }))
   const app = await build(t, [authors, articles, within(authors, articles, 'authorId')] as Collection[])
   const author = await created(app, '/authors', ada)
   const article = await created(app, `${author.at}/articles`, { title: 'One' })
@@ -200,7 +200,7 @@ test('expansions and nested collections leave out what was removed', async t => 
 
 test('an item that moved is led on from, also where it was removed', async t => {
   const target = { id: '' }
-  const app = await build(t, users({ moved: id => id === target.id ? { href: '/people/1' } : undefined }))
+  const app = await build(t, users().with(redirects({ to: id => id === target.id ? { href: '/people/1' } : undefined })))
   const { at, item } = await created(app, '/users', ada)
   await ask(app, `DELETE ${at}`)
   t.equal(await code(ask(app, `GET ${at}`)), '410 gone')
@@ -211,7 +211,7 @@ test('an item that moved is led on from, also where it was removed', async t => 
 test('what others do meanwhile is seen: writes in between, and a way back in between', async t => {
   let rivals = 0
   let restore = false
-  const definition = users({
+  const definition = base({
     storage: altered(storage => ({
       async replace (id, item, expected, context) {
         const entry = rivals-- > 0 ? await storage.find(id, context) : undefined
@@ -228,9 +228,8 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
         }
         return entry
       }
-    })),
-    tombstones: { member: 'deletedAt', permitted: request => { if (request.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }); return true } }
-  })
+    }))
+  }).with(softDelete({ property: 'deletedAt', permitted: request => { if (request.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }); return true } }))
   const app = await build(t, definition)
   const { at, tag } = await created(app, '/users', ada)
   rivals = 5
@@ -255,10 +254,9 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
 })
 
 test('who does not see a member is not shown it by bringing the item back, and takes nothing away', async t => {
-  const app = await build(t, users({
-    visible: { role: request => request.headers['x-boss'] === 'yes' },
-    tombstones: { member: 'deletedAt', permitted: () => true }
-  }))
+  const app = await build(t, base({
+    visible: { role: request => request.headers['x-boss'] === 'yes' }
+  }).with(softDelete({ property: 'deletedAt', permitted: () => true })))
   const boss = { 'x-boss': 'yes' }
   const posted = await ask(app, 'POST /users', { content: { ...ada, role: 'writer' }, fields: boss })
   const at = String(posted.headers.location)
@@ -275,25 +273,27 @@ test('who does not see a member is not shown it by bringing the item back, and t
 })
 
 test('what cannot be kept is refused at boot', async t => {
-  const loose = users as (options: object) => unknown
   const schema = (deletedAt: ReturnType<typeof Type.Unsafe>) => Type.Object({ ...User.properties, deletedAt })
-  const wrong: Array<[object, string, RegExp]> = [
-    [{ tombstones: { member: 'removed' } }, 'UNKNOWN_MEMBER', /tombstones names "removed"/],
-    [{ tombstones: { member: 'name' } }, 'BAD_SCHEMA', /"name" tells when an item was removed, so it has to be Type\.Optional/],
-    [{ schema: schema(Type.Unsafe(Type.String({ format: 'date-time' }))) }, 'BAD_SCHEMA', /"deletedAt" tells/],
-    [{ schema: schema(Type.Unsafe(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]))) }, 'UNFILLED_MEMBER', /"deletedAt".*Give it a default/],
-    [{ tombstones: true }, 'BAD_OPTION', /tombstones is true/],
-    [{ tombstones: { member: 'deletedAt', permits: () => true } }, 'BAD_OPTION', /no option "tombstones\.permits"/],
-    [{ tombstones: { member: 'deletedAt', permitted: true } }, 'BAD_OPTION', /tombstones\.permitted is true\. It has to be a function/],
-    [{ storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] }, 'UNSUPPORTED', /tombstones are asked for/]
+  const property = 'deletedAt'
+  const wrong: Array<[options: object, feature: unknown, code: string, message: RegExp]> = [
+    [{}, { property: 'removed' }, 'UNKNOWN_MEMBER', /softDelete names "removed"/],
+    [{}, { property: 'name' }, 'BAD_SCHEMA', /"name" says when an item was deleted\. Make it Type\.Optional/],
+    [{ schema: schema(Type.Unsafe(Type.String({ format: 'date-time' }))) }, { property }, 'BAD_SCHEMA', /"deletedAt" says/],
+    [{ schema: schema(Type.Unsafe(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]))) }, { property }, 'UNFILLED_MEMBER', /"deletedAt".*Give it a default/],
+    [{}, true, 'BAD_OPTION', /softDelete takes an object with property, permitted, but got true/],
+    [{}, { property, permits: () => true }, 'BAD_OPTION', /softDelete: there is no option "permits"/],
+    [{}, { property, permitted: true }, 'BAD_OPTION', /softDelete: permitted is true\. Make it a function/],
+    [{ storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] }, { property }, 'UNSUPPORTED', /softDelete leaves deleted items out/]
   ]
-  for (const [options, code, message] of wrong) t.throws(() => loose(options), { code: `FST_COLLECTION_${code}`, message }, JSON.stringify(options))
+  for (const [options, feature, code, message] of wrong) {
+    t.throws(() => base(options).with(softDelete(feature as never)), { code: `FST_COLLECTION_${code}`, message }, JSON.stringify([options, feature]))
+  }
   const untransacted = users({ storage: altered(storage => { const { transaction, ...rest } = storage; return { ...rest, supports: { ...rest.supports, transactions: false }, transaction: undefined } as never }) })
   t.equal(untransacted.storage.transaction, undefined)
 })
 
 test('what is repeated with its Idempotency-Key is done once, also where tombstones and a deadline stand before the storage', async t => {
-  const app = await build(t, users({ idempotency: {}, deadline: 10_000 }))
+  const app = await build(t, users().with(idempotency(), timeout(10_000)))
   const fields = { 'idempotency-key': '"one"' }
   const first = await ask(app, 'POST /users', { content: ada, fields })
   t.equal(first.statusCode, 201)

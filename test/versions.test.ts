@@ -7,6 +7,10 @@ import collection, { define, problem, version, within } from '../lib/index.ts'
 import type { Collection } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Shape, Storage } from '../lib/storage/contract.ts'
+import { deprecation } from '../lib/features/deprecation.ts'
+import { bulk } from '../lib/features/bulk.ts'
+import { timeout } from '../lib/features/timeout.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
 import { altered, ask, created } from './app.ts'
 import { kept } from './kept.ts'
 
@@ -43,13 +47,12 @@ function both (storage: Kept = memory(), log: string[] = []) {
     unique: ['email'],
     search: ['city'],
     storage,
-    bulk: { maximum: 5 },
     prepare: ({ item, before }) => {
       if (item.name.last === 'Banned') throw problem('forbidden', { detail: 'Not here.' })
       return item.password === undefined || item.password === before?.password ? item : { ...item, password: `hash of ${item.password}` }
     },
     changed: ({ action, before, after }) => { log.push(`${action} ${before?.role} ${after?.role}`) }
-  })
+  }).with(bulk({ maximum: 5 }))
   const usersV1 = version(users, 'v1', {
     schema: UserV1,
     present: ({ id, email, name, role, city, password, updatedAt }) => ({
@@ -193,13 +196,12 @@ test('an older door is no open one: access, hooks and preconditions are those of
     access: { remove: () => false },
     precondition: 'required',
     weakTags: 'tolerated',
-    deadline: { read: 5000 },
     replace: { creates: true },
     serviceDescription: '/openapi.json',
     problems: 'https://example.com/problems/',
     actions: ['create', 'read', 'replace', 'remove']
-  })
-  t.strictSame(version(guarded, 'v1', mapping).deadline, { read: 5000 })
+  }).with(timeout({ read: 5000 }))
+  t.strictSame(version(guarded, 'v1', mapping).features.map(({ name }) => name), ['timeout'])
   const app = await serve(t, [version(guarded, 'v1', mapping), guarded] as Collection[], ['/v1', '/v2'])
   const ann = { authorization: 'ann' }
   t.equal((await ask(app, 'GET /v1/notes/a')).statusCode, 401)
@@ -239,9 +241,8 @@ test('an older version of its own name, in a parent, deprecated; with ids of the
     schema: PageV0,
     present: ({ id, bookId, text }) => ({ id, book: bookId, text }),
     accept: ({ book, text }) => ({ bookId: book, text, size: text.length }),
-    renamed: { book: 'bookId' },
-    deprecated: { since: '2026-01-01' }
-  })
+    renamed: { book: 'bookId' }
+  }).with(deprecation({ since: '2026-01-01' }))
   const app = await serve(t, [books, pages, within(books, sheets, 'book')] as Collection[], ['/', '/', '/'])
   for (const id of ['a', 'b']) await ask(app, 'POST /books', { content: { id, title: id } })
   const posted = await ask(app, 'POST /books/a/sheets', { content: { text: 'abc' } })
@@ -257,9 +258,9 @@ test('an older version of its own name, in a parent, deprecated; with ids of the
 
 test('a request that is repeated with its Idempotency-Key is done once, in an older version too', async t => {
   const Note = Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() })
-  const notes = define({ name: 'notes', schema: Note, storage: memory(), idempotency: { required: true, expiry: 60, lease: 5 } })
+  const notes = define({ name: 'notes', schema: Note, storage: memory() }).with(idempotency({ required: true, expiry: 60, lease: 5 }))
   const older = version(notes, 'v1', { schema: Type.Object({ id: Type.String({ format: 'uuid' }), body: Type.String() }), present: ({ id, text }) => ({ id, body: text }), accept: ({ body }) => ({ text: body }) })
-  t.strictSame(older.idempotency, notes.idempotency)
+  t.strictSame(older.features, notes.features)
   const app = await serve(t, [older, notes] as Collection[], ['/v1', '/v2'])
   t.equal((await ask(app, 'POST /v1/notes', { content: { body: 'x' } })).statusCode, 400)
   const fields = { 'idempotency-key': '"a"' }
@@ -311,7 +312,7 @@ for (const { name, skip, open } of kept) {
     const Old = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), org: Type.String({ readOnly: true }), team: Type.String({ readOnly: true, default: 'none' }), subject: text })
     const teams = define({ name: 'teams', schema: Type.Object(team), storage })
     const tenantOf = (request: { headers: Record<string, unknown> }): string => String(request.headers['x-tenant'])
-    const tasks = define({ name: 'tasks', schema: Task, storage, bulk: {}, idempotency: {}, replace: { creates: true }, scope: request => ({ values: { tenant: tenantOf(request) } }) })
+    const tasks = define({ name: 'tasks', schema: Task, storage, replace: { creates: true }, scope: request => ({ values: { tenant: tenantOf(request) } }) }).with(bulk(), idempotency())
     // Whether `accept` leaves the tenant and the team out, passes them on, or invents others.
     const accepts = [
       ({ subject }: { subject: string }) => ({ title: subject }),

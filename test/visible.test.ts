@@ -7,6 +7,7 @@ import collection, { define, json, xml } from '../lib/index.ts'
 import type { Authentication, Collection, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
+import { bulk } from '../lib/features/bulk.ts'
 import { altered, ask as asked } from './app.ts'
 import { noSqlite, nodeSqlite } from './storage/databases.ts'
 
@@ -39,7 +40,7 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
 const patchType = 'application/json-patch+json'
 
 test('a member is shown to those who see it, wherever an item is shown', async t => {
-  const ask = await serve(t, people({ bulk: {}, replace: { tag: true } }))
+  const ask = await serve(t, people({ replace: { tag: true } }).with(bulk()))
   const shown = async (target: string, user: string, content?: unknown, fields?: Record<string, string>): Promise<[boolean, boolean]> => {
     const { payload, statusCode } = await ask(target, user, content, fields)
     t.ok(statusCode < 300, `${target} ${payload}`)
@@ -92,7 +93,7 @@ test('with nothing left to look into, there is no search', async t => {
 })
 
 test('what a caller does not see it cannot write: it is not known', async t => {
-  const ask = await serve(t, people({ bulk: {}, formats: [json, xml] }))
+  const ask = await serve(t, people({ formats: [json, xml] }).with(bulk()))
   const refused = async (target: string, content: unknown, type?: string): Promise<unknown> => {
     const answer = await ask(target, 'ada', content, {}, type)
     t.equal(answer.statusCode, 422, `${target} ${JSON.stringify(content)} ${answer.payload}`)

@@ -8,6 +8,10 @@ import collection, { define, hal, json, version } from '../lib/index.ts'
 import type { Collection, Format } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Receipts, Shape, Storage } from '../lib/storage/contract.ts'
+import { idempotency } from '../lib/features/idempotency.ts'
+import type { IdempotencyOptions } from '../lib/features/idempotency.ts'
+import { bulk } from '../lib/features/bulk.ts'
+import { softDelete } from '../lib/features/soft-delete.ts'
 import { altered, ask, build, logged, notes } from './app.ts'
 import { databases } from './storage/databases.ts'
 import type { Database } from './storage/databases.ts'
@@ -52,7 +56,7 @@ const stores: readonly Available[] = [
       return {
         adapter,
         database,
-        createTable: ({ name, schema, id: { member, by }, idempotency }, unique = []) => adapter.createTable({ name, schema, id: { member, by }, unique, idempotency })
+        createTable: ({ name, schema, id: { member, by }, attached }, unique = []) => adapter.createTable({ name, schema, id: { member, by }, unique, receipts: attached.required.has('receipts') })
       }
     }
   }))
@@ -76,10 +80,9 @@ for (const { name, skip, open } of stores) {
         name: 'orders',
         schema: Order,
         storage: adapter,
-        idempotency: {},
         routes: { every: { async onRequest (request) { if (request.headers['x-tenant-key'] === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }) } } },
         scope: byKey
-      }) as Collection
+      }).with(idempotency()) as Collection
       await createTable(orders)
       const app = await serve(t, orders)
       const post = (tenant: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { ...keyed, 'x-tenant-key': tenant } })
@@ -97,9 +100,8 @@ for (const { name, skip, open } of stores) {
         name: 'filtered',
         schema: Type.Object({ id: uuid, amount: Type.Integer() }),
         storage: adapter,
-        idempotency: {},
         scope: request => ({ filter: { member: 'amount', is: 'lt', value: Number(request.headers['x-limit']) } })
-      }) as Collection
+      }).with(idempotency()) as Collection
       await createTable(orders)
       const app = await serve(t, orders)
       const post = (limit: string) => ask(app, 'POST /filtered', { content: { amount: 1 }, fields: { ...keyed, 'x-limit': limit } })
@@ -109,7 +111,7 @@ for (const { name, skip, open } of stores) {
     })
 
     await t.test('in one collection, mounted twice', async t => {
-      const orders = define({ name: 'mounted', schema: Type.Object({ id: uuid, amount: Type.Integer() }), storage: adapter, idempotency: {} }) as Collection
+      const orders = define({ name: 'mounted', schema: Type.Object({ id: uuid, amount: Type.Integer() }), storage: adapter }).with(idempotency()) as Collection
       await createTable(orders)
       const app = Fastify()
       t.after(() => app.close())
@@ -136,7 +138,7 @@ for (const { name, skip, open } of stores) {
       })
       return { ...storage, receipts: watch(storage.receipts!), transaction: work => storage.transaction!(inner => work({ ...inner, receipts: watch(inner.receipts!) })) }
     }
-    const large = define({ name: 'large', schema: Type.Object({ id: uuid, text: Type.String(), count: Type.Integer({ default: 0 }) }), storage: counting, idempotency: {}, bulk: {} }) as Collection
+    const large = define({ name: 'large', schema: Type.Object({ id: uuid, text: Type.String(), count: Type.Integer({ default: 0 }) }), storage: counting }).with(idempotency(), bulk()) as Collection
     await createTable(large)
     const app = await serve(t, large)
     const made = await ask(app, 'POST /large', { content: { text: 'x'.repeat(200_000) } })
@@ -179,7 +181,7 @@ for (const { name, skip, open } of stores) {
     const Page = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String(), deletedAt: Type.Optional(Type.String({ format: 'date-time' })) })
     const Old = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String() })
     const scope = (request: { headers: Record<string, unknown> }) => ({ values: { tenant: String(request.headers['x-tenant']) } })
-    const pages = define({ name: 'pages', schema: Page, storage: counting, id: { by: 'client' }, replace: { creates: true }, tombstones: { member: 'deletedAt' }, scope })
+    const pages = define({ name: 'pages', schema: Page, storage: counting, id: { by: 'client' }, replace: { creates: true }, scope }).with(softDelete({ property: 'deletedAt' }))
     const old = version(pages, 'v1', { name: 'old', schema: Old, present: ({ id, tenant, text }) => ({ id, tenant, text }), accept: ({ id, text }) => ({ id, text }), scope })
     await createTable(pages as Collection)
     const app = await serve(t, pages as Collection, old as Collection)
@@ -223,7 +225,7 @@ for (const { name, skip, open } of stores) {
     const { adapter, createTable } = await open()
     const schema = Type.Object({ id: uuid, text: Type.String() })
     const Old = Type.Object({ id: uuid, words: Type.String() })
-    const things = define({ name: 'listed', schema, storage: adapter, idempotency: {}, bulk: {} })
+    const things = define({ name: 'listed', schema, storage: adapter }).with(idempotency(), bulk())
     const old = version(things, 'v1', { name: 'old', schema: Old, present: ({ id, text }) => ({ id, words: text }), accept: ({ words }) => ({ text: words }), renamed: { words: 'text' } })
     await createTable(things as Collection)
     const app = await serve(t, things as Collection, old as Collection)
@@ -260,7 +262,7 @@ for (const { name, skip, open } of stores) {
 }
 
 test('without a scope, callers are told apart by their credentials', async t => {
-  const app = await build(t, notes({ idempotency: {}, authentication: { caller: () => undefined, fields: ['X-Token'] }, access: 'public' }))
+  const app = await build(t, notes({ authentication: { caller: () => undefined, fields: ['X-Token'] }, access: 'public' }).with(idempotency()))
   const locations = new Set<unknown>()
   const callers = [{}, { authorization: 'a' }, { authorization: 'a', cookie: 'a' }, { cookie: 'a' }, { 'x-api-key': 'a' }, { 'x-api-key': 'b' }, { 'x-token': 'a' }]
   for (const fields of [...callers, ...callers]) locations.add((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': 'k', ...fields } })).headers.location)
@@ -268,7 +270,7 @@ test('without a scope, callers are told apart by their credentials', async t => 
 })
 
 test('hooks and access rules that know callers, with idempotency, have to name them', async t => {
-  const refuses = (options: object) => t.throws(() => notes({ idempotency: {}, ...options }), { code: 'FST_COLLECTION_BAD_OPTION', message: /idempotency has to know whose a key is.*authentication: \{ caller/ })
+  const refuses = (options: object) => t.throws(() => notes({ ...options }).with(idempotency()), { code: 'FST_COLLECTION_BAD_OPTION', message: /idempotency has to know whose a key is.*authentication: \{ caller/ })
   const hook = async (): Promise<void> => {}
   for (const name of ['onRequest', 'preParsing', 'preValidation', 'preHandler']) {
     refuses({ routes: { every: { [name]: hook } } })
@@ -277,9 +279,9 @@ test('hooks and access rules that know callers, with idempotency, have to name t
   }
   refuses({ access: () => true })
   refuses({ access: { update: () => true } })
-  const accepts = (options: object) => t.doesNotThrow(() => notes({ idempotency: {}, ...options }))
+  const accepts = (options: object, keys?: IdempotencyOptions) => t.doesNotThrow(() => notes(options).with(idempotency(keys)))
   accepts({ routes: { every: { onSend: hook, config: {} }, list: { onRequest: hook } } })
-  accepts({ routes: { update: { onRequest: hook } }, idempotency: { actions: ['create'] } })
+  accepts({ routes: { update: { onRequest: hook } } }, { actions: ['create'] })
   accepts({ access: { list: () => true, create: 'public' } })
   accepts({ routes: { every: { onRequest: hook } }, scope: () => undefined })
   accepts({ routes: { every: { onRequest: hook } }, authentication: { caller: () => 'ada' } })
@@ -293,11 +295,10 @@ test('a replay shows nothing that its caller does not see any more', async t => 
     name: 'orders',
     schema: Order,
     storage: memory(),
-    idempotency: {},
     authentication: { caller: () => 'ada' },
     visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
     scope: () => ({ filter: { member: 'amount', is: 'lt', value: limit } })
-  }) as Collection)
+  }).with(idempotency()) as Collection)
   const post = (key: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { 'idempotency-key': key } })
   const first = await post('admin')
   t.match(first.json(), { cost: 7, margin: 3 })
@@ -316,7 +317,7 @@ test('a replay shows nothing that its caller does not see any more', async t => 
 })
 
 test('a page is not kept: it is replayed without content', async t => {
-  const app = await build(t, notes({ idempotency: {}, formats: [json, html] }))
+  const app = await build(t, notes({ formats: [json, html] }).with(idempotency()))
   const request = { content: { text: 'a' }, fields: { accept: 'text/html', 'idempotency-key': 'page' } }
   const [first, again] = [await ask(app, 'POST /notes', request), await ask(app, 'POST /notes', request)]
   t.match(first.headers['content-type'], /^text\/html/)
@@ -333,10 +334,8 @@ test('a response that cannot be rendered after a write is sent without content, 
   const app = await build(t, notes({
     formats: [json, hal, csv, pages],
     links: () => { broken(); return {} },
-    idempotency: {},
-    bulk: {},
     replace: { creates: true, tag: true }
-  }), { logger })
+  }).with(idempotency(), bulk()), { logger })
   for (const accept of ['application/hal+json', 'text/csv', 'text/html']) {
     const post = async (content: unknown, fields: Record<string, string> = {}) => ask(app, 'POST /notes', { content, fields: { accept, ...fields } })
     const when = async (asked: () => ReturnType<typeof ask>): Promise<unknown[]> => {
@@ -379,12 +378,12 @@ for (const available of databases) {
     const database = await openOnce(available)
     const adapter = database.adapter()
     const schema = Type.Object({ id: uuid, parent: Type.String(), code: Type.String() })
-    const options = { name: 'deferred', schema, storage: adapter, idempotency: {}, bulk: {} } as const
-    const things = define(options)
+    const options = { name: 'deferred', schema, storage: adapter } as const
+    const things = define(options).with(idempotency(), bulk())
     const Old = Type.Object({ id: uuid, parent: Type.String(), sign: Type.String() })
     const old = version(things, 'v1', { name: 'old', schema: Old, present: ({ code, ...item }) => ({ ...item, sign: code }), accept: ({ sign, parent }) => ({ code: sign, parent }), renamed: { sign: 'code' } })
     await database.run('CREATE TABLE parents (id TEXT PRIMARY KEY)', "INSERT INTO parents VALUES ('a')")
-    const made = adapter.createTableSql({ name: 'deferred', schema: things.schema, idempotency: {} })
+    const made = adapter.createTableSql({ name: 'deferred', schema: things.schema, receipts: true })
     await database.run(...made.replace(/("parent" [^,]*) NOT NULL/, `$1 NOT NULL${deferred[name]}`).split(';\n').filter(text => text !== ''))
     // SQLite defers foreign keys alone.
     if (name === 'postgres') await database.run('ALTER TABLE deferred ADD CONSTRAINT deferred_code UNIQUE (code) DEFERRABLE INITIALLY DEFERRED')

@@ -1,5 +1,4 @@
 import type { Result } from '../action.ts'
-import { createAll } from '../bulk.ts'
 import { checkList } from '../conditions.ts'
 import { readContent } from '../content.ts'
 import type { Collection } from '../definition.ts'
@@ -10,7 +9,7 @@ import { buildNewItem } from '../items/create.ts'
 import type { Request } from '../request.ts'
 import { made } from '../written.ts'
 
-/** POST to the collection: creates an item, or several. */
+/** POST to the collection: creates an item. */
 export async function create (collection: Collection, request: Request): Promise<Result> {
   if (!namesTags(request.fields)) return createFromContent(collection, request)
   const checkAgain = await checkList(collection, request)
@@ -20,7 +19,6 @@ export async function create (collection: Collection, request: Request): Promise
 async function createFromContent (collection: Collection, request: Request): Promise<Result> {
   const content = readContent(collection, request)
   if (content instanceof Problem) return content
-  if (collection.bulk !== undefined && Array.isArray(content.value)) return createAll(collection, request, content.value)
   const item = await buildNewItem(collection, request, { content: content.value })
   if (item instanceof Problem) return item
   return commitCreate(collection, request, { item, respond: ({ after }) => made(collection, request, after) })

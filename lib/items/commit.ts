@@ -39,7 +39,7 @@ export async function commitWrite (collection: Collection, request: Request, { a
     const item = await decide(before, id)
     if (item instanceof Problem) return item
     const write = (inner: Storage<object>) => before === undefined ? inner.insert(item, context) : inner.replace(id, item, before.version, context)
-    const stored = await store(collection, request, { before, write, respond })
+    const stored = await store(collection, request, { action: before === undefined ? 'create' : action, before, write, respond })
     const isIdTaken = before === undefined && isRefusal(stored) && stored.refused === 'taken' && stored.members.join() === collection.id.member
     // Another PUT may have created the item, or a DELETE removed it since: both are races. An item that is still not visible the
     // second time is outside the scope or soft-deleted, and both get the same response.
@@ -58,7 +58,7 @@ export async function commitWrite (collection: Collection, request: Request, { a
 
 /** POST: writes a new item. */
 export async function commitCreate (collection: Collection, request: Request, { item, respond }: { item: object, respond: (written: Written) => Answer }): Promise<Result> {
-  const written = await store(collection, request, { before: undefined, write: (storage) => storage.insert(item, request.context), respond })
+  const written = await store(collection, request, { action: 'create', before: undefined, write: (storage) => storage.insert(item, request.context), respond })
   if (written instanceof Problem) return written
   if (isRefusal(written)) return problemOfRefusal(written)
   if (collection.hooks.changed) await notifyChange(collection, { action: 'create', before: undefined, after: written.after.item, request: request.original })
@@ -67,18 +67,25 @@ export async function commitCreate (collection: Collection, request: Request, { 
 
 /** DELETE: removes the item, and returns what it was. Without a precondition and without need for the item it is not read before. */
 export async function commitRemove (collection: Collection, request: Request, { needsItem }: { needsItem: boolean }): Promise<Entry<object> | Problem | undefined> {
-  const { storage, hooks } = collection
+  const { storage, hooks, attached } = collection
   const { context } = request
   const id = collection.id.read(request.segment)
   if (id === undefined) return problem('absent')
-  if (!needsItem && !hooks.changed) {
+  if (!needsItem && !hooks.changed && attached.onWrite === undefined) {
     const refusal = await storage.remove(id, undefined, context)
     return refusal && problemOfRefusal(refusal)
   }
   const removed = await retryWrite(storage, id, async () => {
     const before = await storage.find(id, context)
     if (before === undefined) return problem('absent')
-    return checkPreconditions(collection, request, before) ?? await storage.remove(id, before.version, context) ?? before
+    const failed = checkPreconditions(collection, request, before)
+    if (failed !== undefined) return failed
+    if (attached.onWrite === undefined) return await storage.remove(id, before.version, context) ?? before
+    return runTransaction(collection, request, async (inner) => {
+      const refusal = await inner.remove(id, before.version, context)
+      if (refusal === undefined) await attached.onWrite!({ action: 'remove', before, after: undefined, request }, inner)
+      return refusal ?? before
+    })
   })
   if (removed instanceof Problem) return removed
   if (hooks.changed) await notifyChange(collection, { action: 'remove', before: removed.item, after: undefined, request: request.original })
@@ -91,22 +98,24 @@ interface Stored extends Written {
 }
 
 interface Store {
+  readonly action: 'create' | 'replace' | 'update'
   readonly before: Entry<object> | undefined
   write (storage: Storage<object>): Promise<Entry<object> | Refusal>
   respond (written: Written): Answer
 }
 
-/** One write. If the request has an idempotency key, its receipt is stored in the same transaction. */
-async function store (collection: Collection, request: Request, { before, write, respond }: Store): Promise<Stored | Refusal | Problem> {
-  if (!needsTransaction(request)) {
+/** One write, in one transaction with what features store beside it. */
+async function store (collection: Collection, request: Request, { action, before, write, respond }: Store): Promise<Stored | Refusal | Problem> {
+  if (!needsTransaction(collection, request)) {
     const after = await write(collection.storage)
     return isRefusal(after) ? after : { before, after }
   }
   return runTransaction(collection, request, async (storage) => {
     const after = await write(storage)
     if (isRefusal(after)) return after
+    await collection.attached.onWrite?.({ action, before, after, request }, storage)
     const answer = respond({ before, after })
-    return await request.keep?.(storage, answer) ?? { before, after, answer }
+    return await request.beforeCommit?.(storage, answer) ?? { before, after, answer }
   })
 }
 

@@ -13,9 +13,9 @@ class Rollback {
   }
 }
 
-/** Whether a write needs a transaction: with an idempotency key, or with a precondition on the list. */
-export function needsTransaction ({ keep, checkAgain }: Request): boolean {
-  return keep !== undefined || checkAgain !== undefined
+/** Whether more belongs to a write than the item: what features store with it, or a precondition on the list. */
+export function needsTransaction ({ attached }: Collection, { beforeCommit, checkAgain }: Request): boolean {
+  return attached.onWrite !== undefined || beforeCommit !== undefined || checkAgain !== undefined
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Question } from './question.ts'
 const longest = 2000
 
 /** The query string that asks the same question, where there is one; RFC 10008 section 2.4. */
-export function equalGet ({ id, page, listing: { parameters: offered } }: Collection, { filter, search, order, fields, expand, limit, cursor, offset, count, deleted }: Question): string | undefined {
+export function equalGet ({ id, page, listing: { parameters: offered } }: Collection, { filter, search, order, fields, expand, limit, cursor, offset, count, features = {} }: Question): string | undefined {
   // The dialect of a client can ask for both.
   if (offset !== undefined || (limit !== undefined && limit > page.maximum)) return undefined
   const parameters = new URLSearchParams()
@@ -24,7 +24,7 @@ export function equalGet ({ id, page, listing: { parameters: offered } }: Collec
   if (expand !== undefined) parameters.set('expand', expand.join())
   if (limit !== undefined) parameters.set('limit', String(limit))
   if (count !== undefined) parameters.set('count', String(count))
-  if (deleted !== undefined) parameters.set('deleted', String(deleted))
+  for (const [name, value] of Object.entries(features)) parameters.set(name, value)
   if (search !== undefined) parameters.set('q', search)
   if (cursor !== undefined) parameters.set('cursor', cursor)
   const text = parameters.toString()

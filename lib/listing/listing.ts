@@ -25,11 +25,12 @@ export interface ListingOptions {
   readonly sort?: readonly string[] | undefined
   readonly search?: readonly string[] | undefined
   readonly relations?: Readonly<Record<string, unknown>> | undefined
-  readonly tombstones?: { readonly permitted?: unknown } | undefined
+  /** Those of features. */
+  readonly parameters?: readonly string[]
 }
 
 /** What the storage does not support is not offered. */
-export function listing ({ schema, members }: Described, { filter, sort, search = [], relations = {}, tombstones }: ListingOptions, supports: Supports): Listing {
+export function listing ({ schema, members }: Described, { filter, sort, search = [], relations = {}, parameters = [] }: ListingOptions, supports: Supports): Listing {
   const known = queryable({ schema, members })
   const inOrder = new Map([...known].filter(([, { ordered }]) => ordered))
   const sortable = supports.order ? only(inOrder, sort) : none
@@ -40,7 +41,7 @@ export function listing ({ schema, members }: Described, { filter, sort, search 
     search,
     visible: new Set([...members.named].filter(([, { writeOnly }]) => !writeOnly).map(([name]) => name)),
     relations: Object.keys(relations),
-    parameters: new Set(['limit', 'cursor', ...sortable.size > 0 ? ['sort'] : [], 'fields', ...Object.keys(relations).length > 0 ? ['expand'] : [], ...supports.count ? ['count'] : [], ...tombstones?.permitted === undefined ? [] : ['deleted'], ...search.length > 0 ? ['q'] : []])
+    parameters: new Set(['limit', 'cursor', ...sortable.size > 0 ? ['sort'] : [], 'fields', ...Object.keys(relations).length > 0 ? ['expand'] : [], ...supports.count ? ['count'] : [], ...parameters, ...search.length > 0 ? ['q'] : []])
   }
 }
 

@@ -24,9 +24,6 @@ function isNames (value: unknown): value is string[] {
   return Array.isArray(value) && value.every(name => typeof name === 'string')
 }
 
-/** By the query string it is decided who may, before content is read; in content it would come too late. */
-const inString = Symbol('true in a query string')
-
 const parameters: Readonly<Record<string, Parameter>> = {
   limit: {
     ofText: text => digits.test(text) ? Number(text) : text,
@@ -52,16 +49,12 @@ const parameters: Readonly<Record<string, Parameter>> = {
     ofText: text => text === 'true' ? true : text === 'false' ? false : text,
     read: (_collection, count) => typeof count === 'boolean' ? { count } : 'true or false'
   },
-  deleted: {
-    ofText: text => text === 'true' ? inString : text === 'false' ? false : text,
-    read: (_collection, deleted) => deleted === inString ? { deleted: true } : deleted === false ? {} : 'true or false, and true only in the query string'
-  },
   q: {
     ofText: asItIs,
     read: (_collection, text) => typeof text === 'string' && isSearch(text) ? { search: text } : `a text of up to ${longestSearch} characters and ${mostWords} different words`
   }
 }
 
-export function parameterOf ({ listing }: Collection, name: string): Parameter | undefined {
-  return listing.parameters.has(name) ? parameters[name] : undefined
+export function parameterOf ({ listing, attached }: Collection, name: string): Parameter | undefined {
+  return listing.parameters.has(name) ? parameters[name] ?? attached.queryParameters.get(name) : undefined
 }

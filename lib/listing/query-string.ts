@@ -60,17 +60,20 @@ function parseParameters (collection: Collection, { query, search, preferences }
     if (typeof part === 'string') return badParameter(name, part)
     if ('wanted' in part) return badParameter(name, part.wanted)
     if ('is' in part) conditions.push(part)
-    else Object.assign(question, part)
+    else Object.assign(question, joined(part, question))
   }
   return conditions.length === 0 ? question : { ...question, filter: conjunction(conditions) }
 }
 
 /** The query string of an item can only choose what is shown of it. */
 export function parseItemQuery (collection: Collection, request: Request): Question | Problem {
-  return request.search === '' ? nothing : parseListQuery(collection, request, ofItem)
+  return request.search === '' ? nothing : parseListQuery(collection, request, getItemParameters(collection))
 }
 
-const ofItem = ['fields', 'expand', 'deleted']
+/** The query parameters of an item. */
+export function getItemParameters ({ attached }: Collection): readonly string[] {
+  return ['fields', 'expand', ...[...attached.queryParameters].filter(([, { on }]) => on === 'both').map(([name]) => name)]
+}
 
 function unknownParameter ({ listing: { parameters, filterable } }: Collection, name: string, only: readonly string[] | undefined): Problem {
   const known = [...parameters].filter(parameter => only?.includes(parameter) !== false)

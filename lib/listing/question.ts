@@ -14,8 +14,8 @@ export interface Question {
   /** How many items stand before the page, where the client counts them. */
   readonly offset?: number
   readonly count?: boolean
-  /** Whether items that were removed are wanted as well. */
-  readonly deleted?: boolean
+  /** The query parameters of features, as they are in a query string. */
+  readonly features?: Readonly<Record<string, string>>
   /** Whether a parameter that is not known was passed over, as the client prefers. */
   readonly lenient?: boolean
 }
@@ -23,7 +23,13 @@ export interface Question {
 /** Both: what the first says counts, and both filters have to hold. */
 export function joined (first: Question, second: Question): Question {
   const filters = [first.filter, second.filter].filter(filter => filter !== undefined)
-  return { ...second, ...first, ...filters.length > 0 && { filter: conjunction(filters) } }
+  const features = { ...second.features, ...first.features }
+  return {
+    ...second,
+    ...first,
+    ...filters.length > 0 && { filter: conjunction(filters) },
+    ...Object.keys(features).length > 0 && { features }
+  }
 }
 
 /** One form for all that asks the same: a cursor goes with it. */

@@ -1,5 +1,6 @@
 import type { Collection } from '../definition.ts'
 import type { ActionName } from '../action-names.ts'
+import type { ResponseObject } from '../features/feature.ts'
 import type { Rule } from '../guard.ts'
 import { showsRemoved } from '../profiles/profiles.ts'
 import type { Components } from './components.ts'
@@ -40,7 +41,6 @@ const refusals: ReadonlyArray<readonly [status: number, when: (situation: Situat
   [404, situation => targetsItem.has(situation.action) || situation.collection.parent !== undefined || rulesOf(situation).some(rule => typeof rule === 'function')],
   [406, ({ action }) => action !== 'remove'],
   [409, ({ action }) => sends.has(action) || action === 'remove'],
-  [410, ({ collection, action }) => collection.tombstones !== undefined && targetsItem.has(action)],
   [412, () => true],
   [413, ({ action }) => sends.has(action)],
   [415, ({ action }) => sends.has(action)],
@@ -73,7 +73,7 @@ const successes: Readonly<Record<ActionName, readonly Success[]>> = {
     { status: 304, description: 'The client has it already', fields: validators }
   ],
   create: [
-    { status: 201, description: 'It was made', fields: ['Location', 'Content-Location', ...validators], content: contents => contents.created() }
+    { status: 201, description: 'It was made', fields: ['Location', 'Content-Location', ...validators], content: contents => contents.item() }
   ],
   replace: [
     { status: 200, description: 'It was replaced', fields: ['Content-Location', ...validators], content: item },
@@ -91,11 +91,9 @@ const successes: Readonly<Record<ActionName, readonly Success[]>> = {
 }
 
 /** On every answer, and on those of some collections alone. */
-const everywhere: readonly AnsweredField[] = ['Cache-Control', 'Vary', 'Preference-Applied', 'Deprecation', 'Sunset']
+const everywhere: readonly AnsweredField[] = ['Cache-Control', 'Vary', 'Preference-Applied']
 const offered: Readonly<Partial<Record<AnsweredField, (collection: Collection) => boolean>>> = {
   'X-Total-Count': ({ listing }) => listing.parameters.has('count'),
-  Deprecation: ({ deprecation }) => deprecation !== undefined,
-  Sunset: ({ deprecation }) => deprecation !== undefined,
   'Content-Range': ({ profiles }) => profiles.includes('react-admin')
 }
 
@@ -105,17 +103,15 @@ function fieldsOf (collection: Collection, action: ActionName, fields: readonly 
 }
 
 /** Every answer that an action can give, by status. */
-export function answersOf (components: Components, situation: Situation, contents: Contents): Record<string, object> {
+export function answersOf (components: Components, situation: Situation, contents: Contents): Record<string, ResponseObject> {
   const { collection, action } = situation
-  const answers: Record<string, object> = {}
+  const answers: Record<string, ResponseObject> = {}
   for (const { status, description, fields, content, when } of successes[action]) {
     if (when?.(collection) === false) continue
     answers[status] = { description, headers: headersOf(components, fieldsOf(collection, action, fields)), ...content && { content: content(contents) } }
   }
   // Admin interfaces read what a DELETE has removed without asking for it.
   if (action === 'remove' && showsRemoved(collection)) answers[200] = { ...answers[200], description: 'The item that was removed' }
-  const { moved } = collection
-  if (moved !== undefined && targetsItem.has(action)) answers[moved.status] = { description: 'The item is elsewhere', headers: headersOf(components, ['Location', 'Cache-Control', 'Vary']) }
   const profiled = collection.profiles.length > 0
   for (const [status, when] of refusals) {
     if (when(situation)) answers[status] = problemResponse(components, status, profiled)

@@ -44,19 +44,9 @@ export class Contents {
     }, (format, item) => format.list([seenExample(this.#collection, item)], { list: links, items: [links] }, items))
   }
 
-  /** What POST answers: where it takes several items, it gives them back. */
-  created (): Content {
-    if (this.#collection.bulk === undefined) return this.item()
-    const lists = this.list()
-    return Object.fromEntries(Object.entries(this.item()).map(([type, { schema, ...rest }]) => [type, { schema: { oneOf: [schema, lists[type]!.schema] }, ...rest }]))
-  }
-
   representation (kind: 'create' | 'replace'): Content {
-    const { bulk, schemas } = this.#collection
-    const schema = (format: Format): JsonSchema => {
-      const one = this.#schema(this.#names[kind], schemas[kind], format)
-      return kind === 'create' && bulk !== undefined ? { oneOf: [one, { type: 'array', minItems: 1, maxItems: bulk.maximum, items: one }] } : one
-    }
+    const { schemas } = this.#collection
+    const schema = (format: Format): JsonSchema => this.#schema(this.#names[kind], schemas[kind], format)
     return this.#given(schema, (format, item) => format.item(sentExample(this.#collection, item), links, schemas[kind]), format => format.parse !== undefined)
   }
 

@@ -1,4 +1,5 @@
 import type { ActionName } from '../action-names.ts'
+import type { OperationObject } from '../features/feature.ts'
 import { answersOf } from './answers.ts'
 import type { Situation } from './answers.ts'
 import type { Components } from './components.ts'
@@ -33,14 +34,14 @@ export function operation (components: Components, situation: Situation, prefix:
   const { collection, action } = situation
   const { description, fields, content } = table[action]
   const contents = new Contents(components, collection, prefix)
-  const repeatable = collection.idempotency?.actions.has(action) === true
-  const asked: readonly AskedField[] = repeatable ? [...fields, 'Idempotency-Key'] : fields
   const required: AskedField[] = collection.precondition === 'required' && fields === write ? ['If-Match'] : []
-  if (repeatable && collection.idempotency?.required === true) required.push('Idempotency-Key')
-  return components.written({
+  const operation: OperationObject = {
     description,
-    parameters: [...pathParameters(collection, action, prefix), ...queryParameters(collection, action), ...fieldParameters(components, asked, required)],
+    parameters: [...pathParameters(collection, action, prefix), ...queryParameters(collection, action), ...fieldParameters(components, fields, required)],
     ...content && { requestBody: { required: true, content: content(contents) } },
     responses: answersOf(components, situation, contents)
-  })
+  }
+  const info = { name: action, at: action === 'list' || action === 'create' ? 'collection' : 'item', safe: action === 'list' || action === 'read' } as const
+  for (const describe of collection.attached.descriptions) describe(operation, info, { components, contents })
+  return components.written(operation)
 }

@@ -2,6 +2,7 @@ import type { Collection } from '../definition.ts'
 import { keys } from '../listing/conditions.ts'
 import type { Key } from '../listing/conditions.ts'
 import { longestSearch } from '../listing/listing.ts'
+import { getItemParameters } from '../listing/query-string.ts'
 import type { ActionName } from '../action-names.ts'
 import type { ProfileName } from '../options.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -25,7 +26,6 @@ const parameters: Readonly<Record<string, Describe>> = {
   fields: ({ listing: { visible } }) => chosen([...visible], 'Only these members; the others are left out, be they required or not'),
   expand: ({ listing: { relations } }) => chosen(relations, 'With what the items refer to'),
   count: () => ({ type: 'boolean', default: false, description: 'Whether X-Total-Count tells how many items there are in all' }),
-  deleted: () => ({ type: 'boolean', default: false, description: 'Whether what was removed, and is kept, is given as well' }),
   q: ({ listing: { search } }) => ({ type: 'string', minLength: 1, maxLength: longestSearch, pattern: '\\S', description: `Words that all occur in one of: ${search.join(', ')}` })
 }
 
@@ -48,13 +48,11 @@ function underscores (): Readonly<Record<string, JsonSchema>> {
   }
 }
 
-const ofItem = ['fields', 'expand', 'deleted']
-
 /** In the order in which they are offered; those of filters come last. */
 function schemasOf (collection: Collection, action: ActionName): Record<string, JsonSchema> {
   const { listing: { parameters: offered, filterable }, profiles } = collection
-  const asked = action === 'list' ? [...offered] : ofItem.filter(name => offered.has(name))
-  const own = asked.map(name => [name, parameters[name]!(collection)] as const)
+  const asked = action === 'list' ? [...offered] : getItemParameters(collection).filter(name => offered.has(name))
+  const own = asked.map(name => [name, parameters[name]?.(collection) ?? collection.attached.queryParameters.get(name)!.schema] as const)
   if (action !== 'list') return Object.fromEntries(own)
   return { ...Object.fromEntries([...own, ...[...keys(filterable, offered)].map(([name, key]) => [name, operand(key)])]), ...Object.assign({}, ...profiles.map(name => dialects[name])) }
 }

@@ -1,7 +1,7 @@
 import type { Shape, Storage, Supports } from './contract.ts'
 import { checkTable } from './sql/check-table.ts'
 import { createTable } from './sql/create-table.ts'
-import { toShape, type Described } from './sql/described.ts'
+import { needsReceipts, toShape, type Described } from './sql/described.ts'
 import type { Dialect } from './sql/dialect.ts'
 import { layout, type Layout } from './sql/layout.ts'
 import type { SqlOptions } from './sql/options.ts'
@@ -43,7 +43,7 @@ const supports: Supports = Object.freeze({
 export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdapter {
   const statements = (collection: Described) => {
     const table = layout(dialect, toShape(collection), options)
-    const receipts = collection.idempotency === undefined ? [] : createReceipts(table)
+    const receipts = needsReceipts(collection) ? createReceipts(table) : []
     return table.own || receipts.length === 0 ? [...createTable(table), ...receipts] : receipts
   }
   const adapter = <Item extends object>(shape: Shape): Storage<Item> => {

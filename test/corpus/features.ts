@@ -1,3 +1,4 @@
+import * as features from '../../lib/features/index.ts'
 import { Type } from '@sinclair/typebox'
 import { define, moved, version, within } from '../../lib/index.ts'
 import type { Collection } from '../../lib/index.ts'
@@ -8,7 +9,7 @@ import { ada, alan, notes, pages, unknownUser, users } from './collections.ts'
 import type { Area } from './recorder.ts'
 
 export const idempotency: Area = async (recorder) => {
-  await recorder.serve([users({ idempotency: {}, bulk: {} }), notes({ idempotency: { required: true, actions: ['create'] } })])
+  await recorder.serve([users().with(features.idempotency(), features.bulk()), notes().with(features.idempotency({ required: true, actions: ['create'] }))])
   const key = (value: string) => ({ 'idempotency-key': value })
   await recorder.send('POST /users', { content: ada, headers: key('"one"') })
   await recorder.send('POST /users', { content: ada, headers: key('"one"') })
@@ -33,7 +34,7 @@ export const idempotency: Area = async (recorder) => {
 export const softDelete: Area = async (recorder) => {
   const permitted = async (request: { headers: Record<string, unknown> }) => request.headers['x-user'] === 'root'
   const root = { 'x-user': 'root' }
-  await recorder.serve([notes({ tombstones: { member: 'deletedAt', permitted } }), pages({ name: 'plain' })])
+  await recorder.serve([notes().with(features.softDelete({ property: 'deletedAt', permitted })), pages({ name: 'plain' })])
   await recorder.send('POST /notes', { content: { text: 'a', deletedAt: '2000-01-01T00:00:00Z' } })
   await recorder.send('POST /notes', { content: { text: 'b' } })
   await recorder.send('DELETE /notes/1')
@@ -51,8 +52,8 @@ export const softDelete: Area = async (recorder) => {
 export const redirects: Area = async (recorder) => {
   const gone: Record<string, string | { href: string }> = { old: 'new', elsewhere: { href: 'https://example.com/x' } }
   const app = Fastify({ forceCloseConnections: true })
-  app.register(collection, pages({ moved: (slug) => gone[slug] }))
-  app.register(collection, notes({ moved: { to: (id) => id === '7' ? 1 : undefined, status: 308 } }))
+  app.register(collection, pages().with(features.redirects({ to: (slug) => gone[slug] })))
+  app.register(collection, notes().with(features.redirects({ to: (id) => id === '7' ? 1 : undefined, status: 308 })))
   app.register(moved, { from: '/articles', to: '/pages' } as never)
   await recorder.use(app)
   await recorder.send('POST /pages', { content: { slug: 'new', title: 'New' } })
@@ -63,7 +64,7 @@ export const redirects: Area = async (recorder) => {
 }
 
 export const deprecation: Area = async (recorder) => {
-  await recorder.serve(users({ deprecated: { since: '2026-01-01', sunset: '2099-01-01', link: 'https://example.com/deprecated' } }))
+  await recorder.serve(users().with(features.deprecation({ since: '2026-01-01', sunset: '2099-01-01', link: 'https://example.com/deprecated' })))
   for (const target of ['GET /users', 'GET /users/none', 'OPTIONS /users', 'DELETE /users', 'HEAD /users']) await recorder.send(target)
   await recorder.send('POST /users', { content: ada })
   await recorder.send('POST /users', { content: {} })
@@ -137,7 +138,7 @@ export const timeout: Area = async (recorder) => {
     const never = () => new Promise<never>(() => {})
     return { ...storage, list: never, find: never }
   }
-  await recorder.serve(users({ storage: slow, deadline: 20 }))
+  await recorder.serve(users({ storage: slow }).with(features.timeout(20)))
   await recorder.send('GET /users')
   await recorder.send(`GET ${unknownUser}`)
   await recorder.send(`PATCH ${unknownUser}`, { content: {} })

@@ -1,3 +1,4 @@
+import * as features from '../../lib/features/index.ts'
 import type { Collection } from '../../lib/index.ts'
 import { ada, alan, grace, notes, users } from './collections.ts'
 import type { Area, Recorder } from './recorder.ts'
@@ -45,7 +46,7 @@ export const query: Area = async (recorder) => {
 }
 
 export const bulk: Area = async (recorder) => {
-  await recorder.serve(users({ bulk: { maximum: 3 } }))
+  await recorder.serve(users().with(features.bulk({ maximum: 3 })))
   await recorder.send('POST /users', { content: [ada, alan] })
   await recorder.send('POST /users', { content: [grace, ada] })
   await recorder.send('POST /users', { content: [grace, { name: '' }, 5] })

@@ -4,6 +4,12 @@ import collection, { define, json, service, xml } from '../../lib/index.ts'
 import type { Collection } from '../../lib/index.ts'
 import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { deprecation } from '../../lib/features/deprecation.ts'
+import { bulk } from '../../lib/features/bulk.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { timeout } from '../../lib/features/timeout.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { redirects } from '../../lib/features/redirects.ts'
 import { ada, notes, pages, User, users } from './collections.ts'
 import type { Area } from './recorder.ts'
 
@@ -33,23 +39,19 @@ export const openapi: Area = async (recorder) => {
     storage: memory(),
     unique: ['email'],
     search: ['name'],
-    bulk: {},
-    idempotency: {},
     replace: { creates: true },
     authentication: { caller: () => undefined },
-    access: { every: 'public', remove: 'authenticated' },
-    deprecated: { since: '2026-01-01' },
-    deadline: 1000
-  }) as unknown as Collection)
+    access: { every: 'public', remove: 'authenticated' }
+  }).with(bulk(), idempotency(), timeout(1000)).with(deprecation({ since: '2026-01-01' })) as unknown as Collection)
   app.register(collection, pages({ actions: ['list', 'read'], formats: [json], precondition: 'required', profiles: [] }))
-  app.register(collection, notes({ tombstones: { member: 'deletedAt', permitted: () => true }, moved: () => undefined, cache: 'max-age=1' }))
+  app.register(collection, notes({ cache: 'max-age=1' }).with(softDelete({ property: 'deletedAt', permitted: () => true }), redirects({ to: () => undefined })))
   app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => reply.type('application/json').send(JSON.stringify(app.swagger(), undefined, 1)))
   await recorder.use(app)
   await recorder.send('GET /openapi.json')
 }
 
 export const htmlPages: Area = async (recorder) => {
-  await recorder.serve([users({ formats: [json, xml, html], search: ['name'] }), notes({ formats: [json, html], tombstones: { member: 'deletedAt' } })])
+  await recorder.serve([users({ formats: [json, xml, html], search: ['name'] }), notes({ formats: [json, html] }).with(softDelete({ property: 'deletedAt' }))])
   const browser = { accept: 'text/html' }
   const { location } = await recorder.send('POST /users', { content: { ...ada, name: '<b>Ada</b>', tags: ['x'] } })
   const page = await recorder.send(`GET ${location}`, { headers: browser })

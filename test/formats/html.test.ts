@@ -14,6 +14,7 @@ import { style } from '../../lib/formats/html/style.ts'
 import collection, { define, hal, json, within, xml } from '../../lib/index.ts'
 import type { Collection, Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { bulk } from '../../lib/features/bulk.ts'
 import { ada, ask, build, created, notes, users } from '../app.ts'
 
 const formats = [json, html]
@@ -126,7 +127,7 @@ test('If-Match takes the tag of a page, plain or compressed, as long as the item
 })
 
 test('a write that is asked for HTML answers with the page of the item', async t => {
-  const app = await build(t, users({ formats, replace: { tag: true }, bulk: {} }))
+  const app = await build(t, users({ formats, replace: { tag: true } }).with(bulk()))
   const made = await ask(app, 'POST /users', { content: ada, fields: { accept } })
   t.equal(made.statusCode, 201)
   t.match(made.payload, /<h1><bdi>Ada<\/bdi><\/h1>/)

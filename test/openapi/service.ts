@@ -5,6 +5,7 @@ import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import collection, { define, within } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { bulk } from '../../lib/features/bulk.ts'
 
 // Three collections that use what there is, in an app that says of itself what only it can know.
 
@@ -60,11 +61,10 @@ export const products = define({
     sizes: Type.Optional(Type.Array(Type.Object({ label: Type.String(line(10)), stock: Type.Integer({ format: 'int32', minimum: 0, maximum: 1000 }) }), { maxItems: 20 }))
   }, { $id: 'Product' }),
   id: { member: 'sku', by: 'client' },
-  bulk: { maximum: 50 },
   replace: { creates: true },
   precondition: 'required',
   storage: memory()
-})
+}).with(bulk({ maximum: 50 }))
 
 export const goods = define({
   name: 'goods',

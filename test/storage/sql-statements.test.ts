@@ -430,7 +430,7 @@ test('a full cache releases what was not used for the longest time', async (t) =
 test('createTable makes a table of the receipts where idempotency is asked for, also beside a table that exists', async (t) => {
   const { sqlite, postgres, mysql } = recorded()
   const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
-  const asked = { ...users, idempotency: {} }
+  const asked = { ...users, receipts: true }
   t.equal(sqlite().createTableSql(asked), `${sqlite().createTableSql(users)}CREATE TABLE IF NOT EXISTS "users_receipts" (
   "id" TEXT NOT NULL PRIMARY KEY,
   "fingerprint" TEXT NOT NULL,

@@ -94,7 +94,7 @@ for (const { name, skip, open } of databases) {
     let tables = 0
     const storageOf = async (shape: Shape) => {
       const adapter = database.adapter({ table: `made_${tables++}` })
-      await adapter.createTable({ ...shape, idempotency: {} })
+      await adapter.createTable({ ...shape, receipts: true })
       return adapter<Thing>(shape)
     }
 

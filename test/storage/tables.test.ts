@@ -4,6 +4,9 @@ import { test } from 'tap'
 import collection, { define, service, version, within } from '../../lib/index.ts'
 import type { Collection, Storage } from '../../lib/index.ts'
 import { optionNames } from '../../lib/options.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { timeout } from '../../lib/features/timeout.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { altered, ask, build, logged, notes } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
@@ -20,9 +23,7 @@ const User = Type.Object({
 const described = {
   name: 'users',
   schema: User,
-  unique: ['email', ['tenant', 'id']],
-  idempotency: { required: false },
-  tombstones: { member: 'removedAt' }
+  unique: ['email', ['tenant', 'id']]
 } as const
 
 for (const { name, skip, open } of databases) {
@@ -34,8 +35,8 @@ for (const { name, skip, open } of databases) {
       await t.test(`a table made of the ${way} of a collection keeps unique members unique`, async (t) => {
         const storage = database.adapter({ table: `users_by_${way}` })
         const options = { ...described, storage }
-        const users = define(options)
-        await storage.createTable(way === 'options' ? options : users)
+        const users = define(options).with(idempotency(), softDelete({ property: 'removedAt' }))
+        await storage.createTable(way === 'options' ? { ...options, receipts: true } : users)
         const app = await build(t, users as Collection)
         const content = { email: 'ada@example.com' }
         const posts = Array.from({ length: 200 }, async () => (await ask(app, 'POST /users', { content })).statusCode)
@@ -53,13 +54,13 @@ for (const { name, skip, open } of databases) {
     await t.test('a definition and its options make the same tables', async (t) => {
       const storage = database.adapter()
       const options = { ...described, storage }
-      const users = define(options)
-      const { unique, idempotency, schema } = described
+      const users = define(options).with(idempotency(), softDelete({ property: 'removedAt' }))
+      const { unique, schema } = described
       const texts = [
         storage.createTableSql(users),
         storage.createTableSql(within(define({ ...options, storage: memory() }), users, 'tenant')),
-        storage.createTableSql(options),
-        storage.createTableSql({ name: 'users', schema, unique, idempotency })
+        storage.createTableSql({ ...options, receipts: true }),
+        storage.createTableSql({ name: 'users', schema, unique, receipts: true })
       ]
       t.equal(new Set(texts).size, 1)
       t.match(texts[0], /UNIQUE \(.email.\)[^]*UNIQUE \(.tenant., .id.\)[^]*users_receipts/)
@@ -71,10 +72,10 @@ test('createTable takes every option of a definition, also without a storage', {
   const database = await databases[0]!.open()
   t.teardown(() => database.end())
   const storage = database.adapter()
-  const { name, schema, unique, idempotency } = described
-  const others = [...optionNames].filter((option) => !['name', 'schema', 'id', 'unique', 'idempotency'].includes(option))
-  const options = { ...Object.fromEntries(others.map((option) => [option, () => {}])), name, schema, unique, idempotency }
-  t.equal(storage.createTableSql(options), storage.createTableSql({ name, schema, unique, idempotency }))
+  const { name, schema, unique } = described
+  const others = [...optionNames].filter((option) => !['name', 'schema', 'id', 'unique'].includes(option))
+  const options = { ...Object.fromEntries(others.map((option) => [option, () => {}])), name, schema, unique }
+  t.equal(storage.createTableSql(options), storage.createTableSql({ name, schema, unique }))
 })
 
 test('createTable takes the id as a definition has it', { skip: databases[0]!.skip }, async (t) => {
@@ -93,8 +94,8 @@ test('createTable makes a table, its indexes and its receipts in an attached SQL
   t.teardown(() => database.end())
   await database.run("ATTACH ':memory:' AS sales")
   const storage = database.adapter({ table: 'sales.users', indexes: [['email']] })
-  const { name, schema, unique, idempotency } = described
-  await storage.createTable({ name, schema, unique, idempotency })
+  const { name, schema, unique } = described
+  await storage.createTable({ name, schema, unique, receipts: true })
   const indexes = await database.rows("SELECT name, tbl_name AS 'table' FROM sales.sqlite_schema WHERE type = 'index' AND name LIKE '%_index' ORDER BY name")
   t.same(indexes, [{ name: 'users_email_index', table: 'users' }, { name: 'users_receipts_expires_index', table: 'users_receipts' }])
 })
@@ -283,14 +284,15 @@ test('every storage is asked once, also behind a deadline, tombstones, an older 
   const asked: string[] = []
   const storage = (result: () => Promise<readonly string[]>) => altered(() => ({ async check () { asked.push('check'); return await result() } }))
   const Note = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String(), removedAt: Type.Optional(Type.String({ format: 'date-time' })) })
-  const options = { name: 'notes', schema: Note, deadline: 1000, tombstones: { member: 'removedAt' } } as const
-  const current = define({ ...options, storage: storage(async () => []) as never })
+  const options = { name: 'notes', schema: Note } as const
+  const features = [timeout(1000), softDelete({ property: 'removedAt' })]
+  const current = define({ ...options, storage: storage(async () => []) as never }).with(...features)
   const older = version(current, 'v1', { schema: Note, present: item => ({ ...item }), accept: item => item })
   const app = await build(t, [current, within(notes({ name: 'books' }), current, 'text'), { ...older, name: 'older' }] as unknown as Collection[])
   await app.ready()
   t.equal(asked.length, 2, 'the one of the parent is that of the current version')
 
-  const wrong = define({ ...options, storage: storage(async () => ['it is full. Empty it.']) as never })
+  const wrong = define({ ...options, storage: storage(async () => ['it is full. Empty it.']) as never }).with(...features)
   await t.rejects(start(wrong), { code: 'FST_COLLECTION_BAD_TABLE', message: 'Collection notes: it is full. Empty it.' })
   const { lines, logger } = logged()
   await t.resolves(start(define({ ...options, storage: storage(async () => { throw new Error('no permission') }) as never }), { ...logger, level: 'warn' }))

@@ -6,6 +6,8 @@ import { define } from '../../lib/index.ts'
 import type { Collection } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { bulk } from '../../lib/features/bulk.ts'
 import { ask, build, logged } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
 import { startPostgres } from './servers.ts'
@@ -26,7 +28,7 @@ const Event = Type.Object({
   any: Type.Optional(Type.Unknown())
 })
 
-const shape = { name: 'events', schema: Event, id: { by: 'storage' as const, member: 'id' as const }, unique: ['code' as const], idempotency: {}, bulk: {} }
+const shape = { name: 'events', schema: Event, id: { by: 'storage' as const, member: 'id' as const }, unique: ['code' as const] }
 
 type Settings = Partial<Parameters<typeof define<typeof Event>>[0]>
 interface Opened { readonly app: FastifyInstance, readonly lines: Array<Record<string, unknown>> }
@@ -48,9 +50,9 @@ tap.teardown(async () => {
 
 async function open (t: Ending, available: Available | undefined, settings: Settings = {}): Promise<Opened> {
   const adapter = available && (await start(available)).adapter({ table: `events_${tables++}` })
-  await adapter?.createTable(shape as never)
+  await adapter?.createTable({ ...shape, receipts: true } as never)
   const { lines, logger } = logged()
-  const collection = define({ ...shape, storage: adapter ?? memory(), ...settings } as never) as Collection
+  const collection = define({ ...shape, storage: adapter ?? memory(), ...settings } as never).with(idempotency(), bulk()) as Collection
   return { app: await build(t, collection, { logger }), lines }
 }
 
@@ -213,7 +215,7 @@ for (const available of databases) {
       await database.run('DROP TABLE IF EXISTS others', existing[name])
       const { lines, logger } = logged()
       const storage = database.adapter({ table: 'others', version: { derived: true } })
-      const app = await build(t, define({ ...shape, idempotency: undefined, storage } as never) as Collection, { logger })
+      const app = await build(t, define({ ...shape, storage } as never) as Collection, { logger })
       for (let id = 1; id <= 5; id++) t.equal((await ask(app, 'POST /events', { content: { stock: id, day: '2026-01-01' } })).statusCode, 201)
       await database.run(`UPDATE others SET ${column} = ${value} WHERE id IN (2, 3)`)
       const list = await ask(app, 'GET /events?count=true')
@@ -293,7 +295,7 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
     await database.run(narrow[name])
     const { lines, logger } = logged()
     const storage = database.adapter({ version: { derived: true } })
-    const app = await build(t, define({ name: 'narrow', schema: Narrow, id: { by: 'client' }, storage, replace: { creates: true }, bulk: {} }) as Collection, { logger })
+    const app = await build(t, define({ name: 'narrow', schema: Narrow, id: { by: 'client' }, storage, replace: { creates: true } }).with(bulk()) as Collection, { logger })
     t.equal((await ask(app, 'POST /narrow', { content: { id: 1, stock: 1 } })).statusCode, 201)
     // Of a value that is too long for its column, PostgreSQL does not tell which one it is.
     const untold = name === 'postgres' ? '' : undefined
@@ -351,7 +353,7 @@ test('sqlite: a write is told as done although the database made its row unreada
 test('sqlite: text that is no JSON, in a table that exists, does not keep a list from being filtered and sorted by it', { skip: databases[0]!.skip }, async t => {
   const database = await start(databases[0]!)
   await database.run('DROP TABLE IF EXISTS others', existing.sqlite, "INSERT INTO others (id, more) VALUES (1, '{\"count\":1}'), (2, '{'), (3, '{\"count\":3}')")
-  const app = await build(t, define({ ...shape, idempotency: undefined, storage: database.adapter({ table: 'others', version: { derived: true } }) } as never) as Collection)
+  const app = await build(t, define({ ...shape, storage: database.adapter({ table: 'others', version: { derived: true } }) } as never) as Collection)
   t.same((await ask(app, 'GET /events?more.count.gte=2')).json().map(({ id }: { id: number }) => id), [3])
   t.same((await ask(app, 'GET /events?sort=-more.count')).json().map(({ id }: { id: number }) => id), [3, 1])
 })

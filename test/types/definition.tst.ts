@@ -6,6 +6,8 @@ import Type1 from 'typebox'
 import collection, { corsOptions, define, moved, version } from '../../lib/index.ts'
 import type { Adapter, Change, Changed, Collection, Link, MovedOptions, Options, ProfileName, Registered, Storage } from '../../lib/index.ts'
 import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
+import { bulk, deprecation, idempotency, redirects, softDelete, timeout } from 'fastify-collections/features'
+import type { DeprecationOptions } from 'fastify-collections/features'
 import { memory } from '../../lib/storage/memory.ts'
 import type { SqlAdapter } from '../../lib/storage/sql.ts'
 
@@ -131,7 +133,7 @@ test('a table is created from a definition or its options, and from nothing else
   for (const create of [storage.createTable, storage.createTableSql]) {
     const of034 = { name: 'users', schema: User034, storage }
     expect(create).type.toBeCallableWith(define({ ...of034, unique: ['email', ['email', 'role']] }))
-    expect(create).type.toBeCallableWith(define({ name: 'users', schema: User1, storage, unique: ['email'], idempotency: {} }))
+    expect(create).type.toBeCallableWith(define({ name: 'users', schema: User1, storage, unique: ['email'] }).with(idempotency()))
     expect(create).type.toBeCallableWith({ name: 'users', schema: User034, unique: ['email', ['email', 'role']] as const })
     expect(create).type.toBeCallableWith({ name: 'users', schema: User034, id: { by: () => 1 } })
     expect(create).type.not.toBeCallableWith({ name: 'users', schema: User034, uniqe: ['email'] })
@@ -194,9 +196,6 @@ test('options that do not exist, or have another value, are compile errors', () 
   expect(define).type.not.toBeCallableWith({ ...users, uniques: ['email'] })
   expect(define).type.not.toBeCallableWith({ ...users, actions: ['delete'] })
   expect(define).type.not.toBeCallableWith({ ...users, page: { max: 5 } })
-  expect(define).type.not.toBeCallableWith({ ...users, deadline: { delete: 5 } })
-  expect(define).type.toBeCallableWith({ ...users, deadline: { every: 5000, list: 200 } })
-  expect(define).type.toBeCallableWith({ ...users, deadline: 5000 })
   expect(define).type.not.toBeCallableWith({ ...users, precondition: 'always' })
   expect(define).type.not.toBeCallableWith({ ...users, routes: { delete: {} } })
   expect(define).type.toBeCallableWith({ ...users, routes: { read: { config: {}, preHandler: async () => {} } } })
@@ -266,28 +265,35 @@ test('profiles are known by their names', () => {
 })
 
 test('idempotency names actions that can be repeated, and seconds', () => {
-  expect(define<typeof User034>).type.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: {} })
-  expect(define<typeof User034>).type.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: { actions: ['create', 'update'], required: true, expiry: 3600, lease: 5 } })
-  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: { actions: ['remove'] } })
-  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: { expiry: '1h' } })
-  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), idempotency: true })
+  expect(idempotency).type.toBeCallableWith()
+  expect(idempotency).type.toBeCallableWith({ actions: ['create', 'update'], required: true, expiry: 3600, lease: 5 })
+  expect(idempotency).type.not.toBeCallableWith({ actions: ['remove'] })
+  expect(idempotency).type.not.toBeCallableWith({ expiry: '1h' })
+  expect(idempotency).type.not.toBeCallableWith(true)
 })
 
 test('corsOptions fits @fastify/cors', () => {
   expect(corsOptions()).type.toBeAssignableTo<FastifyCorsOptions>()
 })
 
-test('deprecated is dates and a link', () => {
-  expect<Options<typeof User034>['deprecated']>().type.toBe<{ since: Date | string, sunset?: Date | string, link?: string } | undefined>()
+test('deprecation takes dates and a link', () => {
+  expect<DeprecationOptions>().type.toBe<{ since: Date | string, sunset?: Date | string, link?: string }>()
 })
 
-test('moved tells an id, or another URI', () => {
-  expect<Options<typeof User034>['moved']>().type.toBeAssignableFrom((segment: string) => segment)
-  expect<Options<typeof User034>['moved']>().type.toBeAssignableFrom(async (segment: string, request: FastifyRequest) => segment === '' ? undefined : new URL(request.url))
-  expect<Options<typeof User034>['moved']>().type.toBeAssignableFrom({ to: () => 5, status: 308 as const })
-  expect<Options<typeof User034>['moved']>().type.not.toBeAssignableFrom({ to: () => 5, status: 302 as const })
-  expect<Options<typeof User034>['moved']>().type.not.toBeAssignableFrom(() => false)
-  define({ name: 'users', schema: User034, storage: memory(), moved: (segment, request) => { expect(segment).type.toBe<string>(); expect(request).type.toBe<FastifyRequest>(); return undefined } })
+test('redirects return an id, or another URI', () => {
+  expect(redirects).type.toBeCallableWith({ to: (segment: string) => segment })
+  expect(redirects).type.toBeCallableWith({ to: async (segment: string, request: FastifyRequest) => segment === '' ? undefined : new URL(request.url) })
+  expect(redirects).type.toBeCallableWith({ to: () => 5, status: 308 })
+  expect(redirects).type.not.toBeCallableWith({ to: () => 5, status: 302 })
+  expect(redirects).type.not.toBeCallableWith({ to: () => false })
+  redirects({ to: (segment, request) => { expect(segment).type.toBe<string>(); expect(request).type.toBe<FastifyRequest>(); return undefined } })
+})
+
+test('a timeout is milliseconds, for all actions or for some', () => {
+  expect(timeout).type.toBeCallableWith(5000)
+  expect(timeout).type.toBeCallableWith({ all: 5000, list: 1000 })
+  expect(timeout).type.not.toBeCallableWith({ delete: 1000 })
+  expect(timeout).type.not.toBeCallableWith('5s')
 })
 
 test('a collection that moved is registered with its paths', () => {
@@ -296,10 +302,15 @@ test('a collection that moved is registered with its paths', () => {
   expect<FastifyInstance['register']>().type.not.toBeCallableWith(moved, { from: '/people' })
 })
 
-test('tombstones name a member of the item, and a predicate over the request', () => {
-  expect<NonNullable<Options<typeof User034>['tombstones']>['member']>().type.toBe<Name>()
-  define({ name: 'users', schema: User034, storage: memory(), tombstones: { member: 'createdAt', permitted: async request => { expect(request).type.toBe<FastifyRequest>(); return true } } })
-  expect<Options<typeof User034>['tombstones']>().type.not.toBeAssignableFrom({ member: 'createdAt' as const, permitted: () => 'yes' })
+test('softDelete names a property of the item, and a function of the request', () => {
+  const users = define({ name: 'users', schema: User034, storage: memory() })
+  users.with(softDelete({ property: 'createdAt', permitted: async request => { expect(request).type.toBe<FastifyRequest>(); return true } }))
+  expect(users.with(softDelete({ property: 'createdAt' }), bulk(), idempotency())).type.toBe<typeof users>()
+  expect(users.with).type.not.toBeCallableWith(softDelete<User>({ property: 'createdAt', permitted: () => true }), 'bulk')
+  // @ts-expect-error Type '"createAt"' is not assignable
+  users.with(softDelete({ property: 'createAt' }))
+  // @ts-expect-error Type 'string' is not assignable
+  users.with(softDelete({ property: 'createdAt', permitted: () => 'yes' }))
 })
 
 test('an older version is typed by both schemas, without a cast', () => {
@@ -317,9 +328,8 @@ test('an older version is typed by both schemas, without a cast', () => {
       return { email: item.mail, age: undefined }
     },
     renamed: { mail: 'email' },
-    filter: ['mail'],
-    deprecated: { since: '2026-01-01' }
-  })
+    filter: ['mail']
+  }).with(deprecation({ since: '2026-01-01' }))
   expect(older).type.toBe<Collection<{ id: string, mail: string, old?: boolean }>>()
   const mapping = { schema: Old, present: ({ id, email }: User) => ({ id, mail: email }), accept: () => ({}) }
   expect(version).type.toBeCallableWith(users, 'v1', mapping)

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import { define, problem } from 'fastify-collections'
 import { sqlite } from 'fastify-collections/sqlite'
+import { redirects } from 'fastify-collections/redirects'
 import type { authors } from './authors.ts'
 import type { callers } from './callers.ts'
 import { slugOf } from './slugs.ts'
@@ -50,7 +51,6 @@ export async function articles (database: DatabaseSync, { caller, authors, slugs
       return { ...item, slug: slugOf(item.title), publishedAt }
     },
     // Old slugs lead to the article for good; so does the present one.
-    changed: async ({ after }) => { if (after !== undefined) await slugs.keep(after.slug, after.id) },
-    moved: slugs.articleOf
-  })
+    changed: async ({ after }) => { if (after !== undefined) await slugs.keep(after.slug, after.id) }
+  }).with(redirects({ to: slugs.articleOf }))
 }

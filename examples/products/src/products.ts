@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
 import { postgres } from 'fastify-collections/postgres'
+import { bulk } from 'fastify-collections/bulk'
+import { idempotency } from 'fastify-collections/idempotency'
 import type pg from 'pg'
 
 export const Product = Type.Object({
@@ -13,18 +15,17 @@ export const Product = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
-const table = { name: 'products', schema: Product, id: { member: 'sku', by: 'client' }, idempotency: {} } as const
+const table = { name: 'products', schema: Product, id: { member: 'sku', by: 'client' } } as const
 
 export async function products (pool: pg.Pool) {
   // The table is that of migrations/; here the one for idempotency keys is made.
   const storage = postgres(pool, { columns: 'snake_case', version: { column: 'version', as: 'random' } })
-  await storage.createTable(table)
+  await storage.createTable({ ...table, receipts: true })
   return define({
     ...table,
     storage,
     // A PUT, PATCH or DELETE has to say by If-Match what it has seen.
     precondition: 'required',
-    bulk: { maximum: 500 },
     search: ['name']
-  })
+  }).with(bulk({ maximum: 500 }), idempotency())
 }

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
+import { bulk } from 'fastify-collections/bulk'
 import type { Database } from '../database.ts'
 import { formats } from '../formats.ts'
 
@@ -15,7 +16,7 @@ const table = { name: 'products', schema: Product, id: { member: 'sku', by: 'cli
 
 export async function products ({ storage }: Database) {
   await storage.createTable(table)
-  return define({ ...table, storage, formats, search: ['name'], precondition: 'required', bulk: { maximum: 1000 } })
+  return define({ ...table, storage, formats, search: ['name'], precondition: 'required' }).with(bulk({ maximum: 1000 }))
 }
 
 const updatedAt = '2026-01-05T09:00:00.000Z'

@@ -6,24 +6,26 @@ export interface Described {
   readonly schema: JsonSchema
   readonly id?: { readonly member?: string, readonly by?: Shape['id']['by'] | (() => Id) }
   readonly unique?: ReadonlyArray<string | readonly string[]>
-  /** If given, the table of the receipts is created as well. */
-  readonly idempotency?: object | undefined
+  /** Whether the table of the receipts is created as well: for a definition with the feature `idempotency` it always is. */
+  readonly receipts?: boolean
+  /** Of a definition: what its features need. */
+  readonly attached?: { readonly required: ReadonlySet<string> }
   /** Set in an older version of a collection, which has no table of its own. */
   readonly versionOf?: string | undefined
 }
 
-const keys: readonly string[] = ['name', 'schema', 'id', 'unique', 'idempotency']
+const keys: readonly string[] = ['name', 'schema', 'id', 'unique', 'receipts']
 
 /** The other options of define(), which may be in the same object. */
 const otherOptions: ReadonlySet<string> = new Set([
   // Of the shape that a storage function gets.
   'canonical',
-  'storage', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'deadline', 'page', 'order',
-  'filter', 'sort', 'search', 'relations', 'bulk', 'profiles', 'replace', 'precondition', 'weakTags', 'cache', 'formats', 'links',
-  'serviceDescription', 'problems', 'moved', 'tombstones', 'deprecated', 'prepare', 'changed'
+  'storage', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order',
+  'filter', 'sort', 'search', 'relations', 'profiles', 'replace', 'precondition', 'weakTags', 'cache', 'formats', 'links',
+  'serviceDescription', 'problems', 'prepare', 'changed'
 ])
 
-const usage = 'Pass what define() returned, or { name, schema }, with id, unique and idempotency if the definition has them.'
+const usage = 'Pass what define() returned, or { name, schema }, with id and unique if the definition has them, and receipts: true for the feature idempotency.'
 
 /** The shape that is described. Throws a TypeError that says what to pass instead if it is none. */
 export function toShape (described: Described): Shape {
@@ -37,10 +39,15 @@ export function toShape (described: Described): Shape {
   }
 }
 
+/** Whether responses are stored for repeated requests. */
+export function needsReceipts ({ receipts, attached }: Described): boolean {
+  return receipts === true || attached?.required.has('receipts') === true
+}
+
 /** Callers without a compiler can pass anything. */
 function checkDescribed (given: unknown): void {
   if (!isObject(given)) throw new TypeError(`createTable() was given ${toText(given)}. ${usage}`)
-  const { name, schema, id, unique, idempotency, versionOf } = given
+  const { name, schema, id, unique, receipts, versionOf } = given
   if (typeof name !== 'string' || name === '') {
     const what = isObject(given.properties) ? 'What createTable() was given is a schema without a name.' : `The name of the table is ${toText(name)}.`
     throw new TypeError(`${what} ${usage}`)
@@ -55,9 +62,7 @@ function checkDescribed (given: unknown): void {
   if (unknown !== undefined) throw new TypeError(`createTable() does not know "${unknown}" of ${name}. It takes: ${keys.join(', ')}.`)
   if (id !== undefined && !isObject(id)) throw new TypeError(`The id is ${toText(id)} in the table of ${name}. It must be { member, by }.`)
   if (unique !== undefined && !Array.isArray(unique)) throw new TypeError(`unique is ${toText(unique)} in the table of ${name}. It must be a list.`)
-  if (idempotency !== undefined && !isObject(idempotency)) {
-    throw new TypeError(`idempotency is ${toText(idempotency)} in the table of ${name}. It must be an object; leave it out if there is none.`)
-  }
+  if (receipts !== undefined && typeof receipts !== 'boolean') throw new TypeError(`receipts is ${toText(receipts)} in the table of ${name}. It must be true or false.`)
 }
 
 function isObject (value: unknown): value is Readonly<Record<string, unknown>> {

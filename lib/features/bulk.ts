@@ -1,0 +1,145 @@
+import type { Result } from '../action.ts'
+import type { Answer } from '../answer.ts'
+import { checkList } from '../conditions.ts'
+import { readContent } from '../content.ts'
+import type { Collection } from '../definition.ts'
+import { pointer } from '../http/json-pointer.ts'
+import { namesTags } from '../http/preconditions.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { notifyChange } from '../items/commit.ts'
+import { buildNewItem } from '../items/create.ts'
+import { runTransaction } from '../items/transaction.ts'
+import { isRefusal, problemOfRefusal } from '../refusal.ts'
+import { representList } from '../representation.ts'
+import type { Request } from '../request.ts'
+import type { Failure } from '../schema/failures.ts'
+import type { Entry, Refusal } from '../storage/contract.ts'
+import { renderWritten } from '../written.ts'
+import type { Feature, OperationObject } from './feature.ts'
+
+export interface BulkOptions {
+  /** How many items one request can create. 100 by default. */
+  maximum?: number
+}
+
+/**
+ * POST accepts an array of items as well, and creates all of them or none.
+ *
+ * @example
+ * define({ name: 'products', schema: Product, storage: sqlite(database) })
+ *   .with(bulk({ maximum: 500 }))
+ */
+export function bulk (options: BulkOptions = {}): Feature<object> {
+  return {
+    name: 'bulk',
+    inherited: true,
+    setup (host) {
+      host.checkOptions('bulk', options, ['maximum'])
+      const { maximum = 100 } = options
+      host.require('transactions', 'bulk creates all items of a request or none')
+      if (!Number.isSafeInteger(maximum) || maximum < 1) host.fail(`bulk: maximum is ${JSON.stringify(maximum)}. Make it a whole number of 1 or more.`)
+      host.wrapAction('transform', (next, { name }) => name !== 'create'
+        ? next
+        : async (collection, request) => {
+          const content = readContent(collection, request)
+          if (content instanceof Problem || !Array.isArray(content.value)) return next(collection, { ...request, parsed: content })
+          return createAll(collection, request, { contents: content.value, maximum })
+        })
+      host.describe((operation, { name }, { contents }) => {
+        if (name === 'create') describeArrays(operation, { list: contents.list(), maximum })
+      })
+    }
+  }
+}
+
+interface Bulk {
+  readonly contents: readonly unknown[]
+  readonly maximum: number
+}
+
+async function createAll (collection: Collection, given: Request, bulk: Bulk): Promise<Result> {
+  const checkAgain = namesTags(given.fields) ? await checkList(collection, given) : undefined
+  if (checkAgain instanceof Problem) return checkAgain
+  const request: Request = checkAgain === undefined ? given : { ...given, checkAgain }
+  const items = await buildNewItems(collection, request, bulk)
+  if (items instanceof Problem) return items
+  const entries = await insertAll(collection, request, items)
+  if (entries instanceof Problem) return entries
+  if (collection.hooks.changed) {
+    for (const { item } of entries) await notifyChange(collection, { action: 'create', before: undefined, after: item, request: request.original })
+  }
+  return respond(collection, request, entries)
+}
+
+function respond (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Answer {
+  const { format, path, preferences } = request
+  if (preferences.return === 'minimal') return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
+  const content = renderWritten(request, () => representList(collection, entries, { format, path, links: () => ({ self: { href: path } }), view: undefined }))
+  if (content === undefined) return { status: 201, fields: {}, content }
+  return { status: 201, fields: { 'content-type': format.mediaType }, content, ...preferences.return && { applied: { return: 'representation' } } }
+}
+
+/** 422 reports the failures of every item, each with its index. */
+async function buildNewItems (collection: Collection, request: Request, { contents, maximum }: Bulk): Promise<object[] | Problem> {
+  if (contents.length === 0 || contents.length > maximum) {
+    return problem('invalid', { detail: `The array has to have from 1 to ${maximum} items.`, members: { errors: [{ pointer: '', message: `must have from 1 to ${maximum} items` }] } })
+  }
+  const items: object[] = []
+  const failures: Failure[] = []
+  for (const [index, content] of contents.entries()) {
+    const item = await buildNewItem(collection, request, { content })
+    if (!(item instanceof Problem)) items.push(item)
+    else if (item.name === 'invalid') failures.push(...getFailures(item, index))
+    else return item
+  }
+  return failures.length === 0 ? items : problem('invalid', { detail: 'None of the items was made.', members: { errors: failures } })
+}
+
+async function insertAll (collection: Collection, request: Request, items: readonly object[]): Promise<Array<Entry<object>> | Problem> {
+  const inserted = await runTransaction(collection, request, async (storage) => {
+    const entries: Array<Entry<object>> = []
+    for (const [index, item] of items.entries()) {
+      const entry = await storage.insert(item, request.context)
+      if (isRefusal(entry)) return toProblemOfItem(entry, index)
+      await collection.attached.onWrite?.({ action: 'create', before: undefined, after: entry, request }, storage)
+      entries.push(entry)
+    }
+    return await request.beforeCommit?.(storage, respond(collection, request, entries)) ?? entries
+  })
+  return isRefusal(inserted) ? toProblemOfAll(inserted) : inserted
+}
+
+function toProblemOfItem (refusal: Refusal, index: number): Problem {
+  const refused = problemOfRefusal(refusal)
+  const { status, name, detail } = refused
+  return new Problem(status, name, { detail: `Item ${index}: ${detail} None of the items was made.`, members: { errors: getFailures(refused, index) } })
+}
+
+/** The commit was refused, which does not say for which item. */
+function toProblemOfAll (refusal: Refusal): Problem {
+  const { status, name, detail } = problemOfRefusal(refusal)
+  const errors = refusal.refused === 'taken' ? [{ pointer: '', message: `${refusal.members.join(' and ')} is taken` }] : []
+  return new Problem(status, name, { detail: `${detail} None of the items was made.`, ...errors.length > 0 && { members: { errors } } })
+}
+
+/** The failures of one item, with its index in their pointers. */
+function getFailures ({ members }: Problem, index: number): Failure[] {
+  return ((members?.errors ?? []) as Failure[]).map((failure) => ({ ...failure, pointer: pointer([String(index)]) + failure.pointer }))
+}
+
+type Media = Readonly<Record<string, { readonly schema: object }>>
+
+/** The request has an item or an array of them, and so has the response. */
+function describeArrays (operation: OperationObject, { list, maximum }: { list: Media, maximum: number }): void {
+  const sent = (operation.requestBody as { content: Media }).content
+  operation.requestBody = {
+    ...operation.requestBody,
+    content: mapMedia(sent, (schema) => ({ oneOf: [schema, { type: 'array', minItems: 1, maxItems: maximum, items: schema }] }))
+  }
+  const created = operation.responses[201]!
+  created.content = mapMedia(created.content as Media, (schema, type) => ({ oneOf: [schema, list[type]!.schema] }))
+}
+
+function mapMedia (media: Media, change: (schema: object, type: string) => object): Media {
+  return Object.fromEntries(Object.entries(media).map(([type, { schema, ...rest }]) => [type, { schema: change(schema, type), ...rest }]))
+}

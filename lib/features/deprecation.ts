@@ -1,0 +1,86 @@
+import type { onSendHookHandler } from 'fastify'
+import { deprecation as deprecationHeader } from '../http/deprecation.ts'
+import { link as linkHeader } from '../http/link.ts'
+import { sunset as sunsetHeader } from '../http/sunset.ts'
+import { headersOf } from '../openapi/fields.ts'
+import type { Feature, Host } from './feature.ts'
+
+export interface DeprecationOptions {
+  /** When the collection became, or becomes, deprecated. A date or a date-time with its time zone. */
+  since: Date | string
+  /** When the collection is likely to stop responding. Not sent by default. */
+  sunset?: Date | string
+  /** The URI of a page that tells clients what to do. Not sent by default. */
+  link?: string
+}
+
+/**
+ * Announces in every response that the collection is deprecated, with the headers `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and
+ * `Link`, and marks its operations as deprecated in OpenAPI.
+ *
+ * @example
+ * define({ name: 'users', schema: User, storage: memory() })
+ *   .with(deprecation({ since: '2026-01-31', sunset: '2027-01-31', link: '/docs/migrate' }))
+ */
+export function deprecation (options: DeprecationOptions): Feature<object> {
+  return {
+    name: 'deprecation',
+    setup (host) {
+      host.checkOptions('deprecation', options, ['since', 'sunset', 'link'])
+      const { link, ...headers } = buildHeaders(host, options)
+      const addHeaders: onSendHookHandler = (_request, reply, payload, done) => {
+        reply.headers(headers)
+        if (link !== undefined) reply.header('link', joinLinks(reply.getHeader('link'), link))
+        done(null, payload)
+      }
+      host.register((app) => { app.addHook('onSend', addHeaders) })
+      host.describe((operation, _action, { components }) => {
+        operation.deprecated = true
+        for (const [status, response] of Object.entries(operation.responses)) {
+          if (Number(status) < 400) response.headers = { ...response.headers, ...headersOf(components, ['Deprecation', 'Sunset']) }
+        }
+      })
+    }
+  }
+}
+
+interface Headers {
+  readonly deprecation: string
+  readonly sunset?: string
+  readonly link?: string
+}
+
+function buildHeaders (host: Host, { since, sunset, link }: DeprecationOptions): Headers {
+  const start = parseDate(host, 'since', since)
+  const end = sunset === undefined ? undefined : parseDate(host, 'sunset', sunset)
+  // RFC 9745, section 4.
+  if (end !== undefined && end < start) {
+    host.fail(`deprecation: sunset is ${end.toISOString()}, before since, which is ${start.toISOString()}. Make it the later one.`)
+  }
+  if (link !== undefined && !URL.canParse(link, 'https://localhost')) {
+    host.fail(`deprecation: link is ${JSON.stringify(link)}. Make it a URI, such as "https://example.com/migrate" or "/docs/v2".`)
+  }
+  return {
+    deprecation: deprecationHeader(start),
+    ...end && { sunset: sunsetHeader(end) },
+    ...link !== undefined && { link: linkHeader([{ href: link, rel: 'deprecation' }, ...end ? [{ href: link, rel: 'sunset' }] : []]) }
+  }
+}
+
+/** A date, or a date and time with its zone: without one, the moment would depend on the machine. */
+const unambiguous = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
+
+function parseDate (host: Host, option: string, value: unknown): Date {
+  const date = value instanceof Date || (typeof value === 'string' && unambiguous.test(value)) ? new Date(value) : undefined
+  if (date === undefined || Number.isNaN(date.getTime())) {
+    return host.fail(`deprecation: ${option} is ${JSON.stringify(value)}. Make it a Date, or text such as "2026-01-31" or "2026-01-31T12:00:00Z".`)
+  }
+  return date
+}
+
+/** Added once, even if a later hook fails and the error response passes here again. */
+function joinLinks (present: number | string | string[] | undefined, link: string): string {
+  const known = [present ?? []].flat().join(', ')
+  if (known === '') return link
+  return known.includes(link) ? known : `${known}, ${link}`
+}

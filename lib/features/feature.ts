@@ -1,0 +1,158 @@
+import type { FastifyInstance } from 'fastify'
+import type { ActionName } from '../action-names.ts'
+import type { Action } from '../action.ts'
+import type { Format } from '../formats/format.ts'
+import type { Guard } from '../guard.ts'
+import type { Identity } from '../identity.ts'
+import type { Collection } from '../definition.ts'
+import type { Question } from '../listing/question.ts'
+import type { Components } from '../openapi/components.ts'
+import type { Contents } from '../openapi/contents.ts'
+import type { ProfileName, RouteOptions } from '../options.ts'
+import type { Request } from '../request.ts'
+import type { ItemSchema } from '../schema/checks.ts'
+import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.ts'
+import type { MemberOf } from '../schema/static.ts'
+import type { Timestamps } from '../timestamps.ts'
+
+declare const itemType: unique symbol
+
+/** The names of the properties of an item; any name if its type is not known. */
+export type PropertyOf<Item> = [keyof Item] extends [never] ? string : MemberOf<Item>
+
+/**
+ * An optional capability of a collection. A definition gets it with `.with()`; a definition without it neither loads nor calls it.
+ *
+ * `Item` is the type of the items that the feature can be added to. It exists for the compiler alone: a feature works with any object.
+ */
+export interface Feature<in Item = never> {
+  /** Unique within a definition, such as `idempotency`. */
+  readonly name: string
+  /** Whether an older version of the collection, made by `version()`, has the feature as well. False by default. */
+  readonly inherited?: boolean
+  /** Attaches the feature. Called when the definition is made; what a request needs is kept in variables of this function. */
+  setup (host: Host): void
+  readonly [itemType]?: (item: Item) => void
+}
+
+/** From the outside in: a `timeout` includes all others, a `transform` is next to the action itself. */
+export type ActionPhase = 'timeout' | 'authorize' | 'render' | 'resolve' | 'redirect' | 'replay' | 'transform'
+
+/** Something around an action. */
+export interface ActionLayer {
+  readonly phase: ActionPhase
+  readonly wrap: (next: Action, action: ActionInfo) => Action
+}
+
+/** From the outside in: a `timeout` is next to the database. */
+export type StoragePhase = 'journal' | 'rows' | 'timeout'
+
+/** An action of a collection. */
+export interface ActionInfo {
+  readonly name: ActionName
+  readonly at: 'collection' | 'item'
+  /** Whether it only reads. */
+  readonly safe: boolean
+}
+
+/** The collection that a feature is added to, without what features add. */
+export interface CollectionInfo {
+  readonly name: string
+  readonly schema: ItemSchema
+  readonly storage: Storage<object>
+  readonly id: Identity
+  readonly timestamps: Timestamps
+  readonly actions: ReadonlySet<ActionName>
+  readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
+  readonly guard: Guard | undefined
+  readonly formats: readonly Format[]
+  readonly profiles: readonly ProfileName[]
+}
+
+/** An operation of an OpenAPI document. */
+export interface OperationObject {
+  description: string
+  deprecated?: boolean
+  parameters: object[]
+  responses: Record<string, ResponseObject>
+  requestBody?: object
+}
+
+export interface ResponseObject {
+  $ref?: string
+  description?: string
+  headers?: Record<string, object>
+  content?: object
+}
+
+/** A write of one item, in its transaction. */
+export interface WriteEvent {
+  readonly action: 'create' | 'replace' | 'update' | 'remove'
+  /** Undefined on create. */
+  readonly before: Entry<object> | undefined
+  /** Undefined on remove. */
+  readonly after: Entry<object> | undefined
+  readonly request: Request
+}
+
+/** Called after each write, in its transaction, with the storage of that transaction. A throw rolls it back. */
+export type WriteHook = (write: WriteEvent, storage: Storage<object>) => Promise<void>
+
+/** A parameter of the query string, and of the content of QUERY. */
+export interface QueryParameter {
+  readonly on: 'list' | 'both'
+  /** Describes it in OpenAPI. */
+  readonly schema: JsonSchema
+  /** The value that a text in a query string means. */
+  readonly ofText: (text: string) => unknown
+  /** What the value adds to the query; or, as a text, what it has to be. */
+  readonly read: (collection: Collection, value: unknown) => Question | string
+}
+
+/** What helps to describe an operation. */
+export interface DescribeTools {
+  readonly components: Components
+  /** The content of messages, by media type. */
+  readonly contents: Contents
+}
+
+/** What a feature attaches itself to. */
+export interface Host {
+  readonly collection: CollectionInfo
+  /** Refuses the definition with an error that says how to fix it. */
+  fail (message: string): never
+  /** Refuses options that are no object, or that have names other than these. TypeScript cannot check them for JavaScript callers. */
+  checkOptions (feature: string, options: object, names: readonly string[]): void
+  /** Refuses storages that cannot do what the feature needs. `why` is a clause, such as "idempotency stores responses". */
+  require (support: keyof Supports, why: string): void
+  /** Marks a property of the schema: clients cannot write a property that is `readOnly`. */
+  markProperty (property: string, mark: 'readOnly' | 'writeOnly'): void
+  /** Puts a layer around the storage. `wrap` gets the storage below, and is called once. */
+  wrapStorage (phase: StoragePhase, wrap: (storage: Storage<object>) => Storage<object>): void
+  /** Puts a function around an action, for each action of the collection. Return `next` itself to leave an action as it is. */
+  wrapAction (phase: ActionPhase, wrap: ActionLayer['wrap']): void
+  /** Item routes also match segments that cannot be ids, such as those longer than 100 characters. */
+  matchAnySegment (): void
+  /** Adds a parameter to the query string of lists, or of lists and items. */
+  addQueryParameter (name: string, parameter: QueryParameter): void
+  /** Calls a function after each write of an item, in its transaction. The storage needs transactions. */
+  addWriteHook (hook: WriteHook): void
+  /** Completes the OpenAPI description of each action. */
+  describe (change: (operation: OperationObject, action: ActionInfo, tools: DescribeTools) => void): void
+  /** Runs a Fastify plugin in the context of the collection, before its routes are added. */
+  register (plugin: (app: FastifyInstance) => void | Promise<void>): void
+}
+
+/** What the features of a definition have attached, as the core needs it. */
+export interface Attached {
+  readonly matchesAnySegment: boolean
+  /** What features need of the storage. */
+  readonly required: ReadonlySet<keyof Supports>
+  readonly queryParameters: ReadonlyMap<string, QueryParameter>
+  /** All of them, one after another; undefined if there is none. */
+  readonly onWrite: WriteHook | undefined
+  readonly descriptions: ReadonlyArray<Parameters<Host['describe']>[0]>
+  readonly plugins: ReadonlyArray<Parameters<Host['register']>[0]>
+  /** The action with all layers, those of the core and those of features. */
+  composeAction (action: Action, info: ActionInfo, core: readonly ActionLayer[]): Action
+}

@@ -1,0 +1,115 @@
+import type { Action } from '../action.ts'
+import { BadOption, Unsupported } from '../errors.ts'
+import type { Storage, Supports } from '../storage/contract.ts'
+import type { ActionInfo, ActionLayer, ActionPhase, Attached, CollectionInfo, Feature, Host, QueryParameter, StoragePhase, WriteHook } from './feature.ts'
+
+/** From the inside out. */
+const actionPhases: readonly ActionPhase[] = ['transform', 'replay', 'redirect', 'resolve', 'render', 'authorize', 'timeout']
+const storagePhases: readonly StoragePhase[] = ['timeout', 'rows', 'journal']
+
+interface Layer<Phase, Wrap> {
+  readonly phase: Phase
+  readonly wrap: Wrap
+}
+
+type WrapStorage = Parameters<Host['wrapStorage']>[1]
+
+/** What the features of a definition have attached. */
+export class Attachments implements Host, Attached {
+  readonly collection: CollectionInfo
+  readonly marks: Record<string, 'readOnly' | 'writeOnly'> = {}
+  readonly descriptions: Array<Parameters<Host['describe']>[0]> = []
+  readonly plugins: Array<Parameters<Host['register']>[0]> = []
+  readonly required = new Set<keyof Supports>()
+  readonly queryParameters = new Map<string, QueryParameter>()
+  matchesAnySegment = false
+  readonly onWrite: WriteHook | undefined
+  readonly #writeHooks: WriteHook[] = []
+  readonly #actions: ActionLayer[] = []
+  readonly #storages: Array<Layer<StoragePhase, WrapStorage>> = []
+
+  constructor (collection: CollectionInfo, features: readonly Feature[]) {
+    this.collection = collection
+    const names = features.map(({ name }) => name)
+    const repeated = names.find((name, index) => names.indexOf(name) < index)
+    if (repeated !== undefined) this.fail(`the feature "${repeated}" is added twice. Remove one of them.`)
+    // In the order of their names, so that the order in which they are added does not matter.
+    for (const feature of features.toSorted((a, b) => a.name < b.name ? -1 : 1)) feature.setup(this)
+    this.onWrite = joinHooks(this.#writeHooks)
+  }
+
+  fail (message: string): never {
+    throw new BadOption(this.collection.name, message)
+  }
+
+  checkOptions (feature: string, options: unknown, names: readonly string[]): void {
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) this.fail(`${feature} takes an object with ${names.join(', ')}, but got ${JSON.stringify(options)}.`)
+    const unknown = Object.keys(options).find((name) => !names.includes(name))
+    if (unknown !== undefined) this.fail(`${feature}: there is no option "${unknown}". The options are: ${names.join(', ')}.`)
+  }
+
+  require (support: keyof Supports, why: string): void {
+    const { name, storage } = this.collection
+    if (!storage.supports[support]) throw new Unsupported(name, why, storage.name)
+    this.required.add(support)
+  }
+
+  markProperty (property: string, mark: 'readOnly' | 'writeOnly'): void {
+    this.marks[property] = mark
+  }
+
+  wrapStorage (phase: StoragePhase, wrap: WrapStorage): void {
+    this.#storages.push({ phase, wrap })
+  }
+
+  wrapAction (phase: ActionPhase, wrap: ActionLayer['wrap']): void {
+    this.#actions.push({ phase, wrap })
+  }
+
+  addQueryParameter (name: string, parameter: QueryParameter): void {
+    const { properties } = this.collection.schema
+    if (Object.hasOwn(properties, name)) this.fail(`the query parameter "${name}" has the name of a property. Rename the property.`)
+    if (this.queryParameters.has(name)) this.fail(`two features add the query parameter "${name}". Remove one of them.`)
+    this.queryParameters.set(name, parameter)
+  }
+
+  addWriteHook (hook: WriteHook): void {
+    this.require('transactions', 'a feature writes in the transaction of the item')
+    this.#writeHooks.push(hook)
+  }
+
+  matchAnySegment (): void {
+    this.matchesAnySegment = true
+  }
+
+  describe (change: Parameters<Host['describe']>[0]): void {
+    this.descriptions.push(change)
+  }
+
+  register (plugin: Parameters<Host['register']>[0]): void {
+    this.plugins.push(plugin)
+  }
+
+  composeStorage (storage: Storage<object>): Storage<object> {
+    return compose(this.#storages, storagePhases, storage, (wrap, inner) => wrap(inner))
+  }
+
+  composeAction (action: Action, info: ActionInfo, core: readonly ActionLayer[]): Action {
+    return compose([...core, ...this.#actions], actionPhases, action, (wrap, next) => wrap(next, info))
+  }
+}
+
+function joinHooks (hooks: readonly WriteHook[]): WriteHook | undefined {
+  if (hooks.length === 0) return undefined
+  return async (write, storage) => {
+    for (const hook of hooks) await hook(write, storage)
+  }
+}
+
+function compose<Phase, Wrap, Wrapped> (layers: ReadonlyArray<Layer<Phase, Wrap>>, phases: readonly Phase[], innermost: Wrapped, apply: (wrap: Wrap, inner: Wrapped) => Wrapped): Wrapped {
+  let wrapped = innermost
+  for (const phase of phases) {
+    for (const layer of layers) if (layer.phase === phase) wrapped = apply(layer.wrap, wrapped)
+  }
+  return wrapped
+}

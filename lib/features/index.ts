@@ -1,0 +1,13 @@
+// Every feature of the library. Each can also be imported from its own path, such as `fastify-collections/bulk`.
+export { bulk } from './bulk.ts'
+export type { BulkOptions } from './bulk.ts'
+export { deprecation } from './deprecation.ts'
+export type { DeprecationOptions } from './deprecation.ts'
+export { idempotency } from './idempotency.ts'
+export type { IdempotencyOptions } from './idempotency.ts'
+export { redirects } from './redirects.ts'
+export type { FindNewPlace, NewPlace, RedirectOptions } from './redirects.ts'
+export { softDelete } from './soft-delete.ts'
+export type { SoftDeleteOptions } from './soft-delete.ts'
+export { timeout } from './timeout.ts'
+export type { TimeoutOptions } from './timeout.ts'

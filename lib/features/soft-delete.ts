@@ -1,0 +1,190 @@
+import type { FastifyRequest } from 'fastify'
+import type { Action, Result } from '../action.ts'
+import type { Collection } from '../definition.ts'
+import { BadSchema } from '../errors.ts'
+import { HookError } from '../fault.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { layered } from '../layer.ts'
+import { joinedFilter, scopedBy } from '../narrowing.ts'
+import { problemResponse } from '../openapi/problem.ts'
+import type { Change } from '../options.ts'
+import type { Request } from '../request.ts'
+import { checkMembers, compiled } from '../schema/checks.ts'
+import { derived, lacking } from '../schema/derived.ts'
+import { membersOf } from '../schema/members.ts'
+import type { Members } from '../schema/members.ts'
+import { branches } from '../schema/subschemas.ts'
+import type { Validator } from '../schema/validation.ts'
+import type { Context, Filter, JsonSchema, Refusal, Storage } from '../storage/contract.ts'
+import { timestamp } from '../timestamps.ts'
+import { membersSeen } from '../visibility.ts'
+import type { Feature, Host, PropertyOf } from './feature.ts'
+
+export interface SoftDeleteOptions<Property extends string = string> {
+  /** The property that says when the item was deleted: an optional date-time, or a date-time that can be null. */
+  property: Property
+  /** Who can see deleted items with `?deleted=true`, and restore them. No caller by default. */
+  permitted?: (request: FastifyRequest) => boolean | Promise<boolean>
+}
+
+/**
+ * DELETE marks the item instead of removing it. Deleted items are left out of lists, and their URI responds with 410.
+ *
+ * @example
+ * define({ name: 'users', schema: User, storage: memory() })
+ *   .with(softDelete({ property: 'deletedAt', permitted: (request) => request.user.role === 'admin' }))
+ */
+export function softDelete<Item extends object = Record<string, unknown>> (options: SoftDeleteOptions<PropertyOf<NoInfer<Item>>>): Feature<Item> {
+  return {
+    name: 'soft-delete',
+    setup (host) {
+      host.checkOptions('softDelete', options, ['property', 'permitted'])
+      const { property, permitted } = options
+      const deletion = readOptions(host, property, permitted)
+      host.markProperty(property, 'readOnly')
+      host.wrapStorage('rows', (storage) => {
+        deletion.all = storage
+        return hideDeleted(storage, property, host.collection.timestamps.updated)
+      })
+      host.wrapAction('resolve', (next, { at, safe, name }) => {
+        const seen = safe && permitted !== undefined ? withDeletedOnRequest(next, deletion) : next
+        return at === 'item' ? withGone(seen, deletion, name === 'replace') : seen
+      })
+      if (permitted !== undefined) {
+        host.addQueryParameter('deleted', {
+          on: 'both',
+          schema: { type: 'boolean', default: false, description: 'Whether what was removed, and is kept, is given as well' },
+          ofText: (text) => text === 'true' ? inString : text === 'false' ? false : text,
+          read: (_collection, deleted) => deleted === inString ? { features: { deleted: 'true' } } : deleted === false ? {} : 'true or false, and true only in the query string'
+        })
+      }
+      host.describe((operation, { at }, { components }) => {
+        if (at === 'item') operation.responses[410] = problemResponse(components, 410, host.collection.profiles.length > 0)
+      })
+    }
+  }
+}
+
+/** Permission depends on the query string, before content is read. In the content of a QUERY it would come too late. */
+const inString = Symbol('true in a query string')
+
+interface Deletion {
+  readonly property: string
+  readonly permitted: SoftDeleteOptions['permitted']
+  /** The storage with deleted items. That of the collection does not show them. */
+  all: Storage<object>
+  /** The schema of an item that is restored: there the property can be written. */
+  readonly open: { readonly schema: JsonSchema, readonly members: Members, readonly draft: Validator }
+  /** Whether the property is always present, and null for items that are not deleted. */
+  readonly nullable: boolean
+}
+
+function readOptions (host: Host, property: string, permitted: SoftDeleteOptions['permitted']): Deletion {
+  const { name, schema, storage } = host.collection
+  if (permitted !== undefined && typeof permitted !== 'function') host.fail(`softDelete: permitted is ${JSON.stringify(permitted)}. Make it a function.`)
+  checkMembers(name, schema, { softDelete: [property] })
+  const described = schema.properties[property]!
+  const nullable = schema.required?.includes(property) === true
+  const isDateTime = [described, ...branches(described)].some(({ format }) => format === 'date-time')
+  if (!isDateTime || (nullable && compiled(name, described)(null) !== undefined)) {
+    throw new BadSchema(name, `the property "${property}" says when an item was deleted. Make it Type.Optional(Type.String({ format: 'date-time' })), or a union of that with Type.Null() whose default is null.`)
+  }
+  host.require('filter', 'softDelete leaves deleted items out of lists')
+  const open: JsonSchema = { ...schema, properties: { ...schema.properties, [property]: { ...described, readOnly: false } } }
+  const draft = compiled(name, derived(lacking(open, property), { optional: ['readOnly'] }))
+  return { property, permitted, all: storage, open: { schema: open, members: membersOf(open), draft }, nullable }
+}
+
+const mostAttempts = 20
+
+/** The storage without deleted items, in the same step as each verb. It marks an item instead of removing it. */
+function hideDeleted (storage: Storage<object>, property: string, updated: string | undefined): Storage<object> {
+  const notDeleted: Filter = { member: property, is: 'null', value: true }
+  const narrow = (context: Context): Context => scopedBy(joinedFilter(context.scope, notDeleted), context)
+  const mark = (item: object): object => {
+    const now = timestamp()
+    return { ...item, ...updated !== undefined && { [updated]: now }, [property]: now }
+  }
+  return layered<object, object>(storage, (all) => ({
+    list: (query, context) => all.list(query, narrow(context)),
+    find: (id, context) => all.find(id, narrow(context)),
+    insert: (draft, context) => all.insert(draft, context),
+    replace: (id, item, expected, context) => all.replace(id, item, expected, narrow(context)),
+    async remove (id, expected, context) {
+      const attempt = async (): Promise<Refusal | undefined> => {
+        const entry = await all.find(id, narrow(context))
+        if (entry === undefined) return { refused: 'absent' }
+        if (expected !== undefined && entry.version !== expected) return { refused: 'stale' }
+        // The version is compared in any case: an update that came in between must not be lost.
+        const result = await all.replace(id, mark(entry.item), entry.version, narrow(context))
+        return 'refused' in result ? result : undefined
+      }
+      let refusal = await attempt()
+      for (let left = expected === undefined ? mostAttempts : 0; refusal?.refused === 'stale' && left > 0; left--) refusal = await attempt()
+      return refusal
+    }
+  }))
+}
+
+/** A read that includes deleted items if the client requests that and the caller is permitted. */
+function withDeletedOnRequest (next: Action, deletion: Deletion): Action {
+  return async (collection, request) => {
+    if (request.query.deleted !== 'true') return next(collection, request)
+    if (!await isPermitted(deletion, request)) return problem('forbidden', { detail: 'What was removed is not yours to see.' })
+    const result = await next({ ...collection, storage: deletion.all }, request)
+    if (result instanceof Problem) return result
+    // For this caller only, whatever the cache policy says.
+    return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
+  }
+}
+
+/** 410 instead of 404 for a deleted item, unless the request restores it. */
+function withGone (next: Action, deletion: Deletion, isPut: boolean): Action {
+  return async (collection, request) => {
+    // A PUT that creates never gets 404, but the id of a deleted item is still in use.
+    if (isPut && collection.replace.creates && await findState(deletion, collection, request) === 'deleted') return goneOrRestore(next, deletion, { collection, request })
+    const result = await next(collection, request)
+    if (!(result instanceof Problem) || result.name !== 'absent') return result
+    return await findState(deletion, collection, request) === undefined ? result : goneOrRestore(next, deletion, { collection, request })
+  }
+}
+
+async function findState (deletion: Deletion, { id }: Collection, { segment, context }: Request): Promise<'deleted' | 'present' | undefined> {
+  const itemId = id.read(segment)
+  const entry = itemId === undefined ? undefined : await deletion.all.find(itemId, context)
+  return entry && (isDeleted(entry.item, deletion) ? 'deleted' : 'present')
+}
+
+async function goneOrRestore (next: Action, deletion: Deletion, { collection, request }: { collection: Collection, request: Request }): Promise<Result> {
+  const restores = request.original.method === 'PUT' || request.original.method === 'PATCH'
+  if (!restores || !await isPermitted(deletion, request)) return problem('gone')
+  return next(openForRestore(collection, deletion), request)
+}
+
+/** The same collection with deleted items, in which the property can be written. An item that is still marked afterwards is 410. */
+function openForRestore (collection: Collection, deletion: Deletion): Collection {
+  const { property, all, open, nullable } = deletion
+  return {
+    ...collection,
+    storage: all,
+    members: membersSeen(open, collection.hidden),
+    validate: { ...collection.validate, draft: open.draft },
+    hooks: { ...collection.hooks, prepare: true },
+    prepare (change: Change<object>) {
+      if (isDeleted(change.item, deletion)) return problem('gone', { detail: `The item comes back with a PUT, or with a PATCH whose ${property} is null.` })
+      return collection.prepare(nullable ? { ...change, item: { ...change.item, [property]: null } } : change)
+    }
+  }
+}
+
+function isDeleted (item: object, { property }: Deletion): boolean {
+  return (Reflect.get(item, property) ?? null) !== null
+}
+
+async function isPermitted ({ permitted }: Deletion, { original }: Request): Promise<boolean> {
+  try {
+    return permitted !== undefined && await permitted(original)
+  } catch (error) {
+    throw new HookError(error)
+  }
+}

@@ -1,0 +1,115 @@
+import { actionNames } from '../action-names.ts'
+import type { ActionName } from '../action-names.ts'
+import type { Result } from '../action.ts'
+import { problem } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
+import { layered } from '../layer.ts'
+import type { Context, Storage } from '../storage/contract.ts'
+import type { Feature, Host } from './feature.ts'
+
+/** Milliseconds for every action, or by action; `all` is for those that are not listed. */
+export type TimeoutOptions = number | Readonly<Partial<Record<ActionName | 'all', number>>>
+
+/**
+ * Limits how long actions may take. After that the client gets 503, and nothing more is written.
+ *
+ * @example
+ * define({ name: 'users', schema: User, storage: postgres(pool) })
+ *   .with(timeout({ all: 5000, list: 1000 }))
+ */
+export function timeout (options: TimeoutOptions): Feature<object> {
+  return {
+    name: 'timeout',
+    inherited: true,
+    setup (host) {
+      const limits = readLimits(host, options)
+      host.wrapStorage('timeout', refuseLateWrites)
+      host.wrapAction('timeout', (next, { name }) => {
+        const milliseconds = limits[name]
+        if (milliseconds === undefined) return next
+        return (collection, request) => runWithTimeout(milliseconds, request.context, () => next(collection, request))
+      })
+    }
+  }
+}
+
+/** What a timer can be set to. */
+const longestDelay = 2 ** 31 - 1
+
+function readLimits (host: Host, options: TimeoutOptions): Partial<Record<ActionName, number>> {
+  const given: Readonly<Record<string, number>> = typeof options === 'number' ? { all: options } : options
+  host.checkOptions('timeout', given, ['all', ...actionNames])
+  for (const [action, milliseconds] of Object.entries(given)) {
+    if (!(Number.isInteger(milliseconds) && milliseconds >= 1 && milliseconds <= longestDelay)) {
+      host.fail(`timeout: "${action}" is ${JSON.stringify(milliseconds)}. Make it a whole number of milliseconds from 1 to ${longestDelay}.`)
+    }
+  }
+  const { all, ...own } = given
+  return all === undefined ? own : { ...Object.fromEntries(actionNames.map((name) => [name, all])), ...own }
+}
+
+/** In milliseconds: how long the outcome of a write that has begun is waited for. */
+const grace = 1000
+
+/** Thrown when the time is over. The client gets its problem, and the log the whole error. */
+export class TimeoutError extends Error {
+  readonly problem: Problem
+
+  constructor (milliseconds: number, begun: boolean, cause?: unknown) {
+    super(`The request took longer than ${milliseconds} ms. ${begun ? 'Its write had begun: read the item to see whether it is done.' : 'Nothing was changed.'}`, { cause })
+    this.name = 'TimeoutError'
+    this.problem = problem('deadline', { detail: this.message, fields: { 'retry-after': '1' } })
+  }
+}
+
+interface Progress {
+  /** How many writes run or are done. */
+  writes: number
+  passed: TimeoutError | undefined
+}
+
+/** By the signal that the storage gets. */
+const progresses = new WeakMap<AbortSignal, Progress>()
+
+interface Abortable {
+  readonly signal: AbortSignal
+  abort (reason: Error): void
+}
+
+async function runWithTimeout (milliseconds: number, context: Abortable, run: () => Promise<Result>): Promise<Result> {
+  const progress: Progress = { writes: 0, passed: undefined }
+  progresses.set(context.signal, progress)
+  return new Promise((resolve, reject) => {
+    let timer = setTimeout(() => {
+      const passed = progress.passed = new TimeoutError(milliseconds, progress.writes > 0)
+      context.abort(passed)
+      if (progress.writes === 0) reject(passed)
+      else timer = setTimeout(reject, grace, passed)
+    }, milliseconds)
+    run().then(resolve, (thrown: unknown) => {
+      // A storage that was aborted reports that in its own words.
+      reject(progress.passed === undefined || !(thrown instanceof Error) ? thrown : new TimeoutError(milliseconds, progress.writes > 0, thrown))
+    }).finally(() => clearTimeout(timer))
+  })
+}
+
+/** The same storage, in which no write begins after the time is over. */
+function refuseLateWrites<Item> (storage: Storage<Item>): Storage<Item> {
+  return layered<Item, Item>(storage, (inner) => ({
+    list: (query, context) => inner.list(query, context),
+    find: (id, context) => inner.find(id, context),
+    insert: (draft, context) => beginWrite(context, () => inner.insert(draft, context)),
+    replace: (id, item, expected, context) => beginWrite(context, () => inner.replace(id, item, expected, context)),
+    remove: (id, expected, context) => beginWrite(context, () => inner.remove(id, expected, context))
+  }))
+}
+
+async function beginWrite<Outcome> ({ signal }: Context, write: () => Promise<Outcome>): Promise<Outcome> {
+  const progress = progresses.get(signal)
+  if (progress === undefined) return write()
+  if (progress.passed !== undefined) throw progress.passed
+  progress.writes++
+  const outcome = await write()
+  if (typeof outcome === 'object' && outcome !== null && 'refused' in outcome) progress.writes--
+  return outcome
+}
