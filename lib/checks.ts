@@ -1,9 +1,8 @@
 import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
 import type { ListingOptions } from './listing/listing.ts'
 import type { Queryable } from './listing/queryable.ts'
-import { actionNames, optionNames, ownedRouteOptions, profileNames } from './options.ts'
-import type { ActionName, Options, ProfileName, Related, Relation, RouteOptions } from './options.ts'
-import type { ItemSchema } from './schema/checks.ts'
+import { actionNames, optionNames, ownedRouteOptions } from './options.ts'
+import type { ActionName, Options, Related, RouteOptions } from './options.ts'
 import { unorderedNumeral } from './schema/numerals.ts'
 import type { ObjectSchema } from './schema/static.ts'
 import type { Storage } from './storage/contract.ts'
@@ -62,7 +61,6 @@ const kinds: Readonly<Record<string, Kind>> = {
   filter: list,
   sort: list,
   search: list,
-  profiles: list,
   replace: group('creates', 'tag'),
   precondition: oneOf('optional', 'required'),
   weakTags: oneOf('refused', 'tolerated'),
@@ -90,17 +88,6 @@ function checkKinds (name: string, options: object): void {
   }
 }
 
-/** What the clients of the profiles cannot do without. */
-export function checkProfiles<Schema extends ObjectSchema> ({ name, profiles = [], filter, formats }: Options<Schema>, id: string): readonly ProfileName[] {
-  if (profiles.length === 0) return profiles
-  const unknown = profiles.find(profile => !profileNames.includes(profile))
-  if (unknown !== undefined) throw new BadOption(name, `there is no profile ${JSON.stringify(unknown)}. The profiles are: ${profileNames.join(', ')}.`)
-  if (id !== 'id') throw new BadOption(name, `profiles need items whose id is called "id", but id.member is "${id}". Leave one of them out.`)
-  if (filter !== undefined && !(filter as readonly string[]).includes(id)) throw new BadOption(name, `profiles ask for several items by their ids, but filter does not name "${id}". Add it.`)
-  if (formats !== undefined && formats[0]?.mediaType !== 'application/json') throw new BadOption(name, 'profiles are spoken in JSON, but it is not the first of formats. Put it first.')
-  return profiles
-}
-
 /** `known` are the members that a list can be asked by. */
 export function checkListing (name: string, known: ReadonlyMap<string, Queryable>, { filter, sort, search }: ListingOptions): void {
   const texts = [...known.values()].filter(({ type }) => type === 'string').map(({ member }) => member)
@@ -110,18 +97,6 @@ export function checkListing (name: string, known: ReadonlyMap<string, Queryable
   }
   const numeral = sort?.find(member => known.get(member)?.ordered === false)
   if (numeral !== undefined) throw new BadOption(name, unorderedNumeral('sort', numeral))
-}
-
-export function checkRelations (reader: Reader, schema: ItemSchema, relations: Readonly<Record<string, Relation>> = {}): void {
-  const { name } = reader
-  const members = Object.keys(schema.properties)
-  for (const [relation, { collection, member }] of Object.entries(relations)) {
-    if (members.includes(relation)) throw new BadOption(name, `the relation "${relation}" is called as a member of the schema is. Call it otherwise.`)
-    if (!members.includes(member)) throw new BadOption(name, `the relation "${relation}" names the member "${member}", which is not in the schema. Its members are: ${members.join(', ')}.`)
-    if (!collection.actions.has('read')) throw new BadOption(name, `the relation "${relation}" leads to ${collection.name}, whose items cannot be read. Add "read" to its actions, or take the relation away.`)
-    if (!collection.storage.supports.filter) throw new Unsupported(name, `the relation "${relation}" leads to ${collection.name}, of which several items are read at once`, collection.storage.name)
-    checkHooks(reader, collection, `the relation "${relation}"`)
-  }
 }
 
 /** A collection through which items of another one are read, or their existence. */
@@ -187,8 +162,7 @@ const asked = {
   generatedIds: 'ids made by the storage are asked for (id.by)',
   order: 'an order by other members than the id is asked for',
   filter: 'filters, or a scope of rows, are asked for',
-  search: 'a search is asked for',
-  count: 'a profile is asked for, whose client is told how many items there are'
+  search: 'a search is asked for'
 } as const
 
 export function checkSupport (name: string, storage: Storage<object>, needs: Readonly<Record<keyof typeof asked, boolean>>): void {

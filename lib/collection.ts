@@ -7,7 +7,7 @@ import type { Identity } from './identity.ts'
 import type { Listing } from './listing/listing.ts'
 import type { DateTimes } from './schema/date-times.ts'
 import type { Members } from './schema/members.ts'
-import type { ActionName, Change, Changed, ProfileName, Relation, RouteOptions } from './options.ts'
+import type { ActionName, Change, Changed, RouteOptions } from './options.ts'
 import type { Remembered } from './remembered.ts'
 import { Messages } from './schema/messages.ts'
 import type { JsonSchema, Order, Storage } from './storage/contract.ts'
@@ -53,9 +53,6 @@ export interface Collection<Item = object> {
   readonly page: { readonly default: number, readonly maximum: number }
   readonly order: readonly Order[]
   readonly listing: Listing
-  /** What the items refer to, by the name of the relation. */
-  readonly relations: Readonly<Record<string, Relation>>
-  readonly profiles: readonly ProfileName[]
   readonly replace: { readonly creates: boolean, readonly tag: boolean }
   readonly precondition: 'optional' | 'required'
   readonly weakTags: boolean

@@ -1,6 +1,5 @@
 import { judge } from './access.ts'
 import type { Collection } from './definition.ts'
-import { viewOf } from './expansion.ts'
 import { HookError } from './fault.ts'
 import { parseDate } from './http/date.ts'
 import { conditional, constrains, evaluate } from './http/preconditions.ts'
@@ -15,7 +14,7 @@ import { modifiedOf, tagOf, versionOfList, versionsOf } from './representation.t
 import type { Request } from './request.ts'
 import { scopeOf } from './scope.ts'
 import type { Context, Entry, Filter, Storage } from './storage/contract.ts'
-import { versionOf } from './view.ts'
+import { versionOf, viewOf } from './view.ts'
 
 /**
  * RFC 9110, section 13, for a read: whether the client has it already; 412 if the precondition fails.
@@ -59,14 +58,14 @@ export async function checkList (collection: Collection, request: Request): Prom
   if (collection.storage.exclusive === undefined) return problem('bad-request', { detail: 'This collection cannot make a POST depend on its list. Repeat the request without If-Match and If-None-Match.' })
   const question = parseListQuery(collection, request)
   if (question instanceof Problem) return question
-  // Other collections cannot be read within the transaction.
-  if (question.expand !== undefined) return badParameter('expand', 'left out of a POST with a precondition')
+  // A feature may read other collections, which is not possible inside the transaction.
+  for (const name in question.features) return badParameter(name, 'left out of a POST with a precondition')
   const context = await contextOfList(collection, request)
   if (context instanceof Problem) return context
   const checkAgain = async (storage: Storage<object>): Promise<Problem | undefined> => {
     const found = await findEntries({ ...collection, storage }, question, context)
     if (found instanceof Problem) return found
-    const view = await viewOf(collection, found.page.entries, { ...question, request })
+    const view = await viewOf(collection, found.page.entries, { question, request })
     const page = limitLength(collection, found.page, { query: found.query, question, view })
     if (page instanceof Problem) return page
     const current = validators(collection, request, { version: versionOfList(versionsOf(collection, page, view)), modified: undefined })

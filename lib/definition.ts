@@ -1,4 +1,4 @@
-import { checkListing, checkOptions, checkProfiles, checkRelations, checkStorage, checkSupport } from './checks.ts'
+import { checkListing, checkOptions, checkStorage, checkSupport } from './checks.ts'
 import { noNeighbors } from './collection.ts'
 import type { Collection } from './collection.ts'
 import { digestSchema, TagSuffixes } from './definition-digest.ts'
@@ -42,7 +42,6 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   })
   const unique = (options.unique ?? []).map(members => [members].flat())
   const order = totalOrder(options.order ?? [], id.member)
-  const profiles = checkProfiles(options, id.member)
   const guard = guardOf(options, id.member)
   const visible = [...guard?.visible.keys() ?? []]
   checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
@@ -55,9 +54,8 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     id: { member: id.member, by: id.by },
     canonical: item => canonicalDates(item, dateTimes)
   }))
-  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined || profiles.length > 0, filter: options.filter !== undefined || options.scope !== undefined || profiles.length > 0, search: options.search !== undefined, count: profiles.length > 0 })
+  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined || options.scope !== undefined, search: options.search !== undefined })
   const [actions, routes] = [new Set(options.actions ?? actionNames), options.routes ?? {}]
-  checkRelations({ name, actions, routes }, schema, options.relations)
   const formats = options.formats ?? [json, hal, xml]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
   for (const action of ['list', 'read'] as const) if (isPersonal(guard, action)) checkCache(name, action, cache?.[action])
@@ -76,8 +74,6 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     challenge: options.authentication?.challenge ?? anyChallenge,
     page: { default: 20, maximum: 100, ...options.page },
     order,
-    relations: options.relations ?? {},
-    profiles,
     replace: { creates: false, tag: false, ...options.replace },
     precondition: options.precondition ?? 'optional',
     weakTags: options.weakTags === 'tolerated',
@@ -101,7 +97,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
 /** The collection with its features. What the schema says is derived here, because features can mark its properties. */
 function compose<Schema extends ObjectSchema> (options: Options<Schema>, base: ReturnType<typeof readOptions<Schema>>, features: readonly Feature[]): Collection<ItemOf<Schema>> {
   const { name, id, timestamps, guard, formats, links } = base
-  const attached = new Attachments(base, features)
+  const attached = new Attachments({ ...base, filter: options.filter }, features)
   const schema = marked(base.schema, attached.marks)
   // What features put around the storage handles items of any type.
   const storage = attached.composeStorage(base.storage) as typeof base.storage

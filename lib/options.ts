@@ -2,7 +2,6 @@ import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { ActionName } from './action-names.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { Access, Authentication, Scoping, Visibility } from './guard.ts'
-import type { Relation } from './relation.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
 import type { Adapter } from './storage/contract.ts'
 
@@ -10,11 +9,7 @@ import type { Adapter } from './storage/contract.ts'
 
 export { actionNames } from './action-names.ts'
 export type { ActionName } from './action-names.ts'
-export type { Related, Relation } from './relation.ts'
-
-export const profileNames = ['react-admin', 'json-server', 'refine'] as const
-
-export type ProfileName = typeof profileNames[number]
+export type { Related } from './relation.ts'
 
 /** Fastify's own route options, but for those that the library sets itself. */
 export type RouteOptions = Omit<RouteShorthandOptions, OwnedRouteOption>
@@ -79,10 +74,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   sort?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
   /** The members that `?q=` looks into; without it there is no search. */
   search?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
-  /** What the items refer to, by the name of the relation: `?expand=author` gives it with them. */
-  relations?: Readonly<Record<string, Relation<MemberOf<Item>>>>
-  /** The clients whose dialects are understood beside our own. */
-  profiles?: readonly ProfileName[]
   /** PUT: whether it creates an absent item, and whether its answer bears the entity tag although the item differs from what was sent. */
   replace?: { creates?: boolean, tag?: boolean }
   /** Whether PUT, PATCH and DELETE need a precondition; without one they are answered 428. */
@@ -107,6 +98,6 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
 
 /** Every option, so that one that does not exist can be told. */
 export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'relations', 'profiles', 'replace', 'precondition',
+  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'replace', 'precondition',
   'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
 ])

@@ -1,4 +1,5 @@
 import type { ActionName } from './action-names.ts'
+import type { Attached } from './features/feature.ts'
 import type { Guard } from './guard.ts'
 import type { Identity } from './identity.ts'
 import type { Members } from './schema/members.ts'
@@ -19,11 +20,5 @@ export interface Related {
   readonly guard: Guard | undefined
   readonly schemas: Messages
   readonly digest: string
-  readonly relations: Readonly<Record<string, Relation>>
-}
-
-/** Another collection, and the member by which an item names one of its items. */
-export interface Relation<Member extends string = string> {
-  readonly collection: Related
-  readonly member: Member
+  readonly attached: Attached
 }

@@ -10,7 +10,6 @@ import type { Problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
 import { challengeTo } from './http/www-authenticate.ts'
 import { problemPage } from './page.ts'
-import { worded } from './profiles/profiles.ts'
 
 // An answer or a problem, as Fastify is told it.
 
@@ -62,6 +61,12 @@ export const never: Kept = { policy: { open: 'no-store', credentialed: 'no-store
 /** Nor is what somebody was refused kept for anybody. */
 const closed: Kept = { policy: { ...never.policy, closed: true }, varied: 'Accept' }
 
+/** The problem with the properties that features add. */
+function completeProblem ({ attached: { hooks: { onProblem } } }: Collection, problem: Problem): Problem {
+  if (onProblem.length === 0) return problem
+  return { ...problem, members: Object.assign({}, problem.members, ...onProblem.map((hook) => hook(problem))) as Record<string, unknown> }
+}
+
 /** Everything of a problem but its content. */
 export function refuse (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
   const { url, headers } = reply.request
@@ -69,7 +74,7 @@ export function refuse (collection: Collection, problem: Problem, reply: Fastify
   const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
   // A plugin of the app may have put its own there.
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
-  const content = problemContent(worded(collection, problem), collection.problems, instance)
+  const content = problemContent(completeProblem(collection, problem), collection.problems, instance)
   const page = problemPage(collection, headers.accept, [problem, content])
   return head({ status: problem.status, fields: { ...fields, ...page?.fields }, content: page?.content ?? content }, isGuarded(collection) ? closed : never, reply)
 }

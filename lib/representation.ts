@@ -98,7 +98,7 @@ export function seenFields (collection: Collection, entry: Entry<object>, wanted
   const { format, view } = wanted
   const { 'last-modified': modified, ...fields } = entryFields(collection, entry, wanted)
   const etag = tagOf(collection, versionSeen(collection, entry, view), format)
-  return modified === undefined || view.expansion !== undefined ? { ...fields, etag } : { ...fields, etag, 'last-modified': modified }
+  return modified === undefined || view.additions.length > 0 ? { ...fields, etag } : { ...fields, etag, 'last-modified': modified }
 }
 
 interface WantedList extends Wanted {

@@ -26,7 +26,7 @@ export function shown (collection: Collection, request: Request, { entry, view, 
   const wanted = { format, path: parentPath(request) }
   if (conditional(fields)) {
     const known = view === undefined ? entryFields(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
-    const modified = view?.expansion === undefined ? modifiedOf(collection, entry) : undefined
+    const modified = view === undefined || view.additions.length === 0 ? modifiedOf(collection, entry) : undefined
     const isKnown = isNotModified(collection, request, { tag: known.etag!, modified })
     if (isKnown instanceof Problem) return isKnown
     if (isKnown) return answered(view, notModified(known, applied))

@@ -1,34 +1,51 @@
 import { hash } from 'node:crypto'
 import type { Answer } from './answer.ts'
 import type { Collection } from './definition.ts'
+import type { Question } from './listing/question.ts'
+import type { Request } from './request.ts'
 import { without } from './schema/marks.ts'
 import type { Entry } from './storage/contract.ts'
 
 /** What the caller sees of items. */
 export type Sight = Pick<Collection, 'members' | 'hidden'>
 
-/** The entries that items refer to, by their ids, and what the caller sees of them. */
-export interface Relatives {
-  readonly sight: Sight
-  readonly entries: ReadonlyMap<unknown, Entry<object>>
+/** What a feature adds to the items of a response. */
+export interface ViewAddition {
+  /** The properties that it adds to an item. */
+  add (entry: Entry<object>): Readonly<Record<string, unknown>>
+  /** Tells this representation of an entry from others of the same version. */
+  version (entry: Entry<object>): string
+  /** Whether it depends on the caller. */
+  readonly personal: boolean
 }
-
-/** By relation. */
-export type Expansion = ReadonlyMap<string, Relatives>
 
 /** How a client wants to see items, other than as they are. */
 export interface View {
-  /** Only these members. */
+  /** Only these properties. */
   readonly fields: readonly string[] | undefined
-  /** With what they refer to. */
-  readonly expansion: Expansion | undefined
-  /** Whether that depends on who asks. */
-  readonly personal: boolean
+  readonly additions: readonly ViewAddition[]
+}
+
+interface Wanted {
+  readonly question: Question
+  readonly request: Request
+}
+
+/** How the client wants to see these entries; undefined if it wants them as they are. */
+export async function viewOf (collection: Collection, entries: ReadonlyArray<Entry<object>>, { question, request }: Wanted): Promise<View | undefined> {
+  const { fields, features } = question
+  if (fields === undefined && features === undefined) return undefined
+  const additions: ViewAddition[] = []
+  for (const hook of features === undefined ? [] : collection.attached.hooks.onView) {
+    const addition = await hook(entries, { question, request })
+    if (addition !== undefined) additions.push(addition)
+  }
+  return fields === undefined && additions.length === 0 ? undefined : { fields, additions }
 }
 
 /** An answer of what is seen so. */
 export function answered (view: View | undefined, answer: Answer): Answer {
-  return view?.personal === true ? { ...answer, personal: true } : answer
+  return view?.additions.some(({ personal }) => personal) === true ? { ...answer, personal: true } : answer
 }
 
 /** What may leave of an item. */
@@ -49,27 +66,13 @@ export function versionOf (sight: Sight, entry: Entry<object>): string {
   return digest
 }
 
-export function seen (collection: Collection, entry: Entry<object>, { fields, expansion }: View): object {
+export function seen (collection: Collection, entry: Entry<object>, { fields, additions }: View): object {
   const item = visible(collection, entry)
   const picked = fields === undefined ? item : Object.fromEntries(Object.entries(item).filter(([name]) => fields.includes(name)))
-  if (expansion === undefined) return picked
-  const related = [...expansion].map(([name]) => {
-    const [sight, found] = relatedTo(collection, entry, [name, expansion])
-    return [name, found === undefined ? null : visible(sight, found)]
-  })
-  return { ...picked, ...Object.fromEntries(related) }
+  return additions.length === 0 ? picked : Object.assign({}, picked, ...additions.map(({ add }) => add(entry)))
 }
 
 /** Another view is another representation, with a version of its own. */
-export function versionSeen (collection: Collection, entry: Entry<object>, { fields, expansion }: View): string {
-  const related = [...expansion ?? []].map(([name]) => {
-    const [sight, found] = relatedTo(collection, entry, [name, expansion!])
-    return `+${name} ${found === undefined ? '' : `${versionOf(sight, found)}.${collection.relations[name]!.collection.digest}`}`
-  })
-  return `${versionOf(collection, entry)}${fields === undefined ? '' : `~${fields.join()}`}${related.join('')}`
-}
-
-function relatedTo ({ relations }: Collection, { item }: Entry<object>, [name, expansion]: [string, Expansion]): [Sight, Entry<object> | undefined] {
-  const { sight, entries } = expansion.get(name)!
-  return [sight, entries.get(Reflect.get(item, relations[name]!.member))]
+export function versionSeen (collection: Collection, entry: Entry<object>, { fields, additions }: View): string {
+  return `${versionOf(collection, entry)}${fields === undefined ? '' : `~${fields.join()}`}${additions.map(({ version }) => version(entry)).join('')}`
 }

@@ -1,5 +1,6 @@
 import type { Guarded } from './access.ts'
 import type { Collection } from './definition.ts'
+import type { Attached } from './features/feature.ts'
 import { pointer } from './http/json-pointer.ts'
 import { isObject } from './http/json-value.ts'
 import { problem } from './http/problems.ts'
@@ -73,19 +74,21 @@ function narrowed (collection: Collection, hidden: Hidden): Collection {
   const [schema, members] = [concealing(collection, hidden), membersSeen(collection, hidden)]
   const isSeen = (member: string): boolean => !hidden.has(member.split('.', 1)[0]!)
   const { filterable, sortable, search } = collection.listing
-  const relations = Object.fromEntries(Object.entries(collection.relations).filter(([, { member }]) => isSeen(member)))
   const draft = derived(schema, { optional: ['readOnly'] })
   return Object.freeze({
     ...collection,
     hidden,
     members,
-    relations,
     // The order tells its members.
     order: order.filter(({ member }) => isSeen(member)),
-    listing: listing({ schema, members }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), relations, parameters: [...collection.attached.queryParameters.keys()] }, storage.supports),
+    listing: listing({ schema, members }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), parameters: getOfferedParameters(collection.attached, hidden) }, storage.supports),
     validate: { draft: (value: unknown) => validatorOf(draft)(value), item },
     written: remembered(formats)
   })
+}
+
+function getOfferedParameters ({ queryParameters }: Attached, hidden: Hidden): string[] {
+  return [...queryParameters].filter(([, { isOffered }]) => isOffered?.(hidden) !== false).map(([name]) => name)
 }
 
 /** A caller cannot write a property that it does not see: for that caller it does not exist. */

@@ -9,6 +9,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { define, permitted, problem, within } from '../lib/index.ts'
 import type { Access, Authentication, Collection, Options } from '../lib/index.ts'
+import { expand } from '../lib/features/expand.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { ask, created, logged } from './app.ts'
@@ -416,8 +417,8 @@ test('what depends on who asks is in no cache, however the caller is known, unle
 test('what is nested in a parent, or expanded, is kept as that would be', async t => {
   const parents = notes({ name: 'parents' })
   const Child = Type.Object({ id: Type.Integer(), parentId: Type.Integer() })
-  const options = { name: 'children', schema: Child, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, parentId: 1 }] }), relations: { parent: { collection: parents, member: 'parentId' } } } as const
-  const children = define({ ...options, cache: { read: 'public, max-age=60' } })
+  const options = { name: 'children', schema: Child, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, parentId: 1 }] }) } as const
+  const children = define({ ...options, cache: { read: 'public, max-age=60' } }).with(expand({ parent: { collection: parents, property: 'parentId' } }))
   const app = await serve(t, [parents, children as Collection])
   t.equal((await ask(app, 'GET /children/1')).headers['cache-control'], 'public, max-age=60')
   const expanded = await ask(app, 'GET /children/1?expand=parent', as('ada'))
@@ -431,7 +432,7 @@ test('what is nested in a parent, or expanded, is kept as that would be', async 
   t.throws(() => within(parents, children, 'parentId'), { code: 'FST_COLLECTION_BAD_OPTION', message: /whose answers depend on who asks/ })
   const nested = await serve(t, [parents, within(parents, define(options), 'parentId') as Collection])
   t.equal((await ask(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
-  const kept = await serve(t, [parents, within(parents, define({ ...options, cache: 'private, max-age=5' }), 'parentId') as Collection])
+  const kept = await serve(t, [parents, within(parents, define({ ...options, cache: 'private, max-age=5' }).with(expand({ parent: { collection: parents, property: 'parentId' } })), 'parentId') as Collection])
   const answer = await ask(kept, 'GET /parents/1/children?expand=parent', as('ada'))
   t.strictSame([answer.headers['cache-control'], answer.headers.vary], ['private, max-age=5', 'Accept, Authorization, Cookie, Prefer'])
 })

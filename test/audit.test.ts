@@ -10,6 +10,7 @@ import type { Test } from 'tap'
 import collection, { corsOptions, service } from '../lib/index.ts'
 import type { Collection, ServiceOptions } from '../lib/index.ts'
 import { findings } from '../lib/service/audit.ts'
+import { reactAdmin } from '../lib/features/dialects/react-admin.ts'
 import { ask, logged, notes, users } from './app.ts'
 
 // Each finding with the real plugin, set badly and set well.
@@ -45,7 +46,7 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
   ['CORS without QUERY, with what is needed', [], { before: async app => app.register(cors, { origin: '*', methods: 'GET,HEAD,POST,PUT,PATCH,DELETE', exposedHeaders: 'etag, location, link', strictPreflight: false }) }],
   ['CORS with all fields', [], { before: async app => app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: '*' }) }],
   ['CORS for a collection that is read alone', [], { before: async app => app.register(cors, { origin: '*', strictPreflight: false, exposedHeaders: 'ETag, Link' }), collections: [notes({ actions: ['list', 'read'] })] }],
-  ['CORS without the total that react-admin needs', ['CORS_FIELDS'], { before: async app => app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: 'ETag, Link, Location' }), collections: [notes({ profiles: ['react-admin'] })] }],
+  ['CORS without the total that react-admin needs', ['CORS_FIELDS'], { before: async app => app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: 'ETag, Link, Location' }), collections: [notes().with(reactAdmin())] }],
   ['CORS that lets nobody in', [], { before: async app => app.register(cors, { origin: false, strictPreflight: false }) }],
   ['CORS for one origin, asked by another', ['CORS_METHODS'], { before: async app => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }) }],
   ['CORS for one origin, asked by it', ['CORS_METHODS', 'CORS_FIELDS'], { before: async app => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }), audit: { origin: 'https://app.example' } }],

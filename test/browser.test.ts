@@ -13,6 +13,8 @@ import type { Test } from 'tap'
 import { html } from '../lib/formats/html.ts'
 import collection, { define, json } from '../lib/index.ts'
 import type { Collection, Options } from '../lib/index.ts'
+import type { Feature } from '../lib/index.ts'
+import { reactAdmin } from '../lib/features/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 // The pages, as a person meets them in a browser.
@@ -44,12 +46,12 @@ interface Service {
   send (method: 'PATCH' | 'GET' | 'PUT', path: string, content?: object): Promise<Record<string, unknown>>
 }
 
-async function serve (t: Test, options: Partial<Options<typeof Person>> = {}): Promise<Service> {
+async function serve (t: Test, options: Partial<Options<typeof Person>> = {}, features: ReadonlyArray<Feature<object>> = []): Promise<Service> {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   // Its policy would keep the script from running, if ours did not take its place.
   await app.register(helmet, { hsts: false })
-  await app.register(collection, define({ name: 'people', schema: Person, unique: ['email'], storage: memory(), formats: [json, html], page: { default: 2 }, search: ['name'], ...options }) as Collection)
+  await app.register(collection, define({ name: 'people', schema: Person, unique: ['email'], storage: memory(), formats: [json, html], page: { default: 2 }, search: ['name'], ...options }).with(...features) as Collection)
   const ids: string[] = []
   for (const [index, name] of names.entries()) {
     const made = await app.inject({ method: 'POST', url: '/people', payload: { name, email: `person${index}@example.com`, role: index === 2 ? 'admin' : 'member', age: 30 + index, bio: 'First line.\nSecond line.', password: 'analytical', homepage: 'https://example.com/', address: { city: 'London' } } })
@@ -301,7 +303,7 @@ test('that the server cannot be reached is told, and nothing that was typed is l
 })
 
 test('problems are told at their fields in the dialects of admin interfaces as well', { skip }, async t => {
-  const { origin, ids: [id] } = await serve(t, { profiles: ['react-admin'] })
+  const { origin, ids: [id] } = await serve(t, {}, [reactAdmin()])
   const { page } = await open(t, `${origin}/people/${id}`)
   await page.getByText('Edit', { exact: true }).click()
   const form = page.getByRole('form', { name: 'Edit' })

@@ -7,6 +7,7 @@ import type { Test } from 'tap'
 import { define, hal, json, version, within, xml } from '../lib/index.ts'
 import type { Collection, Options, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { expand } from '../lib/features/expand.ts'
 import { ask, build } from './app.ts'
 
 // Entity tags after a deploy that changes the definition, while the items stay as they are.
@@ -109,9 +110,8 @@ test('the entity tag covers the definition of what is expanded', async t => {
     name: 'articles',
     schema: Type.Object({ id, author: Type.Integer() }),
     id: { by: 'storage' },
-    storage: () => articles,
-    relations: { person: { collection: people(storage, { schema: Type.Object({ ...People.properties, secret }) }), member: 'author' } }
-  }) as Collection)
+    storage: () => articles
+  }).with(expand({ person: { collection: people(storage, { schema: Type.Object({ ...People.properties, secret }) }), property: 'author' } })) as Collection)
   const [before, after] = [await open(Type.String()), await open(Type.String({ writeOnly: true }))]
   for (const url of ['/articles?expand=person', '/articles/1?expand=person']) {
     const old = await ask(before, `GET ${url}`)

@@ -3,6 +3,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import { define } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { expand } from '../lib/features/expand.ts'
 import { altered, ask, build } from './app.ts'
 
 const Author = Type.Object({ id: Type.Integer(), name: Type.String(), password: Type.String({ writeOnly: true }), updatedAt: Type.String({ format: 'date-time', readOnly: true }) })
@@ -26,9 +27,8 @@ async function open (t: Test) {
     name: 'articles',
     schema: Article,
     id: { by: 'storage' },
-    storage: memory({ items: [{ id: 1, authorId: 1, editorId: 2, title: 'A', updatedAt }, { id: 2, authorId: 1, title: 'B', updatedAt }, { id: 3, authorId: null, title: 'C', updatedAt }, { id: 4, authorId: 9, title: 'D', updatedAt }] }),
-    relations: { author: { collection: authors, member: 'authorId' }, editor: { collection: authors, member: 'editorId' } }
-  })
+    storage: memory({ items: [{ id: 1, authorId: 1, editorId: 2, title: 'A', updatedAt }, { id: 2, authorId: 1, title: 'B', updatedAt }, { id: 3, authorId: null, title: 'C', updatedAt }, { id: 4, authorId: 9, title: 'D', updatedAt }] })
+  }).with(expand({ author: { collection: authors, property: 'authorId' }, editor: { collection: authors, property: 'editorId' } }))
   return { app: await build(t, [authors, articles]), asked }
 }
 
@@ -82,9 +82,9 @@ test('relations that cannot be are refused at boot', async t => {
   const article = { name: 'articles', schema: Article, id: { by: 'storage' }, storage: memory() } as const
   const hidden = define({ name: 'authors', schema: Author, id: { by: 'storage' }, storage: memory(), actions: ['list'] })
   const unfiltered = define({ name: 'authors', schema: Author, id: { by: 'storage' }, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })) })
-  t.throws(() => define({ ...article, relations: { title: { collection: authors, member: 'authorId' } } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /called as a member/ })
+  t.throws(() => define({ ...article }).with(expand({ title: { collection: authors, property: 'authorId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /has the name of a property/ })
   // @ts-expect-error a member that is not in the schema
-  t.throws(() => define({ ...article, relations: { author: { collection: authors, member: 'writerId' } } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /Its members are/ })
-  t.throws(() => define({ ...article, relations: { author: { collection: hidden, member: 'authorId' } } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /cannot be read/ })
-  t.throws(() => define({ ...article, relations: { author: { collection: unfiltered, member: 'authorId' } } }), { code: 'FST_COLLECTION_UNSUPPORTED' })
+  t.throws(() => define({ ...article }).with(expand({ author: { collection: authors, property: 'writerId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /Its properties are/ })
+  t.throws(() => define({ ...article }).with(expand({ author: { collection: hidden, property: 'authorId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /cannot be read/ })
+  t.throws(() => define({ ...article }).with(expand({ author: { collection: unfiltered, property: 'authorId' } })), { code: 'FST_COLLECTION_UNSUPPORTED' })
 })

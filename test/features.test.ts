@@ -119,7 +119,7 @@ for (const { name, skip, open } of kept) {
     const audit: Feature<object> = {
       name: 'audit',
       setup (host) {
-        host.addWriteHook(async ({ action, before, after }, inner) => {
+        host.addHook('onWrite', async ({ action, before, after }, inner) => {
           const { text } = (after ?? before)!.item as { text: string }
           if (text === 'fail') throw new Error('not logged')
           const visible = await inner.find((after ?? before)!.id, { signal: new AbortController().signal, scope: undefined })

@@ -9,6 +9,7 @@ import { memory } from '../lib/storage/memory.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { timeout } from '../lib/features/timeout.ts'
+import { jsonServer } from '../lib/features/dialects/json-server.ts'
 import { altered, ask, build, created, notes, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
@@ -60,7 +61,7 @@ const replayed = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: n
   return { statusCode, headers, json: () => ({ length: payload.length }) }
 }
 const repeatable = (t: Test): Promise<FastifyInstance> => build(t, notes({ schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }).with(idempotency()), { bodyLimit: 2_000_000 })
-const large = (t: Test): Promise<FastifyInstance> => build(t, notes({ profiles: ['json-server'], schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }), { bodyLimit: 5_000_000 })
+const large = (t: Test): Promise<FastifyInstance> => build(t, notes({ schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }).with(jsonServer()), { bodyLimit: 5_000_000 })
 /** Two items of so many characters. */
 const longPage = async (app: FastifyInstance, target: string, length: number): Promise<Asked> => {
   for (const { id } of (await ask(app, 'GET /notes?fields=id')).json()) await ask(app, `DELETE /notes/${id}`)
@@ -114,7 +115,7 @@ const lines: Readonly<Record<string, Line>> = {
   'items of a page': { app: t => build(t, notes()), ask: (app, count) => ask(app, `GET /notes?limit=${count}`), within: 200 },
   'characters of all items of a page': { app: large, ask: (app, length) => longPage(app, 'GET /notes', length), within: 200, past: ({ headers }) => /rel="next"/.test(String(headers.link)) },
   'characters of all items of a page by number': { app: large, ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length), within: 200 },
-  'items that a page by number leaves out': { app: t => build(t, notes({ profiles: ['json-server'] })), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
+  'items that a page by number leaves out': { app: t => build(t, notes().with(jsonServer())), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
   'characters of a query string': { app: t => build(t, users()), ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`), within: 200 },
   'characters of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },
   'different words of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, count) => ask(app, `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`), within: 200 },

@@ -10,12 +10,12 @@ import type { DataProvider } from 'ra-core'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { corsOptions, define, hal, json, problem } from '../lib/index.ts'
-import type { Collection, ProfileName, Storage } from '../lib/index.ts'
-import { profileNames } from '../lib/options.ts'
-import { translated } from '../lib/profiles/profiles.ts'
+import type { Collection, Storage } from '../lib/index.ts'
+import { translateQuery } from '../lib/listing/dialects.ts'
 import type { Problem } from '../lib/http/problems.ts'
-import type { Translation } from '../lib/profiles/profile.ts'
+import type { Translation } from '../lib/features/feature.ts'
 import { memory } from '../lib/storage/memory.ts'
+import * as features from '../lib/features/index.ts'
 import { altered, ask } from './app.ts'
 import { listen } from './wire.ts'
 
@@ -49,14 +49,21 @@ const seed = Array.from({ length: count }, (_, index) => ({
 }))
 const uuid = (index: number): string => `01900000-0000-7000-8000-${String(index + 1).padStart(12, '0')}`
 
+const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.jsonServer, refine: features.refine }
+
+type ProfileName = keyof typeof dialects
+
+const profileNames = Object.keys(dialects) as ProfileName[]
+const dialectsOf = (names: readonly ProfileName[]) => names.map(name => dialects[name]())
+
 /** The same posts twice: with integers of the storage, and with UUIDs of the library as their ids. */
 function posts (profiles: readonly ProfileName[], storage?: (storage: Storage<object>) => Partial<Storage<object>>): Collection {
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
-  return define({ name: 'posts', schema: Post, id: { by: 'storage' }, unique: ['title'], search: ['title'], profiles, storage: storage === undefined ? memory({ items }) : altered(storage) }) as Collection
+  return define({ name: 'posts', schema: Post, id: { by: 'storage' }, unique: ['title'], search: ['title'], storage: storage === undefined ? memory({ items }) : altered(storage) }).with(...dialectsOf(profiles)) as Collection
 }
 
 function pages (profiles: readonly ProfileName[]): Collection {
-  return define({ name: 'pages', schema: Page, unique: ['title'], search: ['title'], profiles, storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) }) }) as Collection
+  return define({ name: 'pages', schema: Page, unique: ['title'], search: ['title'], storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) }) }).with(...dialectsOf(profiles)) as Collection
 }
 
 const kinds = [
@@ -241,7 +248,7 @@ const reading: Readonly<Record<string, readonly ProfileName[]>> = { ra: ['react-
 function read (profiles: readonly ProfileName[], query: string): Translation | Problem {
   const parameters: Record<string, string | string[]> = {}
   for (const [name, value] of new URLSearchParams(query)) parameters[name] = name in parameters ? [parameters[name]!, value].flat() : value
-  return translated(posts(profiles), parameters)
+  return translateQuery(posts(profiles), parameters)
 }
 
 const byId = { member: 'id', descending: false }
@@ -283,7 +290,7 @@ test('a dialect is translated into our question, and leaves what it does not kno
     ['us', 'title_like=&q=', { count: true }],
     ['us', 'secret_like=&x_y=1&x_gte=1&limit=1&limit=2', { count: true }, { secret_like: '', x_y: '1', x_gte: '1', limit: ['1', '2'] }],
     ['us', 'range=[0,1]&sort=["id","ASC"]', { count: true }, { range: '[0,1]', sort: '["id","ASC"]' }],
-    ['all', 'filter={"views":1}&views_lte=3&_start=0&_end=2&status=draft', { count: true, offset: 0, limit: 2, filter: { all: [{ member: 'views', is: 'eq', value: 1 }, { member: 'views', is: 'lte', value: 3 }] } }, { status: 'draft' }]
+    ['all', 'filter={"views":1}&views_lte=3&_start=0&_end=2&status=draft', { count: true, offset: 0, limit: 2, filter: { all: [{ member: 'views', is: 'lte', value: 3 }, { member: 'views', is: 'eq', value: 1 }] } }, { status: 'draft' }]
   ]
   for (const [profiles, query, question, rest = {}] of table) {
     t.strictSame(read(reading[profiles]!, query), { question, rest }, `${profiles} ${query}`)
@@ -367,8 +374,8 @@ test('what items refer to is embedded as the client asks for it', async t => {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
-  const relations = { writer: { collection: authors as Collection, member: 'author' }, editor: { collection: authors as Collection, member: 'author' } } as const
-  await app.register(collection, define({ name: 'posts', schema: Post, id: { by: 'storage' }, profiles: profileNames, relations, storage: memory({ items }) }))
+  const relations = { writer: { collection: authors as Collection, property: 'author' }, editor: { collection: authors as Collection, property: 'author' } } as const
+  await app.register(collection, define({ name: 'posts', schema: Post, id: { by: 'storage' }, storage: memory({ items }) }).with(features.expand(relations), ...dialectsOf(profileNames)))
   const url = `http://127.0.0.1:${await listen(app)}`
   for (const [profile, client, provider] of reactAdminClients) {
     const api = provider(url)
@@ -406,12 +413,11 @@ test('pages by number walk the storage by its cursors, within bounds, and give n
     name: 'posts',
     schema: Post,
     id: { by: 'storage' },
-    profiles: ['refine'],
     storage: shape => {
       const storage = memory({ items })(shape)
       return { ...storage, list: (query, context) => { queries.push(query); return storage.list(query, context) } }
     }
-  })
+  }).with(features.refine())
   const app = Fastify()
   t.after(() => app.close())
   await app.register(collection, definition)
@@ -465,7 +471,7 @@ test('a problem has what its client reads, and RFC 9457 beside it', async t => {
   t.after(() => app.close())
   const thrown: unknown[] = []
   for (const name of profileNames) {
-    const definition = define({ name, schema: Post, id: { by: 'storage' }, storage: memory(), profiles: [name], problems: 'https://example.com/', prepare: () => { throw thrown.at(-1) } })
+    const definition = define({ name, schema: Post, id: { by: 'storage' }, storage: memory(), problems: 'https://example.com/', prepare: () => { throw thrown.at(-1) } }).with(dialects[name]())
     await app.register(collection, definition)
   }
   const answers: Array<[unknown, object, object]> = [
@@ -502,18 +508,15 @@ test('PUT under react-admin merges what it is sent, and without a profile does n
 
 test('mistakes about profiles are told at boot', async t => {
   const right = { name: 'posts', schema: Post, id: { by: 'storage' }, storage: memory() }
-  const loose = (options: object): unknown => (define as (options: object) => unknown)({ ...right, ...options })
+  const loose = (options: object): Collection => (define as (options: object) => Collection)({ ...right, ...options })
   const lacking = (feature: string) => altered(storage => ({ supports: { ...storage.supports, [feature]: false } }))
   const Slug = Type.Object({ slug: Type.String(), ...members })
-  t.throws(() => loose({ profiles: ['strapi'] }), { code: 'FST_COLLECTION_BAD_OPTION', message: /there is no profile "strapi"\. The profiles are: react-admin, json-server, refine\./ })
-  t.throws(() => loose({ profiles: 'refine' }), { code: 'FST_COLLECTION_BAD_OPTION', message: /profiles is "refine"\. It has to be an array/ })
-  t.throws(() => loose({ profiles: ['refine'], schema: Slug, id: { member: 'slug', by: 'client' } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /id\.member is "slug"/ })
-  t.throws(() => loose({ profiles: ['refine'], filter: ['title'] }), { code: 'FST_COLLECTION_BAD_OPTION', message: /filter does not name "id"/ })
-  t.throws(() => loose({ profiles: ['refine'], formats: [hal, json] }), { code: 'FST_COLLECTION_BAD_OPTION', message: /JSON, but it is not the first of formats/ })
-  t.throws(() => loose({ profiles: ['refine'], formats: [] }), { code: 'FST_COLLECTION_BAD_OPTION' })
-  for (const feature of ['count', 'filter', 'order']) t.throws(() => loose({ profiles: ['refine'], storage: lacking(feature) }), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)
-  t.doesNotThrow(() => loose({ profiles: [], storage: lacking('count'), filter: ['title'], formats: [hal] }))
-  t.doesNotThrow(() => loose({ profiles: profileNames, filter: ['id', 'title'], formats: [json, hal] }))
+  const { refine } = features
+  t.throws(() => loose({ schema: Slug, id: { member: 'slug', by: 'client' } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /id\.member is "slug"/ })
+  t.throws(() => loose({ filter: ['title'] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /filter does not contain "id"/ })
+  t.throws(() => loose({ formats: [hal, json] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /JSON, but it is not the first of formats/ })
+  for (const feature of ['count', 'filter', 'order']) t.throws(() => loose({ storage: lacking(feature) }).with(refine()), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)
+  t.doesNotThrow(() => loose({ filter: ['id', 'title'], formats: [json, hal] }).with(...dialectsOf(profileNames)))
 })
 
 test('corsOptions lets a browser of another origin do all that these clients do', async t => {

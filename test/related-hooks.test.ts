@@ -7,6 +7,7 @@ import type { Collection, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { bulk } from '../lib/features/bulk.ts'
+import { expand } from '../lib/features/expand.ts'
 import { ask, build } from './app.ts'
 
 // `?expand=` and nested URLs read another collection, whose routes and their hooks are not those of the request.
@@ -35,19 +36,19 @@ for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as
     for (const action of ['every', 'read'] as const) {
       for (const given of [authenticate, [log, authenticate]]) {
         const hooked = people({ routes: { [action]: { [hook]: given } } })
-        t.throws(() => articles({ relations: { person: { collection: hooked, member: 'author' } } }), refused, `expand, ${action}`)
+        t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), refused, `expand, ${action}`)
         t.throws(() => within(hooked, articles(), 'author'), refused, `nested, ${action}`)
       }
     }
     const others = people({ routes: { list: { [hook]: authenticate }, create: { [hook]: authenticate }, every: { onSend: async () => {}, onResponse: log } } })
-    t.doesNotThrow(() => articles({ relations: { person: { collection: others, member: 'author' } } }), 'hooks that do not decide on reading')
+    t.doesNotThrow(() => articles().with(expand({ person: { collection: others, property: 'author' } })), 'hooks that do not decide on reading')
     t.doesNotThrow(() => within(others, articles(), 'author'))
   })
 }
 
 test('the message says what to do', async t => {
   const hooked = people({ routes: { every: { onRequest: authenticate } } })
-  t.throws(() => articles({ relations: { person: { collection: hooked, member: 'author' } } }), {
+  t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), {
     message: 'Collection articles: the relation "person" reads people, but the hooks in the routes of people do not run for it. ' +
       'State in access or authentication of people who may read it ("public" means everyone), or give the same hooks in routes.every of articles.'
   })
@@ -68,7 +69,7 @@ test('rules of access are applied there, so that stating them is enough', async 
   ]
   for (const options of stated) {
     const hooked = people({ routes, ...options })
-    t.doesNotThrow(() => articles({ relations: { person: { collection: hooked, member: 'author' } } }))
+    t.doesNotThrow(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })))
     t.doesNotThrow(() => within(hooked, articles(), 'author'))
   }
   const unstated: Array<Partial<Options<typeof Person>>> = [
@@ -78,7 +79,7 @@ test('rules of access are applied there, so that stating them is enough', async 
   ]
   for (const options of unstated) {
     const hooked = people({ routes, ...options })
-    t.throws(() => articles({ relations: { person: { collection: hooked, member: 'author' } } }), refused)
+    t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), refused)
     t.throws(() => within(hooked, articles(), 'author'), refused)
     const older = version(hooked, 'v1', { schema: Person, present: (item: object) => item, accept: (item: object) => item, ...options } as never)
     t.throws(() => within(older as Collection, articles(), 'author'), refused, 'an older version has the same hooks, and states no more')
@@ -87,18 +88,18 @@ test('rules of access are applied there, so that stating them is enough', async 
 
 test('the same hooks on the other collection do as well', async t => {
   const hooked = people({ routes: { every: { onRequest: authenticate } } })
-  const relations = { person: { collection: hooked, member: 'author' } } as const
-  const both = articles({ routes: { every: { preHandler: [log, authenticate] } }, relations })
+  const relations = { person: { collection: hooked, property: 'author' } } as const
+  const both = articles({ routes: { every: { preHandler: [log, authenticate] } } }).with(expand(relations))
   const app = await build(t, [hooked, both, within(hooked, articles({ routes: { every: { onRequest: authenticate } } }), 'author')] as Collection[])
   for (const url of ['/people/1', '/articles?expand=person', '/articles/1?expand=person', '/people/1/articles']) {
     t.equal((await ask(app, `GET ${url}`)).statusCode, 401, url)
     t.equal((await ask(app, `GET ${url}`, { fields: { authorization: 'Bearer ada' } })).statusCode, 200, url)
   }
   const every = Object.fromEntries(['list', 'create', 'read', 'replace', 'update', 'remove'].map(action => [action, { onRequest: authenticate }]))
-  t.doesNotThrow(() => articles({ routes: every, relations }), 'given for each action')
+  t.doesNotThrow(() => articles({ routes: every }).with(expand(relations)), 'given for each action')
   const { create, ...some } = every
-  t.throws(() => articles({ routes: some, relations }), refused, 'not for every action')
-  t.doesNotThrow(() => articles({ routes: some, relations, actions: ['list', 'read'] }), 'for every action that is served')
+  t.throws(() => articles({ routes: some }).with(expand(relations)), refused, 'not for every action')
+  t.doesNotThrow(() => articles({ routes: some, actions: ['list', 'read'] }).with(expand(relations)), 'for every action that is served')
 })
 
 /** All that a client can see of an answer, but for what names the target itself. */
@@ -146,6 +147,6 @@ test('hooks of the app run for every collection below it', async t => {
   t.after(() => app.close())
   app.addHook('onRequest', authenticate)
   const parent = people()
-  for (const each of [parent, articles({ relations: { person: { collection: parent, member: 'author' } } })]) await app.register(collection, each as Collection)
+  for (const each of [parent, articles().with(expand({ person: { collection: parent, property: 'author' } }))]) await app.register(collection, each as Collection)
   t.equal((await ask(app, 'GET /articles?expand=person')).statusCode, 401)
 })

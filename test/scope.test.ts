@@ -9,6 +9,7 @@ import type { Adapter, Authentication, Collection, Options, Scoping, Shape, Stor
 import { memory } from '../lib/storage/memory.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
 import { bulk } from '../lib/features/bulk.ts'
+import { expand } from '../lib/features/expand.ts'
 import { ask as asked, gate, logged } from './app.ts'
 import { noSqlite, nodeSqlite } from './storage/databases.ts'
 
@@ -297,7 +298,7 @@ test('an expansion gives what the caller may read there, and null for the rest',
     scope: (_request, _action, caller) => ({ values: { owner: caller ?? '' } })
   })
   const Player = Type.Object({ id: Type.Integer(), teamId: Type.Integer() })
-  const players = define({ name: 'players', schema: Player, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, teamId: 1 }, { id: 2, teamId: 2 }] }), relations: { team: { collection: teams, member: 'teamId' } } })
+  const players = define({ name: 'players', schema: Player, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, teamId: 1 }, { id: 2, teamId: 2 }] }) }).with(expand({ team: { collection: teams, property: 'teamId' } }))
   const ask = await serve(t, players as Collection, teams as Collection)
   const seen = async (user?: string): Promise<unknown> => (await ask('GET /players?expand=team', user)).json().map(({ team }: { team: { id: number } | null }) => team?.id ?? null)
   t.strictSame(await seen('ada'), [1, null])

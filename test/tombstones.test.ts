@@ -9,6 +9,7 @@ import { bulk } from '../lib/features/bulk.ts'
 import { redirects } from '../lib/features/redirects.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { timeout } from '../lib/features/timeout.ts'
+import { expand } from '../lib/features/expand.ts'
 import { altered, ask, build, created } from './app.ts'
 import { kept } from './kept.ts'
 
@@ -180,7 +181,7 @@ test('PUT that creates brings back, or finds gone, what was removed', async t =>
 test('expansions and nested collections leave out what was removed', async t => {
   const authors = users({ name: 'authors' })
   const Article = Type.Object({ id: Type.String({ format: 'uuid' }), title: Type.String(), authorId: Type.String({ format: 'uuid' }), gone: Type.Optional(Type.String({ format: 'date-time' })) })
-  const articles = define({ name: 'articles', schema: Article, storage: memory(), relations: { author: { collection: authors, member: 'authorId' } } }).with(bulk(), softDelete({ property: 'gone', permitted: () => true }))
+  const articles = define({ name: 'articles', schema: Article, storage: memory() }).with(expand({ author: { collection: authors, property: 'authorId' } })).with(bulk(), softDelete({ property: 'gone', permitted: () => true }))
   const app = await build(t, [authors, articles, within(authors, articles, 'authorId')] as Collection[])
   const author = await created(app, '/authors', ada)
   const article = await created(app, `${author.at}/articles`, { title: 'One' })

@@ -8,6 +8,9 @@ import type { Authentication, Collection, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
 import { bulk } from '../lib/features/bulk.ts'
+import { jsonServer } from '../lib/features/dialects/json-server.ts'
+import { reactAdmin } from '../lib/features/dialects/react-admin.ts'
+import { expand } from '../lib/features/expand.ts'
 import { altered, ask as asked } from './app.ts'
 import { noSqlite, nodeSqlite } from './storage/databases.ts'
 
@@ -61,7 +64,7 @@ test('a member is shown to those who see it, wherever an item is shown', async t
 })
 
 test('what a caller does not see it cannot ask for', async t => {
-  const ask = await serve(t, people({ search: ['name', 'notes.text'], order: ['-salary'], profiles: ['json-server', 'react-admin'] }))
+  const ask = await serve(t, people({ search: ['name', 'notes.text'], order: ['-salary'] }).with(jsonServer(), reactAdmin()))
   for (const query of ['salary=100', 'salary.gt=1', 'salary.null=true', 'notes.text=brilliant', 'sort=salary', 'sort=-salary', 'fields=salary', 'fields=name,notes', '_sort=salary', 'salary_gte=1', 'range=[0,1]&sort=["salary","ASC"]', 'filter={"salary":100}']) {
     const answer = await ask(`GET /people?${query}`, 'ada')
     t.equal(answer.statusCode, 400, query)
@@ -114,7 +117,7 @@ test('what a caller does not see it cannot write: it is not known', async t => {
 })
 
 test('a PUT or PATCH of who does not see a member keeps it', async t => {
-  const ask = await serve(t, people({ profiles: ['react-admin'] }))
+  const ask = await serve(t, people().with(reactAdmin()))
   const kept = async (): Promise<unknown> => { const { salary, notes } = (await ask('GET /people/1', 'hr')).json(); return { salary, notes } }
   const before = await kept()
   const { updatedAt: _moment, ...seen } = (await ask('GET /people/1', 'ada')).json()
@@ -197,9 +200,8 @@ test('an expansion shows of the other item what the caller sees of it', async t 
     id: { by: 'storage' },
     storage: memory({ items: [{ id: 1, personId: 1, secretId: 2 }] }),
     authentication,
-    visible: { secretId: hr },
-    relations: { person: { collection: persons, member: 'personId' }, secret: { collection: persons, member: 'secretId' } }
-  })
+    visible: { secretId: hr }
+  }).with(expand({ person: { collection: persons, property: 'personId' }, secret: { collection: persons, property: 'secretId' } }))
   const ask = await serve(t, persons, tasks as Collection)
   const person = async (user: string): Promise<unknown> => (await ask('GET /tasks/1?expand=person', user)).json().person
   t.match(await person('hr'), { salary: 300, notes: { text: 'brilliant' } })

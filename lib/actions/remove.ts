@@ -4,7 +4,6 @@ import { dependsOnItem } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
 import { Problem } from '../http/problems.ts'
 import { commitRemove } from '../items/commit.ts'
-import { showsRemoved } from '../profiles/profiles.ts'
 import { represent } from '../representation.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
@@ -13,7 +12,7 @@ import { renderWritten } from '../written.ts'
 /** DELETE of an item. Returns the removed item if the client prefers that. */
 export async function remove (collection: Collection, request: Request): Promise<Result> {
   const { format, preferences: { return: preferred } } = request
-  const returnsItem = preferred === undefined ? showsRemoved(collection) : preferred === 'representation'
+  const returnsItem = preferred === undefined ? collection.attached.returnsRemoved : preferred === 'representation'
   const removed = await commitRemove(collection, request, { needsItem: returnsItem || dependsOnItem(collection, request) })
   if (removed instanceof Problem) return removed
   if (!returnsItem || removed === undefined) return noContent()

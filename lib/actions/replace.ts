@@ -8,10 +8,14 @@ import { commitWrite } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
 import { buildReplacement } from '../items/revise.ts'
 import { itemPath } from '../links.ts'
-import { completed } from '../profiles/profiles.ts'
 import { parentPath } from '../request.ts'
 import type { Request } from '../request.ts'
 import { written } from '../written.ts'
+
+/** The content, as features complete it. */
+function completeContent (collection: Collection, content: unknown, before: object): unknown {
+  return collection.attached.hooks.onContent.reduce((whole, hook) => hook(whole, before, collection), content)
+}
 
 /** PUT of an item: replaces it, or creates it if the definition allows that. */
 export async function replace (collection: Collection, request: Request): Promise<Result> {
@@ -28,7 +32,7 @@ export async function replace (collection: Collection, request: Request): Promis
       const content = readContent(collection, request)
       if (content instanceof Problem) return content
       if (current === undefined) return buildNewItem(collection, request, { content: content.value, id })
-      return buildReplacement(collection, request, { content: completed(collection, content.value, current.item), before: current })
+      return buildReplacement(collection, request, { content: completeContent(collection, content.value, current.item), before: current })
     },
     respond ({ before, after }) {
       const path = parentPath(request)

@@ -3,17 +3,19 @@ import type { ActionName } from '../action-names.ts'
 import type { Action } from '../action.ts'
 import type { Format } from '../formats/format.ts'
 import type { Guard } from '../guard.ts'
+import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../identity.ts'
 import type { Collection } from '../definition.ts'
 import type { Question } from '../listing/question.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
-import type { ProfileName, RouteOptions } from '../options.ts'
+import type { Related, RouteOptions } from '../options.ts'
 import type { Request } from '../request.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.ts'
 import type { MemberOf } from '../schema/static.ts'
 import type { Timestamps } from '../timestamps.ts'
+import type { ViewAddition } from '../view.ts'
 
 declare const itemType: unique symbol
 
@@ -66,7 +68,8 @@ export interface CollectionInfo {
   readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
   readonly guard: Guard | undefined
   readonly formats: readonly Format[]
-  readonly profiles: readonly ProfileName[]
+  /** The option `filter`. */
+  readonly filter: readonly string[] | undefined
 }
 
 /** An operation of an OpenAPI document. */
@@ -95,14 +98,56 @@ export interface WriteEvent {
   readonly request: Request
 }
 
-/** Called after each write, in its transaction, with the storage of that transaction. A throw rolls it back. */
-export type WriteHook = (write: WriteEvent, storage: Storage<object>) => Promise<void>
+export type DialectParameters = Readonly<Record<string, unknown>>
+
+/** A query string, read in the dialect of a client. */
+export interface Translation {
+  readonly question: Question
+  /** The parameters that do not belong to the dialect. */
+  readonly rest: DialectParameters
+}
+
+/** Another way to write the query string of a list. */
+export interface Dialect {
+  translate (collection: Collection, parameters: DialectParameters): Translation | Problem
+  /** How it requests related items, also of a single item; undefined if it does not. */
+  readonly embedding: { readonly parameter: string, names (value: unknown): unknown } | undefined
+  /** Its parameters, for OpenAPI. */
+  readonly parameters: Readonly<Record<string, JsonSchema>>
+}
+
+/** A page of a list that is about to be sent. */
+export interface ListedPage {
+  readonly name: string
+  readonly parameters: DialectParameters
+  /** How many items come before it. */
+  readonly offset: number
+  readonly length: number
+  /** How many items there are in all, if that is known. */
+  readonly total: number | undefined
+}
+
+/** The functions that a feature can add with `addHook()`. */
+export interface Hooks {
+  /** Called with the content of a PUT and the stored item, before validation, and again after a race. Returns the content to use. */
+  onContent (content: unknown, before: object, collection: Collection): unknown
+  /** Called after each write of an item, in its transaction, with the storage of that transaction. A throw rolls it back. */
+  onWrite (write: WriteEvent, storage: Storage<object>): Promise<void>
+  /** Called with the entries of a response if the query has parameters of features. Returns what to add to the items. */
+  onView (entries: ReadonlyArray<Entry<object>>, wanted: { readonly question: Question, readonly request: Request }): Promise<ViewAddition | undefined>
+  /** Called for each page of a list. Returns headers. */
+  onPage (page: ListedPage): Readonly<Record<string, string>>
+  /** Called for each problem. Returns properties of its content. */
+  onProblem (problem: Problem): Readonly<Record<string, unknown>>
+}
 
 /** A parameter of the query string, and of the content of QUERY. */
 export interface QueryParameter {
   readonly on: 'list' | 'both'
   /** Describes it in OpenAPI. */
   readonly schema: JsonSchema
+  /** Whether a caller who does not see these properties can use it. True by default. */
+  readonly isOffered?: (hidden: ReadonlySet<string>) => boolean
   /** The value that a text in a query string means. */
   readonly ofText: (text: string) => unknown
   /** What the value adds to the query; or, as a text, what it has to be. */
@@ -114,6 +159,8 @@ export interface DescribeTools {
   readonly components: Components
   /** The content of messages, by media type. */
   readonly contents: Contents
+  /** Whether features add properties to problems. */
+  readonly isReworded: boolean
 }
 
 /** What a feature attaches itself to. */
@@ -135,8 +182,16 @@ export interface Host {
   matchAnySegment (): void
   /** Adds a parameter to the query string of lists, or of lists and items. */
   addQueryParameter (name: string, parameter: QueryParameter): void
-  /** Calls a function after each write of an item, in its transaction. The storage needs transactions. */
-  addWriteHook (hook: WriteHook): void
+  /** Adds a function that is called at a certain point of a request. If two features add the same function, it is called once. */
+  addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void
+  /** Lets lists understand the query strings of a client as well. */
+  addDialect (dialect: Dialect): void
+  /** Says that a property holds the id of an item of another collection, for pages that link to it. */
+  addRelation (property: string, collection: Related): void
+  /** Completes the schema of items in responses, for OpenAPI. */
+  extendReadSchema (extend: (schema: JsonSchema, components: Components) => JsonSchema): void
+  /** DELETE returns the removed item unless the client prefers otherwise. */
+  returnRemovedItem (): void
   /** Completes the OpenAPI description of each action. */
   describe (change: (operation: OperationObject, action: ActionInfo, tools: DescribeTools) => void): void
   /** Runs a Fastify plugin in the context of the collection, before its routes are added. */
@@ -149,8 +204,13 @@ export interface Attached {
   /** What features need of the storage. */
   readonly required: ReadonlySet<keyof Supports>
   readonly queryParameters: ReadonlyMap<string, QueryParameter>
-  /** All of them, one after another; undefined if there is none. */
-  readonly onWrite: WriteHook | undefined
+  readonly dialects: readonly Dialect[]
+  readonly relations: ReadonlyMap<string, Related>
+  readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>
+  readonly returnsRemoved: boolean
+  readonly hooks: { readonly [Name in keyof Hooks]: ReadonlyArray<Hooks[Name]> }
+  /** All hooks `onWrite`, one after another; undefined if there is none. */
+  readonly onWrite: Hooks['onWrite'] | undefined
   readonly descriptions: ReadonlyArray<Parameters<Host['describe']>[0]>
   readonly plugins: ReadonlyArray<Parameters<Host['register']>[0]>
   /** The action with all layers, those of the core and those of features. */

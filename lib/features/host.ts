@@ -1,7 +1,8 @@
 import type { Action } from '../action.ts'
 import { BadOption, Unsupported } from '../errors.ts'
+import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
-import type { ActionInfo, ActionLayer, ActionPhase, Attached, CollectionInfo, Feature, Host, QueryParameter, StoragePhase, WriteHook } from './feature.ts'
+import type { ActionInfo, ActionLayer, ActionPhase, Attached, CollectionInfo, Dialect, Feature, Hooks, Host, QueryParameter, StoragePhase } from './feature.ts'
 
 /** From the inside out. */
 const actionPhases: readonly ActionPhase[] = ['transform', 'replay', 'redirect', 'resolve', 'render', 'authorize', 'timeout']
@@ -23,8 +24,12 @@ export class Attachments implements Host, Attached {
   readonly required = new Set<keyof Supports>()
   readonly queryParameters = new Map<string, QueryParameter>()
   matchesAnySegment = false
-  readonly onWrite: WriteHook | undefined
-  readonly #writeHooks: WriteHook[] = []
+  readonly onWrite: Hooks['onWrite'] | undefined
+  readonly dialects: Dialect[] = []
+  readonly relations = new Map<string, Related>()
+  readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
+  returnsRemoved = false
+  readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = { onContent: [], onWrite: [], onView: [], onPage: [], onProblem: [] }
   readonly #actions: ActionLayer[] = []
   readonly #storages: Array<Layer<StoragePhase, WrapStorage>> = []
 
@@ -35,7 +40,7 @@ export class Attachments implements Host, Attached {
     if (repeated !== undefined) this.fail(`the feature "${repeated}" is added twice. Remove one of them.`)
     // In the order of their names, so that the order in which they are added does not matter.
     for (const feature of features.toSorted((a, b) => a.name < b.name ? -1 : 1)) feature.setup(this)
-    this.onWrite = joinHooks(this.#writeHooks)
+    this.onWrite = joinHooks(this.hooks.onWrite)
   }
 
   fail (message: string): never {
@@ -73,9 +78,25 @@ export class Attachments implements Host, Attached {
     this.queryParameters.set(name, parameter)
   }
 
-  addWriteHook (hook: WriteHook): void {
-    this.require('transactions', 'a feature writes in the transaction of the item')
-    this.#writeHooks.push(hook)
+  addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void {
+    if (name === 'onWrite') this.require('transactions', 'a feature adds the hook onWrite, which runs in the transaction of the write')
+    if (!this.hooks[name].includes(hook)) this.hooks[name].push(hook)
+  }
+
+  addDialect (dialect: Dialect): void {
+    this.dialects.push(dialect)
+  }
+
+  addRelation (property: string, collection: Related): void {
+    this.relations.set(property, collection)
+  }
+
+  extendReadSchema (extend: Parameters<Host['extendReadSchema']>[0]): void {
+    this.readSchemas.push(extend)
+  }
+
+  returnRemovedItem (): void {
+    this.returnsRemoved = true
   }
 
   matchAnySegment (): void {
@@ -99,7 +120,7 @@ export class Attachments implements Host, Attached {
   }
 }
 
-function joinHooks (hooks: readonly WriteHook[]): WriteHook | undefined {
+function joinHooks (hooks: ReadonlyArray<Hooks['onWrite']>): Hooks['onWrite'] | undefined {
   if (hooks.length === 0) return undefined
   return async (write, storage) => {
     for (const hook of hooks) await hook(write, storage)

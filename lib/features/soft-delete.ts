@@ -58,8 +58,8 @@ export function softDelete<Item extends object = Record<string, unknown>> (optio
           read: (_collection, deleted) => deleted === inString ? { features: { deleted: 'true' } } : deleted === false ? {} : 'true or false, and true only in the query string'
         })
       }
-      host.describe((operation, { at }, { components }) => {
-        if (at === 'item') operation.responses[410] = problemResponse(components, 410, host.collection.profiles.length > 0)
+      host.describe((operation, { at }, { components, isReworded }) => {
+        if (at === 'item') operation.responses[410] = problemResponse(components, 410, isReworded)
       })
     }
   }

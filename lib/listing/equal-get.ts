@@ -7,7 +7,7 @@ import type { Question } from './question.ts'
 const longest = 2000
 
 /** The query string that asks the same question, where there is one; RFC 10008 section 2.4. */
-export function equalGet ({ id, page, listing: { parameters: offered } }: Collection, { filter, search, order, fields, expand, limit, cursor, offset, count, features = {} }: Question): string | undefined {
+export function equalGet ({ id, page, listing: { parameters: offered } }: Collection, { filter, search, order, fields, limit, cursor, offset, count, features = {} }: Question): string | undefined {
   // The dialect of a client can ask for both.
   if (offset !== undefined || (limit !== undefined && limit > page.maximum)) return undefined
   const parameters = new URLSearchParams()
@@ -21,10 +21,9 @@ export function equalGet ({ id, page, listing: { parameters: offered } }: Collec
   }
   if (order !== undefined) parameters.set('sort', sorted(order, id.member))
   if (fields !== undefined) parameters.set('fields', fields.join())
-  if (expand !== undefined) parameters.set('expand', expand.join())
+  for (const [name, value] of Object.entries(features)) parameters.set(name, value)
   if (limit !== undefined) parameters.set('limit', String(limit))
   if (count !== undefined) parameters.set('count', String(count))
-  for (const [name, value] of Object.entries(features)) parameters.set(name, value)
   if (search !== undefined) parameters.set('q', search)
   if (cursor !== undefined) parameters.set('cursor', cursor)
   const text = parameters.toString()

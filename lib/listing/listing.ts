@@ -14,8 +14,6 @@ export interface Listing {
   readonly search: readonly string[]
   /** The members that can be selected. */
   readonly visible: ReadonlySet<string>
-  /** What the items refer to and can be given with. */
-  readonly relations: readonly string[]
   /** The parameters that are offered beside the keys of filters. */
   readonly parameters: ReadonlySet<string>
 }
@@ -24,13 +22,12 @@ export interface ListingOptions {
   readonly filter?: readonly string[] | undefined
   readonly sort?: readonly string[] | undefined
   readonly search?: readonly string[] | undefined
-  readonly relations?: Readonly<Record<string, unknown>> | undefined
   /** Those of features. */
   readonly parameters?: readonly string[]
 }
 
 /** What the storage does not support is not offered. */
-export function listing ({ schema, members }: Described, { filter, sort, search = [], relations = {}, parameters = [] }: ListingOptions, supports: Supports): Listing {
+export function listing ({ schema, members }: Described, { filter, sort, search = [], parameters = [] }: ListingOptions, supports: Supports): Listing {
   const known = queryable({ schema, members })
   const inOrder = new Map([...known].filter(([, { ordered }]) => ordered))
   const sortable = supports.order ? only(inOrder, sort) : none
@@ -40,8 +37,7 @@ export function listing ({ schema, members }: Described, { filter, sort, search 
     sortable,
     search,
     visible: new Set([...members.named].filter(([, { writeOnly }]) => !writeOnly).map(([name]) => name)),
-    relations: Object.keys(relations),
-    parameters: new Set(['limit', 'cursor', ...sortable.size > 0 ? ['sort'] : [], 'fields', ...Object.keys(relations).length > 0 ? ['expand'] : [], ...supports.count ? ['count'] : [], ...parameters, ...search.length > 0 ? ['q'] : []])
+    parameters: new Set(['limit', 'cursor', ...sortable.size > 0 ? ['sort'] : [], 'fields', ...supports.count ? ['count'] : [], ...parameters, ...search.length > 0 ? ['q'] : []])
   }
 }
 

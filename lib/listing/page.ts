@@ -3,17 +3,15 @@ import type { Result } from '../action.ts'
 import type { Fields } from '../answer.ts'
 import { isNotModified } from '../conditions.ts'
 import type { Collection } from '../definition.ts'
-import { viewOf } from '../expansion.ts'
 import type { Links } from '../formats/format.ts'
 import { conditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
 import { Problem } from '../http/problems.ts'
 import { listLink } from '../links.ts'
-import { listFields } from '../profiles/profiles.ts'
 import { representList, tagOf, versionOfList, versionsOf } from '../representation.ts'
 import type { Request } from '../request.ts'
 import type { Page } from '../storage/contract.ts'
-import { answered } from '../view.ts'
+import { answered, viewOf } from '../view.ts'
 import { findEntries } from './entries.ts'
 import { keep, recall } from './kept.ts'
 import { limitLength } from './page-length.ts'
@@ -28,7 +26,7 @@ export async function page (collection: Collection, request: Request, question: 
   if (listed instanceof Problem) return listed
   const { page: found, query } = listed
   logUnreadable(collection.name, found, request.original)
-  const view = question.fields === undefined && question.expand === undefined ? undefined : await viewOf(collection, found.entries, { ...question, request })
+  const view = question.fields === undefined && question.features === undefined ? undefined : await viewOf(collection, found.entries, { question, request })
   const versionsFound = versionsOf(collection, found, view)
   // A question in the content has no URI by which it could be known again.
   const keeps = view === undefined && format.join !== undefined && request.content === undefined
@@ -54,7 +52,9 @@ export async function page (collection: Collection, request: Request, question: 
 
 function fieldsOf (collection: Collection, request: Request, { page, question, links, etag }: { page: Page<object>, question: Question, links: Links, etag: string }): Fields {
   const fields: Record<string, string> = { etag }
-  if (collection.profiles.length > 0) Object.assign(fields, listFields(collection, request, { question, page }))
+  for (const hook of collection.attached.hooks.onPage) {
+    Object.assign(fields, hook({ name: collection.name, parameters: request.query, offset: question.offset ?? 0, length: page.entries.length, total: page.total }))
+  }
   const link = listLink(collection, links)
   if (link !== undefined) fields.link = link
   if (page.total !== undefined) fields['x-total-count'] = String(page.total)

@@ -2,7 +2,7 @@ import type { Collection } from '../definition.ts'
 import { mostWords, parseWords } from '../storage/search-words.ts'
 import { longestSearch } from './listing.ts'
 import type { Question } from './question.ts'
-import { readExpand, readFields, readOrder } from './selection.ts'
+import { readFields, readOrder } from './selection.ts'
 
 /** What can be asked of a list beside its filter. */
 interface Parameter {
@@ -40,10 +40,6 @@ const parameters: Readonly<Record<string, Parameter>> = {
   fields: {
     ofText: parted,
     read: (collection, names) => readFields(collection, isNames(names) ? names : [])
-  },
-  expand: {
-    ofText: parted,
-    read: (collection, names) => readExpand(collection, isNames(names) ? names : [''])
   },
   count: {
     ofText: text => text === 'true' ? true : text === 'false' ? false : text,

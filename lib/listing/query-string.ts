@@ -1,10 +1,10 @@
 import type { Collection } from '../definition.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { embedded, translated } from '../profiles/profiles.ts'
 import { badParameter } from '../query.ts'
 import type { Request } from '../request.ts'
 import type { Condition, Filter } from '../storage/contract.ts'
 import { condition, keyOf, keysLike, operandOf } from './conditions.ts'
+import { translateEmbedding, translateQuery } from './dialects.ts'
 import { FilterCost } from './filter-cost.ts'
 import { parameterOf } from './parameters.ts'
 import { conjunction, joined } from './question.ts'
@@ -19,12 +19,12 @@ const once = 'given once; several values go into one list, as in status.in=draft
 /** The question of a query string; 400 names a parameter that is not understood, and says what would be. */
 export function parseListQuery (collection: Collection, request: Request, only?: readonly string[]): Question | Problem {
   if (request.search.length > longest) return problem('uri-too-long', { detail: `The query is longer than ${longest} characters. Ask with the method QUERY, whose content can be longer.` })
-  const question = collection.profiles.length === 0 ? parseParameters(collection, request, only) : parseWithProfiles(collection, request, only)
+  const question = collection.attached.dialects.length === 0 ? parseParameters(collection, request, only) : parseWithDialects(collection, request, only)
   return question instanceof Problem ? question : checkCost(question.filter) ?? question
 }
 
-function parseWithProfiles (collection: Collection, request: Request, only: readonly string[] | undefined): Question | Problem {
-  const translation = only === undefined ? translated(collection, request.query) : embedded(collection, request.query)
+function parseWithDialects (collection: Collection, request: Request, only: readonly string[] | undefined): Question | Problem {
+  const translation = only === undefined ? translateQuery(collection, request.query) : translateEmbedding(collection, request.query)
   if (translation instanceof Problem) return translation
   const own = parseParameters(collection, { ...request, query: translation.rest }, only)
   return own instanceof Problem ? own : joined(own, translation.question)
@@ -72,7 +72,7 @@ export function parseItemQuery (collection: Collection, request: Request): Quest
 
 /** The query parameters of an item. */
 export function getItemParameters ({ attached }: Collection): readonly string[] {
-  return ['fields', 'expand', ...[...attached.queryParameters].filter(([, { on }]) => on === 'both').map(([name]) => name)]
+  return ['fields', ...[...attached.queryParameters].filter(([, { on }]) => on === 'both').map(([name]) => name)]
 }
 
 function unknownParameter ({ listing: { parameters, filterable } }: Collection, name: string, only: readonly string[] | undefined): Problem {

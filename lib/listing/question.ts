@@ -8,7 +8,6 @@ export interface Question {
   readonly search?: string
   readonly order?: readonly Order[]
   readonly fields?: readonly string[]
-  readonly expand?: readonly string[]
   readonly limit?: number
   readonly cursor?: string
   /** How many items stand before the page, where the client counts them. */
@@ -16,6 +15,8 @@ export interface Question {
   readonly count?: boolean
   /** The query parameters of features, as they are in a query string. */
   readonly features?: Readonly<Record<string, string>>
+  /** Properties that features have to read beside those of `fields`. */
+  readonly needs?: readonly string[]
   /** Whether a parameter that is not known was passed over, as the client prefers. */
   readonly lenient?: boolean
 }
@@ -41,7 +42,7 @@ export function conjunction (filters: readonly Filter[]): Filter {
 
 /** The same, as the storage is asked: from the beginning of the list. */
 export function queryOf (collection: Collection, question: Question): Query {
-  const { filter, search, order = collection.order, fields, expand, limit = collection.page.default, count = false } = question
+  const { filter, search, order = collection.order, fields, needs = [], limit = collection.page.default, count = false } = question
   return {
     filter,
     search: search === undefined ? undefined : { words: parseWords(search), members: collection.listing.search },
@@ -49,7 +50,7 @@ export function queryOf (collection: Collection, question: Question): Query {
     after: undefined,
     before: undefined,
     limit,
-    members: fields && needed(collection, [...fields, ...(expand ?? []).map(name => collection.relations[name]!.member)], order),
+    members: fields && needed(collection, [...fields, ...needs], order),
     count
   }
 }

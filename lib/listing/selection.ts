@@ -10,12 +10,6 @@ export function readOrder ({ id, listing: { sortable } }: Collection, names: rea
   return { order: totalOrder(names, id.member) }
 }
 
-/** What the items refer to, by the names of the relations. */
-export function readExpand ({ relations }: Collection, names: readonly string[]): Question | string {
-  const known = Object.keys(relations)
-  return names.length > 0 && names.every(name => known.includes(name)) ? { expand: known.filter(name => names.includes(name)) } : `relations parted by commas: ${known.join(', ')}`
-}
-
 export function readFields ({ listing: { visible } }: Collection, names: readonly string[]): Question | string {
   const fields = new Set(names)
   if (names.length === 0 || ![...fields].every(name => visible.has(name))) return `members parted by commas: ${[...visible].join(', ')}`

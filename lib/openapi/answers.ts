@@ -2,7 +2,6 @@ import type { Collection } from '../definition.ts'
 import type { ActionName } from '../action-names.ts'
 import type { ResponseObject } from '../features/feature.ts'
 import type { Rule } from '../guard.ts'
-import { showsRemoved } from '../profiles/profiles.ts'
 import type { Components } from './components.ts'
 import type { Content, Contents } from './contents.ts'
 import { headersOf } from './fields.ts'
@@ -65,7 +64,7 @@ const preferred = 'It is done, and the representation is left out, as the client
 
 const successes: Readonly<Record<ActionName, readonly Success[]>> = {
   list: [
-    { status: 200, description: 'A page of the items', fields: ['ETag', 'Link', 'X-Total-Count', 'Content-Range'], content: contents => contents.list() },
+    { status: 200, description: 'A page of the items', fields: ['ETag', 'Link', 'X-Total-Count'], content: contents => contents.list() },
     { status: 304, description: 'The client has it already', fields: ['ETag', 'Link', 'X-Total-Count'] }
   ],
   read: [
@@ -93,8 +92,7 @@ const successes: Readonly<Record<ActionName, readonly Success[]>> = {
 /** On every answer, and on those of some collections alone. */
 const everywhere: readonly AnsweredField[] = ['Cache-Control', 'Vary', 'Preference-Applied']
 const offered: Readonly<Partial<Record<AnsweredField, (collection: Collection) => boolean>>> = {
-  'X-Total-Count': ({ listing }) => listing.parameters.has('count'),
-  'Content-Range': ({ profiles }) => profiles.includes('react-admin')
+  'X-Total-Count': ({ listing }) => listing.parameters.has('count')
 }
 
 function fieldsOf (collection: Collection, action: ActionName, fields: readonly AnsweredField[]): AnsweredField[] {
@@ -111,8 +109,8 @@ export function answersOf (components: Components, situation: Situation, content
     answers[status] = { description, headers: headersOf(components, fieldsOf(collection, action, fields)), ...content && { content: content(contents) } }
   }
   // Admin interfaces read what a DELETE has removed without asking for it.
-  if (action === 'remove' && showsRemoved(collection)) answers[200] = { ...answers[200], description: 'The item that was removed' }
-  const profiled = collection.profiles.length > 0
+  if (action === 'remove' && collection.attached.returnsRemoved) answers[200] = { ...answers[200], description: 'The item that was removed' }
+  const profiled = collection.attached.hooks.onProblem.length > 0
   for (const [status, when] of refusals) {
     if (when(situation)) answers[status] = problemResponse(components, status, profiled)
   }

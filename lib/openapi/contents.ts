@@ -34,10 +34,10 @@ export class Contents {
   }
 
   list (): Content {
-    const { page: { maximum }, profiles } = this.#collection
+    const { page: { maximum }, attached: { dialects } } = this.#collection
     const items = readSchema(this.#components, this.#collection)
-    // The clients of profiles ask for as many as they name.
-    const list = { type: 'array', maxItems: profiles.length === 0 ? maximum : Math.max(maximum, mostValues), items }
+    // The clients of dialects request as many items as they name.
+    const list = { type: 'array', maxItems: dialects.length === 0 ? maximum : Math.max(maximum, mostValues), items }
     return this.#given(format => {
       const schema = format.describe(list)
       return schema === list ? { ...list, items: this.#schema(this.#names.read, items, format) } : schemaComponent(this.#components, this.#names.list + pascal(format.name), schema)
@@ -76,11 +76,12 @@ export class Contents {
 
 const links = { self: { href: '/example' } }
 
-/** With what `?expand=` can add to an item. */
-function readSchema (components: Components, { schemas: { read }, relations }: Pick<Related, 'schemas' | 'relations'>): JsonSchema {
-  const related = Object.entries(relations).map(([name, { collection }]) => {
-    const { read: called } = namesOf(components, collection, '')
-    return [name, { anyOf: [schemaComponent(components, called, readSchema(components, collection)), { type: 'null' }] }]
-  })
-  return related.length === 0 ? read : { ...read, properties: { ...read.properties, ...Object.fromEntries(related) } }
+/** The schema of an item in responses, with what features add to it. */
+function readSchema (components: Components, { schemas: { read }, attached }: Pick<Related, 'schemas' | 'attached'>): JsonSchema {
+  return attached.readSchemas.reduce((schema, extend) => extend(schema, components), read)
+}
+
+/** Refers to the schema of an item of a collection, as a component. */
+export function describeReadItem (components: Components, collection: Related): JsonSchema {
+  return schemaComponent(components, namesOf(components, collection, '').read, readSchema(components, collection))
 }

@@ -42,6 +42,6 @@ export function operation (components: Components, situation: Situation, prefix:
     responses: answersOf(components, situation, contents)
   }
   const info = { name: action, at: action === 'list' || action === 'create' ? 'collection' : 'item', safe: action === 'list' || action === 'read' } as const
-  for (const describe of collection.attached.descriptions) describe(operation, info, { components, contents })
+  for (const describe of collection.attached.descriptions) describe(operation, info, { components, contents, isReworded: collection.attached.hooks.onProblem.length > 0 })
   return components.written(operation)
 }

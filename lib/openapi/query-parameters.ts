@@ -4,7 +4,6 @@ import type { Key } from '../listing/conditions.ts'
 import { longestSearch } from '../listing/listing.ts'
 import { getItemParameters } from '../listing/query-string.ts'
 import type { ActionName } from '../action-names.ts'
-import type { ProfileName } from '../options.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { example } from './examples.ts'
 import { longestField } from './fields.ts'
@@ -13,7 +12,6 @@ import { longestField } from './fields.ts'
 
 /** A value with U+0000 in it is refused. */
 const text: JsonSchema = { type: 'string', maxLength: longestField, pattern: '^[^\\u0000]*$' }
-const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
 
 type Describe = (collection: Collection) => JsonSchema
 
@@ -24,37 +22,17 @@ const parameters: Readonly<Record<string, Describe>> = {
   cursor: () => ({ ...text, description: 'Where the page begins, as the links of a list give it', examples: ['eyJhIjpbIjEiXX0'] }),
   sort: ({ listing: { sortable } }) => chosen([...sortable.keys()].flatMap(name => [name, `-${name}`]), `Members, - in front for descending: ${[...sortable.keys()].join(', ')}`),
   fields: ({ listing: { visible } }) => chosen([...visible], 'Only these members; the others are left out, be they required or not'),
-  expand: ({ listing: { relations } }) => chosen(relations, 'With what the items refer to'),
   count: () => ({ type: 'boolean', default: false, description: 'Whether X-Total-Count tells how many items there are in all' }),
   q: ({ listing: { search } }) => ({ type: 'string', minLength: 1, maxLength: longestSearch, pattern: '\\S', description: `Words that all occur in one of: ${search.join(', ')}` })
 }
 
-/** Beside ours, what the clients of a profile ask by; with it, filters in their own spelling. */
-const dialects: Readonly<Record<ProfileName, Readonly<Record<string, JsonSchema>>>> = {
-  'react-admin': {
-    range: { ...text, description: 'The numbers of the first and the last item', examples: ['[0,24]'] },
-    filter: { ...text, description: 'Members and values, as JSON', examples: ['{}'] }
-  },
-  'json-server': underscores(),
-  refine: underscores()
-}
-
-function underscores (): Readonly<Record<string, JsonSchema>> {
-  return {
-    _start: { ...number, description: 'How many items stand before the page' },
-    _end: { ...number, description: 'How many items there are up to the end of the page' },
-    _sort: { ...text, description: 'Members, parted by commas' },
-    _order: { ...text, description: 'asc or desc for each of them, parted by commas' }
-  }
-}
-
 /** In the order in which they are offered; those of filters come last. */
 function schemasOf (collection: Collection, action: ActionName): Record<string, JsonSchema> {
-  const { listing: { parameters: offered, filterable }, profiles } = collection
+  const { listing: { parameters: offered, filterable }, attached: { dialects } } = collection
   const asked = action === 'list' ? [...offered] : getItemParameters(collection).filter(name => offered.has(name))
   const own = asked.map(name => [name, parameters[name]?.(collection) ?? collection.attached.queryParameters.get(name)!.schema] as const)
   if (action !== 'list') return Object.fromEntries(own)
-  return { ...Object.fromEntries([...own, ...[...keys(filterable, offered)].map(([name, key]) => [name, operand(key)])]), ...Object.assign({}, ...profiles.map(name => dialects[name])) }
+  return { ...Object.fromEntries([...own, ...[...keys(filterable, offered)].map(([name, key]) => [name, operand(key)])]), ...Object.assign({}, ...dialects.map(({ parameters }) => parameters)) }
 }
 
 const wording: Readonly<Record<Key['is'], string>> = {

@@ -38,9 +38,9 @@ export const findings: Readonly<Record<string, Finding>> = {
     mend: 'Register @fastify/cors with ...corsOptions(), or with these methods'
   },
   FST_COLLECTION_AUDIT_CORS_FIELDS: {
-    look: ({ refusal: { headers }, collection: { actions, profiles } }) => {
+    look: ({ refusal: { headers }, collection: { actions, attached: { dialects } } }) => {
       if (headers['access-control-allow-origin'] === undefined) return undefined
-      const left = missing(headers['access-control-expose-headers'], [...[...actions].map(action => fields[action]), ...profiles.length > 0 ? ['X-Total-Count'] : []])
+      const left = missing(headers['access-control-expose-headers'], [...[...actions].map(action => fields[action]), ...dialects.length > 0 ? ['X-Total-Count'] : []])
       return left && `scripts of other origins do not get to see ${left}`
     },
     mend: 'Register @fastify/cors with ...corsOptions(), or with these exposedHeaders'

@@ -5,6 +5,8 @@ import type { Collection } from '../../lib/index.ts'
 import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import type { Context, Filter } from '../../lib/storage/contract.ts'
+import type { Feature } from '../../lib/index.ts'
+import { jsonServer, reactAdmin, refine } from '../../lib/features/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import type { Adapter } from '../../lib/storage/contract.ts'
 import { ask, build } from '../app.ts'
@@ -13,22 +15,22 @@ import { query } from './query.ts'
 
 const names = Array.from({ length: 120 }, (_, index) => `p${index}`)
 
-const wide = (storage: Adapter<object>, profiles: Collection['profiles'] = []): Collection => define({
+const wide = (storage: Adapter<object>): Collection => define({
   name: 'wide',
   schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String(), ...Object.fromEntries(names.map(name => [name, Type.Optional(Type.Integer())])) }),
-  storage,
-  profiles
+  storage
 } as never) as Collection
 
 test('a filter in the dialect of a client has the same limit', async (t) => {
   const conditions = (count: number) => Object.fromEntries(names.slice(0, count).map((name) => [name, 1]))
-  const forms: ReadonlyArray<readonly [profile: Collection['profiles'][number], url: (count: number) => string]> = [
-    ['react-admin', (count) => `filter=${encodeURIComponent(JSON.stringify(conditions(count)))}`],
-    ['json-server', (count) => names.slice(0, count).map((name) => `${name}_gte=1`).join('&')],
-    ['refine', (count) => names.slice(0, count).map((name) => `${name}_ne=1`).join('&')]
+  const forms: ReadonlyArray<readonly [dialect: Feature<object>, url: (count: number) => string]> = [
+    [reactAdmin(), (count) => `filter=${encodeURIComponent(JSON.stringify(conditions(count)))}`],
+    [jsonServer(), (count) => names.slice(0, count).map((name) => `${name}_gte=1`).join('&')],
+    [refine(), (count) => names.slice(0, count).map((name) => `${name}_ne=1`).join('&')]
   ]
-  for (const [profile, url] of forms) {
-    const app = await build(t, wide(memory() as Adapter<object>, [profile]))
+  for (const [dialect, url] of forms) {
+    const profile = dialect.name
+    const app = await build(t, wide(memory() as Adapter<object>).with(dialect))
     t.equal((await ask(app, `GET /wide?${url(100)}`)).statusCode, 200, profile)
     t.match((await ask(app, `GET /wide?${url(101)}`)).json(), { status: 400, code: 'bad-query', detail: /at most 100 conditions/ }, profile)
     t.match((await ask(app, `GET /wide?${url(60)}&${names.slice(60, 101).map((name) => `${name}=1`).join('&')}`)).json(), { status: 400, code: 'bad-query' }, `${profile} beside our own`)

@@ -4,6 +4,7 @@ import { test } from 'tap'
 import { define } from '../../lib/index.ts'
 import type { Collection } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { expand } from '../../lib/features/expand.ts'
 import { ask, build, created, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 
@@ -64,7 +65,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
 
 test('an expanded item counts in each item that it is sent with', async (t) => {
   const books = notes()
-  const stories = define({ name: 'stories', schema: Story, storage: memory(), relations: { bound: { collection: books, member: 'book' } } as never })
+  const stories = define({ name: 'stories', schema: Story, storage: memory() }).with(expand({ bound: { collection: books, property: 'book' } } as never))
   const app = await build(t, [books, stories as Collection])
   const { item: { id } } = await created(app, '/notes', { text })
   for (const title of titles) await created(app, '/stories', { title, book: id })

@@ -1,5 +1,6 @@
 import * as features from '../../lib/features/index.ts'
 import type { Collection } from '../../lib/index.ts'
+import { expand } from '../../lib/features/expand.ts'
 import { ada, alan, grace, notes, users } from './collections.ts'
 import type { Area, Recorder } from './recorder.ts'
 
@@ -59,7 +60,7 @@ export const bulk: Area = async (recorder) => {
 
 export const expansion: Area = async (recorder) => {
   const people = users({ id: { by: counter() } })
-  const articles = notes({ name: 'articles', relations: { author: { collection: people, member: 'owner' } } })
+  const articles = notes({ name: 'articles' }).with(expand({ author: { collection: people, property: 'owner' } }))
   await recorder.serve([people, articles])
   const { location } = await recorder.send('POST /users', { content: ada })
   const owner = location.split('/').at(-1)!
@@ -80,7 +81,10 @@ function counter (): () => string {
 }
 
 export const profiles: Area = async (recorder) => {
-  const withProfile = (...profiles: Array<'react-admin' | 'json-server' | 'refine'>): Collection => users({ profiles, search: ['name'], id: { by: counter() } })
+  const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.jsonServer, refine: features.refine }
+  const withProfile = (...names: Array<keyof typeof dialects>): Collection => {
+    return users({ search: ['name'], id: { by: counter() } }).with(...names.map((name) => dialects[name]()))
+  }
   await recorder.serve(withProfile('react-admin'))
   await fill(recorder)
   const id = '01900000-0000-7000-8000-000000000001'

@@ -43,7 +43,7 @@ export const openapi: Area = async (recorder) => {
     authentication: { caller: () => undefined },
     access: { every: 'public', remove: 'authenticated' }
   }).with(bulk(), idempotency(), timeout(1000)).with(deprecation({ since: '2026-01-01' })) as unknown as Collection)
-  app.register(collection, pages({ actions: ['list', 'read'], formats: [json], precondition: 'required', profiles: [] }))
+  app.register(collection, pages({ actions: ['list', 'read'], formats: [json], precondition: 'required' }))
   app.register(collection, notes({ cache: 'max-age=1' }).with(softDelete({ property: 'deletedAt', permitted: () => true }), redirects({ to: () => undefined })))
   app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => reply.type('application/json').send(JSON.stringify(app.swagger(), undefined, 1)))
   await recorder.use(app)

@@ -15,6 +15,7 @@ import collection, { define, hal, json, within, xml } from '../../lib/index.ts'
 import type { Collection, Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
+import { expand } from '../../lib/features/expand.ts'
 import { ada, ask, build, created, notes, users } from '../app.ts'
 
 const formats = [json, html]
@@ -349,7 +350,7 @@ test('what items refer to, what lies in them and what they lie in is linked', as
   const authors = users({ formats })
   const Article = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), author: Type.String({ format: 'uuid' }), editor: Type.Optional(Type.String()), title: Type.String() })
   const elsewhere = users({ name: 'elsewhere' })
-  const articles = define({ name: 'articles', schema: Article, formats, storage: memory(), relations: { by: { collection: authors, member: 'author' }, edited: { collection: elsewhere, member: 'editor' } } }) as Collection
+  const articles = define({ name: 'articles', schema: Article, formats, storage: memory() }).with(expand({ by: { collection: authors, property: 'author' }, edited: { collection: elsewhere, property: 'editor' } })) as Collection
   const app = Fastify()
   t.after(() => app.close())
   await app.register(collection, { ...authors, prefix: '/v1' })

@@ -6,6 +6,9 @@ import { Type } from '@sinclair/typebox'
 import collection, { define, within } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
+import { expand } from '../../lib/features/expand.ts'
+import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
+import { refine } from '../../lib/features/dialects/refine.ts'
 
 // Three collections that use what there is, in an app that says of itself what only it can know.
 
@@ -46,9 +49,8 @@ export const articles = define({
     updatedAt: stamp
   }),
   search: ['title'],
-  relations: { writer: { collection: users, member: 'author' } },
   storage: memory()
-})
+}).with(expand({ writer: { collection: users, property: 'author' } }))
 
 export const products = define({
   name: 'products',
@@ -69,9 +71,8 @@ export const products = define({
 export const goods = define({
   name: 'goods',
   schema: Type.Object({ id: Type.String({ ...uuid, readOnly: true }), label: Type.String(line(100)) }),
-  profiles: ['react-admin', 'refine'],
   storage: memory()
-})
+}).with(reactAdmin(), refine())
 
 interface Described { headers?: Record<string, unknown> }
 

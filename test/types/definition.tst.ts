@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
 import collection, { corsOptions, define, moved, version } from '../../lib/index.ts'
-import type { Adapter, Change, Changed, Collection, Link, MovedOptions, Options, ProfileName, Registered, Storage } from '../../lib/index.ts'
+import type { Adapter, Change, Changed, Collection, Link, MovedOptions, Options, Registered, Storage } from '../../lib/index.ts'
 import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
-import { bulk, deprecation, idempotency, redirects, softDelete, timeout } from 'fastify-collections/features'
+import { bulk, deprecation, expand, idempotency, jsonServer, reactAdmin, redirects, refine, softDelete, timeout } from 'fastify-collections/features'
 import type { DeprecationOptions } from 'fastify-collections/features'
 import { memory } from '../../lib/storage/memory.ts'
 import type { SqlAdapter } from '../../lib/storage/sql.ts'
@@ -257,11 +257,11 @@ test('a schema that says nothing of its type has items of unknown members', () =
   expect(plain).type.toBe<Collection<Record<string, unknown>>>()
 })
 
-test('profiles are known by their names', () => {
-  expect(define<typeof User034>).type.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), profiles: ['react-admin', 'json-server', 'refine'] })
-  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), profiles: ['strapi'] })
-  expect(define<typeof User034>).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory(), profiles: 'refine' })
-  expect<ProfileName>().type.toBe<'react-admin' | 'json-server' | 'refine'>()
+test('expand names collections and properties of the item', () => {
+  const users = define({ name: 'users', schema: User034, storage: memory() })
+  users.with(expand({ best: { collection: users, property: 'nick' } }), reactAdmin(), jsonServer(), refine())
+  // @ts-expect-error is not assignable
+  users.with(expand({ best: { collection: users, property: 'nik' } }))
 })
 
 test('idempotency names actions that can be repeated, and seconds', () => {

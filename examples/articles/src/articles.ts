@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { define, problem } from 'fastify-collections'
 import { sqlite } from 'fastify-collections/sqlite'
 import { redirects } from 'fastify-collections/redirects'
+import { expand } from 'fastify-collections/expand'
 import type { authors } from './authors.ts'
 import type { callers } from './callers.ts'
 import { slugOf } from './slugs.ts'
@@ -36,7 +37,6 @@ export async function articles (database: DatabaseSync, { caller, authors, slugs
     storage,
     order: ['-createdAt'],
     search: ['title', 'text'],
-    relations: { author: { collection: authors, member: 'authorId' } },
     authentication: { caller, challenge: 'Bearer realm="articles"' },
     access: { list: 'public', read: 'public', remove: (request, action, who) => who === 'editor', every: 'authenticated' },
     // To the public there are no drafts.
@@ -52,5 +52,5 @@ export async function articles (database: DatabaseSync, { caller, authors, slugs
     },
     // Old slugs lead to the article for good; so does the present one.
     changed: async ({ after }) => { if (after !== undefined) await slugs.keep(after.slug, after.id) }
-  }).with(redirects({ to: slugs.articleOf }))
+  }).with(expand({ author: { collection: authors, property: 'authorId' } })).with(redirects({ to: slugs.articleOf }))
 }

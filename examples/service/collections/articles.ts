@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
+import { expand } from 'fastify-collections/expand'
 import type { Database } from '../database.ts'
 import { formats } from '../formats.ts'
 import { ada, grace } from './users.ts'
@@ -23,9 +24,8 @@ export async function articles ({ storage }: Database, authors: Awaited<ReturnTy
     ...table,
     storage,
     formats,
-    search: ['title', 'text'],
-    relations: { author: { collection: authors, member: 'authorId' } }
-  })
+    search: ['title', 'text']
+  }).with(expand({ author: { collection: authors, property: 'authorId' } }))
 }
 
 export const firstArticles = [

@@ -21,7 +21,7 @@ const otherOptions: ReadonlySet<string> = new Set([
   // Of the shape that a storage function gets.
   'canonical',
   'storage', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order',
-  'filter', 'sort', 'search', 'relations', 'profiles', 'replace', 'precondition', 'weakTags', 'cache', 'formats', 'links',
+  'filter', 'sort', 'search', 'replace', 'precondition', 'weakTags', 'cache', 'formats', 'links',
   'serviceDescription', 'problems', 'prepare', 'changed'
 ])
 

@@ -1,17 +1,29 @@
 // The dialect of json-server: ?_sort=name,age&_order=asc,desc&_start=0&_end=25&age_gte=18&id=1&id=2
 
-import type { Collection } from '../definition.ts'
-import { Problem } from '../http/problems.ts'
-import { parameterOf } from '../listing/parameters.ts'
-import type { Question } from '../listing/question.ts'
-import { badParameter } from '../query.ts'
-import type { Condition } from '../storage/contract.ts'
+import type { Collection } from '../../definition.ts'
+import { Problem } from '../../http/problems.ts'
+import { parameterOf } from '../../listing/parameters.ts'
+import type { Question } from '../../listing/question.ts'
+import { badParameter } from '../../query.ts'
+import { longestField } from '../../openapi/fields.ts'
+import type { Condition, JsonSchema } from '../../storage/contract.ts'
+import type { DialectParameters, Translation } from '../feature.ts'
 import { asksNothing, comparison, filtered } from './comparison.ts'
 import { ordering } from './ordering.ts'
-import type { Parameters, Translation } from './profile.ts'
 import { stretch } from './stretch.ts'
 
-export function underscores (collection: Collection, parameters: Parameters): Translation | Problem {
+const text: JsonSchema = { type: 'string', maxLength: longestField, pattern: '^[^\\u0000]*$' }
+const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
+
+/** For OpenAPI. */
+export const underscoreParameters: Readonly<Record<string, JsonSchema>> = {
+  _start: { ...number, description: 'How many items stand before the page' },
+  _end: { ...number, description: 'How many items there are up to the end of the page' },
+  _sort: { ...text, description: 'Members, parted by commas' },
+  _order: { ...text, description: 'asc or desc for each of them, parted by commas' }
+}
+
+export function underscores (collection: Collection, parameters: DialectParameters): Translation | Problem {
   const { _sort: sort, _order: direction, _start: start, _end: end, ...others } = parameters
   const conditions: Condition[] = []
   const rest: Record<string, unknown> = {}

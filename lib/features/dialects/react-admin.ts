@@ -1,48 +1,68 @@
 // ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
 
-import type { Collection } from '../definition.ts'
-import { isObject } from '../http/json-value.ts'
-import { Problem } from '../http/problems.ts'
-import { parameterOf } from '../listing/parameters.ts'
-import type { Question } from '../listing/question.ts'
-import { badParameter } from '../query.ts'
-import type { Condition } from '../storage/contract.ts'
+import type { Collection } from '../../definition.ts'
+import { isObject } from '../../http/json-value.ts'
+import { Problem } from '../../http/problems.ts'
+import { parameterOf } from '../../listing/parameters.ts'
+import type { Question } from '../../listing/question.ts'
+import { badParameter } from '../../query.ts'
+import { longestField } from '../../openapi/fields.ts'
+import type { Condition, JsonSchema } from '../../storage/contract.ts'
+import type { Dialect, Feature } from '../feature.ts'
 import { asksNothing, comparison, filtered } from './comparison.ts'
-import { ordering } from './ordering.ts'
-import type { Profile } from './profile.ts'
+import { ordering as readOrdering } from './ordering.ts'
+import { adminClient } from './dialect.ts'
 import { stretch } from './stretch.ts'
 import { errorsByField, message } from './wording.ts'
 
-export const reactAdmin: Profile = {
+const text: JsonSchema = { type: 'string', maxLength: longestField, pattern: '^[^\\u0000]*$' }
+
+const dialect: Dialect = {
+  parameters: {
+    range: { ...text, description: 'The numbers of the first and the last item', examples: ['[0,24]'] },
+    filter: { ...text, description: 'Members and values, as JSON', examples: ['{}'] }
+  },
+  embedding: { parameter: 'embed', names: (value) => [parsed(value)].flat() },
   translate (collection, parameters) {
     const { filter, range, sort, ...others } = parameters
     // Our own sort is no JSON.
-    const dialect = typeof sort === 'string' && sort.startsWith('[')
+    const isJson = typeof sort === 'string' && sort.startsWith('[')
     const filtering = filter === undefined ? {} : readFilter(collection, filter)
     if (filtering instanceof Problem) return filtering
     const paging = range === undefined ? {} : readRange(collection, range)
     if (paging instanceof Problem) return paging
-    const ordering = dialect ? readSort(collection, sort) : {}
+    const ordering = isJson ? readSort(collection, sort) : {}
     if (ordering instanceof Problem) return ordering
-    return { question: { ...filtering, ...paging, ...ordering }, rest: dialect || sort === undefined ? others : { ...others, sort } }
-  },
+    return { question: { ...filtering, ...paging, ...ordering }, rest: isJson || sort === undefined ? others : { ...others, sort } }
+  }
+}
 
-  embedding: { parameter: 'embed', names: value => [parsed(value)].flat() },
+/** `errors` is an object by field: as an array it would show nothing, and hide the message as well. */
+export function getProblemMembers (problem: Problem): Record<string, unknown> {
+  const errors = errorsByField(problem)
+  return { message: message(problem), ...errors && { errors } }
+}
 
-  /** As if it were asked by ranges (RFC 9110 section 14.4), which the client does. On a plain answer it would confuse caches. */
-  listFields ({ name, parameters, offset, length, total }) {
-    if (parameters.range === undefined || total === undefined) return {}
-    return { 'content-range': `${name} ${length === 0 ? '*' : `${offset}-${offset + length - 1}`}/${total}` }
-  },
-
-  /** `errors` as an array would show nothing, and hide the message as well. */
-  problemMembers (problem) {
-    const errors = errorsByField(problem)
-    return { message: message(problem), ...errors && { errors } }
-  },
-
-  showsRemoved: true,
-  sendsParts: true
+/**
+ * Understands the requests of react-admin with ra-data-simple-rest, and sends what it reads.
+ *
+ * @example
+ * define({ name: 'posts', schema: Post, storage: memory() }).with(reactAdmin())
+ */
+export function reactAdmin (): Feature<object> {
+  return adminClient({
+    name: 'react-admin',
+    dialect,
+    // As if it were requested by ranges (RFC 9110, section 14.4), which the client does. On other responses it would confuse caches.
+    listHeaders ({ name, parameters, offset, length, total }) {
+      if (parameters.range === undefined || total === undefined) return {}
+      return { 'content-range': `${name} ${length === 0 ? '*' : `${offset}-${offset + length - 1}`}/${total}` }
+    },
+    describedHeaders: ['Content-Range'],
+    problemMembers: getProblemMembers,
+    readsRemoved: true,
+    sendsParts: true
+  })
 }
 
 function parsed (text: unknown): unknown {
@@ -57,7 +77,7 @@ function readSort (collection: Collection, text: string): Question | Problem {
   const value = parsed(text)
   const [member, direction, ...others] = Array.isArray(value) ? value as unknown[] : []
   const descending = direction === 'DESC'
-  const question = typeof member === 'string' && (descending || direction === 'ASC') && others.length === 0 ? ordering(collection, [{ member, descending }]) : undefined
+  const question = typeof member === 'string' && (descending || direction === 'ASC') && others.length === 0 ? readOrdering(collection, [{ member, descending }]) : undefined
   if (question === undefined) return badParameter('sort', `["member","ASC"] or ["member","DESC"], with one of: ${[...collection.listing.sortable.keys()].join(', ')}`)
   return question
 }

@@ -1,7 +1,7 @@
-import type { Collection } from '../definition.ts'
-import type { Question } from '../listing/question.ts'
-import { readOrder } from '../listing/selection.ts'
-import type { Order } from '../storage/contract.ts'
+import type { Collection } from '../../definition.ts'
+import type { Question } from '../../listing/question.ts'
+import { readOrder } from '../../listing/selection.ts'
+import type { Order } from '../../storage/contract.ts'
 
 /** Undefined where a list cannot be sorted so. A sign in a name is none of these clients' ways to say what descends. */
 export function ordering (collection: Collection, order: readonly Order[]): Question | undefined {

@@ -1,7 +1,7 @@
-import { parsePointer } from '../http/json-pointer.ts'
-import { isObject } from '../http/json-value.ts'
-import { titleOf } from '../http/problems.ts'
-import type { Problem } from '../http/problems.ts'
+import { parsePointer } from '../../http/json-pointer.ts'
+import { isObject } from '../../http/json-value.ts'
+import { titleOf } from '../../http/problems.ts'
+import type { Problem } from '../../http/problems.ts'
 
 // A problem, as admin interfaces show it.
 

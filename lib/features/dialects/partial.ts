@@ -1,12 +1,12 @@
-import type { Collection } from '../definition.ts'
-import { pointer } from '../http/json-pointer.ts'
-import { isObject } from '../http/json-value.ts'
+import type { Collection } from '../../definition.ts'
+import { pointer } from '../../http/json-pointer.ts'
+import { isObject } from '../../http/json-value.ts'
 
 /**
  * The item with the members of the content in the place of its own. A null where there can be none takes the member away:
  * it is what an input that was emptied sends.
  */
-export function complete ({ members, validate }: Collection, content: unknown, before: object): unknown {
+export function complete (content: unknown, before: object, { members, validate }: Collection): unknown {
   if (!isObject(content)) return content
   const whole: Record<string, unknown> = { ...before, ...content }
   const nulls = Object.keys(content).filter(name => content[name] === null && members.named.has(name))

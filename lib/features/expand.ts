@@ -1,0 +1,139 @@
+import { reader } from '../access.ts'
+import { checkHooks } from '../checks.ts'
+import type { Collection } from '../definition.ts'
+import { Unsupported } from '../errors.ts'
+import { isPersonal } from '../guard.ts'
+import { logUnreadable } from '../listing/unreadable.ts'
+import { scopedBy } from '../narrowing.ts'
+import { describeReadItem } from '../openapi/contents.ts'
+import type { Request } from '../request.ts'
+import { scopeOf } from '../scope.ts'
+import type { Entry, Id } from '../storage/contract.ts'
+import { versionOf, visible } from '../view.ts'
+import type { Sight, ViewAddition } from '../view.ts'
+import { hiddenFrom, membersSeen } from '../visibility.ts'
+import type { Feature, Host, PropertyOf } from './feature.ts'
+import type { Related } from '../relation.ts'
+
+/** Another collection, and the property that holds the id of one of its items. */
+export interface Relation<Property extends string = string> {
+  collection: Related
+  property: Property
+}
+
+export type Relations<Property extends string = string> = Readonly<Record<string, Relation<Property>>>
+
+/**
+ * Lets clients read related items along with an item or a list: `GET /articles?expand=author`.
+ *
+ * @example
+ * define({ name: 'articles', schema: Article, storage: memory() })
+ *   .with(expand({ author: { collection: users, property: 'authorId' } }))
+ */
+export function expand<Item extends object = Record<string, unknown>> (relations: Relations<PropertyOf<NoInfer<Item>>>): Feature<Item> {
+  return {
+    name: 'expand',
+    setup (host) {
+      checkRelations(host, relations)
+      const names = Object.keys(relations)
+      const getNames = ({ hidden }: Pick<Collection, 'hidden'>): string[] => names.filter((name) => hidden?.has(relations[name]!.property) !== true)
+      for (const { property, collection } of Object.values(relations)) host.addRelation(property, collection)
+      host.addQueryParameter('expand', {
+        on: 'both',
+        schema: { type: 'array', items: { type: 'string', enum: names }, minItems: 1, maxItems: names.length, description: 'With what the items refer to' },
+        isOffered: (hidden) => getNames({ hidden }).length > 0,
+        ofText: (text) => text.split(','),
+        read (collection, value) {
+          const known = getNames(collection)
+          const isKnown = Array.isArray(value) && value.length > 0 && value.every((name) => known.includes(name as string))
+          if (!isKnown) return `relations parted by commas: ${known.join(', ')}`
+          const chosen = known.filter((name) => (value as string[]).includes(name))
+          return { features: { expand: chosen.join() }, needs: chosen.map((name) => relations[name]!.property) }
+        }
+      })
+      host.addHook('onView', async (entries, { question, request }) => {
+        const chosen = question.features?.expand?.split(',')
+        return chosen && expandEntries(entries, { relations, chosen, request })
+      })
+      host.extendReadSchema((schema, components) => ({
+        ...schema,
+        properties: {
+          ...schema.properties,
+          ...Object.fromEntries(names.map((name) => [name, { anyOf: [describeReadItem(components, relations[name]!.collection), { type: 'null' }] }]))
+        }
+      }))
+    }
+  }
+}
+
+function checkRelations (host: Host, relations: Relations): void {
+  const { name, schema, actions, routes } = host.collection
+  const properties = Object.keys(schema.properties)
+  host.checkOptions('expand', relations, Object.keys(relations))
+  for (const [relation, { collection, property }] of Object.entries(relations)) {
+    if (properties.includes(relation)) host.fail(`expand: the relation "${relation}" has the name of a property. Rename it.`)
+    if (!properties.includes(property)) host.fail(`expand: the relation "${relation}" names the property "${property}", which is not in the schema. Its properties are: ${properties.join(', ')}.`)
+    if (!collection.actions.has('read')) host.fail(`expand: the relation "${relation}" leads to ${collection.name}, whose items cannot be read. Add "read" to its actions, or remove the relation.`)
+    if (!collection.storage.supports.filter) throw new Unsupported(name, `the relation "${relation}" leads to ${collection.name}, of which several items are read at once`, collection.storage.name)
+    checkHooks({ name, actions, routes }, collection, `the relation "${relation}"`)
+  }
+}
+
+/** The related items, by their ids, and what the caller sees of them. */
+interface RelatedEntries {
+  readonly sight: Sight
+  readonly entries: ReadonlyMap<unknown, Entry<object>>
+}
+
+interface Wanted {
+  readonly relations: Relations
+  readonly chosen: readonly string[]
+  readonly request: Request
+}
+
+/** One query for each relation, however many items there are. */
+async function expandEntries (entries: ReadonlyArray<Entry<object>>, { relations, chosen, request }: Wanted): Promise<ViewAddition> {
+  const related = new Map(await Promise.all(chosen.map(async (name) => {
+    const { collection, property } = relations[name]!
+    const ids = new Set(entries.map(({ item }) => getId(item, property)).filter((id) => id !== undefined))
+    return [name, await findRelated(collection, [...ids], request)] as const
+  })))
+  const find = (name: string, { item }: Entry<object>) => related.get(name)!.entries.get(Reflect.get(item, relations[name]!.property))
+  return {
+    personal: chosen.some((name) => isPersonal(relations[name]!.collection.guard, 'read')),
+    add: (entry) => Object.fromEntries(chosen.map((name) => {
+      const found = find(name, entry)
+      return [name, found === undefined ? null : visible(related.get(name)!.sight, found)]
+    })),
+    version: (entry) => chosen.map((name) => {
+      const found = find(name, entry)
+      return `+${name} ${found === undefined ? '' : `${versionOf(related.get(name)!.sight, found)}.${relations[name]!.collection.digest}`}`
+    }).join('')
+  }
+}
+
+function getId (item: object, property: string): Id | undefined {
+  const id: unknown = Reflect.get(item, property)
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined
+}
+
+/** Items that the caller cannot read there are left out. */
+async function findRelated (other: Related, ids: readonly Id[], { context, original }: Request): Promise<RelatedEntries> {
+  const by = ids.length === 0 ? undefined : await reader(other, original)
+  if (by === undefined) return { sight: { members: other.members, hidden: undefined }, entries: new Map() }
+  const asking = { action: 'read', incoming: original, caller: by.caller } as const
+  const [scope, hidden] = [await scopeOf(other, asking), await hiddenFrom(other, asking)]
+  const { storage, id: { member } } = other
+  const page = await storage.list({
+    filter: { member, is: 'in', value: ids },
+    search: undefined,
+    order: [{ member, descending: false }],
+    after: undefined,
+    before: undefined,
+    limit: ids.length,
+    members: undefined,
+    count: false
+  }, scopedBy(scope?.filter, context))
+  logUnreadable(other.name, page, original)
+  return { sight: { members: membersSeen(other, hidden), hidden }, entries: new Map(page.entries.map((entry) => [entry.id, entry])) }
+}
