@@ -1,9 +1,13 @@
-import type { Answer } from './answer.ts'
-import type { Collection } from './definition.ts'
+import type { Answer } from './response/answer.ts'
+import type { Collection } from './collection.ts'
 import type { Problem } from './http/problems.ts'
-import type { Request } from './request.ts'
+import type { Request } from './request/request.ts'
 
 /** What a request leads to. A problem is a result as well: only failures are thrown. */
 export type Result = Answer | Problem
 
 export type Action = (collection: Collection, request: Request) => Promise<Result>
+
+export const actionNames = ['list', 'create', 'read', 'replace', 'update', 'remove'] as const
+
+export type ActionName = typeof actionNames[number]

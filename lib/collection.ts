@@ -1,17 +1,17 @@
-import type { TagSuffixes } from './definition-digest.ts'
+import type { TagSuffixes } from './response/tag-suffix.ts'
 import type { Attached, Feature } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { CachePolicy } from './http/cache-control.ts'
-import type { Guard } from './guard.ts'
-import type { Identity } from './identity.ts'
+import type { Guard } from './access/guard.ts'
+import type { Identity } from './items/ids.ts'
 import type { Listing } from './listing/listing.ts'
 import type { DateTimes } from './schema/date-times.ts'
 import type { Members } from './schema/members.ts'
 import type { ActionName, Change, Changed, RouteOptions } from './options.ts'
-import type { Remembered } from './remembered.ts'
-import { Messages } from './schema/messages.ts'
+import type { Remembered } from './formats/remembered.ts'
+import type { Messages } from './schema/messages.ts'
 import type { JsonSchema, Order, Storage } from './storage/contract.ts'
-import type { Timestamps } from './timestamps.ts'
+import type { Timestamps } from './items/timestamps.ts'
 import type { Validator } from './schema/validation.ts'
 
 /** The collection in whose items another one lies, and the member by which an item names it. */
@@ -89,4 +89,29 @@ export interface Collection<Item = object> {
   changed (change: Changed<Item>): void | Promise<void>
   /** The same collection with further features. Their order does not matter. */
   with (...features: ReadonlyArray<Feature<Item>>): Collection<Item>
+}
+
+/** The path of the item in which a collection is nested, below the prefix; empty if it is not nested. */
+export function pathOfParent ({ parent }: Collection): string {
+  return parent === undefined ? '' : `/${parent.collection.name}/:parent`
+}
+
+export function pathOfCollection (collection: Collection): string {
+  return `${pathOfParent(collection)}/${collection.name}`
+}
+
+/** What has to be known of a collection that others refer to; `define` returns it. */
+export interface Related {
+  readonly name: string
+  readonly actions: ReadonlySet<ActionName>
+  readonly routes: Readonly<Partial<Record<ActionName | 'every', object>>>
+  readonly storage: Storage<object>
+  readonly id: Identity
+  readonly schema: JsonSchema
+  readonly members: Members
+  readonly dateTimes: DateTimes | undefined
+  readonly guard: Guard | undefined
+  readonly schemas: Messages
+  readonly digest: string
+  readonly attached: Attached
 }

@@ -1,15 +1,15 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
-import type { ActionName } from './action-names.ts'
+import type { ActionName } from './action.ts'
 import type { Format, Link } from './formats/format.ts'
-import type { Access, Authentication, Scoping, Visibility } from './guard.ts'
+import type { Access, Authentication, Scoping, Visibility } from './access/guard.ts'
 import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
 import type { Adapter } from './storage/contract.ts'
 
 // What a user writes. docs/definition.md has a line for each.
 
-export { actionNames } from './action-names.ts'
-export type { ActionName } from './action-names.ts'
-export type { Related } from './relation.ts'
+export { actionNames } from './action.ts'
+export type { ActionName } from './action.ts'
+export type { Related } from './collection.ts'
 
 /** Fastify's own route options, but for those that the library sets itself. */
 export type RouteOptions = Omit<RouteShorthandOptions, OwnedRouteOption>

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Collection, Neighbors } from './definition.ts'
-import { TagSuffixes } from './definition-digest.ts'
-import { pathOfCollection } from './nesting.ts'
-import { remembered } from './remembered.ts'
+import type { Collection, Neighbors } from './collection.ts'
+import { TagSuffixes } from './response/tag-suffix.ts'
+import { pathOfCollection } from './collection.ts'
+import { remembered } from './formats/remembered.ts'
 
 /** A collection, and the path at which an app serves it. */
 export interface Registered {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Collection } from './definition.ts'
+import type { Collection } from './collection.ts'
 import { BadTable } from './errors.ts'
 import { registered } from './registry.ts'
 

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import ts from 'typescript'
-import { client, ProblemError, StaleError } from '../lib/client.ts'
+import { client, ProblemError, StaleError } from '../lib/client/client.ts'
 import collection, { corsOptions, define } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { listen } from './wire.ts'
@@ -167,7 +167,7 @@ test('what a service does not show to pages of another origin is told, instead o
 })
 
 test('it can be sent to a browser as it is: one module that imports nothing', async t => {
-  const source = readFileSync(new URL('../lib/client.ts', import.meta.url), 'utf8')
+  const source = readFileSync(new URL('../lib/client/client.ts', import.meta.url), 'utf8')
   const { outputText } = ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true } })
   t.notMatch(outputText, /^import|\bfrom '|node:|Buffer|process\./m)
   const { base } = await service(t, defined(), app => app.get('/client.js', async (_request, reply) => reply.type('text/javascript').send(outputText)))

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { define, json, version } from '../lib/index.ts'
-import { Remembered } from '../lib/remembered.ts'
+import { Remembered } from '../lib/formats/remembered.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, version })

@@ -1,13 +1,13 @@
 import type { Result } from '../action.ts'
-import { checkList } from '../conditions.ts'
-import { readContent } from '../content.ts'
-import type { Collection } from '../definition.ts'
+import { checkList } from '../listing/list-preconditions.ts'
+import { readContent } from '../request/content.ts'
+import type { Collection } from '../collection.ts'
 import { namesTags } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { commitCreate } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
-import type { Request } from '../request.ts'
-import { made } from '../written.ts'
+import type { Request } from '../request/request.ts'
+import { made } from '../response/write.ts'
 
 /** POST to the collection: creates an item. */
 export async function create (collection: Collection, request: Request): Promise<Result> {

@@ -1,6 +1,6 @@
 import type { Result } from '../action.ts'
-import { parseContent } from '../content.ts'
-import type { Collection } from '../definition.ts'
+import { parseContent } from '../request/content.ts'
+import type { Collection } from '../collection.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { Problem } from '../http/problems.ts'
 import { equalGet } from '../listing/equal-get.ts'
@@ -8,7 +8,7 @@ import { page } from '../listing/page.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
 import { parseListQuery } from '../listing/query-string.ts'
 import { joined } from '../listing/question.ts'
-import type { Request } from '../request.ts'
+import type { Request } from '../request/request.ts'
 
 /** QUERY of the collection (RFC 10008): a page of its items, like GET, with the query in the content. */
 export async function query (collection: Collection, request: Request): Promise<Result> {

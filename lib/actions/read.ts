@@ -1,10 +1,17 @@
 import type { Result } from '../action.ts'
-import type { Collection } from '../definition.ts'
+import { notModified, ok } from '../response/answer.ts'
+import { isNotModified } from '../items/preconditions.ts'
+import type { Collection } from '../collection.ts'
+import { conditional } from '../http/preconditions.ts'
+import type { Preferences } from '../http/prefer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseItemQuery } from '../listing/query-string.ts'
-import type { Request } from '../request.ts'
-import { shown } from '../shown.ts'
-import { viewOf } from '../view.ts'
+import { entryFields, modifiedOf, represent, representSeen, seenFields } from '../response/representation.ts'
+import { parentPath } from '../request/request.ts'
+import type { Request } from '../request/request.ts'
+import type { Entry } from '../storage/contract.ts'
+import { answered, viewOf } from '../response/view.ts'
+import type { View } from '../response/view.ts'
 
 /** GET and HEAD of an item. */
 export async function read (collection: Collection, request: Request): Promise<Result> {
@@ -17,5 +24,28 @@ export async function read (collection: Collection, request: Request): Promise<R
 
   const hasView = question.fields !== undefined || question.features !== undefined
   const view = hasView ? await viewOf(collection, [entry], { question, request }) : undefined
-  return shown(collection, request, { entry, view, lenient: question.lenient === true })
+  return respond(collection, request, { entry, view, lenient: question.lenient === true })
+}
+
+interface Shown {
+  readonly entry: Entry<object>
+  /** How the client wants to see it, other than as it is. */
+  readonly view?: View | undefined
+  readonly lenient: boolean
+}
+
+/** The item, or 304 if the client has it already. */
+function respond (collection: Collection, request: Request, { entry, view, lenient }: Shown): Result {
+  const { format, fields } = request
+  const applied: Preferences | undefined = lenient ? { handling: 'lenient' } : undefined
+  const wanted = { format, path: parentPath(request) }
+  if (conditional(fields)) {
+    const known = view === undefined ? entryFields(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
+    const modified = view === undefined || view.additions.length === 0 ? modifiedOf(collection, entry) : undefined
+    const isKnown = isNotModified(collection, request, { tag: known.etag!, modified })
+    if (isKnown instanceof Problem) return isKnown
+    if (isKnown) return answered(view, notModified(known, applied))
+  }
+  const representation = view === undefined ? represent(collection, entry, wanted) : representSeen(collection, entry, { ...wanted, view })
+  return answered(view, ok(representation.content, representation.fields, applied))
 }

@@ -1,13 +1,13 @@
 import type { Result } from '../action.ts'
-import { noContent, ok } from '../answer.ts'
-import { dependsOnItem } from '../conditions.ts'
-import type { Collection } from '../definition.ts'
+import { noContent, ok } from '../response/answer.ts'
+import { dependsOnItem } from '../items/preconditions.ts'
+import type { Collection } from '../collection.ts'
 import { Problem } from '../http/problems.ts'
 import { commitRemove } from '../items/commit.ts'
-import { represent } from '../representation.ts'
-import { parentPath } from '../request.ts'
-import type { Request } from '../request.ts'
-import { renderWritten } from '../written.ts'
+import { represent } from '../response/representation.ts'
+import { parentPath } from '../request/request.ts'
+import type { Request } from '../request/request.ts'
+import { renderWritten } from '../response/write.ts'
 
 /** DELETE of an item. Returns the removed item if the client prefers that. */
 export async function remove (collection: Collection, request: Request): Promise<Result> {

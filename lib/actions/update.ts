@@ -1,12 +1,12 @@
 import type { Result } from '../action.ts'
-import { checkPreconditions } from '../conditions.ts'
-import type { Collection } from '../definition.ts'
+import { checkPreconditions } from '../items/preconditions.ts'
+import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitWrite } from '../items/commit.ts'
 import { buildUpdate } from '../items/revise.ts'
-import { applyPatch } from '../patch.ts'
-import type { Request } from '../request.ts'
-import { amended } from '../written.ts'
+import { applyPatch } from '../items/patch.ts'
+import type { Request } from '../request/request.ts'
+import { amended } from '../response/write.ts'
 
 /** PATCH of an item: changes some of its properties. */
 export async function update (collection: Collection, request: Request): Promise<Result> {

@@ -1,9 +1,9 @@
-import { actionNames } from '../action-names.ts'
-import type { ActionName } from '../action-names.ts'
+import { actionNames } from '../action.ts'
+import type { ActionName } from '../action.ts'
 import type { Result } from '../action.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { layered } from '../layer.ts'
+import { layered } from '../storage/layer.ts'
 import type { Context, Storage } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 

@@ -1,5 +1,5 @@
-import type { Collection } from '../definition.ts'
-import { HookError } from '../fault.ts'
+import type { Collection } from '../collection.ts'
+import { HookError } from '../failure.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
 import type { Change } from '../options.ts'

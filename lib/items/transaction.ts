@@ -1,7 +1,7 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import { Problem } from '../http/problems.ts'
-import { isRefusal, refusalIn } from '../refusal.ts'
-import type { Request } from '../request.ts'
+import { isRefusal, refusalIn } from '../response/refusal.ts'
+import type { Request } from '../request/request.ts'
 import type { Refusal, Storage } from '../storage/contract.ts'
 
 /** Thrown inside a transaction to undo it. It is no Error, so that no storage takes it for a failure. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'

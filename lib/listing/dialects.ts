@@ -1,7 +1,7 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import type { DialectParameters, Translation } from '../features/feature.ts'
 import { Problem } from '../http/problems.ts'
-import { badParameter } from '../query.ts'
+import { badParameter } from '../request/query.ts'
 import { parameterOf } from './parameters.ts'
 import { joined } from './question.ts'
 

@@ -1,6 +1,6 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { badParameter } from '../query.ts'
+import { badParameter } from '../request/query.ts'
 import type { Context, Incomparable, Page, Position, Query } from '../storage/contract.ts'
 import { positionOf, readCursor } from './cursor.ts'
 import { queryOf } from './question.ts'

@@ -1,4 +1,4 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import type { Condition, Filter, Order } from '../storage/contract.ts'
 import { textOf } from './conditions.ts'
 import type { Question } from './question.ts'

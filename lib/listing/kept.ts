@@ -1,6 +1,6 @@
-import type { Fields } from '../answer.ts'
-import type { Collection } from '../definition.ts'
-import type { Request } from '../request.ts'
+import type { Fields } from '../response/answer.ts'
+import type { Collection } from '../collection.ts'
+import type { Request } from '../request/request.ts'
 
 export interface Listed {
   readonly versions: string

@@ -1,9 +1,9 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Entry, Page, Query } from '../storage/contract.ts'
-import { seen, visible } from '../view.ts'
-import type { View } from '../view.ts'
+import { seen, visible } from '../response/view.ts'
+import type { View } from '../response/view.ts'
 import type { Question } from './question.ts'
 
 /** In characters of the items, before a format writes them. Without it, 100 items of 1 MB make a response of 100 MB. */

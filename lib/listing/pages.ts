@@ -1,6 +1,6 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import type { Links } from '../formats/format.ts'
-import type { Request } from '../request.ts'
+import type { Request } from '../request/request.ts'
 import type { Page, Query } from '../storage/contract.ts'
 import { writeCursor } from './cursor.ts'
 import type { Bound } from './cursor.ts'

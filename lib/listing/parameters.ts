@@ -1,4 +1,4 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import { mostWords, parseWords } from '../storage/search-words.ts'
 import { longestSearch } from './listing.ts'
 import type { Question } from './question.ts'

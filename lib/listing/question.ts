@@ -1,4 +1,4 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import type { Filter, Order, Query } from '../storage/contract.ts'
 import { parseWords } from '../storage/search-words.ts'
 

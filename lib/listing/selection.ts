@@ -1,4 +1,4 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import type { Question } from './question.ts'
 import { totalOrder } from './total-order.ts'
 

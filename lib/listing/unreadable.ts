@@ -1,4 +1,4 @@
-import type { Request } from '../request.ts'
+import type { Request } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
 
 /** More would fill the log; the count says how many there are. */

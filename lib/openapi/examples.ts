@@ -1,4 +1,4 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import { without } from '../schema/marks.ts'
 import { branches, isSchema, resolved } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'

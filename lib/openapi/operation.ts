@@ -1,4 +1,4 @@
-import type { ActionName } from '../action-names.ts'
+import type { ActionName } from '../action.ts'
 import type { OperationObject } from '../features/feature.ts'
 import { answersOf } from './answers.ts'
 import type { Situation } from './answers.ts'

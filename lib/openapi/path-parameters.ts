@@ -1,6 +1,6 @@
-import type { Collection } from '../definition.ts'
-import type { Identity } from '../identity.ts'
-import type { ActionName } from '../action-names.ts'
+import type { Collection } from '../collection.ts'
+import type { Identity } from '../items/ids.ts'
+import type { ActionName } from '../action.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { example } from './examples.ts'
 

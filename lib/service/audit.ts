@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ActionName } from '../action-names.ts'
+import type { ActionName } from '../action.ts'
 import { AuditFailed } from '../errors.ts'
 import type { RouteOptions } from '../options.ts'
 import { inspect, isOurs, otherCase } from './inspection.ts'

@@ -1,4 +1,4 @@
-import type { Collection } from '../definition.ts'
+import type { Collection } from '../collection.ts'
 import { BadTable } from '../errors.ts'
 import type { Registered } from '../registry.ts'
 import { findMistakes } from '../storage-check.ts'

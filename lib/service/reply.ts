@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Answer } from '../answer.ts'
-import { logFailure, problemOfError } from '../fault.ts'
+import type { Answer } from '../response/answer.ts'
+import { logFailure, problemOfError } from '../failure.ts'
 import { problemContent } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { head, never } from '../reply.ts'
+import { head, never } from '../response/reply.ts'
 
 /** Not to be kept, unless the answer says so itself. */
 export function send (answer: Answer, reply: FastifyReply): FastifyReply {

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { define, json } from '../../lib/index.ts'
 import type { Collection } from '../../lib/index.ts'
 import { keep, recall } from '../../lib/listing/kept.ts'
-import type { Request } from '../../lib/request.ts'
+import type { Request } from '../../lib/request/request.ts'
 import { ask, build } from '../app.ts'
 
 const Note = Type.Object({ id: Type.Integer({ readOnly: true }), text: Type.String() })

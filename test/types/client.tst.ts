@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { expect, test } from 'tstyche'
-import { client } from '../../lib/client.ts'
+import { client } from '../../lib/client/client.ts'
 import { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 

@@ -1,10 +1,10 @@
-import type { Collection } from '../../definition.ts'
+import type { Collection } from '../../collection.ts'
 import type { Problem } from '../../http/problems.ts'
 import { condition, keyOf, operandOf } from '../../listing/conditions.ts'
 import { parameterOf } from '../../listing/parameters.ts'
 import { conjunction } from '../../listing/question.ts'
 import type { Question } from '../../listing/question.ts'
-import { badParameter } from '../../query.ts'
+import { badParameter } from '../../request/query.ts'
 import type { Condition } from '../../storage/contract.ts'
 
 // A condition as these clients write it: a name, perhaps with an operator at its end, and a value or several.

@@ -1,4 +1,4 @@
-import type { Collection } from '../../definition.ts'
+import type { Collection } from '../../collection.ts'
 import type { Question } from '../../listing/question.ts'
 import { readOrder } from '../../listing/selection.ts'
 import type { Order } from '../../storage/contract.ts'

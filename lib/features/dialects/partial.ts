@@ -1,4 +1,4 @@
-import type { Collection } from '../../definition.ts'
+import type { Collection } from '../../collection.ts'
 import { pointer } from '../../http/json-pointer.ts'
 import { isObject } from '../../http/json-value.ts'
 

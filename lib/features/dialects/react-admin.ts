@@ -1,11 +1,11 @@
 // ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
 
-import type { Collection } from '../../definition.ts'
+import type { Collection } from '../../collection.ts'
 import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
 import { parameterOf } from '../../listing/parameters.ts'
 import type { Question } from '../../listing/question.ts'
-import { badParameter } from '../../query.ts'
+import { badParameter } from '../../request/query.ts'
 import { longestField } from '../../openapi/fields.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
 import type { Dialect, Feature } from '../feature.ts'

@@ -1,8 +1,8 @@
-import type { Collection } from '../../definition.ts'
+import type { Collection } from '../../collection.ts'
 import type { Problem } from '../../http/problems.ts'
 import { mostSkipped } from '../../listing/entries.ts'
 import type { Question } from '../../listing/question.ts'
-import { badParameter } from '../../query.ts'
+import { badParameter } from '../../request/query.ts'
 
 interface Stretch {
   readonly start: number

@@ -1,10 +1,10 @@
 // The dialect of json-server: ?_sort=name,age&_order=asc,desc&_start=0&_end=25&age_gte=18&id=1&id=2
 
-import type { Collection } from '../../definition.ts'
+import type { Collection } from '../../collection.ts'
 import { Problem } from '../../http/problems.ts'
 import { parameterOf } from '../../listing/parameters.ts'
 import type { Question } from '../../listing/question.ts'
-import { badParameter } from '../../query.ts'
+import { badParameter } from '../../request/query.ts'
 import { longestField } from '../../openapi/fields.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
 import type { DialectParameters, Translation } from '../feature.ts'

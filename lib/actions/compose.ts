@@ -1,0 +1,19 @@
+import type { Action } from '../action.ts'
+import type { Collection } from '../collection.ts'
+import type { ActionInfo } from '../features/feature.ts'
+import { grantOf } from '../access/access.ts'
+import { checkParent } from '../access/parent.ts'
+import { paged } from './html-page.ts'
+
+/** The action with what the definition and its features put around it. */
+export function composeAction (collection: Collection, action: Action, info: ActionInfo): Action {
+  return collection.attached.composeAction(action, info, [
+    { phase: 'render', wrap: (next) => paged(collection, { action: next, at: info.at, safe: info.safe }) },
+    { phase: 'authorize', wrap: (next) => withParentCheck(collection, next) }
+  ])
+}
+
+function withParentCheck ({ parent }: Collection, action: Action): Action {
+  if (parent === undefined) return action
+  return async (collection, request) => await checkParent(parent, request, grantOf(request.original)?.parents?.filter) ?? action(collection, request)
+}

@@ -1,0 +1,137 @@
+import { checkListing, checkOptions, checkStorage, checkSupport } from './checks.ts'
+import { noNeighbors } from './collection.ts'
+import type { Collection } from './collection.ts'
+import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
+import { hal } from './formats/hal.ts'
+import { json } from './formats/json.ts'
+import { xml } from './formats/xml.ts'
+import { cachePolicy } from './http/cache-control.ts'
+import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
+import { anyChallenge } from './http/www-authenticate.ts'
+import { checkCache, guardOf, isPersonal } from './access/guard.ts'
+import type { Feature } from './features/feature.ts'
+import { Attachments } from './features/host.ts'
+import { identity } from './items/ids.ts'
+import { listing } from './listing/listing.ts'
+import { totalOrder } from './listing/total-order.ts'
+import { remembered } from './formats/remembered.ts'
+import { membersOf } from './schema/members.ts'
+import { actionNames } from './options.ts'
+import type { Options } from './options.ts'
+import { canonicalDates, dateTimesOf } from './schema/date-times.ts'
+import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
+import { lacking, derived, marked, trusting } from './schema/derived.ts'
+import { Messages } from './schema/messages.ts'
+import type { ItemOf, ObjectSchema } from './schema/static.ts'
+import type { JsonSchema } from './storage/contract.ts'
+import { timestampsOf } from './items/timestamps.ts'
+
+/** Checks the options, opens the storage and derives what does not depend on features. */
+function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
+  checkOptions(options)
+  const { name } = options
+  // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
+  const given = checkSchema(name, options.schema as unknown as JsonSchema)
+  const id = identity(name, given, options.id)
+  const timestamps = timestampsOf(name, given, options.timestamps)
+  const schema = marked(given, {
+    [id.member]: id.by === 'client' ? 'immutable' : 'readOnly',
+    ...Object.fromEntries(Object.values(timestamps).filter(member => member !== undefined).map(member => [member, 'readOnly' as const]))
+  })
+  const unique = (options.unique ?? []).map(members => [members].flat())
+  const order = totalOrder(options.order ?? [], id.member)
+  const guard = guardOf(options, id.member)
+  const visible = [...guard?.visible.keys() ?? []]
+  checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
+  checkOrder(name, schema, order)
+  const dateTimes = dateTimesOf(schema, id.member)
+  const storage = checkStorage(name, options.storage({
+    name,
+    schema,
+    unique,
+    id: { member: id.member, by: id.by },
+    canonical: item => canonicalDates(item, dateTimes)
+  }))
+  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined || options.scope !== undefined, search: options.search !== undefined })
+  const [actions, routes] = [new Set(options.actions ?? actionNames), options.routes ?? {}]
+  const formats = options.formats ?? [json, hal, xml]
+  const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
+  for (const action of ['list', 'read'] as const) if (isPersonal(guard, action)) checkCache(name, action, cache?.[action])
+  return {
+    name,
+    schema,
+    storage,
+    id,
+    unique,
+    definedAt: Math.ceil(Date.now() / 1000) * 1000,
+    versionOf: undefined as string | undefined,
+    timestamps,
+    actions,
+    routes,
+    guard,
+    challenge: options.authentication?.challenge ?? anyChallenge,
+    page: { default: 20, maximum: 100, ...options.page },
+    order,
+    replace: { creates: false, tag: false, ...options.replace },
+    precondition: options.precondition ?? 'optional',
+    weakTags: options.weakTags === 'tolerated',
+    cache: { list: cachePolicy(cache?.list), read: cachePolicy(cache?.read) },
+    groups: cache === undefined ? undefined : { read: cacheGroups(name), write: cacheGroupInvalidation(name) },
+    formats,
+    mediaTypes: formats.map(format => format.mediaType),
+    serviceDescription: options.serviceDescription,
+    problems: options.problems,
+    dateTimes,
+    hidden: undefined,
+    parent: undefined,
+    neighbors: noNeighbors,
+    hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined, links: options.links !== undefined },
+    links: options.links ?? (() => ({})),
+    prepare: options.prepare ?? (({ item }) => item),
+    changed: options.changed ?? (() => {})
+  } satisfies Partial<Collection<ItemOf<Schema>>>
+}
+
+/** The collection with its features. What the schema says is derived here, because features can mark its properties. */
+function compose<Schema extends ObjectSchema> (options: Options<Schema>, base: ReturnType<typeof readOptions<Schema>>, features: readonly Feature[]): Collection<ItemOf<Schema>> {
+  const { name, id, timestamps, guard, formats, links } = base
+  const attached = new Attachments({ ...base, filter: options.filter }, features)
+  const schema = marked(base.schema, attached.marks)
+  // What features put around the storage handles items of any type.
+  const storage = attached.composeStorage(base.storage) as typeof base.storage
+  const visible = [...guard?.visible.keys() ?? []]
+  // What a client cannot give is filled otherwise, or was not.
+  const fills = options.prepare !== undefined || options.scope !== undefined
+  const rechecked = fills || visible.length > 0
+  if (!fills) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
+  const members = membersOf(schema)
+  const lists = listing({ schema, members }, { ...options, parameters: [...attached.queryParameters.keys()] }, storage.supports)
+  checkListing(name, lists.known, options)
+  const trusted = [...id.assured ? [id.member] : [], ...Object.values(timestamps)].filter(member => member !== undefined)
+  const draft = compiled(name, derived(trusting(schema, trusted), { optional: ['readOnly'] }))
+  const digest = digestSchema(schema, visible)
+  return Object.freeze({
+    ...base,
+    schema,
+    storage,
+    features,
+    attached,
+    listing: lists,
+    written: remembered(formats),
+    digest,
+    tagSuffixes: new TagSuffixes({ formats, digest, links, neighbors: noNeighbors }),
+    members,
+    schemas: new Messages(schema, visible),
+    validate: { draft, item: rechecked ? compiled(name, derived(id.by === 'storage' ? lacking(schema, id.member) : schema, {})) : draft },
+    with: (...more: readonly Feature[]) => compose(options, base, [...features, ...more])
+  })
+}
+
+export function define<const Schema extends ObjectSchema> (options: Options<Schema>): Collection<ItemOf<Schema>> {
+  return compose(options, readOptions(options), [])
+}
+
+/** An older version of a collection, with those of its features that do not depend on its items. */
+export function defineVersion<Schema extends ObjectSchema> (current: Pick<Collection, 'name' | 'features'>, options: Options<Schema>): Collection<ItemOf<Schema>> {
+  return compose(options, { ...readOptions(options), versionOf: current.name }, current.features.filter(({ inherited }) => inherited === true))
+}

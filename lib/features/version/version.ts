@@ -1,0 +1,112 @@
+import { defineVersion } from '../../define.ts'
+import type { Collection } from '../../collection.ts'
+import { BadOption } from '../../errors.ts'
+import { HookError } from '../../failure.ts'
+import { Problem } from '../../http/problems.ts'
+import { buildNewItem, getImposedValues } from '../../items/create.ts'
+import { buildReplacement } from '../../items/revise.ts'
+import type { Change, Changed, Options } from '../../options.ts'
+import type { Request } from '../../request/request.ts'
+import { canonicalDates, dateTimesOf } from '../../schema/date-times.ts'
+import type { ItemOf, MemberOf, ObjectSchema } from '../../schema/static.ts'
+import type { Id, JsonSchema } from '../../storage/contract.ts'
+import { checkRestated, inherited, sharedMembers } from './options.ts'
+import { memberIn, versionedStorage } from './storage.ts'
+import type { Origins } from './storage.ts'
+
+/** What the older version has of its own. All else is as the current one has it. */
+type Restated = 'name' | 'schema' | 'storage' | 'id' | 'unique' | 'prepare' | 'changed'
+
+interface Mapping<Item extends object, Schema extends ObjectSchema> {
+  /** The path segment, where it is another. */
+  name?: string
+  /** What an item was. */
+  schema: Schema
+  /** What an item is to a client of this version. */
+  present: (item: Readonly<Item>) => ItemOf<Schema>
+  /** What a client of the current version would have sent. What is left out stays as it is; undefined takes it away. A throw refuses the write. */
+  accept: (item: Readonly<ItemOf<Schema>>, before: Readonly<Item> | undefined) => { [Member in keyof Item]?: Item[Member] | undefined }
+  /** Members that have another name now, and the same values. */
+  renamed?: { readonly [Member in MemberOf<ItemOf<Schema>>]?: MemberOf<Item> }
+}
+
+export type VersionOptions<Item extends object, Schema extends ObjectSchema> = Mapping<Item, Schema> & Omit<Options<Schema>, Restated>
+
+/** An older version of a collection, over the same storage: `version(users, 'v1', { schema, present, accept })`. */
+export function version<Item extends object, const Schema extends ObjectSchema> (current: Collection<Item>, label: string, options: VersionOptions<Item, Schema>): Collection<ItemOf<Schema>> {
+  const { present, accept, renamed = {}, ...stated } = options
+  const { name = current.name } = stated
+  if (!/^[\w.-]+$/.test(label)) throw new BadOption(name, `the version is called ${JSON.stringify(label)}, which cannot stand in an entity tag. Use letters, digits, "-", "_" or ".", such as "v1".`)
+  if (typeof present !== 'function' || typeof accept !== 'function') throw new BadOption(name, 'a version needs the functions present and accept.')
+  checkRestated(current, name, stated)
+  const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
+  // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
+  const schema = stated.schema as unknown as JsonSchema
+  const lists = sharedMembers({ current, name, schema }, { ...stated, renamed })
+  const dateTimes = dateTimesOf(schema, current.id.member)
+
+  async function prepare ({ item, before, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
+    const known = before && origins.entry.get(before)
+    const content = accept(item, known?.item)
+    const whole = known === undefined ? await made(item, content, request) : await revised(known.item)
+    if (whole instanceof Problem) return whole
+    // In the form that the item is written in: it is known again by its identity.
+    const told = canonicalDates(present(whole), dateTimes)
+    origins.draft.set(told, whole)
+    return told
+
+    // By the rules of the current version, which makes an item of the same type.
+    async function revised (was: Readonly<Item>): Promise<Item | Problem> {
+      return await buildReplacement(current, asked(request), { content: defined({ ...was, ...content }), before: known! }) as Item | Problem
+    }
+  }
+
+  async function made (item: object, content: object, request: Request['original']): Promise<Item | Problem> {
+    const id: Id | undefined = Reflect.get(item, current.id.member)
+    const values = getReadOnlyValues(item)
+    const whole = { ...defined(content), ...values }
+    return await buildNewItem(current, asked(request, values), { content: whole, ...id !== undefined && { id } }) as Item | Problem
+  }
+
+  /** Of what the scope and the URI have set in the older item, the properties that only they can set in the current one. */
+  function getReadOnlyValues (item: object): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(getImposedValues(item))
+      .map(([member, value]) => [memberIn(renamed, member), value] as const)
+      .filter(([member]) => current.members.named.get(member)?.readOnly === true))
+  }
+
+  async function changed ({ action, before, after, request }: Changed<ItemOf<Schema>>): Promise<void> {
+    await current.changed({ action, before: before && origins.entry.get(before)?.item, after: after && origins.entry.get(after)?.item, request })
+  }
+
+  const whole = {
+    ...inherited(current),
+    ...stated,
+    ...lists,
+    name,
+    id: { member: current.id.member, by: current.id.mint ?? current.id.by },
+    storage: () => versionedStorage(current.storage, { label, present, renamed }, origins),
+    prepare: (change: Change<ItemOf<Schema>>) => unwrapped(prepare(change)),
+    ...current.hooks.changed && { changed }
+  }
+  // The members that it names are those of the schema: sharedMembers has found them there.
+  return defineVersion(current, whole as unknown as Options<Schema>)
+}
+
+/** Of a request, the making of an item looks at these alone. The filter of the scope is checked on the older item. */
+function asked (original: Request['original'], values: Record<string, unknown> = {}): Request {
+  return { original, fixed: undefined, scope: { filter: { all: [] }, values } } as unknown as Request
+}
+
+function defined (content: object): object {
+  return Object.fromEntries(Object.entries(content).filter(([, value]) => value !== undefined))
+}
+
+/** What a hook of the current version throws is told as if it were this one's. */
+async function unwrapped<Item> (item: Promise<Item>): Promise<Item> {
+  try {
+    return await item
+  } catch (thrown) {
+    throw thrown instanceof HookError ? thrown.cause : thrown
+  }
+}

@@ -1,0 +1,48 @@
+import type { Collection } from '../collection.ts'
+import { parseDate } from '../http/date.ts'
+import { conditional, constrains, evaluate } from '../http/preconditions.ts'
+import type { Validators } from '../http/preconditions.ts'
+import { problem } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
+import { modifiedOf, tagOf } from '../response/representation.ts'
+import type { Request } from '../request/request.ts'
+import type { Entry } from '../storage/contract.ts'
+import { versionOf } from '../response/view.ts'
+
+/**
+ * RFC 9110, section 13, for a read: whether the client has it already; 412 if the precondition fails.
+ * A date from before the definition was created is ignored: a deploy may have hidden a property since, and the item has no date for that.
+ */
+export function isNotModified (collection: Collection, { fields }: Request, current: Validators): boolean | Problem {
+  const { 'if-modified-since': since, ...others } = fields
+  const isOld = since !== undefined && (parseDate(since)?.getTime() ?? 0) < collection.definedAt
+  const outcome = evaluate({ safe: true, fields: isOld ? others : fields, current })
+  if (outcome === 'failed') return preconditionFailed()
+  return outcome === 'not modified'
+}
+
+/** Whether a write has to read the item before. */
+export function dependsOnItem ({ precondition }: Collection, { fields }: Request): boolean {
+  return precondition === 'required' || conditional(fields)
+}
+
+/** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
+export function checkPreconditions (collection: Collection, request: Request, entry: Entry<object> | undefined): Problem | undefined {
+  const { fields } = request
+  if (collection.precondition === 'required' && !constrains(fields)) {
+    return problem('precondition-required', { detail: 'Read the item, then repeat the request with the field If-Match and the entity tag of what was read.' })
+  }
+  if (!conditional(fields)) return undefined
+  const current = entry && getValidators(collection, request, { version: versionOf(collection, entry), modified: modifiedOf(collection, entry) })
+  return evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed' ? preconditionFailed() : undefined
+}
+
+/** A write is held to a version, in whatever format it was read. */
+export function getValidators (collection: Collection, { format }: Request, { version, modified }: { version: string, modified: Date | undefined }): Validators {
+  const others = () => collection.formats.filter(other => other !== format).map(other => tagOf(collection, version, other))
+  return { tag: tagOf(collection, version, format), others, modified }
+}
+
+export function preconditionFailed (): Problem {
+  return problem('stale', { detail: 'The resource is not in the state that the precondition of the request asks for. Read it again, then decide.' })
+}

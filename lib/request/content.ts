@@ -1,0 +1,37 @@
+import type { Collection } from '../collection.ts'
+import { Malformed } from '../formats/format.ts'
+import type { Format } from '../formats/format.ts'
+import { mediaType } from '../http/content-type.ts'
+import { Problem, problem } from '../http/problems.ts'
+import type { ParsedContent, Request } from './request.ts'
+import type { JsonSchema } from '../storage/contract.ts'
+import { checkHidden } from '../access/visible.ts'
+
+/** The media types of representations that POST and PUT take. */
+export function representationTypes (collection: Collection): readonly string[] {
+  return collection.formats.filter(format => format.parse !== undefined).map(format => format.mediaType)
+}
+
+/** The representation that the client sent. Its format is that of Content-Type: RFC 9110, section 8.3. */
+export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
+  if (request.parsed !== undefined) return request.parsed
+  const content = parseContent(request, parserOf(collection, mediaType(request.fields['content-type'])), collection.schema)
+  return content instanceof Problem ? content : checkHidden(collection, content.value) ?? content
+}
+
+type Parse = NonNullable<Format['parse']>
+
+function parserOf ({ formats }: Collection, type: string | undefined): Parse | undefined {
+  for (const { mediaType, parse } of formats) if (mediaType === type && parse !== undefined) return parse
+  return undefined
+}
+
+export function parseContent (request: Request, parse: Parse | undefined, schema: JsonSchema): ParsedContent | Problem {
+  if (request.content === undefined) return problem('malformed', { detail: 'The request needs content, and has none.' })
+  try {
+    return { value: parse?.(request.content, schema) }
+  } catch (thrown) {
+    if (thrown instanceof Malformed) return problem('malformed', { detail: thrown.detail })
+    throw thrown
+  }
+}

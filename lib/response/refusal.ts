@@ -1,0 +1,33 @@
+import { problem } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
+import { pointer } from '../http/json-pointer.ts'
+import type { CommitRefused, Refusal } from '../storage/contract.ts'
+
+/** What each refusal of a storage is called in HTTP. */
+const refusals: { readonly [Reason in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Reason }>) => Problem } = {
+  absent: () => problem('absent'),
+  stale: () => problem('raced', { detail: 'The item was changed by others each time this request tried to write it. Read it again, then repeat the request.' }),
+  taken: ({ members }) => problem('taken', {
+    detail: `Another item has this ${members.join(' and ')} already.`,
+    members: { errors: members.map(member => ({ pointer: pointer([member]), message: 'is taken' })) }
+  }),
+  conflict: () => problem('conflict', { detail: 'Other data refers to this item, or it refers to data that is not there, or a rule of the data forbids it.' }),
+  unstorable: ({ members }) => problem('invalid', {
+    detail: members.length === 0 ? 'The database cannot store one of the values.' : `The database cannot store the value of ${members.join(' and ')}.`,
+    members: { errors: (members.length === 0 ? [[]] : members.map(member => [member])).map(path => ({ pointer: pointer(path), message: 'cannot be stored: it is too long, out of range or nested too deeply for the database' })) }
+  })
+}
+
+export function isRefusal<Result extends object> (result: Result | Refusal): result is Refusal {
+  return 'refused' in result
+}
+
+/** What a transaction that was refused as a whole says; undefined for any other error. */
+export function refusalIn (thrown: unknown): Refusal | undefined {
+  return (Object(thrown) as Partial<CommitRefused>).refusal
+}
+
+export function problemOfRefusal (refusal: Refusal): Problem {
+  // Each reason is looked up in its own row; TypeScript does not follow that the row takes it.
+  return (refusals[refusal.refused] as (refusal: Refusal) => Problem)(refusal)
+}
