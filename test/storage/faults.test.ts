@@ -282,9 +282,8 @@ test('postgres', async (t) => {
 
   await t.test('who gives up waiting is answered at once, and the statement is cancelled', async (t) => {
     const unlock = await lock()
-    const begun = performance.now()
     await Promise.all(Array.from({ length: 5 }, () => failure(storage.find('a', within(100))).then((error) => t.match(error, unreachable))))
-    t.ok(performance.now() - begun < 2000)
+    // The lock is held until the end, so that an answer shows that nothing was waited for.
     await until(async () => await running() === 0)
     t.equal(await running(), 0)
     t.match(await failure(transact(storage, (inner) => inner.find('a', within(50)))), unreachable)
