@@ -31,20 +31,45 @@ export interface Neighbors {
 /** Of a collection that no app serves yet. */
 export const noNeighbors: Neighbors = Object.freeze({ children: new Set<string>(), hasParent: false })
 
-/** A definition with its defaults filled in and everything derived that can be derived at boot. */
-export interface Collection<Item = object> {
+/**
+ * What `define()` returns: pass it to `app.register(collection, ...)`.
+ *
+ * @example
+ * const users = define({ name: 'users', schema: User, storage: memory() }).with(bulk())
+ * await app.register(collection, users)
+ */
+export interface Definition<Item = object> {
+  /** The path segment of the collection: `users` is served at `/users`. */
   readonly name: string
+  /** The schema, in which the id and the timestamps are `readOnly`. */
   readonly schema: JsonSchema
+  /** The opened storage. Jobs and scripts can call it; the rules of the definition, such as validation and access, do not apply there. */
   readonly storage: Storage<Item>
+  /** The property that holds the id, and who generates it. */
   readonly id: Identity
-  /** Each entry is a set of properties whose values together occur once. */
+  /** Sets of properties whose values together are unique. */
   readonly unique: ReadonlyArray<readonly string[]>
+  readonly actions: ReadonlySet<ActionName>
+  /** The features that were added with `with()`. */
+  readonly features: readonly Feature[]
+  /**
+   * The same definition with further features. Their order does not matter, and both definitions use the same storage.
+   *
+   * @example
+   * orders.with(idempotency(), softDelete({ property: 'deletedAt' }))
+   */
+  with (...features: ReadonlyArray<Feature<Item>>): Definition<Item>
+}
+
+/** A definition with its defaults filled in and everything derived that can be derived when the app starts. */
+export interface Collection<Item = object> extends Definition<Item> {
+  /** The storage without what features put around it. */
+  readonly baseStorage: Storage<Item>
   /** The name of the current collection, in an older version of it. */
   readonly versionOf: string | undefined
   /** In milliseconds, and rounded up to a second, as dates in HTTP are compared. */
   readonly definedAt: number
   readonly timestamps: Timestamps
-  readonly actions: ReadonlySet<ActionName>
   readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
   /** Who may do what; undefined where everybody may do everything. */
   readonly guard: Guard | undefined
@@ -81,13 +106,11 @@ export interface Collection<Item = object> {
   readonly parent: Parent | undefined
   readonly neighbors: Neighbors
   readonly hooks: { readonly prepare: boolean, readonly changed: boolean, readonly links: boolean }
-  /** Those that were added with `with()`, and what they attached. */
-  readonly features: readonly Feature[]
+  /** What the features have attached. */
   readonly attached: Attached
   links (item: Readonly<Item>): Readonly<Record<string, Link>>
   prepare (change: Change<Item>): Item | Promise<Item>
   changed (change: Changed<Item>): void | Promise<void>
-  /** The same collection with further features. Their order does not matter. */
   with (...features: ReadonlyArray<Feature<Item>>): Collection<Item>
 }
 
@@ -106,6 +129,7 @@ export interface Related {
   readonly actions: ReadonlySet<ActionName>
   readonly routes: Readonly<Partial<Record<ActionName | 'every', object>>>
   readonly storage: Storage<object>
+  readonly baseStorage: Storage<object>
   readonly id: Identity
   readonly schema: JsonSchema
   readonly members: Members
@@ -114,4 +138,9 @@ export interface Related {
   readonly schemas: Messages
   readonly digest: string
   readonly attached: Attached
+}
+
+/** What `define()` has returned is a collection, although its type shows less. */
+export function toCollection<Item> (definition: Definition<Item>): Collection<Item> {
+  return definition as Collection<Item>
 }

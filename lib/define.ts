@@ -1,6 +1,6 @@
 import { checkListing, checkOptions, checkStorage, checkSupport } from './checks.ts'
 import { noNeighbors } from './collection.ts'
-import type { Collection } from './collection.ts'
+import type { Collection, Definition } from './collection.ts'
 import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
 import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
@@ -83,7 +83,6 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     problems: options.problems,
     dateTimes,
     hidden: undefined,
-    parent: undefined,
     neighbors: noNeighbors,
     hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined, links: options.links !== undefined },
     links: options.links ?? (() => ({})),
@@ -116,6 +115,8 @@ function compose<Schema extends ObjectSchema> (options: Options<Schema>, base: R
     storage,
     features,
     attached,
+    parent: attached.parent,
+    baseStorage: base.storage,
     listing: lists,
     written: remembered(formats),
     digest,
@@ -127,8 +128,36 @@ function compose<Schema extends ObjectSchema> (options: Options<Schema>, base: R
   })
 }
 
-export function define<const Schema extends ObjectSchema> (options: Options<Schema>): Collection<ItemOf<Schema>> {
+/**
+ * Checks the options, fills in the defaults, opens the storage and returns a frozen definition. Mistakes are thrown here.
+ *
+ * @example
+ * const User = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), email: Type.String({ format: 'email' }) })
+ * const users = define({ name: 'users', schema: User, storage: memory(), unique: ['email'] })
+ * await app.register(collection, users)
+ */
+export function define<const Schema extends ObjectSchema> (options: Options<Schema>): Definition<ItemOf<Schema>> {
   return compose(options, readOptions(options), [])
+}
+
+/** Options that do not depend on the items of a collection. */
+export type Defaults = Partial<Pick<Options<ObjectSchema, object>, 'storage' | 'actions' | 'routes' | 'authentication' | 'access' | 'page' | 'replace' | 'precondition' | 'weakTags' | 'cache' | 'formats' | 'serviceDescription' | 'problems'>>
+
+/** The options of a definition, of which those with a default can be left out. */
+type Remaining<Schema extends ObjectSchema, Given> = Omit<Options<Schema>, keyof Given & 'storage'> & Partial<Pick<Options<Schema>, 'storage'>>
+
+/**
+ * Returns a `define` with options and features that all collections of an app share. An option of a definition replaces the default.
+ *
+ * @example
+ * export const define = defineWith({ storage: sqlite(database), authentication }, idempotency())
+ * const users = define({ name: 'users', schema: User })
+ */
+export function defineWith<const Given extends Defaults> (defaults: Given, ...features: ReadonlyArray<Feature<object>>) {
+  return <const Schema extends ObjectSchema>(options: Remaining<Schema, Given>): Definition<ItemOf<Schema>> => {
+    // What is missing in the options is in the defaults; TypeScript does not follow that.
+    return define({ ...defaults, ...options } as unknown as Options<Schema>).with(...features)
+  }
 }
 
 /** An older version of a collection, with those of its features that do not depend on its items. */

@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { tagCodings } from './response/content-coding.ts'
 import { representationTypes } from './request/content.ts'
-import type { Collection } from './collection.ts'
+import { toCollection } from './collection.ts'
+import type { Definition } from './collection.ts'
 import { NoDefinition } from './errors.ts'
 import { errorHandler } from './handler.ts'
 import { intake } from './request/body.ts'
@@ -14,8 +15,15 @@ import { enrol, registered } from './registry.ts'
 import { routes } from './routes.ts'
 import { checkStorages } from './storage-check.ts'
 
-/** The plugin: `app.register(collection, define({ ... }))`, once for each resource. */
-async function collection (app: FastifyInstance, definition: Collection): Promise<void> {
+/**
+ * The plugin: serves the routes of one collection. Register it once for each.
+ *
+ * @example
+ * await app.register(collection, define({ name: 'users', schema: User, storage: memory() }))
+ * await app.register(collection, { ...articles, prefix: '/v1' })
+ */
+async function collection (app: FastifyInstance, given: Definition): Promise<void> {
+  const definition = toCollection(given)
   if (definition?.storage === undefined || definition.schemas === undefined) throw new NoDefinition()
   // Of our own, and encapsulated: twice on one instance it would end the process.
   await app.register(sensible)
@@ -40,8 +48,9 @@ export default plugin
 export { plugin as collection }
 export { permitted } from './access/access.ts'
 export { corsOptions } from './service/cors.ts'
-export { define } from './define.ts'
-export type { Collection } from './collection.ts'
+export { define, defineWith } from './define.ts'
+export type { Defaults } from './define.ts'
+export type { Definition } from './collection.ts'
 export { Malformed } from './formats/format.ts'
 export type { About, Content, Format, Link, Links, ListLinks, Offer } from './formats/format.ts'
 export type { Feature, Host } from './features/feature.ts'
@@ -53,7 +62,6 @@ export { moved } from './service/moved.ts'
 export type { MovedOptions } from './service/moved.ts'
 export { version } from './features/version/version.ts'
 export type { VersionOptions } from './features/version/version.ts'
-export { within } from './features/nesting.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
 export type { ActionName, Change, Changed, Options, RouteOptions } from './options.ts'

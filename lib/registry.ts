@@ -1,30 +1,37 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Collection, Neighbors } from './collection.ts'
+import { BadOption } from './errors.ts'
+import type { Collection, Definition, Neighbors, Related } from './collection.ts'
 import { TagSuffixes } from './response/tag-suffix.ts'
 import { pathOfCollection } from './collection.ts'
 import { remembered } from './formats/remembered.ts'
 
-/** A collection, and the path at which an app serves it. */
+/** A collection of the app. */
 export interface Registered {
+  /** Where it is served, with the prefix. */
   readonly path: string
+  readonly collection: Definition
+}
+
+/** The same, with what the service needs. */
+export interface ServedCollection extends Registered {
   readonly collection: Collection
-  /** Which plugins were there before it: these two know only of routes that come later. */
+  /** Which plugins were registered before it: these two know only of routes that come later. */
   readonly after: { readonly rateLimit: boolean, readonly swagger: boolean }
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Every collection of the app, wherever it is registered; there once `registry` is. */
+    /** Every collection of the app, wherever it is registered. Available after `app.register(registry)`. */
     collections: readonly Registered[]
   }
 }
 
 // By server, which all contexts of an app share: a collection decorates nothing, and the order of registration does not matter.
-const enrolled = new WeakMap<object, Registered[]>()
+const enrolled = new WeakMap<object, ServedCollection[]>()
 
 /** The collections that an app serves, by now. */
-export function registered (app: FastifyInstance): Registered[] {
+export function registered (app: FastifyInstance): ServedCollection[] {
   let collections = enrolled.get(app.server)
   if (collections === undefined) enrolled.set(app.server, collections = [])
   return collections
@@ -63,6 +70,7 @@ function settle (app: FastifyInstance, collection: Collection): Neighbors {
  * app with other neighbors, so that nothing that was rendered is shared.
  */
 export function enrol (app: FastifyInstance, definition: Collection): Collection {
+  checkRowLayers(app, definition)
   const neighbors = settle(app, definition)
   const collection = Object.freeze({
     ...definition,
@@ -74,7 +82,26 @@ export function enrol (app: FastifyInstance, definition: Collection): Collection
   return collection
 }
 
-/** Tells the app of its collections, for what belongs to the whole service. Wrapped, so that it reaches the parent. */
+/** Two definitions over one storage must agree on which rows exist: one would show what the other has deleted. */
+function checkRowLayers (app: FastifyInstance, collection: Collection): void {
+  const withRelated = (one: Collection): readonly Related[] => [one, ...one.attached.relations.values()]
+  const known = [...registered(app).flatMap(({ collection }) => withRelated(collection)), ...withRelated(collection)]
+  for (const one of withRelated(collection)) {
+    const other = known.find(({ baseStorage, attached }) => baseStorage === one.baseStorage && String(attached.rowLayers) !== String(one.attached.rowLayers))
+    if (other === undefined) continue
+    const [having, without] = one.attached.rowLayers.length > other.attached.rowLayers.length ? [one, other] : [other, one]
+    throw new BadOption(collection.name, `"${having.name}" and "${without.name}" use the same storage, but only "${having.name}" has the feature ${having.attached.rowLayers.join()}. Add it to both, with the same options, or give them different storages.`)
+  }
+}
+
+/**
+ * Decorates the app with `app.collections`, the list of its collections.
+ *
+ * @example
+ * await app.register(registry)
+ * await app.register(collection, users)
+ * console.log(app.collections.map(({ path }) => path)) // [ '/users' ]
+ */
 export const registry = fastifyPlugin(async (app: FastifyInstance) => {
   if (!app.hasDecorator('collections')) app.decorate('collections', registered(app))
 }, { name: 'fastify-collections-registry', fastify: '5.x' })

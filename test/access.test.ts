@@ -7,11 +7,13 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { define, permitted, problem, within } from '../lib/index.ts'
-import type { Access, Authentication, Collection, Options } from '../lib/index.ts'
+import collection, { define, permitted, problem } from '../lib/index.ts'
+import type { Collection, Definition } from '../lib/collection.ts'
+import type { Access, Authentication, Options } from '../lib/index.ts'
 import { expand } from '../lib/features/expand.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { bulk } from '../lib/features/bulk.ts'
+import { within } from '../lib/features/within.ts'
 import { ask, created, logged } from './app.ts'
 
 const Note = Type.Object({ id: Type.Integer(), text: Type.String() })
@@ -35,7 +37,7 @@ function open (name: string, options: Partial<Options<typeof Note>> = {}) {
   return define({ name, schema: Note, id: { by: 'storage' }, storage: memory({ items }), ...options })
 }
 
-async function serve (t: Test, collections: Collection | readonly Collection[], prepare: (app: FastifyInstance) => void = () => {}): Promise<FastifyInstance> {
+async function serve (t: Test, collections: Definition | readonly Definition[], prepare: (app: FastifyInstance) => void = () => {}): Promise<FastifyInstance> {
   const app = Fastify()
   t.after(() => app.close())
   prepare(app)
@@ -211,7 +213,7 @@ test('OPTIONS tells everything where hooks of the app know the callers: they are
 
 test('permitted() tells the actions of the present caller', async t => {
   const guarded = notes({ actions: ['list', 'read', 'create', 'remove'], access: { list: 'public', remove: (_request, _action, caller) => caller === 'root', every: 'authenticated' } })
-  const nested = within(guarded, open('nested'), 'id') as Collection
+  const nested = open('nested').with(within(guarded, 'id')) as Collection
   const app = Fastify()
   t.after(() => app.close())
   const tell = async (request: FastifyRequest): Promise<string[][]> => Promise.all([guarded, open('open', { actions: ['list'] }) as Collection, nested].map(async each => [...await permitted(each, request)]))
@@ -247,7 +249,7 @@ test('a PUT creates only for who may create', async t => {
 test('what lies in a parent is for those who may read the parent', async t => {
   const parents = notes({ name: 'parents', access: { every: 'authenticated', read: (_request, _action, caller) => caller === 'bob' ? 'hidden' : caller === 'ada' } })
   const children = define({ name: 'children', schema: Type.Object({ id: Type.Integer(), parentId: Type.Integer() }), id: { by: 'storage' }, storage: memory() })
-  const app = await serve(t, [parents, within(parents, children, 'parentId') as Collection])
+  const app = await serve(t, [parents, children.with(within(parents, 'parentId')) as Collection])
   const content = {}
   for (const [name, status] of [[undefined, 401], ['bob', 404], ['eve', 403], ['ada', 201]] as const) {
     t.equal((await ask(app, 'POST /parents/1/children', { content, ...name && as(name) })).statusCode, status, String(name))
@@ -429,10 +431,10 @@ test('what is nested in a parent, or expanded, is kept as that would be', async 
   t.equal((await ask(app, 'GET /children?fields=id')).headers['cache-control'], 'no-cache')
   const same = await ask(app, 'GET /children/1?expand=parent', { fields: { ...as('ada').fields, 'if-none-match': String(expanded.headers.etag) } })
   t.strictSame([same.statusCode, same.headers['cache-control']], [304, 'no-store'])
-  t.throws(() => within(parents, children, 'parentId'), { code: 'FST_COLLECTION_BAD_OPTION', message: /whose answers depend on who asks/ })
-  const nested = await serve(t, [parents, within(parents, define(options), 'parentId') as Collection])
+  t.throws(() => children.with(within(parents, 'parentId')), { code: 'FST_COLLECTION_BAD_OPTION', message: /whose answers depend on who asks/ })
+  const nested = await serve(t, [parents, define(options).with(within(parents, 'parentId')) as Collection])
   t.equal((await ask(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
-  const kept = await serve(t, [parents, within(parents, define({ ...options, cache: 'private, max-age=5' }).with(expand({ parent: { collection: parents, property: 'parentId' } })), 'parentId') as Collection])
+  const kept = await serve(t, [parents, define({ ...options, cache: 'private, max-age=5' }).with(expand({ parent: { collection: parents, property: 'parentId' } })).with(within(parents, 'parentId')) as Collection])
   const answer = await ask(kept, 'GET /parents/1/children?expand=parent', as('ada'))
   t.strictSame([answer.headers['cache-control'], answer.headers.vary], ['private, max-age=5', 'Accept, Authorization, Cookie, Prefer'])
 })

@@ -2,7 +2,8 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { define } from '../lib/index.ts'
-import type { Collection, Options, Storage } from '../lib/index.ts'
+import type { Collection, Definition } from '../lib/collection.ts'
+import type { Options, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 // The app of most tests: users, with every kind of member that the rules of HTTP speak of.
@@ -37,7 +38,7 @@ export function notes (options: Partial<Options<typeof Note>> = {}): Collection 
 interface Closing { after (close: () => Promise<unknown>): void }
 
 /** An app that serves the collections; it is closed when the test ends. */
-export async function build (t: Closing, collections: Collection | readonly Collection[], options: FastifyServerOptions = {}): Promise<FastifyInstance> {
+export async function build (t: Closing, collections: Definition | readonly Definition[], options: FastifyServerOptions = {}): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true, ...options })
   t.after(() => app.close())
   for (const definition of [collections].flat()) await app.register(collection, definition)

@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import collection from '../lib/index.ts'
-import type { Collection } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
 import { ada, ask, created, notes, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 

@@ -4,10 +4,12 @@ import type { LightMyRequestResponse } from 'fastify'
 import { hash } from 'node:crypto'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { define, hal, json, version, within, xml } from '../lib/index.ts'
-import type { Collection, Options, Storage } from '../lib/index.ts'
+import { define, hal, json, version, xml } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
+import type { Options, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { expand } from '../lib/features/expand.ts'
+import { within } from '../lib/features/within.ts'
 import { ask, build } from './app.ts'
 
 // Entity tags after a deploy that changes the definition, while the items stay as they are.
@@ -99,7 +101,7 @@ test('whatever else determines the bytes changes the entity tags of the formats 
   }
   const parent = people(storage)
   const notes = define({ name: 'notes', schema: Type.Object({ id, person: Type.Integer() }), id: { by: 'storage' }, storage: memory() })
-  const { answers } = await read(t, [parent, within(parent, notes, 'person') as Collection])
+  const { answers } = await read(t, [parent, notes.with(within(parent, 'person')) as Collection])
   for (const [key, answer] of answers) t.equal(answer.headers.etag !== plain.answers.get(key)?.headers.etag, key.endsWith('hal+json'), `a nested collection: ${key}`)
 })
 

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { toCollection } from '../lib/collection.ts'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
 import Fastify from 'fastify'
@@ -140,7 +141,7 @@ test('the definition is frozen, and has its defaults', async t => {
     problems: undefined
   })
   t.strictSame([...definition.actions], ['list', 'create', 'read', 'replace', 'update', 'remove'])
-  t.strictSame(definition.links({ id: 'x', name: 'y' }), {})
+  t.strictSame(toCollection(definition).links({ id: 'x', name: 'y' }), {})
 })
 
 test('members may be called as methods of objects are', async t => {
@@ -158,7 +159,7 @@ test('the schema given is left as it is', async t => {
 })
 
 test('the order ends with the id', async t => {
-  const order = (...members: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => define({ ...things, order: members }).order.map(({ member, descending }) => (descending ? '-' : '') + member)
+  const order = (...members: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => toCollection(define({ ...things, order: members })).order.map(({ member, descending }) => (descending ? '-' : '') + member)
   t.strictSame(order(), ['id'])
   t.strictSame(order('-name', 'size'), ['-name', 'size', 'id'])
   t.strictSame(order('-id'), ['-id'])

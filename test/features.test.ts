@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { define } from '../lib/index.ts'
-import type { Collection, Feature } from '../lib/index.ts'
+import collection, { define, defineWith } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
+import type { Feature } from '../lib/index.ts'
 import * as features from '../lib/features/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { altered, ask, build, created, notes } from './app.ts'
@@ -175,4 +176,43 @@ test('a feature adds headers, a query parameter, a layer around the storage and 
   t.strictSame(calls, ['create', 'create', 'list', 'list', 'read', 'read', 'find'])
   t.equal((await ask(app, 'PROPFIND /notes')).headers['x-example'], undefined)
   t.equal((await ask(app, 'DELETE /notes')).headers['x-example'], 'notes', 'also of 405')
+})
+
+test('a nested definition keeps its parent and its features, whatever is added later', async (t) => {
+  const parents = notes({ name: 'parents' })
+  const children = notes({ name: 'children' })
+  for (const nested of [children.with(features.within(parents, 'text'), features.bulk()), children.with(features.bulk()).with(features.within(parents, 'text')), children.with(features.within(parents, 'text')).with(features.bulk())]) {
+    const app = await build(t, [parents, nested])
+    const { item: { id } } = await created(app, '/parents', { text: 'p' })
+    t.equal((await ask(app, `POST /parents/${id}/children`, { content: [{}, {}] })).statusCode, 201)
+    t.equal((await ask(app, 'GET /children')).statusCode, 404)
+  }
+})
+
+test('two definitions over one storage that disagree about its rows are refused', async (t) => {
+  const base = define({ name: 'notes', schema: Note, storage: memory() }) as Collection
+  const soft = base.with(features.softDelete({ property: 'deletedAt' }))
+  const serve = async (...definitions: Collection[]) => {
+    const app = Fastify()
+    t.after(() => app.close())
+    for (const [index, definition] of definitions.entries()) await app.register(collection, { ...definition, prefix: `/v${index}` })
+  }
+  const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /use the same storage, but only "notes" has the feature soft-delete/ }
+  await t.rejects(serve(base, soft), refused)
+  await t.rejects(serve(soft, base), refused)
+  await t.resolves(serve(soft, soft.with(features.bulk())))
+  await t.resolves(serve(base, base.with(features.bulk())))
+  const parents = notes({ name: 'parents' }).with(features.expand({ note: { collection: base, property: 'text' } }))
+  await t.rejects(serve(soft, parents), refused, 'also if one of them is only expanded')
+})
+
+test('defineWith() shares options and features', async (t) => {
+  const defineNote = defineWith({ storage: memory(), page: { default: 1 } }, features.bulk())
+  const first = defineNote({ name: 'first', schema: Note })
+  const second = defineNote({ name: 'second', schema: Note, page: { default: 2 } }).with(features.deprecation({ since: '2026-01-01' }))
+  const app = await build(t, [first, second])
+  for (const name of ['first', 'second']) t.equal((await ask(app, `POST /${name}`, { content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] })).statusCode, 201)
+  t.equal((await ask(app, 'GET /first')).json().length, 1)
+  t.equal((await ask(app, 'GET /second')).json().length, 2)
+  t.throws(() => defineWith({})({ name: 'third', schema: Note } as never), { code: 'FST_COLLECTION_BAD_OPTION', message: /storage is missing/ })
 })

@@ -1,4 +1,4 @@
-import type { Collection } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Shape, Storage } from '../lib/storage/contract.ts'
 import { databases } from './storage/databases.ts'

@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { moved, problem, within } from '../lib/index.ts'
-import type { Collection } from '../lib/index.ts'
+import collection, { moved, problem } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
 import { redirects } from '../lib/features/redirects.ts'
 import type { NewPlace } from '../lib/features/redirects.ts'
+import { within } from '../lib/features/within.ts'
 import { ada, ask, build, logged, users } from './app.ts'
 import { kept } from './kept.ts'
 import { listen, Wire } from './wire.ts'
@@ -116,7 +117,7 @@ test('308, ids that cannot exist, and what the hook throws', async t => {
 test('within a parent, an item is led to only where it lies in the same', async t => {
   const books = users({ name: 'books', schema: Type.Object({ id: Type.String(), name: Type.String() }), unique: [], id: { by: 'client' } } as object)
   const inner = pages({ old: 'new' })
-  const app = await build(t, [books, within(books, inner as Collection<{ book: string }>, 'book')] as Collection[])
+  const app = await build(t, [books, (inner as Collection<{ book: string }>).with(within(books, 'book'))] as Collection[])
   for (const id of ['one', 'two']) await ask(app, 'POST /books', { content: { id, name: id } })
   await ask(app, 'POST /books/one/pages', { content: { slug: 'new', title: 'New' } })
   t.match(await ask(app, 'GET /books/one/pages/old'), { statusCode: 301, headers: { location: '/books/one/pages/new' } })

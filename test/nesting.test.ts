@@ -3,9 +3,11 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import collection, { define, within } from '../lib/index.ts'
-import type { ActionName, Collection } from '../lib/index.ts'
+import collection, { define } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
+import type { ActionName } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { within } from '../lib/features/within.ts'
 import { altered, ask, build } from './app.ts'
 
 const Author = Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() })
@@ -22,7 +24,7 @@ async function open (t: Test) {
     storage: altered(({ find }) => ({ find: (id, context) => { if (context.signal.aborted) throw new Error('gone'); return find(id, context) } }))
   })
   const articles = define({ name: 'articles', schema: Article, storage: memory(), cache: 'no-cache' })
-  const app = await build(t, [authors, articles, within(authors, articles, 'authorId')])
+  const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))])
   const [ann, bob] = await Promise.all(['Ann', 'Bob'].map(async name => (await ask(app, 'POST /authors', { content: { name } })).json().id as string))
   return { app, ann: ann!, bob: bob! }
 }
@@ -98,8 +100,8 @@ test('within() refuses what cannot be nested', async t => {
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
   const unfiltered = define({ name: 'articles', schema: Article, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })) })
   // @ts-expect-error a member that is not in the schema
-  t.throws(() => within(authors, articles, 'writerId'), { code: 'FST_COLLECTION_BAD_OPTION', message: /Its members are: id, authorId, title/ })
-  t.throws(() => within(authors, unfiltered, 'authorId'), { code: 'FST_COLLECTION_UNSUPPORTED' })
+  t.throws(() => articles.with(within(authors, 'writerId')), { code: 'FST_COLLECTION_BAD_OPTION', message: /Its properties are: id, authorId, title/ })
+  t.throws(() => unfiltered.with(within(authors, 'authorId')), { code: 'FST_COLLECTION_UNSUPPORTED' })
 })
 
 test('the links of HAL lead to what the app serves, in any order of registration, and to nothing else', async t => {
@@ -115,7 +117,7 @@ test('the links of HAL lead to what the app serves, in any order of registration
   }
 
   const parent = authors()
-  const child = within(parent, articles(), 'authorId')
+  const child = articles().with(within(parent, 'authorId'))
   t.ok(Object.isFrozen(parent))
   t.strictSame(await links(await build(t, parent)), ['self', 'collection'], 'within() alone serves nothing')
   t.strictSame(await links(await build(t, [parent, child])), ['self', 'collection', 'articles'])
@@ -129,16 +131,16 @@ test('the links of HAL lead to what the app serves, in any order of registration
   t.strictSame(await links(prefixed, '/v1'), ['self', 'collection'], 'under another prefix')
 
   const unlisted = authors()
-  t.strictSame(await links(await build(t, [unlisted, within(unlisted, articles({ actions: ['create', 'read'] }), 'authorId')])), ['self', 'collection'], 'a list that is not served')
+  t.strictSame(await links(await build(t, [unlisted, articles({ actions: ['create', 'read'] }).with(within(unlisted, 'authorId'))])), ['self', 'collection'], 'a list that is not served')
 })
 
 test('a nested item leads up only to a parent that the app serves', async t => {
   const authors = define({ name: 'authors', schema: Author, storage: memory() })
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
-  const both = await build(t, [authors, within(authors, articles, 'authorId')])
+  const both = await build(t, [authors, articles.with(within(authors, 'authorId'))])
   const { id } = (await ask(both, 'POST /authors', { content: { name: 'Ann' } })).json()
   const { location } = (await ask(both, `POST /authors/${id}/articles`, { content: { title: 'One' } })).headers
   const links = async (app: FastifyInstance) => Object.keys((await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links)
   t.strictSame(await links(both), ['self', 'collection', 'up'])
-  t.strictSame(await links(await build(t, within(authors, articles, 'authorId') as Collection)), ['self', 'collection'])
+  t.strictSame(await links(await build(t, articles.with(within(authors, 'authorId')) as Collection)), ['self', 'collection'])
 })

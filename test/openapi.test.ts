@@ -15,13 +15,14 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import openapiTS, { astToString } from 'openapi-typescript'
 import t, { test } from 'tap'
 import * as TypeBox from 'typebox'
-import collection, { define, json, within } from '../lib/index.ts'
-import type { Collection } from '../lib/index.ts'
+import collection, { define, json } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { deprecation } from '../lib/features/deprecation.ts'
 import { redirects } from '../lib/features/redirects.ts'
 import { softDelete } from '../lib/features/soft-delete.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
+import { within } from '../lib/features/within.ts'
 import { ask, notes, users } from './app.ts'
 import { service } from './openapi/service.ts'
 import { listen } from './wire.ts'
@@ -385,7 +386,7 @@ test('who is asked for credentials is told so, action by action', async t => {
   t.strictSame(refused('/notes', 'get'), ['401', '403', '404'])
   t.strictSame(refused('/notes/{id}', 'get'), ['404'])
   const readers = users({ access: 'authenticated', authentication: { caller: () => 'ada' } })
-  const nested = await documented(t, [within(readers, notes(), 'text' as never) as Collection])
+  const nested = await documented(t, [notes().with(within(readers, 'text' as never)) as Collection])
   t.ok('401' in nested.document.paths['/users/{parent}/notes']!.get!.responses, 'also of what lies in an item that not everybody sees')
 })
 
@@ -478,12 +479,10 @@ export async function actions (baseUrl: string): Promise<unknown[]> {
   t.strictSame(await actions(`http://127.0.0.1:${port}`), [['Ada'], 'Ada', 'Ada Lovelace', 'author', ['/email', '/name'], 204])
 })
 
-test('a document of many collections is made in good time', async t => {
+test('a document of many collections does not repeat what they share', async t => {
   const count = 60
   const collections = Array.from({ length: count }, (_, index) => users({ name: `users${index}`, storage: memory() }))
-  const began = performance.now()
   const { document } = await documented(t, collections)
   t.equal(operationsOf(document).length, count * 6)
   t.ok(JSON.stringify(document).length / count < 60_000)
-  t.ok(performance.now() - began < 20_000)
 })

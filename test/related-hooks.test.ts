@@ -2,12 +2,14 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyRequest } from 'fastify'
 import { test } from 'tap'
-import collection, { define, problem, version, within } from '../lib/index.ts'
-import type { Collection, Options } from '../lib/index.ts'
+import collection, { define, problem, version } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
+import type { Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { expand } from '../lib/features/expand.ts'
+import { within } from '../lib/features/within.ts'
 import { ask, build } from './app.ts'
 
 // `?expand=` and nested URLs read another collection, whose routes and their hooks are not those of the request.
@@ -37,12 +39,12 @@ for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as
       for (const given of [authenticate, [log, authenticate]]) {
         const hooked = people({ routes: { [action]: { [hook]: given } } })
         t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), refused, `expand, ${action}`)
-        t.throws(() => within(hooked, articles(), 'author'), refused, `nested, ${action}`)
+        t.throws(() => articles().with(within(hooked, 'author')), refused, `nested, ${action}`)
       }
     }
     const others = people({ routes: { list: { [hook]: authenticate }, create: { [hook]: authenticate }, every: { onSend: async () => {}, onResponse: log } } })
     t.doesNotThrow(() => articles().with(expand({ person: { collection: others, property: 'author' } })), 'hooks that do not decide on reading')
-    t.doesNotThrow(() => within(others, articles(), 'author'))
+    t.doesNotThrow(() => articles().with(within(others, 'author')))
   })
 }
 
@@ -52,7 +54,7 @@ test('the message says what to do', async t => {
     message: 'Collection articles: the relation "person" reads people, but the hooks in the routes of people do not run for it. ' +
       'State in access or authentication of people who may read it ("public" means everyone), or give the same hooks in routes.every of articles.'
   })
-  t.throws(() => within(hooked, articles(), 'author'), {
+  t.throws(() => articles().with(within(hooked, 'author')), {
     message: 'Collection articles: within() reads people, but the hooks in the routes of people do not run for it. ' +
       'State in access or authentication of people who may read it ("public" means everyone), or give the same hooks in routes.every of articles.'
   })
@@ -70,7 +72,7 @@ test('rules of access are applied there, so that stating them is enough', async 
   for (const options of stated) {
     const hooked = people({ routes, ...options })
     t.doesNotThrow(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })))
-    t.doesNotThrow(() => within(hooked, articles(), 'author'))
+    t.doesNotThrow(() => articles().with(within(hooked, 'author')))
   }
   const unstated: Array<Partial<Options<typeof Person>>> = [
     { access: { remove: () => false } },
@@ -80,9 +82,9 @@ test('rules of access are applied there, so that stating them is enough', async 
   for (const options of unstated) {
     const hooked = people({ routes, ...options })
     t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), refused)
-    t.throws(() => within(hooked, articles(), 'author'), refused)
+    t.throws(() => articles().with(within(hooked, 'author')), refused)
     const older = version(hooked, 'v1', { schema: Person, present: (item: object) => item, accept: (item: object) => item, ...options } as never)
-    t.throws(() => within(older as Collection, articles(), 'author'), refused, 'an older version has the same hooks, and states no more')
+    t.throws(() => articles().with(within(older as Collection, 'author')), refused, 'an older version has the same hooks, and states no more')
   }
 })
 
@@ -90,7 +92,7 @@ test('the same hooks on the other collection do as well', async t => {
   const hooked = people({ routes: { every: { onRequest: authenticate } } })
   const relations = { person: { collection: hooked, property: 'author' } } as const
   const both = articles({ routes: { every: { preHandler: [log, authenticate] } } }).with(expand(relations))
-  const app = await build(t, [hooked, both, within(hooked, articles({ routes: { every: { onRequest: authenticate } } }), 'author')] as Collection[])
+  const app = await build(t, [hooked, both, articles({ routes: { every: { onRequest: authenticate } } }).with(within(hooked, 'author'))] as Collection[])
   for (const url of ['/people/1', '/articles?expand=person', '/articles/1?expand=person', '/people/1/articles']) {
     t.equal((await ask(app, `GET ${url}`)).statusCode, 401, url)
     t.equal((await ask(app, `GET ${url}`, { fields: { authorization: 'Bearer ada' } })).statusCode, 200, url)
@@ -119,7 +121,7 @@ test('a nested URL does not tell which parents exist to a caller who cannot read
   for (const [who, user, options] of guards) {
     const parent = people(options)
     const child = articles().with(idempotency(), bulk())
-    const app = await build(t, [parent, within(parent, child, 'author')] as Collection[])
+    const app = await build(t, [parent, child.with(within(parent, 'author'))] as Collection[])
     const fields = user === undefined ? {} : { 'x-user': user }
     const requests: Array<[line: string, more?: object]> = [
       ['GET', {}], ['HEAD', {}], ['OPTIONS', {}], ['QUERY', { content: {} }], ['POST', { content: { title: 'x' } }], ['POST', { content: 'x' }],

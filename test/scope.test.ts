@@ -4,12 +4,14 @@ import Fastify from 'fastify'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { define, within } from '../lib/index.ts'
-import type { Adapter, Authentication, Collection, Options, Scoping, Shape, Storage } from '../lib/index.ts'
+import collection, { define } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
+import type { Adapter, Authentication, Options, Scoping, Shape, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { expand } from '../lib/features/expand.ts'
+import { within } from '../lib/features/within.ts'
 import { ask as asked, gate, logged } from './app.ts'
 import { noSqlite, nodeSqlite } from './storage/databases.ts'
 
@@ -270,7 +272,7 @@ test('a nested collection lies in the parents of the caller, and has a scope of 
     scope: (_request, _action, caller) => caller === 'root' ? undefined : { values: { author: caller ?? '' } }
   })
   const parents = notes()
-  const ask = await serve(t, parents, within(parents, comments, 'noteId') as Collection)
+  const ask = await serve(t, parents, comments.with(within(parents, 'noteId')) as Collection)
   const ids = async (url: string, user: string): Promise<unknown> => {
     const answer = await ask(`GET ${url}`, user)
     return answer.statusCode === 200 ? answer.json().map(({ id }: { id: number }) => id) : answer.statusCode

@@ -4,9 +4,11 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { registry, service, within } from '../lib/index.ts'
-import type { Collection, ServiceOptions, Storage } from '../lib/index.ts'
+import collection, { registry, service } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
+import type { ServiceOptions, Storage } from '../lib/index.ts'
 import { serviceOptionNames } from '../lib/service/options.ts'
+import { within } from '../lib/features/within.ts'
 import { altered, ask, build, logged, notes, User, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
@@ -35,7 +37,7 @@ test('the home document tells every collection, wherever it is registered, befor
   await app.register(registry)
   await app.register(collection, people)
   await app.register(async scope => { await scope.register(collection, notes({ actions: ['list'] })) }, { prefix: '/teams/:team(^[a-z]+$)' })
-  await app.register(collection, within(people, notes({ schema: people.schema as never }) as Collection<{ role: string }>, 'role') as Collection)
+  await app.register(collection, (notes({ schema: people.schema as never }) as Collection<{ role: string }>).with(within(people, 'role')) as Collection)
   const answer = await ask(app, 'GET /')
   t.equal(answer.statusCode, 200)
   t.equal(answer.headers['content-type'], 'application/json')
@@ -128,10 +130,8 @@ test('a request that comes in too slowly is cut with 408, and the app’s own li
   const app = await served(t, { options: { requestTimeout: 200 } })
   const wire = new Wire(await listen(app))
   wire.write(['POST /notes', 'Content-Type: application/json', 'Content-Length: 100'], '{"text":')
-  const start = performance.now()
   t.equal((await wire.answer()).status, 408)
   await wire.closed()
-  t.ok(performance.now() - start < 5000)
   t.equal((await served(t)).server.requestTimeout, 60_000)
   t.equal((await served(t, { requestTimeout: 5 })).server.requestTimeout, 5)
   t.equal((await served(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { define, within } from '../lib/index.ts'
-import type { Collection, Options } from '../lib/index.ts'
+import { define } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
+import type { Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { softDelete } from '../lib/features/soft-delete.ts'
 import { bulk } from '../lib/features/bulk.ts'
@@ -10,6 +11,7 @@ import { redirects } from '../lib/features/redirects.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { timeout } from '../lib/features/timeout.ts'
 import { expand } from '../lib/features/expand.ts'
+import { within } from '../lib/features/within.ts'
 import { altered, ask, build, created } from './app.ts'
 import { kept } from './kept.ts'
 
@@ -182,7 +184,7 @@ test('expansions and nested collections leave out what was removed', async t => 
   const authors = users({ name: 'authors' })
   const Article = Type.Object({ id: Type.String({ format: 'uuid' }), title: Type.String(), authorId: Type.String({ format: 'uuid' }), gone: Type.Optional(Type.String({ format: 'date-time' })) })
   const articles = define({ name: 'articles', schema: Article, storage: memory() }).with(expand({ author: { collection: authors, property: 'authorId' } })).with(bulk(), softDelete({ property: 'gone', permitted: () => true }))
-  const app = await build(t, [authors, articles, within(authors, articles, 'authorId')] as Collection[])
+  const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))] as Collection[])
   const author = await created(app, '/authors', ada)
   const article = await created(app, `${author.at}/articles`, { title: 'One' })
   t.equal(await code(ask(app, `POST ${author.at}/articles`, { content: [{ title: 'Two' }, { title: 'Three' }] })), '201')

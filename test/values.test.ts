@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define, version } from '../lib/index.ts'
-import type { Collection } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { ask, build, created } from './app.ts'
 

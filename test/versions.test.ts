@@ -3,14 +3,15 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { define, problem, version, within } from '../lib/index.ts'
-import type { Collection } from '../lib/index.ts'
+import collection, { define, problem, version } from '../lib/index.ts'
+import type { Collection } from '../lib/collection.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Shape, Storage } from '../lib/storage/contract.ts'
 import { deprecation } from '../lib/features/deprecation.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { timeout } from '../lib/features/timeout.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
+import { within } from '../lib/features/within.ts'
 import { altered, ask, created } from './app.ts'
 import { kept } from './kept.ts'
 
@@ -154,8 +155,8 @@ test('versions by Accept-Version: both at one path, told apart by Vary', async t
   const app = Fastify()
   t.after(() => app.close())
   const by = (version: string) => ({ every: { constraints: { version } } })
-  await app.register(collection, { ...usersV1, routes: by('1.2.0') })
-  await app.register(collection, { ...users, routes: by('2.0.0') })
+  await app.register(collection, { ...usersV1, routes: by('1.2.0') } as Collection)
+  await app.register(collection, { ...users, routes: by('2.0.0') } as Collection)
   const v1 = { 'accept-version': '1.x' }
   const v2 = { 'accept-version': '2.0.0' }
   const posted = await ask(app, 'POST /users', { content: ada, fields: v2 })
@@ -243,7 +244,7 @@ test('an older version of its own name, in a parent, deprecated; with ids of the
     accept: ({ book, text }) => ({ bookId: book, text, size: text.length }),
     renamed: { book: 'bookId' }
   }).with(deprecation({ since: '2026-01-01' }))
-  const app = await serve(t, [books, pages, within(books, sheets, 'book')] as Collection[], ['/', '/', '/'])
+  const app = await serve(t, [books, pages, sheets.with(within(books, 'book'))] as Collection[], ['/', '/', '/'])
   for (const id of ['a', 'b']) await ask(app, 'POST /books', { content: { id, title: id } })
   const posted = await ask(app, 'POST /books/a/sheets', { content: { text: 'abc' } })
   t.match(posted, { statusCode: 201, headers: { location: '/books/a/sheets/1', deprecation: '@1767225600' } })
@@ -329,7 +330,7 @@ for (const { name, skip, open } of kept) {
         renamed: { org: 'tenant', subject: 'title' },
         scope: request => ({ values: { org: tenantOf(request) } })
       })
-      const app = await serve(t, [teams, tasks, old, within(teams, old, 'team')] as Collection[], ['/v2', '/v2', '/v1', '/v1'])
+      const app = await serve(t, [teams, tasks, old, old.with(within(teams, 'team'))] as Collection[], ['/v2', '/v2', '/v1', '/v1'])
       const { at: parent, item: { id } } = await created(app, '/v2/teams', { name: 'red' })
       const fields = { 'x-tenant': `t${index}` }
       for (const [path, inTeam] of [['/v1/tasks', 'none'], [`${parent.replace('/v2', '/v1')}/tasks`, id]] as const) {

@@ -2,7 +2,8 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import collection, { service, within } from 'fastify-collections'
+import collection, { service } from 'fastify-collections'
+import { within } from 'fastify-collections/within'
 import { articles, firstArticles } from './collections/articles.ts'
 import { firstProducts, furtherProduct, products } from './collections/products.ts'
 import { firstUsers, users } from './collections/users.ts'
@@ -27,7 +28,7 @@ export async function build (database: Database, further: number): Promise<Fasti
   await app.register(swaggerUi, { routePrefix: '/reference' })
   await app.register(collection, people)
   await app.register(collection, texts)
-  await app.register(collection, within(people, texts, 'authorId'))
+  await app.register(collection, texts.with(within(people, 'authorId')))
   await app.register(collection, goods)
   await app.register(service, { title: 'Example service', description: '/reference/json', documentation: '/reference' })
   return app

@@ -1,5 +1,6 @@
 import type { ActionName } from '../action.ts'
-import type { Collection } from '../collection.ts'
+import { toCollection } from '../collection.ts'
+import type { Collection, Definition } from '../collection.ts'
 import { statusOf } from '../failure.ts'
 import { credentialFields, isPersonal } from './guard.ts'
 import type { Authentication, Guard } from './guard.ts'
@@ -106,8 +107,15 @@ export async function reader (guarded: Guarded, incoming: Incoming): Promise<{ r
   return judgement.refusal === undefined ? judgement : undefined
 }
 
-/** The actions of the collection that the present caller may do. */
-export async function permitted (collection: Collection, incoming: Incoming): Promise<ReadonlySet<ActionName>> {
+/**
+ * The actions of a collection that the caller of a request may do.
+ *
+ * @example
+ * const actions = await permitted(users, request)
+ * if (actions.has('create')) showButton()
+ */
+export async function permitted (definition: Definition, incoming: Incoming): Promise<ReadonlySet<ActionName>> {
+  const collection = toCollection(definition)
   const { actions, guard, parent } = collection
   if (parent !== undefined && !await may(parent.collection, 'read', incoming)) return new Set()
   if (guard === undefined) return actions

@@ -45,7 +45,14 @@ interface Sending extends Call {
   readonly type?: string
 }
 
-/** Of the collection at a URI. */
+/**
+ * A typed client of the collection at a URI, for browsers and Node.js.
+ *
+ * @example
+ * const users = client<typeof import('./users.ts').users>('https://example.com/users')
+ * const ada = await users.create({ email: 'ada@example.com' })
+ * for await (const user of users.list({ sort: ['email'] })) console.log(user.email)
+ */
 export function client<Definition, Given extends Marks = object> (base: string, options: ClientOptions = {}): Client<ItemOfCollection<Definition>, Given> {
   const { fetch: ask = fetch, headers: common, id = 'id' } = options
   // By the object itself: another copy of the item, seen earlier or later, is another state. What nobody holds any more is forgotten.

@@ -1,10 +1,10 @@
-import type { Collection } from '../collection.ts'
+import type { Definition as AnyDefinition } from '../collection.ts'
 import type { MemberOf } from '../schema/static.ts'
 
 // What the client of a collection takes and gives, by the type of its definition. Types alone: nothing of it is left in the browser.
 
 /** The items of a definition. */
-export type ItemOfCollection<Definition> = Definition extends Collection<infer Item> ? Item : never
+export type ItemOfCollection<Definition> = Definition extends AnyDefinition<infer Item> ? Item : never
 
 /** What the schema says of members by `readOnly`, `writeOnly` and `default`, which its type does not tell. */
 export interface Marks {

@@ -1,6 +1,7 @@
 import { reader } from '../access/access.ts'
 import { checkHooks } from '../access/check-hooks.ts'
-import type { Collection } from '../collection.ts'
+import { toCollection } from '../collection.ts'
+import type { Collection, Definition, Related } from '../collection.ts'
 import { Unsupported } from '../errors.ts'
 import { isPersonal } from '../access/guard.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
@@ -13,11 +14,10 @@ import { versionOf, visible } from '../response/view.ts'
 import type { Sight, ViewAddition } from '../response/view.ts'
 import { hiddenFrom, membersSeen } from '../access/visible.ts'
 import type { Feature, Host, PropertyOf } from './feature.ts'
-import type { Related } from '../collection.ts'
 
 /** Another collection, and the property that holds the id of one of its items. */
 export interface Relation<Property extends string = string> {
-  collection: Related
+  collection: Definition
   property: Property
 }
 
@@ -30,10 +30,12 @@ export type Relations<Property extends string = string> = Readonly<Record<string
  * define({ name: 'articles', schema: Article, storage: memory() })
  *   .with(expand({ author: { collection: users, property: 'authorId' } }))
  */
-export function expand<Item extends object = Record<string, unknown>> (relations: Relations<PropertyOf<NoInfer<Item>>>): Feature<Item> {
+export function expand<Item extends object = Record<string, unknown>> (options: Relations<PropertyOf<NoInfer<Item>>>): Feature<Item> {
   return {
     name: 'expand',
     setup (host) {
+      host.checkOptions('expand', options, Object.keys(options))
+      const relations: RelatedCollections = Object.fromEntries(Object.entries<Relation>(options).map(([name, { collection, property }]) => [name, { collection: toCollection(collection), property }]))
       checkRelations(host, relations)
       const names = Object.keys(relations)
       const getNames = ({ hidden }: Pick<Collection, 'hidden'>): string[] => names.filter((name) => hidden?.has(relations[name]!.property) !== true)
@@ -66,10 +68,11 @@ export function expand<Item extends object = Record<string, unknown>> (relations
   }
 }
 
-function checkRelations (host: Host, relations: Relations): void {
+type RelatedCollections = Readonly<Record<string, { readonly collection: Related, readonly property: string }>>
+
+function checkRelations (host: Host, relations: RelatedCollections): void {
   const { name, schema, actions, routes } = host.collection
   const properties = Object.keys(schema.properties)
-  host.checkOptions('expand', relations, Object.keys(relations))
   for (const [relation, { collection, property }] of Object.entries(relations)) {
     if (properties.includes(relation)) host.fail(`expand: the relation "${relation}" has the name of a property. Rename it.`)
     if (!properties.includes(property)) host.fail(`expand: the relation "${relation}" names the property "${property}", which is not in the schema. Its properties are: ${properties.join(', ')}.`)
@@ -86,7 +89,7 @@ interface RelatedEntries {
 }
 
 interface Wanted {
-  readonly relations: Relations
+  readonly relations: RelatedCollections
   readonly chosen: readonly string[]
   readonly request: Request
 }

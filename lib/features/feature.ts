@@ -3,9 +3,10 @@ import type { ActionName } from '../action.ts'
 import type { Action } from '../action.ts'
 import type { Format } from '../formats/format.ts'
 import type { Guard } from '../access/guard.ts'
+import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../items/ids.ts'
-import type { Collection } from '../collection.ts'
+import type { Collection, Parent } from '../collection.ts'
 import type { Question } from '../listing/question.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
@@ -68,6 +69,7 @@ export interface CollectionInfo {
   readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
   readonly guard: Guard | undefined
   readonly formats: readonly Format[]
+  readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
   /** The option `filter`. */
   readonly filter: readonly string[] | undefined
 }
@@ -184,6 +186,8 @@ export interface Host {
   addQueryParameter (name: string, parameter: QueryParameter): void
   /** Adds a function that is called at a certain point of a request. If two features add the same function, it is called once. */
   addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void
+  /** Serves the collection within the items of another one, which a property names. */
+  nestIn (parent: Collection, property: string): void
   /** Lets lists understand the query strings of a client as well. */
   addDialect (dialect: Dialect): void
   /** Says that a property holds the id of an item of another collection, for pages that link to it. */
@@ -204,6 +208,10 @@ export interface Attached {
   /** What features need of the storage. */
   readonly required: ReadonlySet<keyof Supports>
   readonly queryParameters: ReadonlyMap<string, QueryParameter>
+  /** The collection that this one is nested in. */
+  readonly parent: Parent | undefined
+  /** The names of the features that change which rows of the storage exist. */
+  readonly rowLayers: readonly string[]
   readonly dialects: readonly Dialect[]
   readonly relations: ReadonlyMap<string, Related>
   readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>

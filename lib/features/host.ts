@@ -1,4 +1,5 @@
 import type { Action } from '../action.ts'
+import type { Collection, Parent } from '../collection.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
@@ -25,6 +26,7 @@ export class Attachments implements Host, Attached {
   readonly queryParameters = new Map<string, QueryParameter>()
   matchesAnySegment = false
   readonly onWrite: Hooks['onWrite'] | undefined
+  parent: Parent | undefined
   readonly dialects: Dialect[] = []
   readonly relations = new Map<string, Related>()
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
@@ -32,6 +34,9 @@ export class Attachments implements Host, Attached {
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = { onContent: [], onWrite: [], onView: [], onPage: [], onProblem: [] }
   readonly #actions: ActionLayer[] = []
   readonly #storages: Array<Layer<StoragePhase, WrapStorage>> = []
+  readonly rowLayers: string[] = []
+  /** The name of the one that is being set up. */
+  #feature = ''
 
   constructor (collection: CollectionInfo, features: readonly Feature[]) {
     this.collection = collection
@@ -39,7 +44,10 @@ export class Attachments implements Host, Attached {
     const repeated = names.find((name, index) => names.indexOf(name) < index)
     if (repeated !== undefined) this.fail(`the feature "${repeated}" is added twice. Remove one of them.`)
     // In the order of their names, so that the order in which they are added does not matter.
-    for (const feature of features.toSorted((a, b) => a.name < b.name ? -1 : 1)) feature.setup(this)
+    for (const feature of features.toSorted((a, b) => a.name < b.name ? -1 : 1)) {
+      this.#feature = feature.name
+      feature.setup(this)
+    }
     this.onWrite = joinHooks(this.hooks.onWrite)
   }
 
@@ -65,6 +73,7 @@ export class Attachments implements Host, Attached {
 
   wrapStorage (phase: StoragePhase, wrap: WrapStorage): void {
     this.#storages.push({ phase, wrap })
+    if (phase === 'rows') this.rowLayers.push(this.#feature)
   }
 
   wrapAction (phase: ActionPhase, wrap: ActionLayer['wrap']): void {
@@ -81,6 +90,10 @@ export class Attachments implements Host, Attached {
   addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void {
     if (name === 'onWrite') this.require('transactions', 'a feature adds the hook onWrite, which runs in the transaction of the write')
     if (!this.hooks[name].includes(hook)) this.hooks[name].push(hook)
+  }
+
+  nestIn (parent: Collection, property: string): void {
+    this.parent = { collection: parent, member: property }
   }
 
   addDialect (dialect: Dialect): void {

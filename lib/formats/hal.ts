@@ -8,6 +8,7 @@ function resource (item: object, links: Links): object {
   return Object.assign({ _links: links }, item, { _links: links })
 }
 
+/** `application/hal+json`: JSON with links. Add it to `formats` of a definition. */
 export const hal: Format = {
   name: 'hal',
   mediaType: 'application/hal+json',

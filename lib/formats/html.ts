@@ -12,6 +12,12 @@ import { headline, record, relatives } from './html/record.ts'
 import { table } from './html/table.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
+/**
+ * `text/html`: pages and forms for people with a browser.
+ *
+ * @example
+ * define({ name: 'users', schema: User, storage: memory(), formats: [json, html] })
+ */
 export const html: Format = {
   name: 'html',
   mediaType: 'text/html; charset=utf-8',

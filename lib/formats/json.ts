@@ -1,6 +1,7 @@
 import type { Format } from './format.ts'
 import { parseIJson } from './i-json.ts'
 
+/** `application/json`: plain JSON. Add it to `formats` of a definition. */
 export const json: Format = {
   name: 'json',
   mediaType: 'application/json',

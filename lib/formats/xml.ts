@@ -7,6 +7,7 @@ import { write } from './xml/writer.ts'
 
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
+/** `application/xml`: XML whose elements are the properties. Add it to `formats` of a definition. */
 export const xml: Format = {
   name: 'xml',
   mediaType: 'application/xml',

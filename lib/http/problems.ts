@@ -70,6 +70,12 @@ export class Problem {
   }
 }
 
+/**
+ * A problem (RFC 9457) to throw in a hook, which becomes the response.
+ *
+ * @example
+ * throw problem('forbidden', { detail: 'Orders cannot be changed after they are shipped.' })
+ */
 export function problem (name: ProblemName, details: ProblemDetails = {}): Problem {
   return new Problem(problems[name].status, name, details)
 }

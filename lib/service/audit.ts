@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ActionName } from '../action.ts'
 import { AuditFailed } from '../errors.ts'
 import type { RouteOptions } from '../options.ts'
+import { registered } from '../registry.ts'
 import { inspect, isOurs, otherCase } from './inspection.ts'
 import type { Inspection } from './inspection.ts'
 
@@ -75,13 +76,13 @@ interface Manner {
 
 export async function audit (app: FastifyInstance, { strict, origin }: Manner): Promise<void> {
   const told: string[] = []
-  for (const registered of app.collections) {
-    const seen = await inspect(app, registered, origin)
+  for (const served of registered(app)) {
+    const seen = await inspect(app, served, origin)
     if (seen === undefined) continue
     for (const [code, { look, mend }] of Object.entries(findings)) {
       const found = look(seen)
       if (found === undefined) continue
-      const sentence = `${registered.path}: ${found}. ${mend}.`
+      const sentence = `${served.path}: ${found}. ${mend}.`
       told.push(`${code}: ${sentence}`)
       if (!strict) app.log.warn({ code }, sentence)
     }

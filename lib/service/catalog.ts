@@ -1,10 +1,10 @@
-import type { Registered } from '../registry.ts'
+import type { ServedCollection } from '../registry.ts'
 import type { Document } from './document.ts'
 import type { Settings } from './options.ts'
 import { catalogPath, descriptions, places } from './site.ts'
 
 /** RFC 9727, in the format of RFC 9264 section 4.2. References are relative: behind a proxy no other would hold. */
-export function catalog (settings: Settings, collections: readonly Registered[]): Document {
+export function catalog (settings: Settings, collections: readonly ServedCollection[]): Document {
   return {
     path: catalogPath,
     mediaTypes: ['application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'],
@@ -23,6 +23,6 @@ export function catalog (settings: Settings, collections: readonly Registered[])
 }
 
 /** A template is no URI, and nothing that a link could lead to. */
-function items (collections: readonly Registered[]): Array<{ href: string, title: string | undefined }> {
+function items (collections: readonly ServedCollection[]): Array<{ href: string, title: string | undefined }> {
   return places(collections).filter(({ templated }) => !templated).map(({ href, title, name }) => ({ href, title: title ?? name }))
 }

@@ -1,12 +1,15 @@
-// What browsers of another origin need of @fastify/cors, which allows GET, HEAD and POST and shows scripts no field of ours unless it is told.
-
 interface CorsOptions {
   methods: string[]
   exposedHeaders: string[]
   strictPreflight: boolean
 }
 
-/** `app.register(cors, { origin, ...corsOptions() })`. */
+/**
+ * The options of @fastify/cors that browsers of another origin need: its defaults allow only GET, HEAD and POST, and hide our headers.
+ *
+ * @example
+ * await app.register(cors, { origin: 'https://app.example.com', ...corsOptions() })
+ */
 export function corsOptions (): CorsOptions {
   return {
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'],

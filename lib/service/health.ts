@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
 import { BadTable } from '../errors.ts'
-import type { Registered } from '../registry.ts'
+import type { ServedCollection } from '../registry.ts'
 import { findMistakes } from '../storage-check.ts'
 import type { Storage } from '../storage/contract.ts'
 
@@ -19,11 +19,11 @@ interface Failure {
 
 /** Which storages do not answer: each is asked for one item, all at once, and not again before the answer has grown old. */
 export class Health {
-  readonly #collections: readonly Registered[]
+  readonly #collections: readonly ServedCollection[]
   readonly #patience: Patience
   #known: { readonly until: number, readonly failures: Promise<readonly Failure[]> } | undefined
 
-  constructor (collections: readonly Registered[], patience: Patience) {
+  constructor (collections: readonly ServedCollection[], patience: Patience) {
     this.#collections = collections
     this.#patience = patience
   }

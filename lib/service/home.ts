@@ -1,12 +1,12 @@
 import { hal } from '../formats/hal.ts'
 import { json } from '../formats/json.ts'
-import type { Registered } from '../registry.ts'
+import type { ServedCollection } from '../registry.ts'
 import type { Document } from './document.ts'
 import type { Settings } from './options.ts'
 import { catalogPath, descriptions, places } from './site.ts'
 
 /** Where a client that knows nothing else begins: HAL, with relations that are registered. The collections and their items are told apart by `name`. */
-export function home (path: string, settings: Settings, collections: readonly Registered[]): Document {
+export function home (path: string, settings: Settings, collections: readonly ServedCollection[]): Document {
   const links = () => [...settings.catalog ? [{ href: catalogPath, rel: 'api-catalog' }] : [], ...descriptions(settings, collections)]
   return {
     path,

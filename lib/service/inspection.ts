@@ -2,10 +2,10 @@ import { createServer, request } from 'node:http'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { duplexPair } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import type { Registered } from '../registry.ts'
+import type { ServedCollection } from '../registry.ts'
 
 /** What a collection looks like from outside, in the app that it lives in. */
-export interface Inspection extends Registered {
+export interface Inspection extends ServedCollection {
   /** To a method that no collection takes: no storage is asked, and no hook of an action. */
   readonly refusal: IncomingMessage
   /** To the preflight of a browser, at an item. */
@@ -21,7 +21,7 @@ export interface Inspection extends Registered {
 const parameter = /:(\w+)(?:\([^/]*\))?/g
 
 /** Undefined where the app does not serve it by its path alone. */
-export async function inspect (app: FastifyInstance, registered: Registered, origin: string): Promise<Inspection | undefined> {
+export async function inspect (app: FastifyInstance, registered: ServedCollection, origin: string): Promise<Inspection | undefined> {
   const { path, collection: { name } } = registered
   const at = path.replace(parameter, 'audit')
   const ask = asking(app.routing)

@@ -76,5 +76,10 @@ function checkCircle (app: FastifyInstance, move: Move): void {
   known.set(app.server, moves)
 }
 
-/** `app.register(moved, { from: '/people', to: '/users' })`: everything below a path has moved, and keeps the rest of its path and its query. */
+/**
+ * Redirects everything below a path to another one, with the rest of the path and the query.
+ *
+ * @example
+ * await app.register(moved, { from: '/people', to: '/users' })
+ */
 export const moved = fastifyPlugin(plugin, { name: 'fastify-collections-moved', fastify: '5.x', encapsulate: true })

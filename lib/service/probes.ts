@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { problem } from '../http/problems.ts'
-import type { Registered } from '../registry.ts'
+import type { ServedCollection } from '../registry.ts'
 import { Health } from './health.ts'
 import type { Settings } from './options.ts'
 import type { Path } from './path.ts'
@@ -18,7 +18,7 @@ export function liveness (path: string): Path {
 
 interface Asked {
   readonly settings: Settings
-  readonly collections: readonly Registered[]
+  readonly collections: readonly ServedCollection[]
   readonly log: FastifyBaseLogger
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadService } from '../errors.ts'
-import { registry } from '../registry.ts'
+import { registered, registry } from '../registry.ts'
 import { audit } from './audit.ts'
 import { catalog } from './catalog.ts'
 import { documentAt } from './document.ts'
@@ -26,7 +26,8 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   if (manner !== false) app.addHook('onReady', async () => audit(app, manner))
   await app.register(async scope => {
     scope.setErrorHandler(errorHandler(problems))
-    const { collections, log } = app
+    const { log } = app
+    const collections = registered(app)
     /** Where the app serves the path that we would choose, it keeps it. */
     const serve = (chosen: string | false | undefined, usual: string, path: (path: string) => Path): void => {
       const own = chosen ?? (app.hasRoute({ method: 'GET', url: usual }) ? false : usual)
@@ -39,5 +40,11 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   })
 }
 
-/** What belongs to the whole service: `app.register(service)`, once, at the root. Wrapped, so that it reaches the app. */
+/**
+ * What belongs to the whole service: a home document, health probes, problems for errors before a route is found, and an audit.
+ * Register it once, at the root.
+ *
+ * @example
+ * await app.register(service, { title: 'Shop' })
+ */
 export const service = fastifyPlugin(plugin, { name: 'fastify-collections-service', fastify: '5.x' })

@@ -1,12 +1,12 @@
 import type { LinkValue } from '../http/link.ts'
-import type { Registered } from '../registry.ts'
+import type { ServedCollection } from '../registry.ts'
 import type { Settings } from './options.ts'
 
 /** RFC 9727 section 3. */
 export const catalogPath = '/.well-known/api-catalog'
 
 /** What leads from the service to what describes it, by relation. */
-export function descriptions ({ description, documentation }: Settings, collections: readonly Registered[]): LinkValue[] {
+export function descriptions ({ description, documentation }: Settings, collections: readonly ServedCollection[]): LinkValue[] {
   const described = description ?? collections.find(({ collection }) => collection.serviceDescription !== undefined)?.collection.serviceDescription
   return [
     // RFC 8631 section 4
@@ -28,7 +28,7 @@ export interface Place {
 const parameter = /:(\w+)(?:\([^/]*\))?/g
 
 /** Where the collections are, each path once. */
-export function places (collections: readonly Registered[]): Place[] {
+export function places (collections: readonly ServedCollection[]): Place[] {
   const found = new Map<string, Place>()
   for (const { path, collection: { name, actions, schema: { title } } } of collections) {
     const href = path.replace(parameter, '{$1}')

@@ -24,7 +24,13 @@ const supports: Supports = Object.freeze({
 const absent: Refusal = Object.freeze({ refused: 'absent' })
 const stale: Refusal = Object.freeze({ refused: 'stale' })
 
-/** Keeps the items in this process: for tests, for development, and for what may be lost. */
+/**
+ * Stores items in the memory of the process: for tests, for development, and for what may be lost.
+ *
+ * @example
+ * define({ name: 'users', schema: User, storage: memory() })
+ * define({ name: 'colors', schema: Color, storage: memory({ items: [{ id: 1, name: 'red' }] }) })
+ */
 export function memory (): <Item extends object>(shape: Shape) => Storage<Item>
 export function memory<Item extends object> (seed: Seed<Item>): Adapter<Item>
 export function memory<Item extends object> (seed?: Seed<Item>) {

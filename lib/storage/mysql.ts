@@ -25,7 +25,14 @@ export interface MysqlConnection {
   readonly threadId: number
 }
 
-/** Keeps items in MariaDB 10.6 or MySQL 8.0.21, or newer, through an open pool. Who opened it closes it. */
+/**
+ * Stores items in MariaDB 10.6 or MySQL 8.0.21, or newer, through an open pool of `mysql2`. The app closes it.
+ *
+ * @example
+ * const storage = mysql(createPool({ uri: process.env.DATABASE_URL }))
+ * const users = define({ name: 'users', schema: User, storage })
+ * await storage.createTable(users)
+ */
 export function mysql (pool: MysqlPool, options: SqlOptions = {}): SqlAdapter {
   checkPool(pool)
   return sql({ dialect, session: new PooledSession(connections(pool), dialect) }, options)

@@ -10,7 +10,14 @@ import type { Statement } from './sql/session.ts'
 
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './postgres/driver.ts'
 
-/** Keeps items in PostgreSQL 14 or newer, through an open pool. Who opened it closes it. */
+/**
+ * Stores items in PostgreSQL 14 or newer, through an open pool of `pg`. The app closes it.
+ *
+ * @example
+ * const storage = postgres(new pg.Pool({ connectionString: process.env.DATABASE_URL }))
+ * const users = define({ name: 'users', schema: User, storage })
+ * await storage.createTable(users)
+ */
 export function postgres (pool: PostgresPool, options: SqlOptions = {}): SqlAdapter {
   checkPool(pool)
   // An idle connection that the server drops must not end the process; the pool replaces it by itself. One listener is enough for all collections.

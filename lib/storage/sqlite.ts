@@ -6,7 +6,14 @@ import { dialect } from './sqlite/dialect.ts'
 /** What node:sqlite's `DatabaseSync` and better-sqlite3's `Database` have in common. */
 export type SqliteDatabase = Handle
 
-/** Keeps items in an open SQLite database, version 3.38 or newer. Who opened it closes it. */
+/**
+ * Stores items in an open SQLite database, version 3.38 or newer, of `node:sqlite` or better-sqlite3. The app closes it.
+ *
+ * @example
+ * const storage = sqlite(new DatabaseSync('app.db'))
+ * const users = define({ name: 'users', schema: User, storage })
+ * await storage.createTable(users)
+ */
 export function sqlite (database: SqliteDatabase, options: SqlOptions = {}): SqlAdapter {
   checkDatabase(database)
   return sql({ dialect, session: new HandleSession(database, dialect) }, options)

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
-import type { Collection } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
 import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import type { Context, Filter } from '../../lib/storage/contract.ts'

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
-import type { Collection, Options } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
+import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 // The collections of the corpus, with every kind of property that the rules speak of.

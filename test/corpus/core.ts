@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { define, hal, json, xml } from '../../lib/index.ts'
-import type { Collection } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ada, alan, grace, notes, pages, unknownUser, users } from './collections.ts'
 import type { Area } from './recorder.ts'

@@ -1,5 +1,5 @@
 import * as features from '../../lib/features/index.ts'
-import type { Collection } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { ada, alan, grace, notes, users } from './collections.ts'
 import type { Area, Recorder } from './recorder.ts'

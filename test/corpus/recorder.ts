@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import collection from '../../lib/index.ts'
-import type { Collection } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
 import { listen, Wire } from '../wire.ts'
 
 /** What a request sends besides its method and target. */

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import collection, { define, json, service, xml } from '../../lib/index.ts'
-import type { Collection } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
 import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { deprecation } from '../../lib/features/deprecation.ts'

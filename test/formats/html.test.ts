@@ -11,11 +11,13 @@ import { escape, followed, markup } from '../../lib/formats/html/escape.ts'
 import { kindOf } from '../../lib/formats/html/kind.ts'
 import { script } from '../../lib/formats/html/script.ts'
 import { style } from '../../lib/formats/html/style.ts'
-import collection, { define, hal, json, within, xml } from '../../lib/index.ts'
-import type { Collection, Format } from '../../lib/index.ts'
+import collection, { define, hal, json, xml } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
+import type { Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
+import { within } from '../../lib/features/within.ts'
 import { ada, ask, build, created, notes, users } from '../app.ts'
 
 const formats = [json, html]
@@ -355,7 +357,7 @@ test('what items refer to, what lies in them and what they lie in is linked', as
   t.after(() => app.close())
   await app.register(collection, { ...authors, prefix: '/v1' })
   await app.register(collection, { ...articles, prefix: '/v1' })
-  await app.register(collection, { ...within(authors, articles, 'author' as never), prefix: '/v1' })
+  await app.register(collection, { ...articles.with(within(authors, 'author' as never)), prefix: '/v1' })
   await app.register(collection, { ...elsewhere, prefix: '/:tenant' })
   const { at, item } = await created(app, '/v1/users', ada)
   const nested = await created(app, `${at}/articles`, { title: 'Notes', editor: 'x' })

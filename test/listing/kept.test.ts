@@ -2,13 +2,13 @@ import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { Type } from '@sinclair/typebox'
 import { define, json } from '../../lib/index.ts'
-import type { Collection } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
 import { keep, recall } from '../../lib/listing/kept.ts'
 import type { Request } from '../../lib/request/request.ts'
 import { ask, build } from '../app.ts'
 
 const Note = Type.Object({ id: Type.Integer({ readOnly: true }), text: Type.String() })
-const notes = () => define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items: [1, 2, 3].map(id => ({ id, text: `Note ${id}` })) }) })
+const notes = () => define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items: [1, 2, 3].map(id => ({ id, text: `Note ${id}` })) }) }) as Collection
 
 test('a page that was answered before is answered anew as soon as anything of it changes', async t => {
   const app = await build(t, notes())

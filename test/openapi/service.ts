@@ -3,12 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import rateLimit from '@fastify/rate-limit'
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
-import collection, { define, within } from '../../lib/index.ts'
+import collection, { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
 import { refine } from '../../lib/features/dialects/refine.ts'
+import { within } from '../../lib/features/within.ts'
 
 // Three collections that use what there is, in an app that says of itself what only it can know.
 
@@ -105,6 +106,6 @@ export async function service (version = '3.1.0'): Promise<FastifyInstance> {
       return document
     }
   })
-  for (const each of [users, within(users, articles, 'author'), articles, products, goods]) await app.register(collection, each)
+  for (const each of [users, articles.with(within(users, 'author')), articles, products, goods]) await app.register(collection, each)
   return app
 }

@@ -1,13 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { define, service, version, within } from '../../lib/index.ts'
-import type { Collection, Storage } from '../../lib/index.ts'
+import collection, { define, service, version } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
+import type { Storage } from '../../lib/index.ts'
 import { optionNames } from '../../lib/options.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { within } from '../../lib/features/within.ts'
 import { altered, ask, build, logged, notes } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
 
@@ -58,7 +60,7 @@ for (const { name, skip, open } of databases) {
       const { unique, schema } = described
       const texts = [
         storage.createTableSql(users),
-        storage.createTableSql(within(define({ ...options, storage: memory() }), users, 'tenant')),
+        storage.createTableSql(users.with(within(define({ ...options, storage: memory() }), 'tenant'))),
         storage.createTableSql({ ...options, receipts: true }),
         storage.createTableSql({ name: 'users', schema, unique, receipts: true })
       ]
@@ -288,7 +290,7 @@ test('every storage is asked once, also behind a deadline, tombstones, an older 
   const features = [timeout(1000), softDelete({ property: 'removedAt' })]
   const current = define({ ...options, storage: storage(async () => []) as never }).with(...features)
   const older = version(current, 'v1', { schema: Note, present: item => ({ ...item }), accept: item => item })
-  const app = await build(t, [current, within(notes({ name: 'books' }), current, 'text'), { ...older, name: 'older' }] as unknown as Collection[])
+  const app = await build(t, [current, current.with(within(notes({ name: 'books' }), 'text')), { ...older, name: 'older' }] as unknown as Collection[])
   await app.ready()
   t.equal(asked.length, 2, 'the one of the parent is that of the current version')
 

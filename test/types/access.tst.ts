@@ -4,7 +4,8 @@ import '@fastify/jwt'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
 import { define, permitted } from '../../lib/index.ts'
-import type { ActionName, Collection, Predicate } from '../../lib/index.ts'
+import type { Definition } from '../../lib/index.ts'
+import type { ActionName, Predicate } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 declare module '@fastify/jwt' {
@@ -40,7 +41,7 @@ test('a rule is a word or a predicate over the request that Fastify gives, as pl
 test('permitted gives names of actions', () => {
   const notes = define(of034)
   expect(permitted(notes, {} as FastifyRequest)).type.toBe<Promise<ReadonlySet<ActionName>>>()
-  expect(notes).type.toBeAssignableTo<Collection>()
+  expect(notes).type.toBeAssignableTo<Definition>()
 })
 
 test('a scope is about members of the items', () => {

@@ -3,8 +3,8 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
-import collection, { corsOptions, define, moved, version } from '../../lib/index.ts'
-import type { Adapter, Change, Changed, Collection, Link, MovedOptions, Options, Registered, Storage } from '../../lib/index.ts'
+import collection, { corsOptions, define, defineWith, moved, version } from '../../lib/index.ts'
+import type { Adapter, Change, Changed, Definition, MovedOptions, Options, Registered, Storage } from '../../lib/index.ts'
 import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
 import { bulk, deprecation, expand, idempotency, jsonServer, reactAdmin, redirects, refine, softDelete, timeout } from 'fastify-collections/features'
 import type { DeprecationOptions } from 'fastify-collections/features'
@@ -113,19 +113,18 @@ test('the item reaches prepare, changed, links and storage without a cast: typeb
 test('define gives a collection of its items', () => {
   const of034 = define({ name: 'users', schema: User034, storage: memory() })
   const of1 = define({ name: 'users', schema: User1, storage: memory() })
-  expect(of034).type.toBe<Collection<User>>()
-  expect(of1).type.toBe<Collection<User>>()
+  expect(of034).type.toBe<Definition<User>>()
+  expect(of1).type.toBe<Definition<User>>()
   expect(of034.storage).type.toBe<Storage<User>>()
   expect(of034.storage).type.not.toBe<any>()
-  expect(of034.links).type.toBe<(item: Readonly<User>) => Readonly<Record<string, Link>>>()
 })
 
 test('a definition cannot be changed', () => {
   const users = define({ name: 'users', schema: User034, storage: memory() })
-  type Data = Pick<Collection<User>, { [Name in keyof Collection]: Collection[Name] extends (...parameters: never) => unknown ? never : Name }[keyof Collection]>
+  type Data = Pick<Definition<User>, { [Name in keyof Definition]: Definition[Name] extends (...parameters: never) => unknown ? never : Name }[keyof Definition]>
   expect<Data>().type.toBe<Readonly<Data>>()
   expect(users.actions).type.not.toHaveProperty('add')
-  expect(users.order).type.not.toHaveProperty('push')
+  expect(users.features).type.not.toHaveProperty('push')
 })
 
 test('a table is created from a definition or its options, and from nothing else', () => {
@@ -244,17 +243,17 @@ test('a collection is registered as it is, and with the options of register', ()
   app.register(collection, animals)
   app.register(collection, { ...users, prefix: '/v1' })
   app.register(collection, { ...animals, prefix: '/v1', logLevel: 'warn' })
-  expect(users).type.toBeAssignableTo<Collection>()
-  expect(animals).type.toBeAssignableTo<Collection>()
-  expect<{ name: string, schema: typeof User034 }>().type.not.toBeAssignableTo<Collection>()
+  expect(users).type.toBeAssignableTo<Definition>()
+  expect(animals).type.toBeAssignableTo<Definition>()
+  expect<{ name: string, schema: typeof User034 }>().type.not.toBeAssignableTo<Definition>()
   expect(app.collections).type.toBe<readonly Registered[]>()
 })
 
 test('a schema that says nothing of its type has items of unknown members', () => {
   const plain = define({ name: 'plain', schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }, storage: memory() })
-  expect(plain).type.not.toBe<Collection<any>>()
-  expect(plain).type.not.toBe<Collection<never>>()
-  expect(plain).type.toBe<Collection<Record<string, unknown>>>()
+  expect(plain).type.not.toBe<Definition<any>>()
+  expect(plain).type.not.toBe<Definition<never>>()
+  expect(plain).type.toBe<Definition<Record<string, unknown>>>()
 })
 
 test('expand names collections and properties of the item', () => {
@@ -330,11 +329,21 @@ test('an older version is typed by both schemas, without a cast', () => {
     renamed: { mail: 'email' },
     filter: ['mail']
   }).with(deprecation({ since: '2026-01-01' }))
-  expect(older).type.toBe<Collection<{ id: string, mail: string, old?: boolean }>>()
+  expect(older).type.toBe<Definition<{ id: string, mail: string, old?: boolean }>>()
   const mapping = { schema: Old, present: ({ id, email }: User) => ({ id, mail: email }), accept: () => ({}) }
   expect(version).type.toBeCallableWith(users, 'v1', mapping)
   expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, present: ({ id }: User) => ({ id }) })
   expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, accept: () => ({ colour: 1 }) })
   expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, renamed: { mail: 'colour' } })
   expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, filter: ['colour'] })
+})
+
+test('defineWith shares options and features', () => {
+  const defineOne = defineWith({ storage: memory(), page: { default: 5 } }, bulk(), idempotency())
+  expect(defineOne({ name: 'users', schema: User034 })).type.toBe<Definition<User>>()
+  expect(defineOne({ name: 'users', schema: User034, storage: memory(), unique: ['email'] })).type.toBe<Definition<User>>()
+  // @ts-expect-error is not assignable
+  defineOne({ name: 'users', schema: User034, unique: ['mail'] })
+  const withoutStorage = defineWith({ page: { default: 5 } })
+  expect(withoutStorage({ name: 'users', schema: User034, storage: memory() })).type.toBe<Definition<User>>()
 })

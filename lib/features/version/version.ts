@@ -1,5 +1,6 @@
 import { defineVersion } from '../../define.ts'
-import type { Collection } from '../../collection.ts'
+import { toCollection } from '../../collection.ts'
+import type { Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'
 import { HookError } from '../../failure.ts'
 import { Problem } from '../../http/problems.ts'
@@ -32,8 +33,20 @@ interface Mapping<Item extends object, Schema extends ObjectSchema> {
 
 export type VersionOptions<Item extends object, Schema extends ObjectSchema> = Mapping<Item, Schema> & Omit<Options<Schema>, Restated>
 
-/** An older version of a collection, over the same storage: `version(users, 'v1', { schema, present, accept })`. */
-export function version<Item extends object, const Schema extends ObjectSchema> (current: Collection<Item>, label: string, options: VersionOptions<Item, Schema>): Collection<ItemOf<Schema>> {
+/**
+ * An older version of a collection, over the same storage.
+ *
+ * @example
+ * const usersV1 = version(users, 'v1', {
+ *   schema: UserV1,
+ *   present: ({ id, email }) => ({ id, mail: email }),
+ *   accept: ({ mail }) => ({ email: mail }),
+ *   renamed: { mail: 'email' }
+ * })
+ * await app.register(collection, { ...usersV1, prefix: '/v1' })
+ */
+export function version<Item extends object, const Schema extends ObjectSchema> (definition: Definition<Item>, label: string, options: VersionOptions<Item, Schema>): Definition<ItemOf<Schema>> {
+  const current = toCollection(definition)
   const { present, accept, renamed = {}, ...stated } = options
   const { name = current.name } = stated
   if (!/^[\w.-]+$/.test(label)) throw new BadOption(name, `the version is called ${JSON.stringify(label)}, which cannot stand in an entity tag. Use letters, digits, "-", "_" or ".", such as "v1".`)

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import collection, { within } from 'fastify-collections'
+import collection from 'fastify-collections'
+import { within } from 'fastify-collections/within'
 import { articles } from '../articles.ts'
 import { authors } from '../authors.ts'
 import { callers } from '../callers.ts'
@@ -12,5 +13,5 @@ export default async function routes (app: FastifyInstance): Promise<void> {
   await app.register(collection, people)
   await app.register(collection, texts)
   // The same articles by author: /authors/{id}/articles.
-  await app.register(collection, within(people, texts, 'authorId'))
+  await app.register(collection, texts.with(within(people, 'authorId')))
 }

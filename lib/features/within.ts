@@ -1,0 +1,32 @@
+import { checkHooks } from '../access/check-hooks.ts'
+import { checkCache, isPersonal } from '../access/guard.ts'
+import { toCollection } from '../collection.ts'
+import type { Definition } from '../collection.ts'
+import { stated } from '../http/cache-control.ts'
+import type { Feature, PropertyOf } from './feature.ts'
+
+/**
+ * Serves a collection within the items of another one: `/users/{id}/articles`. The property of an article that holds the id of
+ * its user is set by the URL; articles of other users do not exist there.
+ *
+ * @example
+ * await app.register(collection, users)
+ * await app.register(collection, articles.with(within(users, 'authorId')))
+ */
+export function within<Item extends object = Record<string, unknown>> (given: Definition, property: PropertyOf<NoInfer<Item>>): Feature<Item> {
+  return {
+    name: 'within',
+    setup (host) {
+      const parent = toCollection(given)
+      const { name, schema, actions, routes, cache } = host.collection
+      const properties = Object.keys(schema.properties)
+      if (!properties.includes(property)) host.fail(`within() names the property "${property}", which is not in the schema. Its properties are: ${properties.join(', ')}.`)
+      host.require('filter', 'it is nested in another collection')
+      if (isPersonal(parent.guard, 'read')) {
+        for (const action of ['list', 'read'] as const) checkCache(name, action, stated(cache[action]))
+      }
+      checkHooks({ name, actions, routes }, parent, 'within()')
+      host.nestIn(parent, property)
+    }
+  }
+}
