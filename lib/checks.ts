@@ -27,7 +27,7 @@ export function checkOptions<Schema extends ObjectSchema> (options: Options<Sche
   if (!(Number.isInteger(size) && Number.isInteger(maximum) && size >= 1 && size <= maximum)) throw new BadOption(name, `page is { default: ${size}, maximum: ${maximum} }. Both are whole numbers, and 1 <= default <= maximum.`)
   if (replace?.creates === true && id?.by === 'storage') throw new BadOption(name, 'replace.creates needs ids that a client can choose, but id.by is "storage". Leave one of them out.')
   if (problems !== undefined && !URL.canParse(problems)) throw new BadOption(name, `problems is ${JSON.stringify(problems)}. Make it an absolute URI, such as "https://example.com/problems/".`)
-  if (formats !== undefined && (formats.length === 0 || new Set(formats.map(format => format.name)).size < formats.length || new Set(formats.map(format => format.mediaType)).size < formats.length)) throw new BadOption(name, 'formats needs at least one format, each with a name and a media type of its own. Leave it out for JSON, HAL and XML.')
+  if (formats !== undefined && (formats.length === 0 || new Set(formats.map(format => format.name)).size < formats.length || new Set(formats.map(format => format.mediaType)).size < formats.length)) throw new BadOption(name, 'formats needs at least one format, each with a name and a media type of its own. Leave it out for JSON.')
 }
 
 interface Kind {
@@ -82,7 +82,7 @@ function checkKinds (name: string, options: object): void {
     const known = kinds[option]
     if (known === undefined || value === undefined) continue
     const { kind, fits, names } = known
-    if (!fits(value)) throw new BadOption(name, `${option} is ${JSON.stringify(value)}. It has to be ${kind}.`)
+    if (!fits(value)) throw new BadOption(name, `${option} is ${JSON.stringify(value)}. It must be ${kind}.`)
     const unknown = names !== undefined && isObject(value) ? Object.keys(value).find(part => !names.includes(part)) : undefined
     if (unknown !== undefined) throw new BadOption(name, `there is no option "${option}.${unknown}". ${option} is ${kind}.`)
   }

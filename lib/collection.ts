@@ -123,7 +123,7 @@ export function pathOfCollection (collection: Collection): string {
   return `${pathOfParent(collection)}/${collection.name}`
 }
 
-/** What has to be known of a collection that others refer to; `define` returns it. */
+/** What must be known of a collection that others refer to; `define` returns it. */
 export interface Related {
   readonly name: string
   readonly actions: ReadonlySet<ActionName>

@@ -2,9 +2,7 @@ import { checkListing, checkOptions, checkStorage, checkSupport } from './checks
 import { noNeighbors } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
 import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
-import { hal } from './formats/hal.ts'
 import { json } from './formats/json.ts'
-import { xml } from './formats/xml.ts'
 import { cachePolicy } from './http/cache-control.ts'
 import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
 import { anyChallenge } from './http/www-authenticate.ts'
@@ -54,7 +52,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   }))
   checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined || options.scope !== undefined, search: options.search !== undefined })
   const [actions, routes] = [new Set(options.actions ?? actionNames), options.routes ?? {}]
-  const formats = options.formats ?? [json, hal, xml]
+  const formats = options.formats ?? [json]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
   for (const action of ['list', 'read'] as const) if (isPersonal(guard, action)) checkCache(name, action, cache?.[action])
   return {

@@ -35,7 +35,7 @@ export class HookError {
 /** What whatever was thrown is called in HTTP. `status` is what the reply bears already, and `retry` whether it says when to come back. */
 export function problemOfError (thrown: unknown, status: number, retry: boolean): Problem {
   if (thrown instanceof Problem) return thrown
-  if (thrown instanceof UndecodableContent) return problem('content-coding', { detail: thrown.message, fields: { 'accept-encoding': codings.join(', ') } })
+  if (thrown instanceof UndecodableContent) return problem('unsupported-content-coding', { detail: thrown.message, fields: { 'accept-encoding': codings.join(', ') } })
   if (thrown instanceof Fault) return problemOfFault(thrown)
   const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
   const fields = fieldsOf(error)
@@ -73,12 +73,12 @@ function failure (status: unknown): number | undefined {
 function problemOfFault ({ cause, unreachable, retryAfter }: Fault): Problem {
   const { problem: stated } = Object(cause) as { problem?: unknown }
   if (stated instanceof Problem) return stated
-  return unreachable ? problemOfUnreachable(retryAfter) : problem('fault')
+  return unreachable ? problemOfUnreachable(retryAfter) : problem('internal-error')
 }
 
 function problemOfUnreachable (retryAfter: unknown): Problem {
   const seconds = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity ? Math.ceil(retryAfter) : 1
-  return problem('unreachable', { fields: { 'retry-after': String(seconds) } })
+  return problem('storage-unavailable', { fields: { 'retry-after': String(seconds) } })
 }
 
 /** An error may bring header fields, as those of http-errors do; not those that are about another content than ours. */

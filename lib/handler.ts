@@ -78,7 +78,7 @@ export function options (fields: (incoming: FastifyRequest) => Fields | Promise<
 
 /** For what no item can be called. */
 export function absent (collection: Collection): RouteHandlerMethod {
-  return async (_incoming, reply) => refuse(collection, problem('absent'), reply)
+  return async (_incoming, reply) => refuse(collection, problem('not-found'), reply)
 }
 
 /** For whatever is thrown below the collection: by its hooks, by those of the app, or by Fastify itself. */
@@ -93,7 +93,7 @@ export function errorHandler (collection: Collection) {
     } catch (err) {
       // An error that cannot be looked at, or a problem that cannot be written.
       incoming.log.error({ err }, 'request failed')
-      return reply.send(refuse(collection, problem('fault'), reply))
+      return reply.send(refuse(collection, problem('internal-error'), reply))
     }
   }
 }

@@ -39,7 +39,8 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   tellQuotas(app)
   // Once for all collections of the app, when all of them are registered.
   if (registered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
-  routes(app, enrol(app, definition))
+  const openapi = app.hasDecorator('swagger') ? await import('./openapi/description.ts') : undefined
+  routes(app, enrol(app, definition), openapi?.completing)
 }
 
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })
@@ -55,18 +56,10 @@ export { Malformed } from './formats/format.ts'
 export type { About, Content, Format, Link, Links, ListLinks, Offer } from './formats/format.ts'
 export type { Feature, Host } from './features/feature.ts'
 export type { Access, Authentication, Predicate, RowScope, Rule, Scoping, Verdict, Visibility } from './access/guard.ts'
-export { hal } from './formats/hal.ts'
 export { json } from './formats/json.ts'
-export { xml } from './formats/xml.ts'
-export { moved } from './service/moved.ts'
-export type { MovedOptions } from './service/moved.ts'
-export { version } from './features/version/version.ts'
-export type { VersionOptions } from './features/version/version.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
 export type { ActionName, Change, Changed, Options, RouteOptions } from './options.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'
-export { service } from './service/service.ts'
-export type { ServiceOptions } from './service/options.ts'
 export type { Adapter, Context, Draft, Entry, Filter, Id, Order, Page, Position, Query, Receipt, Receipts, Refusal, Shape, Storage, Supports, Unreachable, Version } from './storage/contract.ts'

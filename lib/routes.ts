@@ -13,7 +13,8 @@ import type { Taken } from './request/headers.ts'
 import { representationTypes } from './request/content.ts'
 import { composeAction } from './actions/compose.ts'
 import type { Collection } from './collection.ts'
-import { completing, describe, hidden } from './openapi/description.ts'
+import type { completing } from './openapi/description.ts'
+import { describe, hidden } from './openapi/summary.ts'
 import { DuplicatePath } from './errors.ts'
 import { admitCaller, isGuarded, isShaped, policyOf } from './access/access.ts'
 import { absent, handler, options } from './handler.ts'
@@ -44,16 +45,23 @@ const table: readonly Row[] = [
 ]
 
 /** Two URLs, six actions, OPTIONS, and 405 for every other method that the server knows. */
-export function routes (app: FastifyInstance, collection: Collection): void {
+export function routes (app: FastifyInstance, collection: Collection, complete: typeof completing | undefined): void {
   const path = pathOfCollection(collection)
-  serve(app, collection, { at: 'collection', url: path })
-  serve(app, collection, { at: 'item', url: `${path}/:id` })
+  serve(app, collection, { at: 'collection', url: path, complete })
+  serve(app, collection, { at: 'item', url: `${path}/:id`, complete })
   // A parameter of over 100 characters goes to the app's 404 handler, but what a wildcard matches does not.
-  if (collection.id.by === 'client' || collection.attached.matchesAnySegment) serve(app, collection, { at: 'item', url: `${path}/*` })
+  if (collection.id.by === 'client' || collection.attached.matchesAnySegment) serve(app, collection, { at: 'item', url: `${path}/*`, complete })
   else add(app, collection, { ...about(collection), url: `${path}/*`, method: known(app), onRequest: leaveDeeper(`${app.prefix}${path}/*`), handler: absent(collection) })
 }
 
-function serve (app: FastifyInstance, collection: Collection, { at, url }: { at: Row['at'], url: string }): void {
+interface Place {
+  readonly at: Row['at']
+  readonly url: string
+  /** Describes the routes in OpenAPI; undefined if the app has no generator. */
+  readonly complete: typeof completing | undefined
+}
+
+function serve (app: FastifyInstance, collection: Collection, { at, url, complete }: Place): void {
   const rows = table.filter(row => row.at === at && collection.actions.has(row.name))
   const methods = methodsOf(rows)
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
@@ -68,7 +76,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url }: { at:
   }
   const allowed = allow(methods)
   const rest = merged(deeper, about(collection))
-  const config = { ...rest.config, ...completing(app, collection, rows.filter(row => documented(row, url)).map(({ name, methods: [method] }) => ({ action: name, method: method.toLowerCase() }))) }
+  const config = { ...rest.config, ...complete?.(app, collection, rows.filter(row => documented(row, url)).map(({ name, methods: [method] }) => ({ action: name, method: method.toLowerCase() }))) }
   add(app, collection, { ...rest, config, url, method: 'OPTIONS', handler: options(optionsOf(collection, rows)) })
   add(app, collection, { ...merged(rest, { onRequest: refuseMethod(allowed) }), url, method: known(app).filter(method => !methods.includes(method)), handler: absent(collection) })
 }

@@ -14,7 +14,7 @@ const passed = new WeakSet<Collection['storage']>()
 /** Before the app serves: refuses to start if a storage reports mistakes. One that cannot tell now is logged, and left to the readiness probe. */
 export async function checkStorages (app: FastifyInstance): Promise<void> {
   // A definition that is served at several paths has one storage.
-  const collections = new Map(registered(app).map(({ collection }) => [collection.storage, collection]))
+  const collections = new Map(registered(app).map(({ collection }) => [collection.baseStorage, collection]))
   const results = await Promise.allSettled([...collections.values()].map(collection => checkStorage(collection, startTimeout)))
   const mistakes: string[] = []
   for (const [index, { name }] of [...collections.values()].entries()) {
@@ -27,10 +27,10 @@ export async function checkStorages (app: FastifyInstance): Promise<void> {
 
 /** The mistakes in a storage that were not ruled out before. Rejects if the storage cannot tell. */
 export async function findMistakes (collection: Collection, timeout: number): Promise<readonly string[]> {
-  return passed.has(collection.storage) ? [] : await checkStorage(collection, timeout)
+  return passed.has(collection.baseStorage) ? [] : await checkStorage(collection, timeout)
 }
 
-async function checkStorage ({ name, storage }: Collection, timeout: number): Promise<readonly string[]> {
+async function checkStorage ({ name, baseStorage: storage }: Collection, timeout: number): Promise<readonly string[]> {
   if (storage.check === undefined) return []
   const controller = new AbortController()
   const { signal } = controller

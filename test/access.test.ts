@@ -370,7 +370,7 @@ test('mistakes in authentication and access are told at boot', async t => {
   const wrong = (options: object): void => { notes(options as Partial<Options<typeof Note>>) }
   t.throws(() => wrong({ authentication: undefined, access: 'authenticated' }), { code: 'FST_COLLECTION_BAD_OPTION', message: /nothing tells who is calling/ })
   t.throws(() => wrong({ authentication: undefined, access: { remove: 'authenticated' } }), { message: /nothing tells who is calling/ })
-  t.throws(() => wrong({ access: 'everybody' }), { message: /access is "everybody". It has to be "public", "authenticated" or a function/ })
+  t.throws(() => wrong({ access: 'everybody' }), { message: /access is "everybody". It must be "public", "authenticated" or a function/ })
   t.throws(() => wrong({ access: { list: true } }), { message: /access is true for list/ })
   t.throws(() => wrong({ access: { delete: 'public' } }), { message: /access names "delete"/ })
   t.throws(() => wrong({ access: 7 }), { message: /access is 7/ })

@@ -1,7 +1,9 @@
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import collection, { define } from '../lib/index.ts'
+import collection, { define, json } from '../lib/index.ts'
+import { hal } from '../lib/formats/hal.ts'
+import { xml } from '../lib/formats/xml.ts'
 import type { Collection, Definition } from '../lib/collection.ts'
 import type { Options, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
@@ -20,6 +22,8 @@ export const User = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
+const formats = [json, hal, xml]
+
 /** Without anything that a server adds, so that what is stored can be what was sent. */
 export const Note = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -28,11 +32,11 @@ export const Note = Type.Object({
 })
 
 export function users (options: Partial<Options<typeof User>> = {}): Collection {
-  return define({ name: 'users', schema: User, unique: ['email'], storage: memory(), ...options }) as Collection
+  return define({ name: 'users', schema: User, unique: ['email'], storage: memory(), formats, ...options }) as Collection
 }
 
 export function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, storage: memory(), ...options }) as Collection
+  return define({ name: 'notes', schema: Note, storage: memory(), formats, ...options }) as Collection
 }
 
 interface Closing { after (close: () => Promise<unknown>): void }

@@ -169,7 +169,7 @@ test('an item is added; what does not fit is told at its fields', { skip }, asyn
   const add = form.getByRole('button', { name: 'Add' })
   await add.click()
   await form.getByRole('alert').waitFor()
-  t.equal(await form.getByRole('alert').innerText(), '3 members do not fit.')
+  t.equal(await form.getByRole('alert').innerText(), '3 properties are invalid.')
   for (const [label, problem] of [['email', 'must match format "email"'], ['password', 'must NOT have fewer than 8 characters'], ['address', '/city must be string']] as const) {
     const control = form.getByLabel(label)
     t.equal(await control.getAttribute('aria-invalid'), 'true')
@@ -187,7 +187,7 @@ test('an item is added; what does not fit is told at its fields', { skip }, asyn
   await form.getByLabel('password').fill('long enough')
   await email.fill('person1@example.com')
   await add.click()
-  await form.getByText('is taken').waitFor()
+  await form.getByText('must be unique').waitFor()
   t.equal(await email.getAttribute('aria-invalid'), 'true')
   await email.fill('mary@example.com')
   await form.getByLabel('age', { exact: true }).fill('44')

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import { define } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { altered, ask, build } from './app.ts'
+import { define } from './define.ts'
 
 const User = Type.Object({ id: Type.String({ format: 'uuid' }), email: Type.String({ format: 'email' }), age: Type.Optional(Type.Integer()) })
 
@@ -37,7 +37,7 @@ test('one item that does not fit keeps all from being made, and every failure is
   t.strictSame(invalid.json().errors.map(({ pointer }: { pointer: string }) => pointer), ['/1/email', '/2', '/3/age'])
   const taken = await ask(app, 'POST /users', { content: [{ email: 'a@example.com' }, { email: 'b@example.com' }, { email: 'a@example.com' }] })
   t.equal(taken.statusCode, 409)
-  t.match(taken.json(), { code: 'taken', detail: /^Item 2: /, errors: [{ pointer: '/2/email', message: 'is taken' }] })
+  t.match(taken.json(), { code: 'not-unique', detail: /^Item 2: /, errors: [{ pointer: '/2/email', message: 'must be unique' }] })
   for (const content of [[], people(5)]) {
     t.strictSame((await ask(app, 'POST /users', { content })).json().errors, [{ pointer: '', message: 'must have from 1 to 4 items' }])
   }

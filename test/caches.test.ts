@@ -66,7 +66,7 @@ async function stage (t: Test, program: (origin: number) => Program): Promise<St
   return { origin, ...clients }
 }
 
-/** False where the program is there; where it has to be there, there is no excuse. */
+/** False where the program is there; where it must be there, there is no excuse. */
 function missing (binary: string): string | false {
   return installed(binary) || process.env.CI === 'true' ? false : `${binary} is not installed`
 }

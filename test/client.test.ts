@@ -56,7 +56,7 @@ test('all six actions, with the tags of what was seen', async t => {
   await users.remove(renamed)
   const gone = await users.read(ada.id).catch((error: unknown) => error)
   t.ok(gone instanceof ProblemError && !(gone instanceof StaleError))
-  t.match(gone, { status: 404, code: 'absent', title: 'Not Found', type: 'about:blank', errors: [], name: 'ProblemError' })
+  t.match(gone, { status: 404, code: 'not-found', title: 'Not Found', type: 'about:blank', errors: [], name: 'ProblemError' })
 })
 
 test('no update is lost: a write of what others have changed since is a StaleError', async t => {
@@ -70,13 +70,13 @@ test('no update is lost: a write of what others have changed since is a StaleErr
   for (const write of [() => users.update(mine, { age: 1 }), () => users.replace(mine, { name: 'B' }), () => users.remove(mine)]) {
     const error = await write().catch((error: unknown) => error)
     t.ok(error instanceof StaleError)
-    t.match(error, { status: 412, code: 'stale' })
+    t.match(error, { status: 412, code: 'precondition-failed' })
   }
   t.match(await users.update(mine.id, { age: 2 }), { age: 2, role: 'author' }, 'by its id, whatever it is now')
   await t.rejects(users.update({ ...mine }, { age: 3 }), { name: 'TypeError', message: /a copy/ })
 })
 
-test('what was seen in a list or after a PUT is read before it is written, and has to be the same', async t => {
+test('what was seen in a list or after a PUT is read before it is written, and must be the same', async t => {
   const { base, asked } = await service(t)
   const users = client<Users, Given>(base)
   await users.create({ name: 'Ada' })
@@ -127,10 +127,10 @@ test('a problem is an error that says what to mend', async t => {
   const { base } = await service(t)
   const users = client<Users, Given>(base)
   const invalid = await users.create({ name: '', age: 'old' as never }).catch((error: unknown) => error)
-  t.match(invalid, { status: 422, code: 'invalid', errors: [{ pointer: '/name' }, { pointer: '/age' }] })
+  t.match(invalid, { status: 422, code: 'validation-failed', errors: [{ pointer: '/name' }, { pointer: '/age' }] })
   t.ok((invalid as ProblemError).message.length > 0 && (invalid as ProblemError).content.instance === '/users')
   await users.create({ name: 'Ada' })
-  await t.rejects(users.create({ name: 'Ada' }), { status: 409, code: 'taken', errors: [{ pointer: '/name', message: 'is taken' }] })
+  await t.rejects(users.create({ name: 'Ada' }), { status: 409, code: 'not-unique', errors: [{ pointer: '/name', message: 'must be unique' }] })
   const broken = client<Users>(base, { fetch: async () => new Response('<html>', { status: 502 }) })
   await t.rejects(broken.read('1'), { name: 'ProblemError', status: 502, title: 'Status 502', message: 'Status 502', errors: [] })
 })

@@ -218,7 +218,7 @@ test('@fastify/compress encodes our answers, and content is decoded once', async
       const unknown = await ask(instance, 'POST /notes', { content: '{}', fields: { 'content-encoding': coding } })
       t.equal(unknown.statusCode, 415)
       t.equal(unknown.headers['content-type'], 'application/problem+json')
-      t.strictSame([unknown.json().code, unknown.headers['accept-encoding']], ['content-coding', 'gzip, deflate, br'], `${order}, ${coding}: RFC 9110 section 15.5.16`)
+      t.strictSame([unknown.json().code, unknown.headers['accept-encoding']], ['unsupported-content-coding', 'gzip, deflate, br'], `${order}, ${coding}: RFC 9110 section 15.5.16`)
     }
     // The plugin sees only the routes that are declared after it, those of the app as well.
     if (order === 'plugins last' || order === 'everything after') continue

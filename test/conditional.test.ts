@@ -54,7 +54,7 @@ test('the truth table of preconditions at an item, method by method (RFC 9110 13
       t.equal(answer.statusCode, expected === 0 ? done : expected, `${method}: ${what}`)
       if (answer.statusCode === 412) {
         t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'nothing was done')
-        if (method !== 'HEAD') t.match(answer.json(), { status: 412, code: 'stale', type: 'about:blank', title: 'Precondition Failed' })
+        if (method !== 'HEAD') t.match(answer.json(), { status: 412, code: 'precondition-failed', type: 'about:blank', title: 'Precondition Failed' })
       }
       await ask(app, `DELETE ${at}`)
     }
@@ -247,7 +247,7 @@ test('a write without precondition that is raced again and again is 409 in the e
   const { at } = await created(app, '/notes', { text: 'a' })
   const answer = await ask(app, `PATCH ${at}`, { content: { text: 'b' } })
   t.equal(answer.statusCode, 409)
-  t.match(answer.json(), { code: 'raced' })
+  t.match(answer.json(), { code: 'concurrent-update' })
   t.ok(attempts > 1)
 })
 
@@ -255,7 +255,7 @@ test('a value that is taken while the item is written again is 409', async t => 
   let attempts = 0
   const app = await build(t, notes({ storage: altered(() => ({ replace: async () => ++attempts === 1 ? { refused: 'stale' } : { refused: 'taken', members: ['text'] } })) }))
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.match((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).json(), { status: 409, code: 'taken' })
+  t.match((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).json(), { status: 409, code: 'not-unique' })
   t.equal(attempts, 2)
 })
 

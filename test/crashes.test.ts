@@ -237,8 +237,8 @@ for (const { kind, skip, open } of worlds) {
     const request = { method: 'POST', path: '/orders', content: { number: 'slow', amount: 1 }, key: 'slow' }
     const first = send(slow, request)
     await delay(300)
-    t.match(await send(one, request), { status: 409, content: { code: 'idempotency-key-running' } })
-    t.match(await send(one, { ...request, content: { number: 'other', amount: 2 } }), { status: 422, content: { code: 'idempotency-key-used' } })
+    t.match(await send(one, request), { status: 409, content: { code: 'idempotency-key-in-use' } })
+    t.match(await send(one, { ...request, content: { number: 'other', amount: 2 } }), { status: 422, content: { code: 'idempotency-key-reused' } })
     t.match(await first, { status: 201, replayed: null })
     t.match(await send(two, request), { status: 201, replayed: 'true' })
     t.equal((await world.orders()).length, 6)

@@ -24,7 +24,7 @@ import { listen, Wire } from './wire.ts'
 
 const json = 'Content-Type: application/json'
 const content = '{"text":"late"}'
-const passed = { status: 503, code: 'deadline', title: 'Service Unavailable' }
+const passed = { status: 503, code: 'timeout', title: 'Service Unavailable' }
 const unchanged = /took longer than 50 ms\. Nothing was changed\.$/
 const begun = /took longer than 50 ms\. Its write had begun/
 

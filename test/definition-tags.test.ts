@@ -4,13 +4,17 @@ import type { LightMyRequestResponse } from 'fastify'
 import { hash } from 'node:crypto'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { define, hal, json, version, xml } from '../lib/index.ts'
+import { json } from '../lib/index.ts'
+import { version } from '../lib/features/version/version.ts'
+import { hal } from '../lib/formats/hal.ts'
+import { xml } from '../lib/formats/xml.ts'
 import type { Collection } from '../lib/collection.ts'
 import type { Options, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { expand } from '../lib/features/expand.ts'
 import { within } from '../lib/features/within.ts'
 import { ask, build } from './app.ts'
+import { define } from './define.ts'
 
 // Entity tags after a deploy that changes the definition, while the items stay as they are.
 

@@ -76,7 +76,7 @@ test('all features work together', async (t) => {
     'POST /notes 201 @1767225600 true /notes/:id ',
     'POST /notes 201 @1767225600   ',
     'POST /notes 201 @1767225600 true  ',
-    'PATCH /notes/:id 422 @1767225600   idempotency-key-used',
+    'PATCH /notes/:id 422 @1767225600   idempotency-key-reused',
     'DELETE /notes/:id 204 @1767225600   ',
     'GET /notes/:id 410 @1767225600   gone',
     'GET /notes/old 301 @1767225600  /elsewhere ',
@@ -170,7 +170,7 @@ test('a feature adds headers, a query parameter, a layer around the storage and 
   const answer = await ask(app, 'GET /notes?mode=fast')
   t.match(answer, { statusCode: 200, headers: { 'x-example': 'notes' } })
   t.equal(answer.json().length, 1)
-  t.match((await ask(app, 'GET /notes?mode=slow')).json(), { code: 'bad-query', detail: 'mode has to be fast.' })
+  t.match((await ask(app, 'GET /notes?mode=slow')).json(), { code: 'invalid-query', detail: 'mode must be fast.' })
   t.equal((await ask(app, `GET ${at}?mode=fast`)).statusCode, 400, 'only of lists')
   await ask(app, `GET ${at}`)
   t.strictSame(calls, ['create', 'create', 'list', 'list', 'read', 'read', 'find'])

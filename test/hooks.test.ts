@@ -1,11 +1,13 @@
 import { test } from 'tap'
 import { Type } from '@sinclair/typebox'
 import { setTimeout as wait } from 'node:timers/promises'
-import { define, hal, json, problem } from '../lib/index.ts'
+import { json, problem } from '../lib/index.ts'
+import { hal } from '../lib/formats/hal.ts'
 import type { Collection } from '../lib/collection.ts'
 import type { Change, Changed, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { ada, altered, ask, build, created, gate, logged, users } from './app.ts'
+import { define } from './define.ts'
 
 const id = Type.String({ format: 'uuid', readOnly: true })
 const absentId = '0190a000-0000-7000-8000-000000000000'
@@ -82,12 +84,12 @@ test('readOnly members are ignored on POST and PUT, at any depth, so that GET, e
   t.strictSame(without.json(), { id: item.id, name: 'c', seq: 7, o: { text: 'u', seal: 'sealed' }, lines: [] })
 })
 
-test('an id that contradicts the URI is 422 on PUT, and its own is none', async t => {
+test('an id that differs from the URI is 422 on PUT, and its own is none', async t => {
   const app = await build(t, things({ name: Type.String() }))
   const { at, item } = await created(app, '/things', { name: 'a' })
   const contradiction = await ask(app, `PUT ${at}`, { content: { id: absentId, name: 'b' } })
   t.equal(contradiction.statusCode, 422)
-  t.strictSame((contradiction.json() as Failed).errors, [{ pointer: '/id', message: `contradicts the URI, which names "${item.id}"` }])
+  t.strictSame((contradiction.json() as Failed).errors, [{ pointer: '/id', message: `differs from the URI, which has "${item.id}"` }])
   t.equal((await ask(app, `PUT ${at}`, { content: { id: item.id, name: 'b' } })).statusCode, 200)
 })
 
@@ -258,7 +260,7 @@ test('an id of the client is taken as it is; a taken one is 409 and never an ove
     t.equal(at, `/pages/${encodeURIComponent(slug)}`)
     const taken = await ask(app, 'POST /pages', { content: { slug, title: 'second' } })
     t.equal(taken.statusCode, 409)
-    t.match(taken.json(), { code: 'taken', errors: [{ pointer: '/slug' }] })
+    t.match(taken.json(), { code: 'not-unique', errors: [{ pointer: '/slug' }] })
     t.strictSame((await ask(app, `GET ${at}`)).json(), item, slug.slice(0, 20))
     t.equal((await ask(app, `PUT ${at}`, { content: { title: 'put' } })).json().title, 'put')
     t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'patched', slug } })).json().title, 'patched')
@@ -273,7 +275,7 @@ test('an id of the client is taken as it is; a taken one is 409 and never an ove
   for (const slug of ['', '.', '..']) {
     const unreachable = await ask(app, 'POST /pages', { content: { slug, title: 'x' } })
     t.equal(unreachable.statusCode, 422)
-    t.strictSame((unreachable.json() as Failed).errors, [{ pointer: '/slug', message: 'cannot stand in a URI' }])
+    t.strictSame((unreachable.json() as Failed).errors, [{ pointer: '/slug', message: 'cannot be part of a URI' }])
   }
   t.strictSame((await ask(app, 'GET /pages')).json(), [])
 })
@@ -428,7 +430,7 @@ test('a throw in prepare refuses the write with its own status', async t => {
   fail = () => { throw new Error('password=hunter2 at /srv/app.ts') }
   const fault = await ask(app, 'POST /things', { content: { name: 'b' } })
   t.equal(fault.statusCode, 500)
-  t.strictSame(fault.json(), { type: 'about:blank', title: 'Internal Server Error', status: 500, instance: '/things', code: 'fault' })
+  t.strictSame(fault.json(), { type: 'about:blank', title: 'Internal Server Error', status: 500, instance: '/things', code: 'internal-error' })
   t.equal(lines.length, 1)
   t.match(lines[0], { err: { message: 'password=hunter2 at /srv/app.ts', stack: /hooks\.test\.ts/ } })
 
@@ -653,8 +655,8 @@ test('a problem that the app throws on purpose is not logged as a failure; an er
       return [statusCode, ...lines.map(({ level, msg }) => `${level} ${msg}`)]
     }
     t.strictSame(await levels(problem('conflict')), [409], place)
-    t.strictSame(await levels(problem('unavailable', { detail: 'Back at noon.' })), [503, '30 request refused'], place)
-    t.match(lines, [{ problem: { status: 503, code: 'unavailable', detail: 'Back at noon.' } }])
+    t.strictSame(await levels(problem('service-unavailable', { detail: 'Back at noon.' })), [503, '30 request refused'], place)
+    t.match(lines, [{ problem: { status: 503, code: 'service-unavailable', detail: 'Back at noon.' } }])
     t.strictSame(await levels(Object.assign(new Error('on purpose'), { statusCode: 503 })), [503, '50 request failed'], `${place}, as Fastify does`)
     t.match(lines, [{ err: { message: 'on purpose' } }])
   }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { test } from 'tap'
 import { idempotencyKey } from '../lib/http/idempotency-key.ts'
-import { define, problem } from '../lib/index.ts'
+import { problem } from '../lib/index.ts'
 import type { Collection } from '../lib/collection.ts'
 import type { Receipts } from '../lib/storage/contract.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
@@ -12,6 +12,7 @@ import { bulk } from '../lib/features/bulk.ts'
 import { within } from '../lib/features/within.ts'
 import { ada, altered, ask, build, gate, logged, notes, User, users } from './app.ts'
 import { isProportional } from './growth.ts'
+import { define } from './define.ts'
 
 // draft-ietf-httpapi-idempotency-key-header-07
 
@@ -104,7 +105,7 @@ test('section 2.7: a key is for one request, told by method, target and content'
   const { headers: { location } } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
   for (const [target, content] of [['POST /users', { ...ada, age: 3 }], ['POST /users', `${JSON.stringify(ada)} `], [`PATCH ${location}`, ada]] as const) {
     const answer = await ask(app, target, { content, type: 'application/json', fields: keyed() })
-    t.match([answer.statusCode, answer.json().code], [422, 'idempotency-key-used'])
+    t.match([answer.statusCode, answer.json().code], [422, 'idempotency-key-reused'])
   }
   const { age } = (await ask(app, `GET ${location}`)).json()
   t.equal(age, undefined)
@@ -117,7 +118,7 @@ test('section 2.7: a key that is malformed or missing is 400, and says how', asy
     t.match([answer.statusCode, answer.json().code, answer.json().detail], [400, 'idempotency-key-malformed', /one string/])
   }
   const answer = await ask(app, 'POST /users', { content: ada })
-  t.match([answer.statusCode, answer.json().code, answer.json().detail], [400, 'idempotency-key-missing', /Repeat the request with the field Idempotency-Key/])
+  t.match([answer.statusCode, answer.json().code, answer.json().detail], [400, 'idempotency-key-missing', /Repeat the request with the header Idempotency-Key/])
   t.equal((await ask(app, 'POST /users', { content: 'x', type: 'text/plain' })).statusCode, 415, 'after what the header section decides')
   t.equal((await ask(app, 'DELETE /users', {})).statusCode, 405)
   const { headers: { location } } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
@@ -133,7 +134,7 @@ test('section 2.7: while the first request runs, the same is 409 with Retry-Afte
   const first = ask(app, 'POST /users', { content: ada, fields: keyed() })
   await begun.opened
   const meanwhile = await ask(app, 'POST /users', { content: ada, fields: keyed() })
-  t.match([meanwhile.statusCode, meanwhile.headers['retry-after'], meanwhile.json().code], [409, '1', 'idempotency-key-running'])
+  t.match([meanwhile.statusCode, meanwhile.headers['retry-after'], meanwhile.json().code], [409, '1', 'idempotency-key-in-use'])
   t.equal((await ask(app, 'POST /users', { content: { ...ada, age: 1 }, fields: keyed() })).statusCode, 422)
   open()
   t.equal((await first).statusCode, 201)
@@ -239,7 +240,7 @@ test('a request that takes too long is overtaken by its repetition, and is not d
   t.notOk('idempotent-replayed' in second.headers)
   open()
   const late = await first
-  t.match([late.statusCode, late.json().code], [409, 'idempotency-key-running'])
+  t.match([late.statusCode, late.json().code], [409, 'idempotency-key-in-use'])
   t.equal((await post()).headers.location, second.headers.location)
   t.equal(await count(app, '/notes'), '1')
 })

@@ -24,7 +24,7 @@ test('each route has its own limit, the one of the app where none is said', asyn
     for (const content of [sized(limit + 1), gzipSync(sized(limit + 1))]) {
       const fields: Record<string, string> = typeof content === 'string' ? {} : { 'content-encoding': 'gzip' }
       const refused = await ask(app, target, { content, fields, ...type && { type } })
-      t.match(refused.json(), { status: 413, code: 'too-large', detail: `Content is taken up to ${limit} bytes, counted after decoding.` })
+      t.match(refused.json(), { status: 413, code: 'content-too-large', detail: `The content can have up to ${limit} bytes after decoding.` })
       t.equal(refused.headers.connection, 'close', 'the rest of it is not waited for')
     }
   }
@@ -81,12 +81,12 @@ test('content in many pieces is put together in order, and none is none', async 
 })
 
 test('content that is not as long as Content-Length says is malformed, and nothing may follow its coding', async t => {
-  const told = { status: 400, code: 'malformed', detail: 'The content is not as long as Content-Length says.' }
+  const told = { status: 400, code: 'malformed-content', detail: 'The content is not as long as Content-Length says.' }
   const app = await build(t, notes())
   t.match((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'content-length': '5' } })).json(), told)
   const [swapped] = await swapping(t, () => Readable.from(['{"text":"longer than what was sent"}']))
   t.match((await ask(swapped, 'POST /notes', { content: {} })).json(), told, 'of a stream that does not count, what comes out is taken for what came in')
-  for (const [rest, expected] of [[Buffer.alloc(50), told], [Buffer.from('rubbish'), { status: 415, code: 'content-coding' }]] as const) {
+  for (const [rest, expected] of [[Buffer.alloc(50), told], [Buffer.from('rubbish'), { status: 415, code: 'unsupported-content-coding' }]] as const) {
     const answer = await ask(app, 'POST /notes', { content: Buffer.concat([gzipSync('{"text":"a"}'), rest]), fields: { 'content-encoding': 'gzip' } })
     t.match(answer.json(), expected)
   }

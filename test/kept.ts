@@ -3,7 +3,7 @@ import { memory } from '../lib/storage/memory.ts'
 import type { Shape, Storage } from '../lib/storage/contract.ts'
 import { databases } from './storage/databases.ts'
 
-// For what has to be the same whatever keeps the items.
+// For what must be the same whatever keeps the items.
 
 interface Closing { after (close: () => Promise<unknown>): void }
 

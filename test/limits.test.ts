@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { define } from '../lib/index.ts'
 import type { Collection } from '../lib/collection.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
@@ -12,6 +11,7 @@ import { timeout } from '../lib/features/timeout.ts'
 import { jsonServer } from '../lib/features/dialects/json-server.ts'
 import { altered, ask, build, created, notes, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
+import { define } from './define.ts'
 
 // docs/limits.md, line by line: at the limit it is done, past it it is refused as the table says.
 

@@ -2,11 +2,12 @@ import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import type { LightMyRequestResponse } from 'fastify'
 import { test } from 'tap'
-import collection, { define } from '../lib/index.ts'
+import collection from '../lib/index.ts'
 import type { Query, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { altered, ask, build } from './app.ts'
 import { get, Good, goods, idsOf, items, links, without } from './listing/goods.ts'
+import { define } from './define.ts'
 
 // What a list can be asked in a query string. QUERY is in listing/query.test.ts, walks are in listing/walks.test.ts.
 
@@ -86,30 +87,30 @@ test('every operator compares as its type does, and absent is null', async t => 
 test('what cannot be compared is 400 that names it and says what would do', async t => {
   const app = await build(t, goods())
   for (const [query, parameter, detail] of [
-    ['price=cheap', 'price', 'price has to be a number.'],
-    ['price=', 'price', 'price has to be a number.'],
-    ['price=1e999', 'price', 'price has to be a number.'],
-    ['price=0x10', 'price', 'price has to be a number.'],
-    ['price=%201', 'price', 'price has to be a number.'],
-    ['stock=9007199254740993', 'stock', 'stock has to be a whole number from -9007199254740991 to 9007199254740991.'],
-    ['stock.gte=1.5', 'stock.gte', 'stock.gte has to be a whole number from -9007199254740991 to 9007199254740991.'],
-    ['stock.in=1,x', 'stock.in', 'stock.in has to be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
-    [`stock.in=${'1,'.repeat(1000)}1`, 'stock.in', 'stock.in has to be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
-    ['stock.in=1,', 'stock.in', 'stock.in has to be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
-    ['sold=1', 'sold', 'sold has to be true or false.'],
-    ['sold=TRUE', 'sold', 'sold has to be true or false.'],
-    ['price.null=', 'price.null', 'price.null has to be true or false.'],
-    ['status=gone', 'status', 'status has to be one of draft, published.'],
-    ['status.in=draft,gone', 'status.in', 'status.in has to be up to 1000 values, each one of draft, published.'],
-    ['since=yesterday', 'since', 'since has to be a text of the format date from 0001-01-01 to 9999-12-31.'],
-    ['name=%00', 'name', 'name has to be a text.'],
-    ['name.like=%00', 'name.like', 'name.like has to be a text of up to 200 characters, in which * stands for any run of characters, up to 5 times.'],
-    ['name=a&name=b', 'name', 'name has to be given once; several values go into one list, as in status.in=draft,published.'],
-    ['sort=name&sort=price', 'sort', 'sort has to be given once; several values go into one list, as in status.in=draft,published.']
+    ['price=cheap', 'price', 'price must be a number.'],
+    ['price=', 'price', 'price must be a number.'],
+    ['price=1e999', 'price', 'price must be a number.'],
+    ['price=0x10', 'price', 'price must be a number.'],
+    ['price=%201', 'price', 'price must be a number.'],
+    ['stock=9007199254740993', 'stock', 'stock must be a whole number from -9007199254740991 to 9007199254740991.'],
+    ['stock.gte=1.5', 'stock.gte', 'stock.gte must be a whole number from -9007199254740991 to 9007199254740991.'],
+    ['stock.in=1,x', 'stock.in', 'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
+    [`stock.in=${'1,'.repeat(1000)}1`, 'stock.in', 'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
+    ['stock.in=1,', 'stock.in', 'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
+    ['sold=1', 'sold', 'sold must be true or false.'],
+    ['sold=TRUE', 'sold', 'sold must be true or false.'],
+    ['price.null=', 'price.null', 'price.null must be true or false.'],
+    ['status=gone', 'status', 'status must be one of draft, published.'],
+    ['status.in=draft,gone', 'status.in', 'status.in must be up to 1000 values, each one of draft, published.'],
+    ['since=yesterday', 'since', 'since must be text of the format date from 0001-01-01 to 9999-12-31.'],
+    ['name=%00', 'name', 'name must be text.'],
+    ['name.like=%00', 'name.like', 'name.like must be text of up to 200 characters, in which * stands for any characters, up to 5 times.'],
+    ['name=a&name=b', 'name', 'name must be given once; several values go into one list, as in status.in=draft,published.'],
+    ['sort=name&sort=price', 'sort', 'sort must be given once; several values go into one list, as in status.in=draft,published.']
   ] as const) {
     const answer = await ask(app, `GET /goods?${query}`)
     t.equal(answer.statusCode, 400, query.slice(0, 50))
-    t.match(answer.json(), { code: 'bad-query', parameter, detail })
+    t.match(answer.json(), { code: 'invalid-query', parameter, detail })
   }
 })
 
@@ -120,7 +121,7 @@ test('a key that is not known is 400, and says which are', async t => {
   for (const name of ['colour', 'Name', 'eq', 'name..eq', '.eq', 'name.', 'place', 'place.', 'owner', 'owner.eq', 'tags', 'tags.in', 'mixed', 'mixed.eq', 'shapes.a', 'shapes.b', 'nothing', 'nothing.null', 'dotted.name', '__proto__', 'constructor', 'name.constructor.eq', 'toString']) {
     const answer = await ask(app, `GET /goods?${name}=1`)
     t.equal(answer.statusCode, 400, name)
-    t.match(answer.json(), { code: 'bad-query', parameter: name, detail: /^The query parameter .* is not known\. Known here: limit, cursor, sort, fields, count, q\. / })
+    t.match(answer.json(), { code: 'invalid-query', parameter: name, detail: /^The query parameter .* is unknown\. Available: limit, cursor, sort, fields, count, q\. / })
     if (!name.startsWith('name.')) t.ok(answer.json().detail.endsWith(`A list can be filtered by: ${known}.`), name)
   }
   for (const [name, operators] of [['name.between', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .null'], ['name.constructor', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .null'], ['price.like', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .null'], ['sold.lt', '.eq, .ne, .in, .nin, .null'], ['sold.like', '.eq, .ne, .in, .nin, .null']] as const) {
@@ -158,7 +159,7 @@ test('the definition narrows what lists can be filtered and sorted by', async t 
   t.equal(query.headers['content-location'], '/goods?sort=price&limit=2', 'the id is the last without being named')
   t.equal((await ask(app, `GET ${query.headers['content-location']}`)).payload, query.payload)
   const none = await build(t, goods({ filter: [], sort: [], search: [] }))
-  t.match((await ask(none, 'GET /goods?name=a')).json(), { detail: 'The query parameter "name" is not known. Known here: limit, cursor, fields, count. A list can be filtered by: nothing.' })
+  t.match((await ask(none, 'GET /goods?name=a')).json(), { detail: 'The query parameter "name" is unknown. Available: limit, cursor, fields, count. A list can be filtered by: nothing.' })
   for (const query of ['sort=name', 'q=a']) t.equal((await ask(none, `GET /goods?${query}`)).statusCode, 400)
 })
 
@@ -172,7 +173,7 @@ test('a sort has ties broken by the id, and null after every value, whichever wa
   for (const sort of ['', ',', 'name,', 'colour', '--name', '+name', 'name,name', 'name,-name', 'tags', 'place', 'name;price', '__proto__']) {
     const answer = await ask(app, `GET /goods?sort=${sort}`)
     t.equal(answer.statusCode, 400, sort)
-    t.match(answer.json(), { code: 'bad-query', parameter: 'sort', detail: `sort has to be members parted by commas, each once and with - in front to begin with the greatest: ${known}.` })
+    t.match(answer.json(), { code: 'invalid-query', parameter: 'sort', detail: `sort must be properties separated by commas, each once, with - in front for descending order: ${known}.` })
   }
 })
 
@@ -226,7 +227,7 @@ test('fields gives only the members that are wanted, in a representation with a 
   const head = await ask(app, 'HEAD /goods/1?fields=name')
   t.equal(head.headers['content-length'], String(Buffer.byteLength(item.payload)))
   for (const target of ['/goods?fields=', '/goods?fields=name,', '/goods?fields=colour', '/goods?fields=place.city', '/goods?fields=name&fields=id', '/goods/1?fields=', '/goods/1?fields=colour', '/goods/1?fields=name&fields=id']) {
-    t.match((await ask(app, `GET ${target}`)).json(), { status: 400, parameter: 'fields', detail: target.includes('&') ? /given once/ : /^fields has to be members parted by commas: id, name, price, / }, target)
+    t.match((await ask(app, `GET ${target}`)).json(), { status: 400, parameter: 'fields', detail: target.includes('&') ? /given once/ : /^fields must be properties separated by commas: id, name, price, / }, target)
   }
 })
 
@@ -261,7 +262,7 @@ test('X-Total-Count is told when asked, by parameter or by preference (RFC 7240)
   t.notOk('x-total-count' in declined.headers || 'preference-applied' in declined.headers, 'the parameter counts')
   const both = await ask(app, 'GET /goods?colour=red', { fields: { prefer: 'handling=lenient, count=exact' } })
   t.match(both.headers, { 'x-total-count': '5', 'preference-applied': 'handling=lenient, count=exact' })
-  t.match((await ask(app, 'GET /goods?count=1')).json(), { status: 400, parameter: 'count', detail: 'count has to be true or false.' })
+  t.match((await ask(app, 'GET /goods?count=1')).json(), { status: 400, parameter: 'count', detail: 'count must be true or false.' })
 })
 
 test('q finds the items that have all words, in any letter case, in the members that are searched', async t => {
@@ -271,7 +272,7 @@ test('q finds the items that have all words, in any letter case, in the members 
   }
   t.equal(await get(app, 'q=apple&price=2.5&sort=-id&limit=1'), '4')
   t.equal((await ask(app, 'GET /goods?q=apple&count=true')).headers['x-total-count'], '2')
-  for (const text of ['', '%20', '%00', 'a'.repeat(201)]) t.match((await ask(app, `GET /goods?q=${text}`)).json(), { status: 400, parameter: 'q', detail: 'q has to be a text of up to 200 characters and 10 different words.' })
+  for (const text of ['', '%20', '%00', 'a'.repeat(201)]) t.match((await ask(app, `GET /goods?q=${text}`)).json(), { status: 400, parameter: 'q', detail: 'q must be text of up to 200 characters and 10 different words.' })
   const closed = await build(t, goods({ search: undefined as never }))
   t.match((await ask(closed, 'GET /goods?q=a')).json(), { status: 400, parameter: 'q' })
 })
@@ -286,7 +287,7 @@ test('a cursor goes with the sort, the filter and the search that gave it', asyn
     for (const [other, given] of cursors.entries()) {
       const { statusCode, payload } = await ask(app, `GET /goods?${query}&cursor=${given}`)
       t.equal(statusCode, index === other ? 200 : 400, `${query} with the cursor of ${questions[other]}`)
-      if (index !== other) t.match(JSON.parse(payload), { code: 'bad-query', parameter: 'cursor' })
+      if (index !== other) t.match(JSON.parse(payload), { code: 'invalid-query', parameter: 'cursor' })
     }
   }
   const [plain] = cursors
@@ -304,7 +305,7 @@ test('a POST asks its precondition of the list that GET of the same URI gives', 
 test('what the storage does not support is not offered', async t => {
   const app = await build(t, goods({ storage: without('filter', 'order', 'search', 'count'), search: undefined as never }))
   for (const [query, parameter] of [['name=a', 'name'], ['sort=id', 'sort'], ['sort=name', 'sort'], ['q=a', 'q'], ['count=true', 'count']] as const) {
-    t.match((await ask(app, `GET /goods?${query}`)).json(), { status: 400, parameter, detail: /Known here: limit, cursor, fields\. A list can be filtered by: nothing\.$/ })
+    t.match((await ask(app, `GET /goods?${query}`)).json(), { status: 400, parameter, detail: /Available: limit, cursor, fields\. A list can be filtered by: nothing\.$/ })
   }
   const preferred = await ask(app, 'GET /goods', { fields: { prefer: 'count=exact' } })
   t.equal(preferred.statusCode, 200)
@@ -363,7 +364,7 @@ test('members that are written in other ways are asked by as well', async t => {
   const app = await build(t, [])
   await app.register(collection, define({ name: 'odd', schema: Odd, storage: memory({ items: [{ id: 'i', nullable: null, constant: 'c', bare: 'b', listed: 'x', mixed: 'x', several: 1, parts: { a: '', b: '' } }] as never }), id: { by: 'client' } }))
   for (const query of ['nullable.null=true', 'constant=c', 'bare=b', 'listed=x', 'listed.in=x,y', 'id=i']) t.equal((await ask(app, `GET /odd?${query}`)).json().length, 1, query)
-  t.match((await ask(app, 'GET /odd?listed=z')).json(), { detail: 'listed has to be one of x, y.' })
+  t.match((await ask(app, 'GET /odd?listed=z')).json(), { detail: 'listed must be one of x, y.' })
   for (const name of ['mixed', 'several', 'parts.a']) t.equal((await ask(app, `GET /odd?${name}=x`)).statusCode, 400, name)
 })
 

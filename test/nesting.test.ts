@@ -3,12 +3,13 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import collection, { define } from '../lib/index.ts'
+import collection from '../lib/index.ts'
 import type { Collection } from '../lib/collection.ts'
 import type { ActionName } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { within } from '../lib/features/within.ts'
 import { altered, ask, build } from './app.ts'
+import { define } from './define.ts'
 
 const Author = Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() })
 const Article = Type.Object({
@@ -64,7 +65,7 @@ test('what lies in a parent that does not exist is 404, whatever is asked', asyn
 
 test('a write cannot name another parent than the URI does', async t => {
   const { app, ann, bob } = await open(t)
-  const contradiction = { statusCode: 422, errors: [{ pointer: '/authorId', message: `contradicts the URI, which names "${ann}"` }] }
+  const contradiction = { statusCode: 422, errors: [{ pointer: '/authorId', message: `differs from the URI, which has "${ann}"` }] }
   const at = `/authors/${ann}/articles`
   const { id } = (await ask(app, `POST ${at}`, { content: { title: 'One', authorId: ann } })).json()
   const wrong: Array<[string, object]> = [

@@ -3,7 +3,8 @@ import rateLimit from '@fastify/rate-limit'
 import underPressure from '@fastify/under-pressure'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { corsOptions, service } from '../lib/index.ts'
+import collection, { corsOptions } from '../lib/index.ts'
+import { service } from '../lib/service/service.ts'
 import { ask, build, created, notes } from './app.ts'
 
 // @fastify/rate-limit and @fastify/under-pressure, the real ones, around collections.
@@ -67,7 +68,7 @@ test('under pressure collections are 503 with the Retry-After of the plugin, bef
       const answer = await ask(app, target)
       t.equal(answer.statusCode, 503, `${target}: ${when}`)
       t.match(answer.headers, { 'content-type': 'application/problem+json', 'retry-after': '7', 'cache-control': 'no-store' })
-      t.match(answer.json(), { status: 503, code: 'unavailable' })
+      t.match(answer.json(), { status: 503, code: 'service-unavailable' })
     }
     for (const path of ['/healthz', '/readyz']) t.equal((await ask(app, `GET ${path}`)).statusCode, 200, `${path}: ${when}`)
   }

@@ -9,7 +9,8 @@ import { setSubmissionErrors } from 'ra-core'
 import type { DataProvider } from 'ra-core'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { corsOptions, define, hal, json, problem } from '../lib/index.ts'
+import collection, { corsOptions, define, json, problem } from '../lib/index.ts'
+import { hal } from '../lib/formats/hal.ts'
 import type { Collection } from '../lib/collection.ts'
 import type { Storage } from '../lib/index.ts'
 import { translateQuery } from '../lib/listing/dialects.ts'
@@ -161,33 +162,33 @@ for (const [profile, client, provider] of reactAdminClients) {
       const api = provider(await serve(t, profiles))
       for (const { resource, id, absent } of kinds) {
         const invalid = await failure(api.create(resource, { data: { views: -1, place: { zip: '123456' }, 'sub.title': 'x' } }))
-        t.match(invalid, { status: 422, message: /^5 members do not fit\. \S+ \S+.*\.$/, body: { status: 422, code: 'invalid', detail: '5 members do not fit.' } })
+        t.match(invalid, { status: 422, message: /^5 properties are invalid\. \S+ \S+.*\.$/, body: { status: 422, code: 'validation-failed', detail: '5 properties are invalid.' } })
         t.match(invalid.body.errors, { title: 'is required', views: 'must be >= 0', 'place.city': 'is required', 'place.zip': /5 characters/ })
         const shown: Record<string, unknown> = {}
         setSubmissionErrors(invalid.body.errors!, (field, error) => { shown[field] = error.message })
         t.match(shown, { title: 'is required', views: 'must be >= 0', 'place.city': 'is required' }, 'each at its field, by react-admin itself')
 
         const taken = await failure(api.create(resource, { data: { title: 'Post 01' } }))
-        t.match(taken, { status: 409, message: 'Another item has this title already.', body: { code: 'taken', errors: { title: 'is taken' } } })
+        t.match(taken, { status: 409, message: 'Another item has this title already.', body: { code: 'not-unique', errors: { title: 'must be unique' } } })
         const emptied = await failure(api.update(resource, { id: id(0), data: { title: null }, previousData: { id: id(0) } }))
         t.match(emptied, { status: 422, body: { errors: { title: 'is required' } } })
         const unknown = await failure(api.update(resource, { id: id(0), data: { nme: null }, previousData: { id: id(0) } }))
-        t.match(unknown, { status: 422, body: { errors: { nme: 'is not known here' } } })
+        t.match(unknown, { status: 422, body: { errors: { nme: 'is not a known property' } } })
         const whole = await failure(api.update(resource, { id: id(0), data: [] as never, previousData: { id: id(0) } }))
-        t.match(whole, { status: 422, message: /^One member does not fit\. The item must be object\.$/, body: { errors: { 'root.serverError': 'must be object' } } })
+        t.match(whole, { status: 422, message: /^One property is invalid\. The item must be object\.$/, body: { errors: { 'root.serverError': 'must be object' } } })
 
-        const title = 'There is nothing at this URI'
+        const title = 'There is no resource at this URI'
         t.match(await failure(api.getOne(resource, { id: absent })), { status: 404, message: title })
         t.match(await failure(api.update(resource, { id: absent, data: { title: 'x' }, previousData: { id: absent } })), { status: 404, message: title })
         t.match(await failure(api.delete(resource, { id: absent })), { status: 404, message: title })
         t.match(await failure(api.deleteMany(resource, { ids: [id(3), absent] })), { status: 404, message: title })
 
         const sort = await failure(api.getList(resource, { pagination: { page: 1, perPage: 10 }, sort: { field: 'secret', order: 'ASC' }, filter: {} }))
-        t.match(sort, { status: 400, body: { code: 'bad-query', parameter: /sort$/ } })
+        t.match(sort, { status: 400, body: { code: 'invalid-query', parameter: /sort$/ } })
         const filter = await failure(api.getList(resource, { pagination: { page: 1, perPage: 10 }, sort: { field: 'id', order: 'ASC' }, filter: { secret: 'x' } }))
-        t.match(filter, { status: 400, message: /"secret" is n/ })
+        t.match(filter, { status: 400, message: /"secret" is (?:not one of them|unknown)/ })
         const page = await failure(api.getList(resource, { pagination: { page: 1, perPage: 1000 }, sort: { field: 'id', order: 'ASC' }, filter: {} }))
-        t.match(page, { status: 400, message: /asks for has to be from 1 to 100\.$/ })
+        t.match(page, { status: 400, message: /must be from 1 to 100\.$/ })
       }
     })
   }
@@ -227,19 +228,19 @@ for (const profiles of [['refine'], profileNames] as const) {
       t.match((await api.update({ resource, id: made.id!, variables: { views: 2 } })).data, { id: made.id, title: 'New', views: 2 })
       await api.deleteOne({ resource, id: made.id!, variables: { why: 'content on a DELETE' } })
       await api.deleteOne({ resource, id: id(0) })
-      t.match(await failure(api.getOne({ resource, id: id(0) })), { statusCode: 404, message: 'There is nothing at this URI' })
+      t.match(await failure(api.getOne({ resource, id: id(0) })), { statusCode: 404, message: 'There is no resource at this URI' })
     }
   })
 
   test(`@refinedev/simple-rest is told what is wrong under ${profiles.join(' and ')}`, async t => {
     const api = refine(await serve(t, profiles))
     for (const { resource, id, absent } of kinds) {
-      t.match(await failure(api.create({ resource, variables: { title: '', views: -1 } })), { statusCode: 422, message: /^2 members do not fit\. (title must NOT .*, views must be >= 0|views must be >= 0, title must NOT .*)\.$/ })
+      t.match(await failure(api.create({ resource, variables: { title: '', views: -1 } })), { statusCode: 422, message: /^2 properties are invalid\. (title must NOT .*, views must be >= 0|views must be >= 0, title must NOT .*)\.$/ })
       t.match(await failure(api.update({ resource, id: id(1), variables: { title: 'Post 01' } })), { statusCode: 409, message: 'Another item has this title already.' })
       t.match(await failure(api.update({ resource, id: absent, variables: {} })), { statusCode: 404 })
       t.match(await failure(api.deleteOne({ resource, id: absent })), { statusCode: 404 })
-      t.match(await failure(api.getList({ resource, filters: [{ field: 'secret', operator: 'gte', value: 'a' }] })), { statusCode: 400, message: /"secret_gte" is not known/ })
-      t.match(await failure(api.getList({ resource, sorters: [{ field: 'secret', order: 'asc' }] })), { statusCode: 400, message: /^_sort has to be members/ })
+      t.match(await failure(api.getList({ resource, filters: [{ field: 'secret', operator: 'gte', value: 'a' }] })), { statusCode: 400, message: /"secret_gte" is unknown/ })
+      t.match(await failure(api.getList({ resource, sorters: [{ field: 'secret', order: 'asc' }] })), { statusCode: 400, message: /^_sort must be properties/ })
     }
   })
 }
@@ -300,49 +301,49 @@ test('a dialect is translated into our question, and leaves what it does not kno
 
 test('what is no dialect is 400 and named', async t => {
   const table: Array<[keyof typeof reading, string, string, RegExp]> = [
-    ['ra', 'sort=["title"', 'sort', /^sort has to be \["member","ASC"\] or \["member","DESC"\], with one of: id, title,/],
-    ['ra', 'sort=["title","UP"]', 'sort', /^sort has/],
-    ['ra', 'sort=["title","ASC","x"]', 'sort', /^sort has/],
-    ['ra', 'sort=[1,"ASC"]', 'sort', /^sort has/],
-    ['ra', 'sort=["-title","ASC"]', 'sort', /^sort has/],
-    ['ra', 'range=[0,', 'range', /^range has to be the numbers of the first and the last item, such as \[0,24\]\.$/],
-    ['ra', 'range={}', 'range', /^range has/],
-    ['ra', 'range=[0,1]&range=[0,1]', 'range', /^range has/],
-    ['ra', 'range=[-1,3]', 'range', /^range has/],
-    ['ra', 'range=[0,1.5]', 'range', /^range has/],
-    ['ra', 'range=[0,1,2]', 'range', /^range has/],
-    ['ra', 'range=["0","1"]', 'range', /^range has/],
-    ['ra', 'range=[5,4]', 'range', /^The number of items that range asks for has to be from 1 to 100\.$/],
-    ['ra', 'range=[0,100]', 'range', /^The number of items that range asks for/],
-    ['ra', 'range=[10001,10002]', 'range', /^The number of items that range leaves out has to be at most 10000\. To go further, ask with limit=100 and follow the cursor/],
-    ['ra', 'filter={', 'filter', /^filter has to be a JSON object/],
-    ['ra', 'filter=[]', 'filter', /^filter has to be a JSON object/],
-    ['ra', 'filter={"x":1}', 'filter', /^filter has to be by members .*: id, title,.*\. "x" is none\.$/],
-    ['ra', 'filter={"__proto__":1}', 'filter', /"__proto__" is none/],
-    ['ra', 'filter={"limit":1}', 'filter', /"limit" is none/],
-    ['ra', 'filter={"views":"x"}', 'filter', /^filter, by views, has to be a whole number from -9007199254740991 to 9007199254740991\.$/],
-    ['ra', 'filter={"views":[1,"x"]}', 'filter', /^filter, by views, has to be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/],
-    ['ra', 'filter={"status_gte":[1]}', 'filter', /^filter, by status_gte, has to be one of draft, published\.$/],
-    ['ra', 'filter={"title_like":7}', 'filter', /^filter, by title_like, has to be a text/],
-    ['ra', 'filter={"q":7}', 'filter', /^filter, by q, has to be a text of up to 200 characters and 10 different words\.$/],
-    ['us', '_start=x', '_start', /^_start has to be a whole number\.$/],
-    ['us', '_start=1&_start=2', '_start', /^_start has/],
-    ['us', '_end=-1', '_end', /^_end has/],
-    ['us', '_start=5&_end=5', '_end', /^The number of items that _end asks for/],
-    ['us', '_start=10001&_end=10002', '_start', /^The number of items that _start leaves out/],
-    ['us', '_order=asc', '_sort', /^_sort has to be given once, and with it _order/],
-    ['us', '_sort=id&_sort=title', '_sort', /^_sort has to be given once/],
-    ['us', '_sort=id&_order=up', '_order', /^_order has to be asc or desc/],
-    ['us', '_sort=id&_order=asc,desc', '_order', /^_order has/],
-    ['us', '_sort=id&_order=toString', '_order', /^_order has/],
-    ['us', '_sort=-title', '_sort', /^_sort has to be members/],
-    ['us', '_sort=title,title', '_sort', /^_sort has to be members/],
-    ['us', '_sort=secret', '_sort', /^_sort has to be members parted by commas, each once: id, title,/],
-    ['us', 'views=1&views=x', 'views', /^views has to be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/],
-    ['us', 'views_gte=x', 'views_gte', /^views_gte has to be a whole number from -9007199254740991 to 9007199254740991\.$/]
+    ['ra', 'sort=["title"', 'sort', /^sort must be \["property","ASC"\] or \["property","DESC"\], with one of: id, title,/],
+    ['ra', 'sort=["title","UP"]', 'sort', /^sort must/],
+    ['ra', 'sort=["title","ASC","x"]', 'sort', /^sort must/],
+    ['ra', 'sort=[1,"ASC"]', 'sort', /^sort must/],
+    ['ra', 'sort=["-title","ASC"]', 'sort', /^sort must/],
+    ['ra', 'range=[0,', 'range', /^range must be the numbers of the first and the last item, such as \[0,24\]\.$/],
+    ['ra', 'range={}', 'range', /^range must/],
+    ['ra', 'range=[0,1]&range=[0,1]', 'range', /^range must/],
+    ['ra', 'range=[-1,3]', 'range', /^range must/],
+    ['ra', 'range=[0,1.5]', 'range', /^range must/],
+    ['ra', 'range=[0,1,2]', 'range', /^range must/],
+    ['ra', 'range=["0","1"]', 'range', /^range must/],
+    ['ra', 'range=[5,4]', 'range', /^The number of items up to range must be from 1 to 100\.$/],
+    ['ra', 'range=[0,100]', 'range', /^The number of items up to range/],
+    ['ra', 'range=[10001,10002]', 'range', /^The number of items that range skips must be at most 10000\. To go further, use limit=100 and follow the cursor/],
+    ['ra', 'filter={', 'filter', /^filter must be a JSON object/],
+    ['ra', 'filter=[]', 'filter', /^filter must be a JSON object/],
+    ['ra', 'filter={"x":1}', 'filter', /^filter must be an object of properties .*: id, title,.*\. "x" is not one of them\.$/],
+    ['ra', 'filter={"__proto__":1}', 'filter', /"__proto__" is not one of them/],
+    ['ra', 'filter={"limit":1}', 'filter', /"limit" is not one of them/],
+    ['ra', 'filter={"views":"x"}', 'filter', /^filter, by views, must be a whole number from -9007199254740991 to 9007199254740991\.$/],
+    ['ra', 'filter={"views":[1,"x"]}', 'filter', /^filter, by views, must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/],
+    ['ra', 'filter={"status_gte":[1]}', 'filter', /^filter, by status_gte, must be one of draft, published\.$/],
+    ['ra', 'filter={"title_like":7}', 'filter', /^filter, by title_like, must be text/],
+    ['ra', 'filter={"q":7}', 'filter', /^filter, by q, must be text of up to 200 characters and 10 different words\.$/],
+    ['us', '_start=x', '_start', /^_start must be a whole number\.$/],
+    ['us', '_start=1&_start=2', '_start', /^_start must/],
+    ['us', '_end=-1', '_end', /^_end must/],
+    ['us', '_start=5&_end=5', '_end', /^The number of items up to _end/],
+    ['us', '_start=10001&_end=10002', '_start', /^The number of items that _start skips/],
+    ['us', '_order=asc', '_sort', /^_sort must be given once, and with it _order/],
+    ['us', '_sort=id&_sort=title', '_sort', /^_sort must be given once/],
+    ['us', '_sort=id&_order=up', '_order', /^_order must be asc or desc/],
+    ['us', '_sort=id&_order=asc,desc', '_order', /^_order must/],
+    ['us', '_sort=id&_order=toString', '_order', /^_order must/],
+    ['us', '_sort=-title', '_sort', /^_sort must be properties/],
+    ['us', '_sort=title,title', '_sort', /^_sort must be properties/],
+    ['us', '_sort=secret', '_sort', /^_sort must be properties separated by commas, each once: id, title,/],
+    ['us', 'views=1&views=x', 'views', /^views must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/],
+    ['us', 'views_gte=x', 'views_gte', /^views_gte must be a whole number from -9007199254740991 to 9007199254740991\.$/]
   ]
   for (const [profiles, query, parameter, detail] of table) {
-    t.match(read(reading[profiles]!, query), { status: 400, name: 'bad-query', detail, members: { parameter } }, `${profiles} ${query}`)
+    t.match(read(reading[profiles]!, query), { status: 400, name: 'invalid-query', detail, members: { parameter } }, `${profiles} ${query}`)
   }
 })
 
@@ -388,7 +389,7 @@ test('what items refer to is embedded as the client asks for it', async t => {
       t.match((await api.getOne('posts', { id: 2, meta: { embed } })).data, { id: 2, writer: { id: 1, name: 'Ada' }, editor: { name: 'Ada' } })
     }
     t.match((await api.getMany('posts', { ids: [2, 3], meta: { embed: 'writer' } })).data, [{ writer: { name: 'Ada' } }, { writer: { name: 'Alan' } }])
-    t.match(await failure(api.getOne('posts', { id: 2, meta: { embed: 'author' } })), { status: 400, body: { parameter: /embed$/ }, message: /^_?embed has to be .*: writer, editor\.$/ })
+    t.match(await failure(api.getOne('posts', { id: 2, meta: { embed: 'author' } })), { status: 400, body: { parameter: /embed$/ }, message: /^_?embed must be .*: writer, editor\.$/ })
   }
   t.match((await ask(app, 'GET /posts?embed=[')).json(), { status: 400, parameter: 'embed' })
   t.match((await ask(app, 'GET /posts/2?_start=0')).json(), { status: 400, parameter: '_start' })
@@ -477,12 +478,12 @@ test('a problem has what its client reads, and RFC 9457 beside it', async t => {
   }
   const answers: Array<[unknown, object, object]> = [
     [problem('forbidden', { detail: 'Not you.' }), { type: 'https://example.com/forbidden', detail: 'Not you.', message: 'Not you.' }, {}],
-    [problem('conflict'), { message: 'The state of the resource does not allow this' }, {}],
+    [problem('conflict'), { message: 'The request conflicts with the state of the resource' }, {}],
     [Object.assign(new Error('short'), { statusCode: 418 }), { type: 'about:blank', message: 'short' }, {}],
     [Object.assign(new Error('hidden'), { statusCode: 599 }), { message: 'Unknown' }, {}],
     [Object.assign(new Error('hidden'), { statusCode: 502 }), { message: 'Bad Gateway' }, {}],
-    [problem('invalid', { members: { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] } }), { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] }, { errors: { 'a.b/c.0': 'is wrong', 'root.serverError': 'undefined' } }],
-    [problem('invalid', { detail: 'No.', members: { errors: { own: 'words' } } }), { message: 'No.', errors: { own: 'words' } }, { errors: { own: 'words' } }]
+    [problem('validation-failed', { members: { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] } }), { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] }, { errors: { 'a.b/c.0': 'is wrong', 'root.serverError': 'undefined' } }],
+    [problem('validation-failed', { detail: 'No.', members: { errors: { own: 'words' } } }), { message: 'No.', errors: { own: 'words' } }, { errors: { own: 'words' } }]
   ]
   for (const [error, common, ofReactAdmin] of answers) {
     thrown.push(error)

@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { define, json, version } from '../lib/index.ts'
+import collection, { define, json } from '../lib/index.ts'
+import { version } from '../lib/features/version/version.ts'
 import { Remembered } from '../lib/formats/remembered.ts'
 import { memory } from '../lib/storage/memory.ts'
 

@@ -310,7 +310,7 @@ test('every member that does not fit is told at once, with a pointer and a messa
   const found = held(Item)({ name: 'x', email: 'no', age: '41', role: 'owner', color: 'green', one: 2, lines: [{ 'a/b~c': 1 }, { 'a/b~c': 'x' }], nick: 'no', typo: true })
   t.strictSame(new Map(found?.map(({ pointer, message }) => [pointer, message])), new Map([
     ['/missing', 'is required'],
-    ['/typo', 'is not known here'],
+    ['/typo', 'is not a known property'],
     ['/name', 'must NOT have fewer than 2 characters'],
     ['/email', 'must match format "email"'],
     ['/age', 'must be integer'],
@@ -331,7 +331,7 @@ test('of a union, the branch that was meant is told', async t => {
   const Tree = Type.Recursive(This => Type.Object({ name: Type.String(), up: Type.Union([This, Type.Null()]) }))
   const cases: Array<[string, object, unknown, Record<string, string>]> = [
     ['by its constant', Type.Union([Cat, Dog]), { kind: 'dog', breed: 5 }, { '/u/breed': 'must be string' }],
-    ['by its constant, with members of the other', Type.Union([Cat, Dog]), { kind: 'dog', breed: 'x', lives: 9 }, { '/u/lives': 'is not known here' }],
+    ['by its constant, with members of the other', Type.Union([Cat, Dog]), { kind: 'dog', breed: 'x', lives: 9 }, { '/u/lives': 'is not a known property' }],
     ['no constant fits', Type.Union([Cat, Dog]), { kind: 'cow' }, { '/u/kind': 'must be one of "cat", "dog"' }],
     ['the one that fits best', Type.Union([Type.Object({ a: Type.String(), b: Type.String() }), Type.Object({ c: Type.String() })]), { c: 1 }, { '/u/c': 'must be string' }],
     ['the one that fits best, when it comes first', Type.Union([Type.Object({ c: Type.String() }), Type.Object({ a: Type.String(), b: Type.String() })]), { c: 1 }, { '/u/c': 'must be string' }],
@@ -379,7 +379,7 @@ test('validation takes time in proportion to the content', async t => {
   const nested = (levels: number, kind: string, leaf: unknown = { kind: 'leaf' }): unknown => levels === 0 ? leaf : { kind, of: nested(levels - 1, kind, leaf) }
   t.equal(held(Expression)({ e: nested(10, 'or') }), undefined)
   t.ok(held(Expression)({ e: nested(6, 'and', { kind: 'none' }) }), 'what does not fit is told')
-  t.strictSame(held(Expression)({ e: nested(60, 'or') }), [{ pointer: '', message: 'is nested in too many ways to be held to the schema' }])
+  t.strictSame(held(Expression)({ e: nested(60, 'or') }), [{ pointer: '', message: 'is nested in too many ways to be validated' }])
   const told = held(Type.Object({ e: Type.Recursive(This => Type.Union([Type.Object({ kind: Type.Literal('and'), of: This }), Type.Object({ kind: Type.Literal('or'), of: This })]), { $id: 'Told' }) }))({ e: nested(30, 'and') })
   t.ok(told !== undefined && told.length >= 1, 'where all would be too much, the first is told')
 

@@ -151,7 +151,7 @@ for (const { name, skip, open } of storages) {
     for (const [target, content] of [['PUT /notes/1', { title: 'x', owner: 'bob' }], ['PATCH /notes/1', { owner: 'bob' }]] as const) {
       const answer = await ask(target, 'ada', content)
       t.equal(answer.statusCode, 422, target)
-      t.strictSame(answer.json().errors, [{ pointer: '/owner', message: 'is out of the reach of the caller' }])
+      t.strictSame(answer.json().errors, [{ pointer: '/owner', message: 'is outside the scope of the caller' }])
     }
     t.equal((await ask('GET /notes/1', 'ada')).json().title, 'Put')
     t.equal((await ask('PATCH /notes/1', 'root', { owner: 'bob' })).statusCode, 200)
@@ -240,7 +240,7 @@ test('what is taken by a row outside is told as taken, and no more', async t => 
   const ask = await serve(t, notes())
   const answer = await ask('POST /notes', 'ada', { title: 'x', slug: 't' })
   t.equal(answer.statusCode, 409)
-  t.strictSame(answer.json().errors, [{ pointer: '/slug', message: 'is taken' }])
+  t.strictSame(answer.json().errors, [{ pointer: '/slug', message: 'must be unique' }])
   t.notMatch(answer.payload, /bob|Trees/)
   const scoped = await serve(t, notes({ unique: [['owner', 'slug']] }))
   t.equal((await scoped('POST /notes', 'ada', { title: 'x', slug: 't' })).statusCode, 201, 'with the member of the scope in it, each scope has its own')
@@ -252,7 +252,7 @@ test('a PUT that creates does not reach what is outside: the id is taken', async
   const ask = await serve(t, pages as Collection)
   const answer = await ask('PUT /pages/a', 'ada', { text: 'x' })
   t.equal(answer.statusCode, 409)
-  t.equal(answer.json().code, 'taken')
+  t.equal(answer.json().code, 'not-unique')
   t.equal((await ask('PUT /pages/b', 'ada', { text: 'x' })).json().owner, 'ada')
   t.equal((await ask('PUT /pages/b', 'ada', { text: 'y' })).statusCode, 200)
   t.equal((await ask('PUT /pages/c', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)

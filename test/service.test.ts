@@ -4,9 +4,11 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { registry, service } from '../lib/index.ts'
+import collection, { registry } from '../lib/index.ts'
+import { service } from '../lib/service/service.ts'
 import type { Collection } from '../lib/collection.ts'
-import type { ServiceOptions, Storage } from '../lib/index.ts'
+import type { Storage } from '../lib/index.ts'
+import type { ServiceOptions } from '../lib/service/service.ts'
 import { serviceOptionNames } from '../lib/service/options.ts'
 import { within } from '../lib/features/within.ts'
 import { altered, ask, build, logged, notes, User, users } from './app.ts'
@@ -82,7 +84,7 @@ test('home document and catalog are documents: types, tags, 304, 406, 412, HEAD,
       t.equal(head.headers.link, read.headers.link)
     }
     t.equal(tags.size, types.length, 'each type has a tag of its own')
-    t.match((await ask(app, `GET ${path}`, { fields: { 'if-match': '"other"' } })).json(), { status: 412, type: 'https://example.com/problems/stale' })
+    t.match((await ask(app, `GET ${path}`, { fields: { 'if-match': '"other"' } })).json(), { status: 412, type: 'https://example.com/problems/precondition-failed' })
     const none = await ask(app, `GET ${path}`, { fields: { accept: 'text/html' } })
     t.match(none.json(), { status: 406, code: 'not-acceptable', available: types, instance: path })
     const options = await ask(app, `OPTIONS ${path}`)
@@ -164,7 +166,7 @@ test('liveness is 200 whatever the storages do; readiness is 503 while one does 
       t.equal(answer.headers['cache-control'], 'no-store')
     }
     if (how === 'well') continue
-    t.match(ready[0]!.json(), { status: 503, code: 'unavailable', collections: ['notes'], detail: /: notes\.$/ })
+    t.match(ready[0]!.json(), { status: 503, code: 'service-unavailable', collections: ['notes'], detail: /: notes\.$/ })
     t.match(ready[0]!.headers, { 'retry-after': '1', 'content-type': 'application/problem+json' })
     t.notMatch(ready[0]!.payload, /secret/)
     t.match(lines.splice(0).map(({ msg }) => msg), [/storage of the collection notes/])

@@ -9,8 +9,8 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { service } from '../lib/index.ts'
-import type { ServiceOptions } from '../lib/index.ts'
+import { service } from '../lib/service/service.ts'
+import type { ServiceOptions } from '../lib/service/service.ts'
 import { altered, build, gate, notes } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
@@ -64,8 +64,8 @@ const refused: ReadonlyArray<readonly [what: string, text: string | readonly str
   ['a chunk that is none', `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'bad-request'],
   ['extensions of chunks without an end', `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`, 413, 'too-large'],
   ['a URI that is too long', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${host}\r\n`, 414, 'uri-too-long'],
-  ['fields that are too long', `GET /notes HTTP/1.1\r\n${host}X: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'fields-too-large'],
-  ['fields that are too long, in pieces', [`GET /notes HTTP/1.1\r\n${host}X: ${'x'.repeat(9000)}`, 'x'.repeat(9000)], 431, 'fields-too-large'],
+  ['fields that are too long', `GET /notes HTTP/1.1\r\n${host}X: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers-too-large'],
+  ['fields that are too long, in pieces', [`GET /notes HTTP/1.1\r\n${host}X: ${'x'.repeat(9000)}`, 'x'.repeat(9000)], 431, 'headers-too-large'],
   ['an expectation that is not known', `GET /notes HTTP/1.1\r\n${host}Expect: tea\r\n\r\n`, 417, 'expectation-failed']
 ]
 
@@ -83,7 +83,7 @@ test('requests that reach no route are problems with a Date, and close the conne
   const head = await said(port, `HEAD /notes/%zz HTTP/1.1\r\n${host}\r\n`)
   t.strictSame([head.status, head.content], [400, ''])
   const percent = await said(port, `GET /notes?limit=%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)
-  t.match(JSON.parse(percent.content), { status: 400, code: 'bad-query' }, 'a query is the affair of the collection')
+  t.match(JSON.parse(percent.content), { status: 400, code: 'invalid-query' }, 'a query is the affair of the collection')
 })
 
 test('the types of these problems are as the option says', async t => {

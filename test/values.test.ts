@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import { define, version } from '../lib/index.ts'
+import { define } from '../lib/index.ts'
+import { version } from '../lib/features/version/version.ts'
 import type { Collection } from '../lib/collection.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { ask, build, created } from './app.ts'
@@ -81,7 +82,7 @@ test('prepare may give any spelling, and unique instants are instants', async t 
   const app = await build(t, tasks({ unique: ['due'], prepare: ({ item }: { item: object }) => ({ ...item, seen: local }) }))
   t.match((await created(app, '/tasks', { id: 1, due: local })).item, { due: utc, seen: utc })
   const taken = await ask(app, 'POST /tasks', { content: { id: 2, due: '2025-12-31T23:00:00-05:00' } })
-  t.match([taken.statusCode, taken.json()], [409, { code: 'taken', errors: [{ pointer: '/due' }] }])
+  t.match([taken.statusCode, taken.json()], [409, { code: 'not-unique', errors: [{ pointer: '/due' }] }])
 })
 
 test('an older version of a collection takes and gives any spelling', async t => {

@@ -3,7 +3,8 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { define, problem, version } from '../lib/index.ts'
+import collection, { define, problem } from '../lib/index.ts'
+import { version } from '../lib/features/version/version.ts'
 import type { Collection } from '../lib/collection.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Shape, Storage } from '../lib/storage/contract.ts'
@@ -61,7 +62,7 @@ function both (storage: Kept = memory(), log: string[] = []) {
     }),
     accept: ({ mail, name, admin, city, password }, before) => {
       const [first, last, ...rest] = name.split(' ')
-      if (first === undefined || last === undefined || rest.length > 0) throw problem('invalid', { detail: 'A name is a first and a last one.', members: { errors: [{ pointer: '/name', message: 'must have two words' }] } })
+      if (first === undefined || last === undefined || rest.length > 0) throw problem('validation-failed', { detail: 'A name is a first and a last one.', members: { errors: [{ pointer: '/name', message: 'must have two words' }] } })
       const role: 'admin' | 'reader' = admin ? 'admin' : 'reader'
       return { email: mail, name: { first, last }, role, tags: before?.tags, city, ...password !== undefined && { password } }
     },
@@ -293,7 +294,7 @@ test('what cannot be told from one version to the other is refused at boot', asy
     ['v1', { present: undefined }, /needs the functions present and accept/],
     ['v1', { accept: 'x' }, /needs the functions present and accept/],
     ['v1', { renamed: { mail: 'mail' } }, /renamed leads from "mail" to "mail"/],
-    ['v1', { renamed: { admin: 'role' } }, /renamed leads from "admin" to "role", but both have to be members of the same schema/],
+    ['v1', { renamed: { admin: 'role' } }, /renamed leads from "admin" to "role", but both must be members of the same schema/],
     ['v1', { filter: ['name'] }, /filter names "name".*Choose of: id, mail, city, updatedAt; or name it in renamed/],
     ['v1', { sort: ['initials'] }, /sort names "initials"/],
     ['v1', { search: ['name'] }, /search names "name"/],

@@ -4,7 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import tap, { test } from 'tap'
 import type { Test } from 'tap'
 import { html } from '../lib/formats/html.ts'
-import collection, { define, hal, json, version } from '../lib/index.ts'
+import collection, { json } from '../lib/index.ts'
+import { version } from '../lib/features/version/version.ts'
+import { hal } from '../lib/formats/hal.ts'
 import type { Collection } from '../lib/collection.ts'
 import type { Format } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
@@ -16,6 +18,7 @@ import { softDelete } from '../lib/features/soft-delete.ts'
 import { altered, ask, build, logged, notes } from './app.ts'
 import { databases } from './storage/databases.ts'
 import type { Database } from './storage/databases.ts'
+import { define } from './define.ts'
 
 // What a client is told of its writes, and what is kept of them, on every storage.
 
@@ -203,7 +206,7 @@ for (const { name, skip, open } of stores) {
       }
       t.strictSame(answers[0], answers[2])
       t.strictSame(answers[1], answers[3])
-      t.match(JSON.parse((answers[0] as { payload: string }).payload), { code: 'taken', errors: [{ pointer: '/id' }] })
+      t.match(JSON.parse((answers[0] as { payload: string }).payload), { code: 'not-unique', errors: [{ pointer: '/id' }] })
       t.equal((await ask(app, `PUT ${path}/free-${path.slice(1)}`, { content: { text: 'mine' }, fields: red })).statusCode, 201)
     }
     t.equal((await ask(app, 'PUT /pages/removed', { content: { text: 'mine' }, fields: blue })).statusCode, 410, 'in its own scope the caller is told')
@@ -410,10 +413,10 @@ for (const available of databases) {
         t.strictSame(await answer(`POST /${path}`, [{ parent: 'a', [member]: 'free' }, orphan], keyed), [409, 'conflict', undefined])
         if (name !== 'postgres') continue
         const twin = { parent: 'a', [member]: 'x' }
-        t.strictSame(await answer(`POST /${path}`, twin, keyed), [409, 'taken', `/${member}`])
-        t.strictSame(await answer(`PATCH /${path}/${other.json().id}`, { [member]: 'x' }, keyed), [409, 'taken', `/${member}`])
+        t.strictSame(await answer(`POST /${path}`, twin, keyed), [409, 'not-unique', `/${member}`])
+        t.strictSame(await answer(`PATCH /${path}/${other.json().id}`, { [member]: 'x' }, keyed), [409, 'not-unique', `/${member}`])
         const bulk = await ask(app, `POST /${path}`, { content: [{ parent: 'a', [member]: 'free' }, twin] })
-        t.match(bulk.json(), { code: 'taken', errors: [{ pointer: '', message: `${member} is taken` }], detail: /None of the items was made/ })
+        t.match(bulk.json(), { code: 'not-unique', errors: [{ pointer: '', message: `${member} must be unique` }], detail: /No item was created/ })
       }
     }
     t.equal((await ask(app, 'GET /deferred?count=true')).headers['x-total-count'], '2')

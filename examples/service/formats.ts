@@ -1,4 +1,6 @@
-import { hal, json, xml } from 'fastify-collections'
+import { json } from 'fastify-collections'
+import { hal } from 'fastify-collections/hal'
+import { xml } from 'fastify-collections/xml'
 import { html } from 'fastify-collections/html'
 
 /** The first is for who asks for nothing in particular; a browser asks for HTML. */

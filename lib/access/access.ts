@@ -16,7 +16,7 @@ import type { onRequestAsyncHookHandler } from 'fastify'
 
 type Incoming = Request['original']
 
-/** What has to be known of a collection to tell who may do what in it. */
+/** What must be known of a collection to tell who may do what in it. */
 export interface Guarded {
   readonly name: string
   readonly actions: ReadonlySet<ActionName>
@@ -83,7 +83,7 @@ export async function judge (guard: Guard, action: ActionName, incoming: Incomin
     return { caller, refusal: refusalIn(thrown) }
   }
   if (verdict === true) return { caller, refusal: undefined }
-  if (verdict === 'hidden') return { caller, refusal: problem('absent') }
+  if (verdict === 'hidden') return { caller, refusal: problem('not-found') }
   return { caller, refusal: problem(caller === undefined && guard.authentication !== undefined ? 'unauthenticated' : 'forbidden') }
 }
 
@@ -137,7 +137,7 @@ export interface Grant {
 
 const grants = new WeakMap<Request['original'], Grant>()
 
-/** Whether anything has to be found out. */
+/** Whether anything must be found out. */
 export function isGuarded ({ guard, parent }: Collection): boolean {
   return guard !== undefined || parent?.collection.guard !== undefined
 }

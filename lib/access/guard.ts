@@ -61,7 +61,7 @@ export interface Guard {
   readonly visible: ReadonlyMap<string, Visibility>
 }
 
-/** Undefined where everybody may do everything, so that nothing has to be asked. */
+/** Undefined where everybody may do everything, so that nothing must be asked. */
 export function guardOf (options: GuardOptions, id: string): Guard | undefined {
   const { name, authentication, access, scope, visible = {} } = options
   checkAuthentication(options)
@@ -71,7 +71,7 @@ export function guardOf (options: GuardOptions, id: string): Guard | undefined {
   return { authentication, rules: rulesOf(options), stated: statedIn(options), scope, visible: shown }
 }
 
-/** RFC 9110 section 11.6.1: a challenge begins with its scheme, and several are parted by commas; a line has to be one that can be sent. */
+/** RFC 9110 section 11.6.1: a challenge begins with its scheme, and several are parted by commas; a line must be one that can be sent. */
 const token = /^[!#$%&'*+.^`|~\w-]+$/
 const challenge = /^[!#$%&'*+.^`|~\w-]+(?:[ ,][\t\x20-\x7e]*)?$/
 
@@ -99,7 +99,7 @@ function rulesOf ({ name, authentication, access }: GuardOptions): Guard['rules'
   const given: Exclude<Access, Rule> = access === undefined ? {} : typeof access === 'object' ? access : { every: access }
   for (const [action, rule] of Object.entries(given)) {
     if (action !== 'every' && !actionNames.includes(action as ActionName)) throw new BadOption(name, `access names "${action}". Use "every" or an action: ${actionNames.join(', ')}.`)
-    if (rule !== undefined && rule !== 'public' && rule !== 'authenticated' && typeof rule !== 'function') throw new BadOption(name, `access is ${JSON.stringify(rule)}${action === 'every' ? '' : ` for ${action}`}. It has to be "public", "authenticated" or a function.`)
+    if (rule !== undefined && rule !== 'public' && rule !== 'authenticated' && typeof rule !== 'function') throw new BadOption(name, `access is ${JSON.stringify(rule)}${action === 'every' ? '' : ` for ${action}`}. It must be "public", "authenticated" or a function.`)
     if (rule === 'authenticated' && authentication === undefined) throw new BadOption(name, 'access is "authenticated", but nothing tells who is calling. Add authentication: { caller: request => ... }, or, where hooks of the app refuse strangers already, leave it out.')
   }
   return Object.fromEntries(actionNames.map(action => [action, given[action] ?? given.every ?? otherwise])) as Record<ActionName, Rule>

@@ -53,7 +53,7 @@ export function checkScope (item: object, { scope }: Request): Problem | undefin
   if (scope === undefined) return undefined
   const members = strays(scope.filter, item)
   if (members.length === 0) return undefined
-  return problem('invalid', { detail: 'The item would be out of the reach of the caller.', members: { errors: [...new Set(members)].map(member => ({ pointer: pointer(member.split('.')), message: 'is out of the reach of the caller' })) } })
+  return problem('validation-failed', { detail: 'The caller could not see the item after this write.', members: { errors: [...new Set(members)].map(member => ({ pointer: pointer(member.split('.')), message: 'is outside the scope of the caller' })) } })
 }
 
 /** The members by which an item does not match. */

@@ -63,7 +63,7 @@ export function checkHidden ({ hidden }: Collection, content: unknown): Problem 
   if (hidden === undefined) return undefined
   const paths = Array.isArray(content) ? content.flatMap((item, index) => named(item, hidden).map(name => [String(index), name])) : named(content, hidden).map(name => [name])
   if (paths.length === 0) return undefined
-  return problem('invalid', { detail: 'The content names what is not known.', members: { errors: paths.map(path => ({ pointer: pointer(path), message: 'is not known here' })) } })
+  return problem('validation-failed', { detail: 'The content has unknown properties.', members: { errors: paths.map(path => ({ pointer: pointer(path), message: 'is not a known property' })) } })
 }
 
 function named (content: unknown, hidden: Hidden): string[] {

@@ -74,8 +74,8 @@ function nameOf (path: string): string {
 /** By member, where the app serves what it refers to; a prefix may have parameters, which are those of the target. */
 function relatedPaths ({ attached }: Collection, { server, params }: Request['original']): ReadonlyMap<string, string> {
   const given = params as Readonly<Record<string, string | undefined>>
-  const paths = [...attached.relations].map(([member, { storage }]) => {
-    const place = registered(server).find(({ collection }) => collection.storage === storage && collection.parent === undefined)
+  const paths = [...attached.relations].map(([member, { baseStorage }]) => {
+    const place = registered(server).find(({ collection }) => collection.baseStorage === baseStorage && collection.parent === undefined)
     return [member, place?.path.replace(/:(\w+)/g, (parameter, name: string) => given[name] ?? parameter) ?? ':'] as const
   })
   return new Map(paths.filter(([, path]) => !path.includes(':')))

@@ -20,7 +20,7 @@ export async function read (collection: Collection, request: Request): Promise<R
 
   const id = collection.id.read(request.segment)
   const entry = id === undefined ? undefined : await collection.storage.find(id, request.context)
-  if (entry === undefined) return problem('absent')
+  if (entry === undefined) return problem('not-found')
 
   const hasView = question.fields !== undefined || question.features !== undefined
   const view = hasView ? await viewOf(collection, [entry], { question, request }) : undefined

@@ -23,7 +23,7 @@ export async function replace (collection: Collection, request: Request): Promis
   return commitWrite(collection, request, {
     action: 'replace',
     async decide (current, id) {
-      if (current === undefined && !creates) return problem('absent')
+      if (current === undefined && !creates) return problem('not-found')
 
       // Before the content is read: RFC 9110, section 13.2.1.
       const failed = checkPreconditions(collection, request, current)

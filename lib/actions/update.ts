@@ -13,7 +13,7 @@ export async function update (collection: Collection, request: Request): Promise
   return commitWrite(collection, request, {
     action: 'update',
     async decide (current) {
-      if (current === undefined) return problem('absent')
+      if (current === undefined) return problem('not-found')
 
       const failed = checkPreconditions(collection, request, current)
       if (failed !== undefined) return failed

@@ -93,7 +93,7 @@ export function client<Definition, Given extends Marks = object> (base: string, 
     return response.status === 304 ? target as Item : seen(await response.json() as Item, response.headers.get('etag'))
   }
 
-  /** The precondition under which nothing that others wrote is lost. What was seen in a list, or after a PUT, has no tag: it is read, and has to be the same. */
+  /** The precondition under which nothing that others wrote is lost. What was seen in a list, or after a PUT, has no tag: it is read, and must be the same. */
   async function condition (target: string | number | Item, { method, body, type, ...call }: Sending): Promise<Record<string, string>> {
     if (typeof target !== 'object') return {}
     if (!tags.has(target)) throw new TypeError('This is not an item as the client gave it, but a copy. Pass the item itself, or its id to write it whatever it is now.')
@@ -101,7 +101,7 @@ export function client<Definition, Given extends Marks = object> (base: string, 
     if (known !== undefined) return { 'if-match': known }
     const current = await read(String(target[id]), call)
     const same = Object.keys(target).every(name => !(name in current) || JSON.stringify(target[name]) === JSON.stringify(current[name]))
-    if (!same) throw new StaleError(412, { title: 'Precondition Failed', status: 412, code: 'stale', detail: 'The item has changed since it was seen. Read it again, then decide.' })
+    if (!same) throw new StaleError(412, { title: 'Precondition Failed', status: 412, code: 'precondition-failed', detail: 'The item has changed since it was seen. Read it again, then decide.' })
     const tag = tags.get(current)
     if (tag === undefined) throw hidden()
     tags.set(target, tag)

@@ -82,17 +82,17 @@ function respond (collection: Collection, request: Request, entries: ReadonlyArr
 /** 422 reports the failures of every item, each with its index. */
 async function buildNewItems (collection: Collection, request: Request, { contents, maximum }: Bulk): Promise<object[] | Problem> {
   if (contents.length === 0 || contents.length > maximum) {
-    return problem('invalid', { detail: `The array has to have from 1 to ${maximum} items.`, members: { errors: [{ pointer: '', message: `must have from 1 to ${maximum} items` }] } })
+    return problem('validation-failed', { detail: `The array must have from 1 to ${maximum} items.`, members: { errors: [{ pointer: '', message: `must have from 1 to ${maximum} items` }] } })
   }
   const items: object[] = []
   const failures: Failure[] = []
   for (const [index, content] of contents.entries()) {
     const item = await buildNewItem(collection, request, { content })
     if (!(item instanceof Problem)) items.push(item)
-    else if (item.name === 'invalid') failures.push(...getFailures(item, index))
+    else if (item.name === 'validation-failed') failures.push(...getFailures(item, index))
     else return item
   }
-  return failures.length === 0 ? items : problem('invalid', { detail: 'None of the items was made.', members: { errors: failures } })
+  return failures.length === 0 ? items : problem('validation-failed', { detail: 'No item was created.', members: { errors: failures } })
 }
 
 async function insertAll (collection: Collection, request: Request, items: readonly object[]): Promise<Array<Entry<object>> | Problem> {
@@ -112,14 +112,14 @@ async function insertAll (collection: Collection, request: Request, items: reado
 function toProblemOfItem (refusal: Refusal, index: number): Problem {
   const refused = problemOfRefusal(refusal)
   const { status, name, detail } = refused
-  return new Problem(status, name, { detail: `Item ${index}: ${detail} None of the items was made.`, members: { errors: getFailures(refused, index) } })
+  return new Problem(status, name, { detail: `Item ${index}: ${detail} No item was created.`, members: { errors: getFailures(refused, index) } })
 }
 
 /** The commit was refused, which does not say for which item. */
 function toProblemOfAll (refusal: Refusal): Problem {
   const { status, name, detail } = problemOfRefusal(refusal)
-  const errors = refusal.refused === 'taken' ? [{ pointer: '', message: `${refusal.members.join(' and ')} is taken` }] : []
-  return new Problem(status, name, { detail: `${detail} None of the items was made.`, ...errors.length > 0 && { members: { errors } } })
+  const errors = refusal.refused === 'taken' ? [{ pointer: '', message: `${refusal.members.join(' and ')} must be unique` }] : []
+  return new Problem(status, name, { detail: `${detail} No item was created.`, ...errors.length > 0 && { members: { errors } } })
 }
 
 /** The failures of one item, with its index in their pointers. */

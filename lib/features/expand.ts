@@ -48,7 +48,7 @@ export function expand<Item extends object = Record<string, unknown>> (options: 
         read (collection, value) {
           const known = getNames(collection)
           const isKnown = Array.isArray(value) && value.length > 0 && value.every((name) => known.includes(name as string))
-          if (!isKnown) return `relations parted by commas: ${known.join(', ')}`
+          if (!isKnown) return `relations separated by commas: ${known.join(', ')}`
           const chosen = known.filter((name) => (value as string[]).includes(name))
           return { features: { expand: chosen.join() }, needs: chosen.map((name) => relations[name]!.property) }
         }

@@ -152,7 +152,7 @@ export interface QueryParameter {
   readonly isOffered?: (hidden: ReadonlySet<string>) => boolean
   /** The value that a text in a query string means. */
   readonly ofText: (text: string) => unknown
-  /** What the value adds to the query; or, as a text, what it has to be. */
+  /** What the value adds to the query; or, as a text, what it must be. */
   readonly read: (collection: Collection, value: unknown) => Question | string
 }
 

@@ -119,7 +119,7 @@ function getKey (collection: Collection, request: Request, { required }: Setting
   const header = request.fields['idempotency-key']
   if (header === undefined) {
     if (!required) return undefined
-    return problem('idempotency-key-missing', { detail: 'Repeat the request with the field Idempotency-Key and a new random key, such as a UUID in quotes. Send the same key when you retry it.' })
+    return problem('idempotency-key-missing', { detail: 'Repeat the request with the header Idempotency-Key and a new random key, such as a UUID in quotes. Send the same key when you retry it.' })
   }
   const key = idempotencyKey(String(header))
   if (key === undefined) return problem('idempotency-key-malformed', { detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".' })
@@ -173,7 +173,7 @@ function canSee (now: Sight | undefined, then: Sight | undefined): boolean {
 }
 
 function replay ({ fingerprint, answer }: Receipt, claim: Receipt, { collection, request }: { collection: Collection, request: Request }): Result {
-  if (fingerprint !== claim.fingerprint) return problem('idempotency-key-used', { detail: 'Another request had this Idempotency-Key. Send a new key with a new request.' })
+  if (fingerprint !== claim.fingerprint) return problem('idempotency-key-reused', { detail: 'Another request had this Idempotency-Key. Send a new key with a new request.' })
   if (answer === undefined) return stillRunning()
   // Stored above, by this or another process.
   const { sight, ...first } = JSON.parse(answer) as StoredAnswer
@@ -184,7 +184,7 @@ function replay ({ fingerprint, answer }: Receipt, claim: Receipt, { collection,
 }
 
 function stillRunning (): Problem {
-  return problem('idempotency-key-running', { detail: 'The first request with this Idempotency-Key is not done. Repeat the request later.', fields: { 'retry-after': '1' } })
+  return problem('idempotency-key-in-use', { detail: 'The first request with this Idempotency-Key is still running. Repeat the request later.', fields: { 'retry-after': '1' } })
 }
 
 /** In bytes, of the content that is stored. The response to a POST is about as long as the item that it stored. */

@@ -51,7 +51,7 @@ export function redirects (options: RedirectOptions): Feature<object> {
 function withRedirect (next: Action, { to, status }: Required<RedirectOptions>): Action {
   return async (collection, request) => {
     const result = await next(collection, request)
-    if (!(result instanceof Problem) || result.name !== 'absent') return result
+    if (!(result instanceof Problem) || result.name !== 'not-found') return result
     const uri = await findDestination(to, collection, request)
     return uri === undefined ? result : moved(location(uri, request.search), status)
   }

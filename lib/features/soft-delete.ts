@@ -130,7 +130,7 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
 function withDeletedOnRequest (next: Action, deletion: Deletion): Action {
   return async (collection, request) => {
     if (request.query.deleted !== 'true') return next(collection, request)
-    if (!await isPermitted(deletion, request)) return problem('forbidden', { detail: 'What was removed is not yours to see.' })
+    if (!await isPermitted(deletion, request)) return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
     const result = await next({ ...collection, storage: deletion.all }, request)
     if (result instanceof Problem) return result
     // For this caller only, whatever the cache policy says.
@@ -144,7 +144,7 @@ function withGone (next: Action, deletion: Deletion, isPut: boolean): Action {
     // A PUT that creates never gets 404, but the id of a deleted item is still in use.
     if (isPut && collection.replace.creates && await findState(deletion, collection, request) === 'deleted') return goneOrRestore(next, deletion, { collection, request })
     const result = await next(collection, request)
-    if (!(result instanceof Problem) || result.name !== 'absent') return result
+    if (!(result instanceof Problem) || result.name !== 'not-found') return result
     return await findState(deletion, collection, request) === undefined ? result : goneOrRestore(next, deletion, { collection, request })
   }
 }
@@ -171,7 +171,7 @@ function openForRestore (collection: Collection, deletion: Deletion): Collection
     validate: { ...collection.validate, draft: open.draft },
     hooks: { ...collection.hooks, prepare: true },
     prepare (change: Change<object>) {
-      if (isDeleted(change.item, deletion)) return problem('gone', { detail: `The item comes back with a PUT, or with a PATCH whose ${property} is null.` })
+      if (isDeleted(change.item, deletion)) return problem('gone', { detail: `To restore the item, send a PUT, or a PATCH with ${property}: null.` })
       return collection.prepare(nullable ? { ...change, item: { ...change.item, [property]: null } } : change)
     }
   }

@@ -58,7 +58,7 @@ export class TimeoutError extends Error {
   constructor (milliseconds: number, begun: boolean, cause?: unknown) {
     super(`The request took longer than ${milliseconds} ms. ${begun ? 'Its write had begun: read the item to see whether it is done.' : 'Nothing was changed.'}`, { cause })
     this.name = 'TimeoutError'
-    this.problem = problem('deadline', { detail: this.message, fields: { 'retry-after': '1' } })
+    this.problem = problem('timeout', { detail: this.message, fields: { 'retry-after': '1' } })
   }
 }
 

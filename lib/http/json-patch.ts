@@ -60,7 +60,7 @@ const operations: Readonly<Record<string, Make>> = {
     const value = valueOf(operation, path)
     return draft => {
       if (equal(draft.get(path), value)) return
-      throw new PatchRefusal({ kind: 'test', detail: 'The value is another than the operation expects.', index: path.index, pointer: path.pointer })
+      throw new PatchRefusal({ kind: 'test', detail: 'The value differs from the one that the operation expects.', index: path.index, pointer: path.pointer })
     }
   }
 }

@@ -15,7 +15,7 @@ export function link (links: Iterable<LinkValue>): string {
 
 const printable = /^[\x20-\x7e]*$/
 const plain = /^[a-z-]*$/
-// RFC 3986 §2: what cannot stand in a URI at all, or would end it here.
+// RFC 3986 §2: what cannot be part of a URI at all, or would end it here.
 const unfit = /[^\x21\x23-\x3b\x3d\x3f-\x7e]/
 const unfits = new RegExp(unfit, 'gu')
 

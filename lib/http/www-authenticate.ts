@@ -1,6 +1,6 @@
 // RFC 9110 section 11.6.1: WWW-Authenticate.
 
-/** For a 401 of which nothing more is known: it has to bear a challenge (RFC 9110 section 15.5.2). */
+/** For a 401 of which nothing more is known: it must bear a challenge (RFC 9110 section 15.5.2). */
 export const anyChallenge = 'Bearer'
 
 /** Scheme names are case-insensitive (RFC 9110 section 11.1). */

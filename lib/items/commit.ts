@@ -31,7 +31,7 @@ export async function commitWrite (collection: Collection, request: Request, { a
   const { storage, hooks } = collection
   const { context } = request
   const id = collection.id.read(request.segment)
-  if (id === undefined) return problem('absent')
+  if (id === undefined) return problem('not-found')
   let conflicts = 0
 
   const attempt = async (): Promise<Stored | Refusal | Problem> => {
@@ -47,7 +47,7 @@ export async function commitWrite (collection: Collection, request: Request, { a
     return stored
   }
 
-  const written = await retryWrite(storage, id, attempt)
+  const written = await retryWrite(collection.baseStorage, id, attempt)
   if (written instanceof Problem) return written
   if (hooks.changed) {
     const { before, after } = written
@@ -70,14 +70,14 @@ export async function commitRemove (collection: Collection, request: Request, { 
   const { storage, hooks, attached } = collection
   const { context } = request
   const id = collection.id.read(request.segment)
-  if (id === undefined) return problem('absent')
+  if (id === undefined) return problem('not-found')
   if (!needsItem && !hooks.changed && attached.onWrite === undefined) {
     const refusal = await storage.remove(id, undefined, context)
     return refusal && problemOfRefusal(refusal)
   }
-  const removed = await retryWrite(storage, id, async () => {
+  const removed = await retryWrite(collection.baseStorage, id, async () => {
     const before = await storage.find(id, context)
-    if (before === undefined) return problem('absent')
+    if (before === undefined) return problem('not-found')
     const failed = checkPreconditions(collection, request, before)
     if (failed !== undefined) return failed
     if (attached.onWrite === undefined) return await storage.remove(id, before.version, context) ?? before

@@ -75,5 +75,5 @@ async function prepareNewItem (collection: Collection, { scope, fixed, original 
 function checkAddress ({ id: { member, read } }: Collection, item: object, ownId: Id | undefined): Problem | undefined {
   const id: unknown = Reflect.get(item, member)
   if (id === ownId || read(String(id)) === id) return undefined
-  return validationProblem([{ pointer: pointer([member]), message: 'cannot stand in a URI' }])
+  return validationProblem([{ pointer: pointer([member]), message: 'cannot be part of a URI' }])
 }

@@ -29,7 +29,7 @@ const operations: Patch = (collection, item, patch) => {
   }
 }
 
-const refusals = { malformed: 'malformed', inapplicable: 'inapplicable', test: 'test-failed' } as const
+const refusals = { malformed: 'malformed-content', inapplicable: 'patch-not-applicable', test: 'patch-test-failed' } as const
 
 /** 422 for properties that the caller does not see, or that cannot be changed. */
 function checkPatched (named: unknown, collection: Collection): Problem | undefined {
@@ -37,7 +37,7 @@ function checkPatched (named: unknown, collection: Collection): Problem | undefi
   if (hidden !== undefined) return hidden
   const paths = secretsIn(named, collection.members)
   if (paths.length === 0) return undefined
-  return problem('invalid', { detail: 'The patch names what cannot be changed.', members: { errors: paths.map((path) => ({ pointer: pointer(path), message: 'cannot be changed once it is set' })) } })
+  return problem('validation-failed', { detail: 'The patch changes a property that cannot be changed.', members: { errors: paths.map((path) => ({ pointer: pointer(path), message: 'cannot be changed once it is set' })) } })
 }
 
 /** RFC 5789: the formats of PATCH. Most clients send plain JSON, which is read as a merge patch. */

@@ -30,7 +30,7 @@ export function dependsOnItem ({ precondition }: Collection, { fields }: Request
 export function checkPreconditions (collection: Collection, request: Request, entry: Entry<object> | undefined): Problem | undefined {
   const { fields } = request
   if (collection.precondition === 'required' && !constrains(fields)) {
-    return problem('precondition-required', { detail: 'Read the item, then repeat the request with the field If-Match and the entity tag of what was read.' })
+    return problem('precondition-required', { detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.' })
   }
   if (!conditional(fields)) return undefined
   const current = entry && getValidators(collection, request, { version: versionOf(collection, entry), modified: modifiedOf(collection, entry) })
@@ -44,5 +44,5 @@ export function getValidators (collection: Collection, { format }: Request, { ve
 }
 
 export function preconditionFailed (): Problem {
-  return problem('stale', { detail: 'The resource is not in the state that the precondition of the request asks for. Read it again, then decide.' })
+  return problem('precondition-failed', { detail: 'The resource has changed. Read it again, then decide.' })
 }

@@ -15,7 +15,7 @@ export function timestampsOf (name: string, schema: ItemSchema, options: { creat
   for (const member of [created, updated]) {
     if (member === undefined) continue
     checkMembers(name, schema, { timestamps: [member] })
-    if (schema.properties[member]?.format !== 'date-time') throw new BadSchema(name, `the member "${member}" is kept as a timestamp, so it has to be Type.String({ format: 'date-time' }).`)
+    if (schema.properties[member]?.format !== 'date-time') throw new BadSchema(name, `the member "${member}" is kept as a timestamp, so it must be Type.String({ format: 'date-time' }).`)
   }
   return { created, updated }
 }

@@ -9,7 +9,7 @@ import type { Id } from '../storage/contract.ts'
 /** 422 with every failure. */
 export function validationProblem (failures: readonly Failure[]): Problem {
   const count = failures.length
-  return problem('invalid', { detail: count === 1 ? 'One member does not fit.' : `${count} members do not fit.`, members: { errors: failures } })
+  return problem('validation-failed', { detail: count === 1 ? 'One property is invalid.' : `${count} properties are invalid.`, members: { errors: failures } })
 }
 
 /** The item, or a problem if it is invalid. */
@@ -28,7 +28,7 @@ export function checkUriValues (content: unknown, uriValues: Readonly<Record<str
   for (const property in uriValues) {
     const isStated = extent === 'complete' || Object.hasOwn(content, property)
     if (isStated && content[property] !== uriValues[property]) {
-      return validationProblem([{ pointer: pointer([property]), message: `contradicts the URI, which names ${JSON.stringify(uriValues[property])}` }])
+      return validationProblem([{ pointer: pointer([property]), message: `differs from the URI, which has ${JSON.stringify(uriValues[property])}` }])
     }
   }
   return undefined

@@ -37,7 +37,7 @@ const mostStars = 5
 export interface Key {
   readonly member: string
   readonly is: Operator
-  /** What the operand has to be. */
+  /** What the operand must be. */
   readonly schema: JsonSchema
   readonly takes: Operand
   readonly type: Type
@@ -99,7 +99,7 @@ export function * keys (members: ReadonlyMap<string, Queryable>, parameters: Rea
   }
 }
 
-/** The condition, or what its operand would have to be. */
+/** The condition, or what its operand would must be. */
 export function condition ({ member, is, schema, takes, type }: Key, operand: unknown): Condition | { readonly wanted: string } {
   const items = takes === 'values' ? schema.items as JsonSchema : schema
   const valid = takes === 'values' ? Array.isArray(operand) && operand.length <= mostValues && operand.every(value => fits(value, items)) : fits(operand, schema) && (takes !== 'pattern' || isPattern(operand))
@@ -120,11 +120,11 @@ export function fits (value: unknown, schema: JsonSchema): value is Scalar {
   return validatorOf(schema)(value) === undefined
 }
 
-const nouns: Readonly<Record<Type, string>> = { string: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false' }
+const nouns: Readonly<Record<Type, string>> = { string: 'text', number: 'a number', integer: 'a whole number', boolean: 'true or false' }
 
 function wanted (takes: Operand, type: Type, { enum: allowed, format }: JsonSchema): string {
   if (takes === 'truth') return nouns.boolean
-  if (takes === 'pattern') return `a text of up to ${longestPattern} characters, in which * stands for any run of characters, up to ${mostStars} times`
+  if (takes === 'pattern') return `text of up to ${longestPattern} characters, in which * stands for any characters, up to ${mostStars} times`
   const one = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : kindOfValue(type, format)
   return takes === 'values' ? `up to ${mostValues} values, each ${one}` : one
 }

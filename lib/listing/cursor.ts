@@ -6,7 +6,7 @@ import type { Problem } from '../http/problems.ts'
 import type { Context, Entry, Filter, Id, JsonSchema, Order, Position, Scalar } from '../storage/contract.ts'
 import { fits } from './conditions.ts'
 
-// Where a page begins: opaque, and all that has to be known is in it, so that any process can go on.
+// Where a page begins: opaque, and all that must be known is in it, so that any process can go on.
 
 /** What a cursor belongs to. */
 export interface Bound {
@@ -121,9 +121,9 @@ function read (content: string): [unknown, ...Position] {
 }
 
 function expired (): Problem {
-  return problem('bad-query', { detail: 'cursor has expired: the item where the page ended was changed or removed. Leave it out to begin again.', members: { parameter: 'cursor' } })
+  return problem('invalid-query', { detail: 'cursor has expired: the item where the page ended was changed or removed. Leave it out to begin again.', members: { parameter: 'cursor' } })
 }
 
 function foreign (): Problem {
-  return problem('bad-query', { detail: 'cursor is none that this list has given. Follow the links of the list, or leave it out to begin anew.', members: { parameter: 'cursor' } })
+  return problem('invalid-query', { detail: 'cursor does not belong to this list. Follow the links of the list, or leave it out to begin again.', members: { parameter: 'cursor' } })
 }

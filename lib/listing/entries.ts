@@ -23,8 +23,8 @@ export async function findEntries (collection: Collection, question: Question, c
     return { page: await collection.storage.list(query, context), query }
   } catch (error) {
     if ((error as Partial<Incomparable> | undefined)?.incomparable !== true) throw error
-    return problem('bad-query', {
-      detail: 'The database cannot compare with a value of the query: it is out of the range of its column, or of another type.'
+    return problem('invalid-query', {
+      detail: 'The database cannot compare a value of the query: it is out of the range of its column, or has another type.'
     })
   }
 }
@@ -38,7 +38,7 @@ interface Asked {
 async function beginning (collection: Collection, query: Query, asked: Asked): Promise<Partial<Pick<Query, 'after' | 'before'>> | Problem> {
   const { question: { cursor, offset, filter, search }, context } = asked
   if (offset !== undefined) {
-    if (cursor !== undefined) return badParameter('cursor', 'left out where the items are counted from the beginning')
+    if (cursor !== undefined) return badParameter('cursor', 'left out if items are counted from the beginning')
     return { after: await positionAfter(collection, query, asked) }
   }
   return await readCursor(collection, cursor!, { bound: { filter, search, order: query.order }, context })

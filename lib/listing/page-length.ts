@@ -27,7 +27,7 @@ export function limitLength (collection: Collection, page: Page<object>, { query
   if (end < 0) return page
   // A client that counts the items would never see those that are left out.
   if (question.offset !== undefined) {
-    return problem('bad-query', { detail: `These items are longer than the ${longestPage} characters that a page can have. Request fewer of them.` })
+    return problem('invalid-query', { detail: `These items are longer than the ${longestPage} characters that a page can have. Request fewer of them.` })
   }
   const kept: ReadonlyArray<Entry<object>> = entries.slice(0, end)
   return { ...page, entries: isBackward ? kept.toReversed() : kept, more: true }

@@ -8,7 +8,7 @@ import { readFields, readOrder } from './selection.ts'
 interface Parameter {
   /** The value that a text in a query string means. */
   readonly ofText: (text: string) => unknown
-  /** What the value says of the question, or, as a text, what it would have to be. */
+  /** What the value says of the question, or, as a text, what it would must be. */
   readonly read: (collection: Collection, value: unknown) => Question | string
 }
 
@@ -31,7 +31,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
   cursor: {
     ofText: asItIs,
-    read: (_collection, cursor) => typeof cursor === 'string' ? { cursor } : 'a text'
+    read: (_collection, cursor) => typeof cursor === 'string' ? { cursor } : 'text'
   },
   sort: {
     ofText: parted,
@@ -47,7 +47,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
   q: {
     ofText: asItIs,
-    read: (_collection, text) => typeof text === 'string' && isSearch(text) ? { search: text } : `a text of up to ${longestSearch} characters and ${mostWords} different words`
+    read: (_collection, text) => typeof text === 'string' && isSearch(text) ? { search: text } : `text of up to ${longestSearch} characters and ${mostWords} different words`
   }
 }
 

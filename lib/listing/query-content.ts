@@ -29,7 +29,7 @@ export function parseQueryContent (collection: Collection, content: unknown): Qu
   const reader = new Reader(collection)
   const question = reader.question(content)
   if (reader.failures.length === 0) return question
-  return problem('invalid', { detail: 'The query is not understood.', members: { errors: reader.failures.slice(0, mostFailures) } })
+  return problem('validation-failed', { detail: 'The query is invalid.', members: { errors: reader.failures.slice(0, mostFailures) } })
 }
 
 class Reader {
@@ -56,7 +56,7 @@ class Reader {
       return filter === undefined || ('all' in filter && filter.all.length === 0) ? undefined : { filter }
     }
     const part = parameterOf(this.#collection, name)?.read(this.#collection, value)
-    if (part === undefined) return this.#fail([name], `is not known here. A query can have: filter, ${[...this.#collection.listing.parameters].join(', ')}.`)
+    if (part === undefined) return this.#fail([name], `is not a known property. A query can have: filter, ${[...this.#collection.listing.parameters].join(', ')}.`)
     return typeof part === 'string' ? this.#fail([name], `must be ${part}`) : part
   }
 
@@ -89,7 +89,7 @@ class Reader {
   #condition (name: string, value: unknown, at: Path): Filter | undefined {
     const { filterable } = this.#collection.listing
     const key = keyOf(name, filterable)
-    if (key === undefined) return this.#fail(at, `is not known here. ${keysLike(name, filterable)}`)
+    if (key === undefined) return this.#fail(at, `is not a known property. ${keysLike(name, filterable)}`)
     this.#spend(at, key.is, value)
     if (this.#exceeded) return undefined
     const found = condition(key, value)

@@ -18,7 +18,7 @@ const once = 'given once; several values go into one list, as in status.in=draft
 
 /** The question of a query string; 400 names a parameter that is not understood, and says what would be. */
 export function parseListQuery (collection: Collection, request: Request, only?: readonly string[]): Question | Problem {
-  if (request.search.length > longest) return problem('uri-too-long', { detail: `The query is longer than ${longest} characters. Ask with the method QUERY, whose content can be longer.` })
+  if (request.search.length > longest) return problem('uri-too-long', { detail: `The query is longer than ${longest} characters. Use the method QUERY, whose content can be longer.` })
   const question = collection.attached.dialects.length === 0 ? parseParameters(collection, request, only) : parseWithDialects(collection, request, only)
   return question instanceof Problem ? question : checkCost(question.filter) ?? question
 }
@@ -36,7 +36,7 @@ function checkCost (filter: Filter | undefined): Problem | undefined {
   const cost = new FilterCost()
   for (const part of filter.all) {
     const allowed = 'is' in part ? cost.add(part.is, part.value) : undefined
-    if (allowed !== undefined) return problem('bad-query', { detail: `The filter is too large. It can have ${allowed}.` })
+    if (allowed !== undefined) return problem('invalid-query', { detail: `The filter is too large. It can have ${allowed}.` })
   }
   return undefined
 }
@@ -78,5 +78,5 @@ export function getItemParameters ({ attached }: Collection): readonly string[] 
 function unknownParameter ({ listing: { parameters, filterable } }: Collection, name: string, only: readonly string[] | undefined): Problem {
   const known = [...parameters].filter(parameter => only?.includes(parameter) !== false)
   const keys = only === undefined ? ` ${keysLike(name, filterable)}` : ''
-  return problem('bad-query', { detail: `The query parameter ${JSON.stringify(name)} is not known. Known here: ${known.join(', ')}.${keys}`, members: { parameter: name } })
+  return problem('invalid-query', { detail: `The query parameter ${JSON.stringify(name)} is unknown. Available: ${known.join(', ')}.${keys}`, members: { parameter: name } })
 }

@@ -7,7 +7,7 @@ export interface Queryable {
   /** The path of the member, with dots. */
   readonly member: string
   readonly type: 'string' | 'number' | 'integer' | 'boolean'
-  /** What a value to compare it with has to be: of the type and format, but not of the length or range that an item is held to. */
+  /** What a value to compare it with must be: of the type and format, but not of the length or range that an item is held to. */
   readonly schema: JsonSchema
   /** Whether it can be sorted by, and compared with less and greater: false for decimals written as text. */
   readonly ordered: boolean

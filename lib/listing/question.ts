@@ -55,7 +55,7 @@ export function queryOf (collection: Collection, question: Question): Query {
   }
 }
 
-/** What has to be read of an item beside what the client wants to see: its name and its place. Further links may be made of all of it. */
+/** What must be read of an item beside what the client wants to see: its name and its place. Further links may be made of all of it. */
 function needed ({ id, hooks }: Collection, fields: readonly string[], order: readonly Order[]): readonly string[] | undefined {
   return hooks.links ? undefined : [...new Set([...fields, id.member, ...order.map(({ member }) => member.split('.', 1)[0]!)])]
 }

@@ -6,13 +6,13 @@ import { totalOrder } from './total-order.ts'
 
 export function readOrder ({ id, listing: { sortable } }: Collection, names: readonly string[]): Question | string {
   const members = new Set(names.map(name => name.replace(/^-/, '')))
-  if (names.length === 0 || members.size < names.length || ![...members].every(member => sortable.has(member))) return `members parted by commas, each once and with - in front to begin with the greatest: ${[...sortable.keys()].join(', ')}`
+  if (names.length === 0 || members.size < names.length || ![...members].every(member => sortable.has(member))) return `properties separated by commas, each once, with - in front for descending order: ${[...sortable.keys()].join(', ')}`
   return { order: totalOrder(names, id.member) }
 }
 
 export function readFields ({ listing: { visible } }: Collection, names: readonly string[]): Question | string {
   const fields = new Set(names)
-  if (names.length === 0 || ![...fields].every(name => visible.has(name))) return `members parted by commas: ${[...visible].join(', ')}`
+  if (names.length === 0 || ![...fields].every(name => visible.has(name))) return `properties separated by commas: ${[...visible].join(', ')}`
   // In one order, so that one selection has one entity tag.
   return { fields: [...visible].filter(name => fields.has(name)) }
 }

@@ -3,31 +3,11 @@ import type { Collection } from '../collection.ts'
 import { componentsOf } from './components.ts'
 import type { OpenApi } from './components.ts'
 import { operation } from './operation.ts'
+import { getOperationId } from './summary.ts'
 import { pathOfParent } from '../collection.ts'
 import type { ActionName } from '../action.ts'
 
-// What OpenAPI generators such as @fastify/swagger read from a route. Nothing is validated or serialised by it.
-
-const summaries: Readonly<Record<ActionName, string>> = {
-  list: 'A page of the items',
-  create: 'Make a new item',
-  read: 'One item',
-  replace: 'Put a complete representation in the place of the item',
-  update: 'Change some members of the item',
-  remove: 'Remove the item'
-}
-
-function operationId (collection: Collection, action: ActionName, prefix: string): string {
-  return [...prefix.match(/\w+/g) ?? [], collection.name, action].join('.')
-}
-
-/** Under a prefix, which may have parameters of its own and tells apart collections of one name. The rest is told when a document is made. */
-export function describe (collection: Collection, action: ActionName, prefix: string): FastifySchema & Record<string, unknown> {
-  return { tags: [collection.name], operationId: operationId(collection, action, prefix), summary: summaries[action] }
-}
-
-/** For the routes that are no part of the documentation: HEAD, OPTIONS, 405. */
-export const hidden: FastifySchema & Record<string, unknown> = { hide: true }
+// Completes what @fastify/swagger makes of the routes. Loaded only if the app has it.
 
 interface Documented {
   readonly action: ActionName
@@ -64,7 +44,7 @@ function complete (document: OpenApi, { app, collection, prefix, documented }: P
   const components = componentsOf(document)
   const known = { collection, secured: (document.security ?? []).length > 0, limited: app.hasDecorator('rateLimit') }
   for (const { action, method } of documented) {
-    const id = operationId(collection, action, prefix)
+    const id = getOperationId(collection, action, prefix)
     for (const item of Object.values(document.paths)) {
       const begun = item[method] as { operationId?: string } | undefined
       if (begun?.operationId !== id) continue

@@ -65,11 +65,11 @@ export function intake (app: FastifyInstance): Intake {
 }
 
 function tooLarge ({ routeOptions: { bodyLimit } }: FastifyRequest): Error {
-  return toError(problem('too-large', { detail: `Content is taken up to ${bodyLimit} bytes, counted after decoding.` }))
+  return toError(problem('content-too-large', { detail: `The content can have up to ${bodyLimit} bytes after decoding.` }))
 }
 
 function malformed (detail: string): Error {
-  return toError(problem('malformed', { detail }))
+  return toError(problem('malformed-content', { detail }))
 }
 
 /** What is not the request itself was decoded by a plugin of the app already. */

@@ -27,11 +27,11 @@ function parserOf ({ formats }: Collection, type: string | undefined): Parse | u
 }
 
 export function parseContent (request: Request, parse: Parse | undefined, schema: JsonSchema): ParsedContent | Problem {
-  if (request.content === undefined) return problem('malformed', { detail: 'The request needs content, and has none.' })
+  if (request.content === undefined) return problem('malformed-content', { detail: 'The request has no content.' })
   try {
     return { value: parse?.(request.content, schema) }
   } catch (thrown) {
-    if (thrown instanceof Malformed) return problem('malformed', { detail: thrown.detail })
+    if (thrown instanceof Malformed) return problem('malformed-content', { detail: thrown.detail })
     throw thrown
   }
 }

@@ -57,9 +57,9 @@ function refusalOfType (fields: IncomingHttpHeaders, { types, field }: Taken): P
   const { 'content-length': length, 'transfer-encoding': chunked } = fields
   const list = types.join(', ')
   // RFC 10008 section 2: without a media type there is no query.
-  if (type === undefined && field === 'accept-query') return problem('malformed', { detail: `A query needs content and a Content-Type. Taken: ${list}.`, fields: { [field]: list } })
+  if (type === undefined && field === 'accept-query') return problem('malformed-content', { detail: `A query needs content and a Content-Type. Supported: ${list}.`, fields: { [field]: list } })
   if (type === undefined && chunked === undefined && (length === undefined || length === '0')) return undefined
-  return problem('media-type', { detail: `Content is taken as ${list}${type === undefined ? ', and a Content-Type has to say so' : ''}.`, fields: { [field]: list } })
+  return problem('unsupported-media-type', { detail: `Supported media types: ${list}${type === undefined ? '. The request has no Content-Type' : ''}.`, fields: { [field]: list } })
 }
 
 /** Taken as well, though not advertised: RFC 9110 sections 8.4.1.3 and 12.5.3. */
@@ -68,10 +68,10 @@ const tolerated: readonly string[] = ['x-gzip', 'identity']
 function refusalOfCoding ({ 'content-encoding': field }: IncomingHttpHeaders): Problem | undefined {
   const coding = field?.toLowerCase()
   if (coding === undefined || codings.includes(coding) || tolerated.includes(coding)) return undefined
-  return problem('content-coding', { detail: `Content codings that are taken: ${codings.join(', ')}.`, fields: { 'accept-encoding': codings.join(', ') } })
+  return problem('unsupported-content-coding', { detail: `Supported content codings: ${codings.join(', ')}.`, fields: { 'accept-encoding': codings.join(', ') } })
 }
 
 /** RFC 9110 section 14.5: a part of a representation must not pass for the whole. */
 function refusalOfRange ({ 'content-range': range }: IncomingHttpHeaders): Problem | undefined {
-  return range === undefined ? undefined : problem('malformed', { detail: 'Content-Range is not taken on a write. Send the complete representation, or a PATCH.' })
+  return range === undefined ? undefined : problem('malformed-content', { detail: 'Content-Range is not supported for writes. Send the complete representation, or a PATCH.' })
 }

@@ -12,5 +12,5 @@ export function formatOf ({ formats, mediaTypes }: Collection, accept: string | 
 
 /** RFC 9110 section 15.5.7: 406 lists what there is. */
 export function notAcceptable ({ mediaTypes }: Collection): Problem {
-  return problem('not-acceptable', { detail: `The media types that can be given are: ${mediaTypes.join(', ')}.`, members: { available: mediaTypes } })
+  return problem('not-acceptable', { detail: `Available media types: ${mediaTypes.join(', ')}.`, members: { available: mediaTypes } })
 }

@@ -7,10 +7,10 @@ export function checkQuery ({ search, query, preferences }: Request): boolean | 
   const name = search === '' ? undefined : Object.keys(query)[0]
   if (name === undefined) return false
   if (preferences.handling === 'lenient') return true
-  return problem('bad-query', { detail: `The query parameter ${JSON.stringify(name)} is not known. No query parameter is known here.`, members: { parameter: name } })
+  return problem('invalid-query', { detail: `The query parameter ${JSON.stringify(name)} is unknown. This request takes no query parameters.`, members: { parameter: name } })
 }
 
-/** A parameter whose value is not understood, and what it would have to be; `about` names the part of it that is meant. */
+/** A parameter whose value is not understood, and what it would must be; `about` names the part of it that is meant. */
 export function badParameter (name: string, wanted: string, about: string = name): Problem {
-  return problem('bad-query', { detail: `${about} has to be ${wanted}.`, members: { parameter: name } })
+  return problem('invalid-query', { detail: `${about} must be ${wanted}.`, members: { parameter: name } })
 }

@@ -8,7 +8,7 @@ import { isUuid } from '../schema/uuid.ts'
 // RFC 8288: where one can go from here. `path` is always that of the collection.
 
 export function itemPath (path: string, id: Id): string {
-  // Of what most ids are, nothing has to be encoded.
+  // Of what most ids are, nothing must be encoded.
   return `${path}/${typeof id === 'string' && isUuid(id) ? id : encodeURIComponent(id)}`
 }
 

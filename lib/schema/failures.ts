@@ -99,8 +99,8 @@ function choice (branches: ReadonlyArray<readonly Found[]>): string {
 
 const messages: Readonly<Record<string, (error: ErrorObject) => string>> = {
   required: () => 'is required',
-  additionalProperties: () => 'is not known here',
-  unevaluatedProperties: () => 'is not known here',
+  additionalProperties: () => 'is not a known property',
+  unevaluatedProperties: () => 'is not a known property',
   enum: error => `must be one of ${list(error.params.allowedValues)}`,
   const: error => `must be ${JSON.stringify(error.params.allowedValue)}`
 }

@@ -28,7 +28,7 @@ export function knowsFormat (format: string): boolean {
   return Object.hasOwn(thorough.formats, format)
 }
 
-const tooComplex: readonly Failure[] = [{ pointer: '', message: 'is nested in too many ways to be held to the schema' }]
+const tooComplex: readonly Failure[] = [{ pointer: '', message: 'is nested in too many ways to be validated' }]
 
 export function validator (schema: JsonSchema): Validator {
   const fits = compiled(brief, schema)

@@ -41,7 +41,7 @@ export function documentAt (document: Document, problems: string | undefined): P
       const etag = entityTag(written.hash, String(mediaTypes.indexOf(type)))
       const fields = { etag, 'cache-control': 'no-cache', ...written.links !== '' && { link: written.links } }
       const outcome = evaluate({ safe: true, fields: request.headers, current: { tag: etag, modified: undefined } })
-      if (outcome === 'failed') return refuse(problem('stale'), problems, reply)
+      if (outcome === 'failed') return refuse(problem('precondition-failed'), problems, reply)
       if (outcome === 'not modified') return send({ status: 304, fields, content: undefined }, reply)
       return send({ status: 200, fields: { ...fields, 'content-type': type }, content: written.content }, reply)
     }

@@ -17,7 +17,7 @@ interface Failure {
   readonly reason: unknown
 }
 
-/** Which storages do not answer: each is asked for one item, all at once, and not again before the answer has grown old. */
+/** Which storages do not respond: each is asked for one item, all at once, and not again before the answer has grown old. */
 export class Health {
   readonly #collections: readonly ServedCollection[]
   readonly #patience: Patience
@@ -38,7 +38,7 @@ export class Health {
 
   async #ask (): Promise<readonly Failure[]> {
     // A definition that is served at several places has one storage.
-    const storages = new Map(this.#collections.map(({ collection }) => [collection.storage, collection]))
+    const storages = new Map(this.#collections.map(({ collection }) => [collection.baseStorage, collection]))
     const { deadline } = this.#patience
     const results = await Promise.all([...storages].map(async ([storage, collection]) => {
       const reason = await failure(storage, collection.id.member, deadline) ?? await mistaken(collection, deadline)

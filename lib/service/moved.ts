@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { hidden } from '../openapi/description.ts'
+import { hidden } from '../openapi/summary.ts'
 import { BadMove } from '../errors.ts'
 import { cacheControl, cachePolicy } from '../http/cache-control.ts'
 import { location } from '../http/location.ts'

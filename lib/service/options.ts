@@ -59,7 +59,7 @@ function check (given: object, known: Readonly<Record<string, Kind>>, prefix = '
     if (value === undefined) continue
     const expected = known[name]
     if (expected === undefined) throw new BadService(`there is no option "${prefix}${name}". The options are: ${serviceOptionNames.join(', ')}`)
-    if (!expected.fits(value)) throw new BadService(`${prefix}${name} is ${JSON.stringify(value)}. It has to be ${expected.kind}`)
+    if (!expected.fits(value)) throw new BadService(`${prefix}${name} is ${JSON.stringify(value)}. It must be ${expected.kind}`)
   }
 }
 

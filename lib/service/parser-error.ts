@@ -19,7 +19,7 @@ const nothing = Buffer.alloc(0)
 
 /** RFC 9110 section 15.5.15, where no more than the request line has come. */
 function problemOfSize (error: ParserError): Problem {
-  return /^[A-Z-]+ \S*$/.test(lineOf(error).read) ? problem('uri-too-long') : problem('fields-too-large')
+  return /^[A-Z-]+ \S*$/.test(lineOf(error).read) ? problem('uri-too-long') : problem('headers-too-large')
 }
 
 const requestLine = /^[!#$%&'*+.^`|~\w-]+ \S+ HTTP\/\d\.\d\r?$/
@@ -37,10 +37,10 @@ function problemOfCoding ({ rawPacket = nothing }: ParserError): Problem {
 const problems: Readonly<Record<string, (error: ParserError) => Problem>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => problem('request-timeout'),
   HPE_HEADER_OVERFLOW: problemOfSize,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: () => problem('too-large'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: () => problem('content-too-large'),
   HPE_INVALID_METHOD: problemOfMethod,
   HPE_INVALID_TRANSFER_ENCODING: problemOfCoding,
-  HPE_INVALID_VERSION: () => problem('version-not-supported')
+  HPE_INVALID_VERSION: () => problem('http-version-not-supported')
 }
 
 /** The line in which the parser stopped, as much of it as came last: what was read of it, and the whole. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { refuseMethod } from '../request/headers.ts'
-import { hidden } from '../openapi/description.ts'
+import { hidden } from '../openapi/summary.ts'
 import { BadService } from '../errors.ts'
 import { allow } from '../http/allow.ts'
 import { send } from './reply.ts'

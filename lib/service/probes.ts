@@ -32,7 +32,7 @@ export function readiness (path: string, { settings: { health, problems }, colle
       if (failures.length === 0) return send(well, reply)
       for (const { name, reason } of failures) log.warn({ err: reason }, `the storage of the collection ${name} does not answer`)
       const names = failures.map(({ name }) => name)
-      return refuse(problem('unavailable', { detail: `The storages of these collections do not answer: ${names.join(', ')}.`, fields: { 'retry-after': '1' }, members: { collections: names } }), problems, reply)
+      return refuse(problem('service-unavailable', { detail: `The storages of these collections do not respond: ${names.join(', ')}.`, fields: { 'retry-after': '1' }, members: { collections: names } }), problems, reply)
     }
   }
 }

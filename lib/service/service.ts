@@ -48,3 +48,4 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
  * await app.register(service, { title: 'Shop' })
  */
 export const service = fastifyPlugin(plugin, { name: 'fastify-collections-service', fastify: '5.x' })
+export type { ServiceOptions } from './options.ts'

@@ -12,35 +12,35 @@ type Methods = readonly string[]
 
 /** RFC 9112 section 3.2: exactly one; Node.js keeps the first of several. */
 function refusalOfHost ({ rawHeaders, httpVersionMinor, headers: { host } }: IncomingMessage): Problem | undefined {
-  if (host === undefined) return httpVersionMinor === 0 ? undefined : problem('bad-request', { detail: 'The field Host is missing.' })
+  if (host === undefined) return httpVersionMinor === 0 ? undefined : problem('bad-request', { detail: 'The header Host is missing.' })
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!
     if (name.length === 4 && name.toLowerCase() === 'host') count++
   }
-  return count > 1 ? problem('bad-request', { detail: 'The field Host is there more than once.' }) : undefined
+  return count > 1 ? problem('bad-request', { detail: 'The header Host is repeated.' }) : undefined
 }
 
 /** RFC 3986 section 2.1 */
 function refusalOfTarget ({ url = '', method }: IncomingMessage): Problem | undefined {
-  if (url === '*' && method !== 'OPTIONS') return problem('bad-request', { detail: 'Only OPTIONS is about the server as a whole.' })
+  if (url === '*' && method !== 'OPTIONS') return problem('bad-request', { detail: 'Only OPTIONS can be sent to the whole server.' })
   const [path = ''] = url.split('?', 1)
   if (!path.includes('%')) return undefined
   try {
     decodeURIComponent(path)
     return undefined
   } catch {
-    return problem('bad-request', { detail: 'The path has a percent sign that begins no character.' })
+    return problem('bad-request', { detail: 'The path has a percent sign without two hexadecimal digits.' })
   }
 }
 
 function refusalOf (request: IncomingMessage, methods: Methods): Problem | undefined {
   if (!streamed(request)) {
-    if (request.httpVersionMajor !== 1) return problem('version-not-supported')
+    if (request.httpVersionMajor !== 1) return problem('http-version-not-supported')
     const refusal = refusalOfHost(request)
     if (refusal !== undefined) return refusal
   }
-  if (!methods.includes(request.method!)) return problem('not-implemented', { detail: `The method ${request.method} is not known to this server.` })
+  if (!methods.includes(request.method!)) return problem('not-implemented', { detail: `The method ${request.method} is not implemented by this server.` })
   return refusalOfTarget(request)
 }
 

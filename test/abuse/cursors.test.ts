@@ -63,7 +63,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
     await ask(app, `PATCH ${at}`, { content: { marks: { a: 1 } }, type: 'application/merge-patch+json' })
     t.equal((await ask(app, `GET ${url}`)).statusCode, 200, 'another property does not matter')
     await ask(app, `PATCH ${at}`, { content: { text: `${prefix}moved` }, type: 'application/merge-patch+json' })
-    const expired = { status: 400, code: 'bad-query', parameter: 'cursor', detail: /^cursor has expired/ }
+    const expired = { status: 400, code: 'invalid-query', parameter: 'cursor', detail: /^cursor has expired/ }
     t.match((await ask(app, `GET ${url}`)).json(), expired)
     await ask(app, `PATCH ${at}`, { content: { text: all[2]!.text }, type: 'application/merge-patch+json' })
     t.equal((await ask(app, `GET ${url}`)).statusCode, 200)

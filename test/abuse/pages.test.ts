@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import { define } from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { ask, build, created, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
+import { define } from '../define.ts'
 
 // Items may be long, but a page of them is not: it ends early, and its links lead to the others.
 

@@ -41,9 +41,9 @@ test('more than 10 different words are refused, by GET and by QUERY', async (t) 
   t.equal((await ask(app, 'QUERY /notes', { content: { q: words(10) } })).statusCode, 200)
   t.match((await ask(app, `GET /notes?q=${encodeURIComponent(words(11))}`)).json(), {
     status: 400,
-    code: 'bad-query',
+    code: 'invalid-query',
     parameter: 'q',
-    detail: 'q has to be a text of up to 200 characters and 10 different words.'
+    detail: 'q must be text of up to 200 characters and 10 different words.'
   })
   t.match((await ask(app, 'QUERY /notes', { content: { q: words(11) } })).json(), { status: 422, errors: [{ pointer: '/q' }] })
 })

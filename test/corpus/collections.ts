@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { define } from '../../lib/index.ts'
+import { define, json } from '../../lib/index.ts'
+import { hal } from '../../lib/formats/hal.ts'
+import { xml } from '../../lib/formats/xml.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -39,15 +41,15 @@ export const Note = Type.Object({
 })
 
 export function users (options: Partial<Options<typeof User>> = {}): Collection {
-  return define({ name: 'users', schema: User, unique: ['email'], storage: memory(), ...options }) as Collection
+  return define({ name: 'users', schema: User, unique: ['email'], storage: memory(), formats: [json, hal, xml], ...options }) as Collection
 }
 
 export function pages (options: Partial<Options<typeof Page>> = {}): Collection {
-  return define({ name: 'pages', schema: Page, id: { member: 'slug', by: 'client' }, storage: memory(), ...options }) as Collection
+  return define({ name: 'pages', schema: Page, id: { member: 'slug', by: 'client' }, storage: memory(), formats: [json, hal, xml], ...options }) as Collection
 }
 
 export function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory(), ...options }) as Collection
+  return define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory(), formats: [json, hal, xml], ...options }) as Collection
 }
 
 export const ada = { email: 'ada@example.com', name: 'Ada', age: 36, password: 'analytical', address: { city: 'London' } }

@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { define, hal, json, xml } from '../../lib/index.ts'
+import { define, json } from '../../lib/index.ts'
+import { hal } from '../../lib/formats/hal.ts'
+import { xml } from '../../lib/formats/xml.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ada, alan, grace, notes, pages, unknownUser, users } from './collections.ts'

@@ -1,6 +1,8 @@
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
-import collection, { define, json, service, xml } from '../../lib/index.ts'
+import collection, { json } from '../../lib/index.ts'
+import { service } from '../../lib/service/service.ts'
+import { xml } from '../../lib/formats/xml.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -12,6 +14,7 @@ import { softDelete } from '../../lib/features/soft-delete.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { ada, notes, pages, User, users } from './collections.ts'
 import type { Area } from './recorder.ts'
+import { define } from '../define.ts'
 
 export const serviceDocuments: Area = async (recorder) => {
   const app = Fastify({ forceCloseConnections: true })

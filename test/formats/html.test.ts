@@ -11,7 +11,9 @@ import { escape, followed, markup } from '../../lib/formats/html/escape.ts'
 import { kindOf } from '../../lib/formats/html/kind.ts'
 import { script } from '../../lib/formats/html/script.ts'
 import { style } from '../../lib/formats/html/style.ts'
-import collection, { define, hal, json, xml } from '../../lib/index.ts'
+import collection, { define, json } from '../../lib/index.ts'
+import { hal } from '../../lib/formats/hal.ts'
+import { xml } from '../../lib/formats/xml.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -376,7 +378,7 @@ test('what items refer to, what lies in them and what they lie in is linked', as
 
 test('a problem is a page for who prefers that to JSON', async t => {
   const app = await build(t, users({ formats }))
-  for (const [url, status, text] of [['/users/none', 404, /<p>There is nothing at this URI\.<\/p>/], ['/users?age.gte=x', 400, /has to be a whole number/]] as const) {
+  for (const [url, status, text] of [['/users/none', 404, /<p>There is no resource at this URI\.<\/p>/], ['/users?age.gte=x', 400, /must be a whole number/]] as const) {
     const { statusCode, headers, payload } = await ask(app, `GET ${url}`, { fields: { accept: browsers.Chrome } })
     t.equal(statusCode, status)
     t.equal(headers['content-type'], 'text/html; charset=utf-8')

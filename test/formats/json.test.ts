@@ -1,5 +1,6 @@
 import { test } from 'tap'
-import { hal, json } from '../../lib/index.ts'
+import { json } from '../../lib/index.ts'
+import { hal } from '../../lib/formats/hal.ts'
 
 const schema = { type: 'object', properties: { a: { type: 'integer' } } }
 const links = { list: {}, items: [] }

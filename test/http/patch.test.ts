@@ -164,7 +164,7 @@ test('RFC 6902 §4.6: a test compares values, not the order of members', async t
     t.equal(equal(one, other), same, JSON.stringify([one, other]))
     t.equal(refusal({ a: one }, [{ op: 'test', path: '/a', value: other }])?.kind, same ? undefined : 'test')
   }
-  t.strictSame({ ...refusal({ a: 1 }, [{ op: 'test', path: '/a', value: 2 }]) }, { kind: 'test', detail: 'The value is another than the operation expects.', index: 0, pointer: '/a' })
+  t.strictSame({ ...refusal({ a: 1 }, [{ op: 'test', path: '/a', value: 2 }]) }, { kind: 'test', detail: 'The value differs from the one that the operation expects.', index: 0, pointer: '/a' })
 })
 
 test('RFC 6902 §4: operations on the whole document', async t => {

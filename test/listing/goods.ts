@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import { define } from '../../lib/index.ts'
+import { define } from '../define.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Options, Supports } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'

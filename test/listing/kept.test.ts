@@ -1,11 +1,12 @@
 import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { Type } from '@sinclair/typebox'
-import { define, json } from '../../lib/index.ts'
+import { json } from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { keep, recall } from '../../lib/listing/kept.ts'
 import type { Request } from '../../lib/request/request.ts'
 import { ask, build } from '../app.ts'
+import { define } from '../define.ts'
 
 const Note = Type.Object({ id: Type.Integer({ readOnly: true }), text: Type.String() })
 const notes = () => define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items: [1, 2, 3].map(id => ({ id, text: `Note ${id}` })) }) }) as Collection

@@ -131,7 +131,7 @@ test('cursors of GET and QUERY go with the question, not with the method', async
   for (const search of ['', 'stock.null=false&']) t.match((await ask(app, `GET /goods?${search}cursor=${tree}`)).json(), { status: 400, parameter: 'cursor' })
   const other = await query(app, { filter: { not: { 'stock.null': false } }, cursor: tree })
   t.equal(other.statusCode, 400)
-  t.match(other.json(), { code: 'bad-query', parameter: 'cursor' })
+  t.match(other.json(), { code: 'invalid-query', parameter: 'cursor' })
 })
 
 test('everything that is not understood is told at once, by its pointer', async t => {
@@ -148,26 +148,26 @@ test('everything that is not understood is told at once, by its pointer', async 
   }
   const answer = await query(app, content)
   t.equal(answer.statusCode, 422)
-  t.match(answer.json(), { code: 'invalid', detail: 'The query is not understood.' })
+  t.match(answer.json(), { code: 'validation-failed', detail: 'The query is invalid.' })
   t.match(answer.json().errors, [
-    { pointer: '/filter/colour', message: /^is not known here\. A list can be filtered by: id, name/ },
-    { pointer: '/filter/price.like', message: 'is not known here. price can be followed by: .eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .null.' },
-    { pointer: '/filter/name', message: 'must be a text' },
+    { pointer: '/filter/colour', message: /^is not a known property\. A list can be filtered by: id, name/ },
+    { pointer: '/filter/price.like', message: 'is not a known property. price can be followed by: .eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .null.' },
+    { pointer: '/filter/name', message: 'must be text' },
     { pointer: '/filter/any/0/status', message: 'must be one of draft, published' },
     { pointer: '/filter/any/1', message: 'must be an object' },
     { pointer: '/filter/any/2/stock.in', message: 'must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991' },
     { pointer: '/filter/all', message: 'must be an array of filters' },
     { pointer: '/filter/not', message: 'must be an object' },
-    { pointer: '/filter/a~1b~0c', message: /^is not known here/ },
+    { pointer: '/filter/a~1b~0c', message: /^is not a known property/ },
     { pointer: '/filter/name.null', message: 'must be true or false' },
-    { pointer: '/filter/secret', message: /^is not known here/ },
-    { pointer: '/sort', message: /^must be members/ },
-    { pointer: '/fields', message: /^must be members/ },
+    { pointer: '/filter/secret', message: /^is not a known property/ },
+    { pointer: '/sort', message: /^must be properties/ },
+    { pointer: '/fields', message: /^must be properties/ },
     { pointer: '/limit', message: 'must be a whole number from 1 to 100' },
-    { pointer: '/cursor', message: 'must be a text' },
+    { pointer: '/cursor', message: 'must be text' },
     { pointer: '/count', message: 'must be true or false' },
-    { pointer: '/q', message: 'must be a text of up to 200 characters' },
-    { pointer: '/page', message: 'is not known here. A query can have: filter, limit, cursor, sort, fields, count, q.' }
+    { pointer: '/q', message: 'must be text of up to 200 characters' },
+    { pointer: '/page', message: 'is not a known property. A query can have: filter, limit, cursor, sort, fields, count, q.' }
   ])
   t.equal(answer.json().errors.length, 18)
   for (const whole of [[], 'x', 1, null, true]) t.match((await query(app, JSON.stringify(whole))).json(), { status: 422, errors: [{ pointer: '', message: 'must be an object' }] })
@@ -205,9 +205,9 @@ test('Accept-Query is told by OPTIONS, by 415, and where the Content-Type is mis
   const untyped = await app.inject({ method: 'QUERY', url: '/goods', payload: Buffer.from('{}') })
   t.equal(untyped.statusCode, 400)
   t.equal(untyped.headers['accept-query'], 'application/json')
-  t.match(untyped.json(), { code: 'malformed', detail: 'A query needs content and a Content-Type. Taken: application/json.' })
-  t.match((await ask(app, 'QUERY /goods')).json(), { status: 400, code: 'malformed', detail: 'A query needs content and a Content-Type. Taken: application/json.' })
-  for (const content of ['', '{', '{"limit":1,"limit":2}', '{"limit":1e400}']) t.match((await query(app, content)).json(), { status: 400, code: 'malformed' }, content)
+  t.match(untyped.json(), { code: 'malformed-content', detail: 'A query needs content and a Content-Type. Supported: application/json.' })
+  t.match((await ask(app, 'QUERY /goods')).json(), { status: 400, code: 'malformed-content', detail: 'A query needs content and a Content-Type. Supported: application/json.' })
+  for (const content of ['', '{', '{"limit":1,"limit":2}', '{"limit":1e400}']) t.match((await query(app, content)).json(), { status: 400, code: 'malformed-content' }, content)
   t.equal((await query(app, {}, { accept: 'image/png' })).statusCode, 406)
   t.match((await query(app, {}, {}, '/goods?colour=red')).json(), { status: 400, parameter: 'colour' })
   t.equal((await ask(app, 'QUERY /goods/1', { content: {} })).statusCode, 405)

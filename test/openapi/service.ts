@@ -3,13 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import rateLimit from '@fastify/rate-limit'
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
-import collection, { define } from '../../lib/index.ts'
+import collection from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
 import { refine } from '../../lib/features/dialects/refine.ts'
 import { within } from '../../lib/features/within.ts'
+import { define } from '../define.ts'
 
 // Three collections that use what there is, in an app that says of itself what only it can know.
 

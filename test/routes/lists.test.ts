@@ -2,9 +2,11 @@ import { test } from 'tap'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import collection, { define, hal } from '../../lib/index.ts'
+import collection from '../../lib/index.ts'
+import { hal } from '../../lib/formats/hal.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created, notes } from '../app.ts'
+import { define } from '../define.ts'
 
 // The query of a list: limit, cursor, and what is not known.
 
@@ -118,7 +120,7 @@ test('limit is a whole number from 1 to the maximum, anything else is 400', asyn
     for (const limit of limits) {
       const answer = await ask(app, `GET /${path}?limit=${limit}`)
       t.equal(answer.statusCode, 400, limit)
-      t.match(answer.json(), { code: 'bad-query', parameter: 'limit', detail: limit.includes('&') ? /^limit has to be given once/ : /^limit has to be a whole number from 1 to (100|3)\.$/ })
+      t.match(answer.json(), { code: 'invalid-query', parameter: 'limit', detail: limit.includes('&') ? /^limit must be given once/ : /^limit must be a whole number from 1 to (100|3)\.$/ })
     }
   }
 })
@@ -130,7 +132,7 @@ test('an unknown query parameter is 400 and named, unless the client prefers len
     const content = /^P/.test(target) ? { text: 'b' } : undefined
     const strict = await ask(app, target, { content })
     t.equal(strict.statusCode, 400, target)
-    if (!target.startsWith('HEAD')) t.match(strict.json(), { code: 'bad-query', parameter: name })
+    if (!target.startsWith('HEAD')) t.match(strict.json(), { code: 'invalid-query', parameter: name })
     t.equal((await ask(app, target, { content, fields: { prefer: 'handling=strict' } })).statusCode, 400)
     if (target.startsWith('DELETE')) continue
     const lenient = await ask(app, target, { content, fields: { prefer: 'handling=lenient' } })
@@ -159,7 +161,7 @@ test('a cursor that this list has not given is 400', async t => {
   for (const given of [...tampered, ...foreign, ...forged]) {
     const answer = await ask(app, `GET /books?cursor=${given}`)
     t.equal(answer.statusCode, 400, given)
-    t.match(answer.json(), { code: 'bad-query', parameter: 'cursor' })
+    t.match(answer.json(), { code: 'invalid-query', parameter: 'cursor' })
   }
 })
 
@@ -179,7 +181,7 @@ test('a cursor that was made up with a right seal is held to the schema, and 400
   for (const content of ['', '{', 'null', '1', '{}', '[]', '["after"]', '["after","T1"]', '["after","T1",3,4]', '["beside","T1",3]', '["__proto__","T1",3]', '["after",1,3]', '["after","T1","3"]', '["after","T1",1.5]', '["after","T1",1e999]', '["after","T1",9007199254740993]', '["after","T1",{}]', '["after","\\u0000",3]', '["after","\\ud800",3]', '["after",["T1"],3]']) {
     const answer = await get(content)
     t.equal(answer.statusCode, 400, content)
-    t.match(answer.json(), { code: 'bad-query', parameter: 'cursor' })
+    t.match(answer.json(), { code: 'invalid-query', parameter: 'cursor' })
   }
 })
 

@@ -98,7 +98,7 @@ test('route options of Fastify pass through, for every action and for one; hooks
   t.strictSame(seen.splice(0), ['every', 'first', 'second', 'create'])
   const large = await ask(app, `PUT ${at}`, { content: { text: 'x'.repeat(100) } })
   t.equal(large.statusCode, 413)
-  t.match(large.json(), { status: 413, title: 'Content Too Large', code: 'too-large' })
+  t.match(large.json(), { status: 413, title: 'Content Too Large', code: 'content-too-large' })
   t.equal(large.headers['content-type'], 'application/problem+json')
   seen.splice(0)
   await ask(app, 'OPTIONS /notes')
@@ -155,11 +155,11 @@ test('an error of a hook, of the app or of the definition, is a problem with its
     ['a status that is none', Object.assign(new Error('secret'), { statusCode: 200 }), 500, { detail: undefined }],
     ['a status beyond', Object.assign(new Error('secret'), { statusCode: 999 }), 500],
     ['a status between two', Object.assign(new Error('secret'), { statusCode: 400.5 }), 500],
-    ['a status that cannot be looked at', Object.defineProperty(new Error('x'), 'statusCode', { get () { throw new Error('secret') } }), 500, { code: 'fault' }],
-    ['a message that cannot be looked at', { statusCode: 400, get message () { throw new Error('secret') } }, 500, { code: 'fault' }],
+    ['a status that cannot be looked at', Object.defineProperty(new Error('x'), 'statusCode', { get () { throw new Error('secret') } }), 500, { code: 'internal-error' }],
+    ['a message that cannot be looked at', { statusCode: 400, get message () { throw new Error('secret') } }, 500, { code: 'internal-error' }],
     ['headers that cannot be sent', Object.assign(new Error('x'), { statusCode: 400, headers: { 'x y': '1', 'x-z': 'a\r\nx-secret: 1', 'retry-after': 5 } }), 400, { detail: 'x' }, { 'x-z': undefined, 'retry-after': '5' }],
     ['headers that are no text', Object.assign(new Error('secret'), { statusCode: 400, headers: { 'x-z': Object.create(null) } }), 500],
-    ['a problem that cannot be written', problem('forbidden', { detail: 'secret', members: { n: 5n } }), 500, { code: 'fault' }],
+    ['a problem that cannot be written', problem('forbidden', { detail: 'secret', members: { n: 5n } }), 500, { code: 'internal-error' }],
     ['an unknown 4xx', Object.assign(new Error('odd'), { statusCode: 499 }), 499, { title: 'Unknown', detail: 'odd' }],
     ['a string', 'secret', 500, { detail: undefined }],
     ['nothing', undefined, 500],
@@ -272,7 +272,7 @@ test('a fault of the storage is a bare 500 that leaks nothing, and one log line 
       const target = { list: 'GET /notes', find: `GET ${at}`, insert: 'POST /notes', replace: `PUT ${at}`, remove: `DELETE ${at}` }[verb]
       const answer = await ask(app, target, { content: target.startsWith('P') ? { text: 'b' } : undefined })
       t.equal(answer.statusCode, 500, `${what} of ${verb}`)
-      t.strictSame(answer.json(), { type: 'about:blank', title: 'Internal Server Error', status: 500, instance: target.split(' ')[1], code: 'fault' })
+      t.strictSame(answer.json(), { type: 'about:blank', title: 'Internal Server Error', status: 500, instance: target.split(' ')[1], code: 'internal-error' })
       t.notMatch(JSON.stringify(answer.headers), /secret/)
       t.equal(lines.length, 1, 'one log line')
       t.match(JSON.stringify(lines[0]), /secret/)
@@ -289,7 +289,7 @@ test('a storage that says it cannot be reached is 503 with Retry-After (RFC 9110
     const answer = await ask(app, 'GET /notes')
     t.equal(answer.statusCode, 503)
     t.equal(answer.headers['retry-after'], seconds)
-    t.strictSame(answer.json(), { type: 'about:blank', title: 'Service Unavailable', status: 503, instance: '/notes', code: 'unreachable' })
+    t.strictSame(answer.json(), { type: 'about:blank', title: 'Service Unavailable', status: 503, instance: '/notes', code: 'storage-unavailable' })
     t.equal(lines.length, 1)
   }
 })
@@ -339,7 +339,7 @@ test('a format of one’s own: what it cannot read is 400, what fails in it is 5
   t.equal(posted.headers['content-type'], 'text/csv')
   t.match(posted.payload, /^id,text\n[\w-]+,hello\n$/)
   t.match((await ask(app, 'GET /notes', { fields: { accept: 'text/csv' } })).payload, /^id,text\n[\w-]+,hello$/)
-  t.match((await ask(app, 'POST /notes', { content: 'hello', type: 'text/csv' })).json(), { status: 400, code: 'malformed', detail: 'The first line is not "text".' })
+  t.match((await ask(app, 'POST /notes', { content: 'hello', type: 'text/csv' })).json(), { status: 400, code: 'malformed-content', detail: 'The first line is not "text".' })
   t.strictSame(lines, [])
   const failed = await ask(app, 'POST /notes', { content: 'bug', type: 'text/csv' })
   t.equal(failed.statusCode, 500)

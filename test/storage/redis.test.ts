@@ -89,7 +89,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
   })
 
   await t.test('what a retry does not mend is no matter of being reached', async (t) => {
-    await client.set('{broken}:items', 'a text')
+    await client.set('{broken}:items', 'text')
     const storage = redis(client)({ name: 'broken', schema: {}, id: { member: 'id', by: 'client' }, unique: [] })
     const error: object = await storage.find('a', { signal: AbortSignal.timeout(60_000), scope: undefined }).then(Object, Object)
     t.match(error, { message: /^WRONGTYPE/ })

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import tap, { test } from 'tap'
-import { define } from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
@@ -11,6 +10,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { ask, build, logged } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
 import { startPostgres } from './servers.ts'
+import { define } from '../define.ts'
 
 // Values that a storage cannot give back, rows that others wrote, and date-times: the same on every storage.
 
@@ -87,7 +87,7 @@ for (const { name, skip, available } of storages) {
     const item = await ask(app, 'POST /events', { content: { stock: 1 } })
     const at = String(item.headers.location)
     for (const [content, pointer, message] of refused) {
-      const expected = { code: 'invalid', errors: [{ pointer, message }] }
+      const expected = { code: 'validation-failed', errors: [{ pointer, message }] }
       for (const [target, type] of [['POST /events', 'application/json'], [`PUT ${at}`, 'application/json'], [`PATCH ${at}`, 'application/merge-patch+json']] as const) {
         const answer = await ask(app, target, { content, type })
         t.equal(answer.statusCode, 422, `${target} ${JSON.stringify(content)}`)
@@ -160,7 +160,7 @@ for (const { name, skip, available } of storages) {
     const early = { all: [{ member: 'at', is: 'lt', value: '2026-01-01T02:00:00+02:00' }, { not: { member: 'more.at', is: 'gte', value: '2026-01-01T02:00:00+02:00' } }] }
     const { app } = await open(t, available, scope(early))
     const outside = await ask(app, 'POST /events', { content: { at: '2025-12-31T23:00:00-05:00' } })
-    t.match([outside.statusCode, outside.json()], [422, { errors: [{ pointer: '/at', message: 'is out of the reach of the caller' }] }])
+    t.match([outside.statusCode, outside.json()], [422, { errors: [{ pointer: '/at', message: 'is outside the scope of the caller' }] }])
     t.equal((await ask(app, 'POST /events', { content: { at: '2025-12-31T22:00:00Z', more: { at: '2025-12-31T23:00:00-05:00' } } })).statusCode, 422)
     t.equal((await ask(app, 'POST /events', { content: { at: '2026-01-01T01:00:00+02:00', more: { at: '2026-01-01T01:00:00+02:00' } } })).statusCode, 201)
     t.equal((await ask(app, 'PATCH /events/1', { content: { at: '2025-12-31T23:00:00-05:00' } })).statusCode, 422)
@@ -267,7 +267,7 @@ for (const available of databases) {
       const expected = told[name][index]
       for (const [at, answer] of answers.entries()) {
         if (expected === 201) t.equal(answer.statusCode, 201, `${index} ${at} ${answer.payload.slice(0, 200)}`)
-        else t.match([answer.statusCode, answer.json()], [422, { code: 'invalid', errors: [{ pointer: `${at === 2 ? '/1' : ''}${String(expected)}` }] }])
+        else t.match([answer.statusCode, answer.json()], [422, { code: 'validation-failed', errors: [{ pointer: `${at === 2 ? '/1' : ''}${String(expected)}` }] }])
       }
     }
     t.match((await ask(app, 'GET /events?count=true')).headers['x-total-count'], String(told[name].filter(each => each === 201).length * 4), 'nothing is half-written')
@@ -302,7 +302,7 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
     for (const [content, pointer] of [[{ stock: 3_000_000_000 }, '/stock'], [{ stock: 1e300 }, '/stock'], [{ code: 'too long' }, untold ?? '/code'], [{ price: 123.45 }, untold ?? '/price']] as const) {
       const errors = [{ pointer, message: 'cannot be stored: it is too long, out of range or nested too deeply for the database' }]
       const answers = [await ask(app, 'POST /narrow', { content: { id: 2, ...content } }), await ask(app, 'PATCH /narrow/1', { content }), await ask(app, 'PUT /narrow/3', { content })]
-      for (const answer of answers) t.match([answer.statusCode, answer.json()], [422, { code: 'invalid', errors }], JSON.stringify(content))
+      for (const answer of answers) t.match([answer.statusCode, answer.json()], [422, { code: 'validation-failed', errors }], JSON.stringify(content))
       const several = await ask(app, 'POST /narrow', { content: [{ id: 4 }, { id: 5, ...content }] })
       t.match([several.statusCode, several.json()], [422, { errors: [{ pointer: `/1${pointer}` }] }])
     }

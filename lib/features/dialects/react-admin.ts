@@ -78,7 +78,7 @@ function readSort (collection: Collection, text: string): Question | Problem {
   const [member, direction, ...others] = Array.isArray(value) ? value as unknown[] : []
   const descending = direction === 'DESC'
   const question = typeof member === 'string' && (descending || direction === 'ASC') && others.length === 0 ? readOrdering(collection, [{ member, descending }]) : undefined
-  if (question === undefined) return badParameter('sort', `["member","ASC"] or ["member","DESC"], with one of: ${[...collection.listing.sortable.keys()].join(', ')}`)
+  if (question === undefined) return badParameter('sort', `["property","ASC"] or ["property","DESC"], with one of: ${[...collection.listing.sortable.keys()].join(', ')}`)
   return question
 }
 
@@ -93,7 +93,7 @@ function readRange (collection: Collection, text: unknown): Question | Problem {
 
 function readFilter (collection: Collection, text: unknown): Question | Problem {
   const value = parsed(text)
-  if (!isObject(value)) return badParameter('filter', 'a JSON object of members and values, such as {"name":"Ada"}')
+  if (!isObject(value)) return badParameter('filter', 'a JSON object of properties and values, such as {"name":"Ada"}')
   const conditions: Condition[] = []
   let search: Question | undefined
   for (const comparing of flat(value, '')) {
@@ -113,7 +113,7 @@ function readFilter (collection: Collection, text: unknown): Question | Problem 
 
 function readSearch (collection: Collection, { name, value }: { name: string, value: unknown }): Question | Problem {
   const question = name === 'q' ? parameterOf(collection, name)?.read(collection, value) : undefined
-  if (question === undefined) return badParameter('filter', `by members that a list can be filtered by: ${[...collection.listing.filterable.keys()].join(', ')}. ${JSON.stringify(name)} is none`)
+  if (question === undefined) return badParameter('filter', `an object of properties that a list can be filtered by: ${[...collection.listing.filterable.keys()].join(', ')}. ${JSON.stringify(name)} is not one of them`)
   if (typeof question === 'string') return badParameter('filter', question, 'filter, by q,')
   return question
 }

@@ -15,9 +15,9 @@ interface Stretch {
 
 /** Items by their numbers, from 0. */
 export function stretch ({ page: { maximum } }: Collection, { start, end, from, to }: Stretch): Question | Problem {
-  if (start > mostSkipped) return badParameter(from, `at most ${mostSkipped}. To go further, ask with limit=${maximum} and follow the cursor of each page`, `The number of items that ${from} leaves out`)
+  if (start > mostSkipped) return badParameter(from, `at most ${mostSkipped}. To go further, use limit=${maximum} and follow the cursor of each page`, `The number of items that ${from} skips`)
   if (end === undefined) return { offset: start }
   const limit = end - start
-  if (!(limit >= 1 && limit <= maximum)) return badParameter(to, `from 1 to ${maximum}`, `The number of items that ${to} asks for`)
+  if (!(limit >= 1 && limit <= maximum)) return badParameter(to, `from 1 to ${maximum}`, `The number of items up to ${to}`)
   return { offset: start, limit }
 }

@@ -19,8 +19,8 @@ const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maxim
 export const underscoreParameters: Readonly<Record<string, JsonSchema>> = {
   _start: { ...number, description: 'How many items stand before the page' },
   _end: { ...number, description: 'How many items there are up to the end of the page' },
-  _sort: { ...text, description: 'Members, parted by commas' },
-  _order: { ...text, description: 'asc or desc for each of them, parted by commas' }
+  _sort: { ...text, description: 'Properties, separated by commas' },
+  _order: { ...text, description: 'asc or desc for each of them, separated by commas' }
 }
 
 export function underscores (collection: Collection, parameters: DialectParameters): Translation | Problem {
@@ -64,11 +64,11 @@ function readNumber (name: string, text: unknown): number | Problem | undefined 
 const directions = ['asc', 'desc']
 
 function readSort (collection: Collection, { sort, direction = '' }: { sort: unknown, direction: unknown }): Question | Problem {
-  if (typeof sort !== 'string' || typeof direction !== 'string') return badParameter('_sort', 'given once, and with it _order; several members are parted by commas')
+  if (typeof sort !== 'string' || typeof direction !== 'string') return badParameter('_sort', 'given once, as must _order; several properties are separated by commas')
   const given = direction === '' ? [] : direction.toLowerCase().split(',')
   const members = sort.split(',')
-  if (given.length > members.length || !given.every(name => directions.includes(name))) return badParameter('_order', 'asc or desc, parted by commas, for each member of _sort')
+  if (given.length > members.length || !given.every(name => directions.includes(name))) return badParameter('_order', 'asc or desc, separated by commas, for each property of _sort')
   const question = ordering(collection, members.map((member, index) => ({ member, descending: given[index] === 'desc' })))
-  if (question === undefined) return badParameter('_sort', `members parted by commas, each once: ${[...collection.listing.sortable.keys()].join(', ')}`)
+  if (question === undefined) return badParameter('_sort', `properties separated by commas, each once: ${[...collection.listing.sortable.keys()].join(', ')}`)
   return question
 }

@@ -11,7 +11,7 @@ const mostTold = 3
 /** In one text, for clients that show no more than that. */
 export function message (problem: Problem): string {
   const text = problem.detail ?? titleOf(problem)
-  if (problem.name !== 'invalid') return text
+  if (problem.name !== 'validation-failed') return text
   const told = Object.entries(errorsByField(problem) ?? {}).slice(0, mostTold).map(([field, failure]) => `${field === form ? 'The item' : field} ${failure}`)
   return told.length === 0 ? text : `${text} ${told.join(', ')}.`
 }

@@ -51,7 +51,7 @@ export function sharedMembers ({ current, name, schema: given }: Compared, { ren
   const schema = checkSchema(name, given)
   const shared = new Set(Object.keys(schema.properties).filter(member => isSame(schema.properties[member]!, current.schema.properties?.[memberIn(renamed, member)])))
   const strange = Object.keys(renamed).find(member => !shared.has(member))
-  if (strange !== undefined) throw new BadOption(name, `renamed leads from "${strange}" to "${renamed[strange]}", but both have to be members of the same schema.`)
+  if (strange !== undefined) throw new BadOption(name, `renamed leads from "${strange}" to "${renamed[strange]}", but both must be members of the same schema.`)
   const { listing: { known, filterable, sortable } } = current
   const of = (offered: ReadonlyMap<string, unknown>): string[] => [...queryable({ schema, members: membersOf(schema) }).keys()]
     .filter(member => shared.has(member.split('.', 1)[0]!) && offered.has(memberIn(renamed, member)))

@@ -10,7 +10,7 @@ export function decode (content: Buffer): string {
   if (!isUtf8(content)) throw malformed('the content is not UTF-8', sound(content, text))
   const decoded = normal(text)
   const found = decoded.search(noCharacter)
-  if (found !== -1) throw malformed('this character cannot stand in XML', decoded.slice(0, found))
+  if (found !== -1) throw malformed('this character is not allowed in XML', decoded.slice(0, found))
   return decoded
 }
 

@@ -86,7 +86,7 @@ export class Conditions {
     return holds ? test : this.#orNull(by, `NOT (${test})`)
   }
 
-  /** The condition of a search. Where `searchIsExact` does not hold, the rows have to be checked again. */
+  /** The condition of a search. Where `searchIsExact` does not hold, the rows must be checked again. */
   search ({ words, members }: Search): string {
     const { lowerCase, contains, once, findable } = this.#dialect.search
     const texts = this.searchTexts(members)

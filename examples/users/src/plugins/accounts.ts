@@ -19,12 +19,12 @@ declare module 'fastify' {
 export default fp(async (app: FastifyInstance) => {
   const database = new DatabaseSync(app.config.DATABASE_FILE)
   app.addHook('onClose', async () => { database.close() })
-  const { storage, order } = app.decorate('accounts', await accounts(database)).accounts
+  const { storage } = app.decorate('accounts', await accounts(database)).accounts
   const context = { signal: new AbortController().signal, scope: undefined }
 
   app.decorate('accountOf', async (email: string) => {
     const filter = { member: 'email', is: 'eq', value: email.toLowerCase() } as const
-    const { entries } = await storage.list({ filter, order, limit: 1, search: undefined, after: undefined, before: undefined, members: undefined, count: false }, context)
+    const { entries } = await storage.list({ filter, order: [{ member: 'id', descending: false }], limit: 1, search: undefined, after: undefined, before: undefined, members: undefined, count: false }, context)
     return entries[0]?.item
   })
 
