@@ -331,7 +331,7 @@ test('what is no dialect is 400 and named', async t => {
     ['us', '_end=-1', '_end', /^_end must/],
     ['us', '_start=5&_end=5', '_end', /^The number of items up to _end/],
     ['us', '_start=10001&_end=10002', '_start', /^The number of items that _start skips/],
-    ['us', '_order=asc', '_sort', /^_sort must be given once, and with it _order/],
+    ['us', '_order=asc', '_sort', /^_sort must be given once, as must _order/],
     ['us', '_sort=id&_sort=title', '_sort', /^_sort must be given once/],
     ['us', '_sort=id&_order=up', '_order', /^_order must be asc or desc/],
     ['us', '_sort=id&_order=asc,desc', '_order', /^_order must/],
