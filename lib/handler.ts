@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Action } from './action.ts'
 import type { Answer, Fields } from './response/answer.ts'
-import { RequestContext } from './request/context.ts'
+import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
 import { Fault, HookError, logFailure, problemOfError } from './failure.ts'
 import type { Format } from './formats/format.ts'
@@ -13,7 +13,7 @@ import type { Preferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
 import { joinedFilter } from './storage/filter.ts'
-import { formatOf, notAcceptable } from './request/negotiation.ts'
+import { formatOf, notAcceptable } from './request/headers.ts'
 import { placeOf } from './access/parent.ts'
 import type { Place } from './access/parent.ts'
 import { checkQuery } from './request/query.ts'
@@ -37,6 +37,7 @@ export interface Served {
 /** Turns the request into one of our own, runs the action, and sends its result. */
 export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
   const guarded = isGuarded(collection)
+  const isNested = collection.parent !== undefined
   const varied = vary(undefined, 'Accept', ...variedBy(collection, cache))
   const variedByPreference = `${varied}, Prefer`
 
@@ -53,13 +54,14 @@ export function handler (collection: Collection, { action, queried, cache, prefe
     try {
       const format = formatOf(collection, incoming.headers.accept)
       if (format === undefined && negotiated) return refuse(collection, notAcceptable(collection), reply)
-      const place = placeOf(collection, incoming.params)
+      const place = isNested ? placeOf(collection, incoming.params) : undefined
       if (place instanceof Problem) return refuse(collection, place, reply)
       const grant = guarded ? grantOf(incoming) : undefined
       const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
       const lenient = queried ? false : checkQuery(request)
       if (lenient instanceof Problem) return refuse(collection, lenient, reply)
-      const result = await action(collectionSeen(collection, grant?.hidden), request)
+      const seen = grant?.hidden === undefined ? collection : collectionSeen(collection, grant.hidden)
+      const result = await action(seen, request)
       request.context.end()
       return result instanceof Problem ? refuse(collection, result, reply) : send(result, lenient, reply)
     } catch (thrown) {
@@ -119,7 +121,7 @@ function requestOf (format: Format, { place, grant }: { place: Place | undefined
     // Who may write, but not read, gets nothing to read.
     preferences: grant?.shown === false ? { ...preferred, return: 'minimal' } : preferred,
     fixed: place?.fixed,
-    context: new RequestContext(reply.raw, joinedFilter(place?.scope, grant?.scope?.filter)),
+    context: new RequestContext(reply.raw, place === undefined ? grant?.scope?.filter : joinedFilter(place.scope, grant?.scope?.filter)),
     caller: grant?.caller,
     scope: grant?.scope,
     original: incoming

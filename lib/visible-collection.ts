@@ -10,8 +10,8 @@ import type { Hidden } from './access/visible.ts'
 const knownCollections = new Known<Collection>()
 
 /** The collection as it is to a caller who does not see these members; what was written of it is never what others are shown. */
-export function collectionSeen (collection: Collection, hidden: Hidden | undefined): Collection {
-  return hidden === undefined ? collection : knownCollections.get(collection, hidden, () => narrowed(collection, hidden))
+export function collectionSeen (collection: Collection, hidden: Hidden): Collection {
+  return knownCollections.get(collection, hidden, () => narrowed(collection, hidden))
 }
 
 function narrowed (collection: Collection, hidden: Hidden): Collection {

@@ -49,9 +49,8 @@ function isScalar (value: unknown): value is Scalar {
 }
 
 /** A caller cannot write an item that it could not see afterwards. */
-export function checkScope (item: object, { scope }: Request): Problem | undefined {
-  if (scope === undefined) return undefined
-  const members = strays(scope.filter, item)
+export function checkScope (item: object, { filter }: Scope): Problem | undefined {
+  const members = strays(filter, item)
   if (members.length === 0) return undefined
   return problem('validation-failed', { detail: 'The caller could not see the item after this write.', members: { errors: [...new Set(members)].map(member => ({ pointer: pointer(member.split('.')), message: 'is outside the scope of the caller' })) } })
 }

@@ -1,5 +1,4 @@
 import type { Guarded } from './access.ts'
-import type { Collection } from '../collection.ts'
 import { pointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
@@ -59,8 +58,7 @@ export function membersSeen (described: { readonly schema: JsonSchema, readonly 
 }
 
 /** A caller cannot write a property that it does not see: for that caller it does not exist. */
-export function checkHidden ({ hidden }: Collection, content: unknown): Problem | undefined {
-  if (hidden === undefined) return undefined
+export function checkHidden (hidden: Hidden, content: unknown): Problem | undefined {
   const paths = Array.isArray(content) ? content.flatMap((item, index) => named(item, hidden).map(name => [String(index), name])) : named(content, hidden).map(name => [name])
   if (paths.length === 0) return undefined
   return problem('validation-failed', { detail: 'The content has unknown properties.', members: { errors: paths.map(path => ({ pointer: pointer(path), message: 'is not a known property' })) } })
@@ -71,7 +69,7 @@ function named (content: unknown, hidden: Hidden): string[] {
 }
 
 /** What a patch made of an item, with what the caller does not see as it was, whatever was put in the place of the whole. */
-export function withHidden ({ hidden }: Collection, result: unknown, before: object): unknown {
-  if (hidden === undefined || !isObject(result)) return result
+export function withHidden (hidden: Hidden, result: unknown, before: object): unknown {
+  if (!isObject(result)) return result
   return { ...result, ...Object.fromEntries([...hidden].filter(name => Object.hasOwn(before, name)).map(name => [name, Reflect.get(before, name)])) }
 }

@@ -5,11 +5,9 @@ import { checkPreconditions } from './preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Changed } from '../options.ts'
-import { isRefusal, problemOfRefusal } from '../response/refusal.ts'
+import { isRefusal, problemOfRefusal, refusalIn } from '../response/refusal.ts'
 import type { Request } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
-import { needsTransaction, runTransaction } from './transaction.ts'
-import { isQueued, queueByItem } from './write-queue.ts'
 
 // Every write of a single item: the transaction, the comparison with what was read, another try after a race, the hook `changed`.
 
@@ -141,6 +139,81 @@ async function retryWrite<Done extends object> (storage: Storage<object>, id: Id
 /** Whether another attempt may have another outcome. */
 function isRace ({ refused }: Refusal): boolean {
   return refused === 'stale' || refused === 'absent'
+}
+
+// Writes to one item run one after another once they have collided: the slowest would otherwise lose every race.
+
+/** In milliseconds. A slower write no longer holds up the next one, which may be what it waits for. */
+const longestTurn = 1000
+
+/** By storage and id: settled when the last write in the queue ends. */
+const queues = new WeakMap<Storage<object>, Map<Id, Promise<void>>>()
+
+/** In all storages. Mostly 0, which saves the lookup. */
+let queuedWrites = 0
+
+function isQueued (storage: Storage<object>, id: Id): boolean {
+  return queuedWrites > 0 && queues.get(storage)?.has(id) === true
+}
+
+/** Runs the write after those of the same item that were queued before it. */
+async function queueByItem<Result> (storage: Storage<object>, id: Id, write: () => Promise<Result>): Promise<Result> {
+  let queue = queues.get(storage)
+  if (queue === undefined) queues.set(storage, queue = new Map())
+  let end!: () => void
+  const ended = new Promise<void>((resolve) => { end = resolve })
+  const previous = queue.get(id)
+  const last = previous === undefined ? ended : previous.then(() => ended)
+  queue.set(id, last)
+  queuedWrites++
+  await previous
+  const timer = setTimeout(end, longestTurn)
+  try {
+    return await write()
+  } finally {
+    clearTimeout(timer)
+    end()
+    queuedWrites--
+    if (queue.get(id) === last) queue.delete(id)
+  }
+}
+
+/** Thrown inside a transaction to undo it. It is no Error, so that no storage takes it for a failure. */
+class Rollback {
+  readonly reason: Problem | Refusal
+
+  constructor (reason: Problem | Refusal) {
+    this.reason = reason
+  }
+}
+
+/** Whether more belongs to a write than the item: what features store with it, or a precondition on the list. */
+function needsTransaction ({ attached }: Collection, { beforeCommit, checkAgain }: Request): boolean {
+  return attached.onWrite !== undefined || beforeCommit !== undefined || checkAgain !== undefined
+}
+
+/**
+ * Runs the work in one transaction, which a problem or a refusal rolls back. If the request depends on the state of the list, the
+ * transaction first checks that the list has not changed, and no other request can change it until the end.
+ */
+export async function runTransaction<Done extends object> (
+  { storage }: Collection,
+  { checkAgain }: Request,
+  work: (storage: Storage<object>) => Promise<Done | Problem | Refusal>
+): Promise<Done | Problem | Refusal> {
+  const runOrRollBack = async (inner: Storage<object>): Promise<Done> => {
+    const result = await checkAgain?.(inner) ?? await work(inner)
+    if (result instanceof Problem || isRefusal(result)) throw new Rollback(result)
+    return result
+  }
+  try {
+    return await (checkAgain === undefined ? storage.transaction!(runOrRollBack) : storage.exclusive!(runOrRollBack))
+  } catch (thrown) {
+    if (thrown instanceof Rollback) return thrown.reason
+    const refusal = refusalIn(thrown)
+    if (refusal === undefined) throw thrown
+    return refusal
+  }
 }
 
 /** Calls the hook `changed`. The write is done, so an error of the hook is logged and changes nothing about the response. */

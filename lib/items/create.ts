@@ -41,7 +41,7 @@ export async function buildNewItem (collection: Collection, request: Request, { 
   if (updated !== undefined) item[updated] = now
   const prepared = collection.hooks.prepare ? await prepareNewItem(collection, request, { item, id }) : validateComplete(collection, item)
   if (prepared instanceof Problem) return prepared
-  return checkAddress(collection, prepared, ownId) ?? checkScope(prepared, request) ?? prepared
+  return checkAddress(collection, prepared, ownId) ?? (request.scope && checkScope(prepared, request.scope)) ?? prepared
 }
 
 function checkNewValues (collection: Collection, { fixed, scope }: Request, { content, id }: Sent): Problem | undefined {

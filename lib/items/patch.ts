@@ -33,7 +33,7 @@ const refusals = { malformed: 'malformed-content', inapplicable: 'patch-not-appl
 
 /** 422 for properties that the caller does not see, or that cannot be changed. */
 function checkPatched (named: unknown, collection: Collection): Problem | undefined {
-  const hidden = checkHidden(collection, named)
+  const hidden = collection.hidden && checkHidden(collection.hidden, named)
   if (hidden !== undefined) return hidden
   const paths = secretsIn(named, collection.members)
   if (paths.length === 0) return undefined
@@ -55,5 +55,6 @@ export function applyPatch (collection: Collection, request: Request, item: obje
   const content = parseContent(request, parseIJson, collection.schema)
   if (content instanceof Problem) return content
   const patched = patch(collection, item, content.value)
-  return patched instanceof Problem ? patched : { value: withHidden(collection, patched.value, item) }
+  if (patched instanceof Problem || collection.hidden === undefined) return patched
+  return { value: withHidden(collection.hidden, patched.value, item) }
 }

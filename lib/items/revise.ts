@@ -59,7 +59,8 @@ async function revise (collection: Collection, { action, item, before, request }
     // The hook may change what it is given, and parts of that belong to the stored item.
     ? await prepareItem(collection, { action, item: structuredClone(whole), before: before.item, request: request.original }, before.id)
     : validateComplete(collection, whole)
-  return prepared instanceof Problem ? prepared : checkScope(prepared, request) ?? prepared
+  if (prepared instanceof Problem || request.scope === undefined) return prepared
+  return checkScope(prepared, request.scope) ?? prepared
 }
 
 /** The item with all that the server sets in it, without the hook `prepare`. */

@@ -16,7 +16,8 @@ export function representationTypes (collection: Collection): readonly string[] 
 export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
   if (request.parsed !== undefined) return request.parsed
   const content = parseContent(request, parserOf(collection, mediaType(request.fields['content-type'])), collection.schema)
-  return content instanceof Problem ? content : checkHidden(collection, content.value) ?? content
+  if (content instanceof Problem || collection.hidden === undefined) return content
+  return checkHidden(collection.hidden, content.value) ?? content
 }
 
 type Parse = NonNullable<Format['parse']>

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { onRequestHookHandler } from 'fastify'
 import type { Collection } from '../collection.ts'
+import type { Format } from '../formats/format.ts'
+import { negotiate } from '../http/accept.ts'
 import { codings } from '../http/content-encoding.ts'
 import { mediaType } from '../http/content-type.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { formatOf, notAcceptable } from './negotiation.ts'
 import { pathOf } from './request.ts'
 
 // What can be refused by the header section alone, before content is read.
@@ -74,4 +75,15 @@ function refusalOfCoding ({ 'content-encoding': field }: IncomingHttpHeaders): P
 /** RFC 9110 section 14.5: a part of a representation must not pass for the whole. */
 function refusalOfRange ({ 'content-range': range }: IncomingHttpHeaders): Problem | undefined {
   return range === undefined ? undefined : problem('malformed-content', { detail: 'Content-Range is not supported for writes. Send the complete representation, or a PATCH.' })
+}
+
+/** The format that the field Accept asks for; undefined where it can have none of ours. */
+export function formatOf ({ formats, mediaTypes }: Collection, accept: string | undefined): Format | undefined {
+  const type = negotiate(accept, mediaTypes)
+  return type === undefined ? undefined : formats[mediaTypes.indexOf(type)]
+}
+
+/** RFC 9110 section 15.5.7: 406 lists what there is. */
+export function notAcceptable ({ mediaTypes }: Collection): Problem {
+  return problem('not-acceptable', { detail: `Available media types: ${mediaTypes.join(', ')}.`, members: { available: mediaTypes } })
 }

@@ -1,11 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Answer } from '../response/answer.ts'
-import type { RequestContext } from './context.ts'
 import type { Format } from '../formats/format.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Filter, Id, Storage } from '../storage/contract.ts'
+import type { Context, Filter, Id, Storage } from '../storage/contract.ts'
 
 /** Whatever content says. The object tells it from a problem. */
 export interface ParsedContent {
@@ -70,4 +69,42 @@ function isPlain (path: string): boolean {
     before = code
   }
   return before !== slash
+}
+
+/** What a storage is told of the request it works for. The signal costs a listener, so that it is made only for a storage that looks at it. */
+export class RequestContext implements Context {
+  readonly scope: Filter | undefined
+  readonly #response: ServerResponse
+  #controller: AbortController | undefined
+  #ended = false
+
+  /** The response tells when the client has gone; a request is closed as soon as its content is read. */
+  constructor (response: ServerResponse, scope: Filter | undefined) {
+    this.#response = response
+    this.scope = scope
+  }
+
+  get signal (): AbortSignal {
+    return this.#control().signal
+  }
+
+  /** Nobody waits for the request any longer. */
+  abort (reason: Error): void {
+    this.#control().abort(reason)
+  }
+
+  /** The storage has done its part. What becomes of the answer is no reason to abort: the error of each would hold on to its request, and slow the collector down. */
+  end (): void {
+    this.#ended = true
+  }
+
+  #control (): AbortController {
+    if (this.#controller === undefined) {
+      const controller = this.#controller = new AbortController()
+      if (this.#response.destroyed) controller.abort()
+      // Also where another has answered, such as Fastify after its handlerTimeout.
+      else this.#response.once('close', () => { if (!this.#ended) controller.abort() })
+    }
+    return this.#controller
+  }
 }
