@@ -23,9 +23,9 @@ function matches (field: string, tag: string) {
 
 /** What refuses the write, if anything does. */
 function precondition (request: FastifyRequest, present: Entry<User> | undefined): Refusable | undefined {
-  if (present === undefined) return 'absent'
+  if (present === undefined) return 'not-found'
   const field = request.headers['if-match']
-  if (field !== undefined && !matches(field, `"${present.version}"`)) return 'stale'
+  if (field !== undefined && !matches(field, `"${present.version}"`)) return 'precondition-failed'
 }
 
 /** RFC 8288: each link keeps every other parameter. */
@@ -49,7 +49,7 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
   app.get<{ Querystring: Query }>(path, { schema: { querystring: query, response: { 200: { type: 'array', items: read }, '4xx': problem } } }, async (request, reply) => {
     const preferred = request.headers.prefer === 'count=exact'
     const asked = question(request.query, preferred || request.query.count)
-    if (asked.after !== undefined && asked.after.length !== asked.order.length) return refuse(reply, 'bad-query', { detail: 'after is no position in this order.' })
+    if (asked.after !== undefined && asked.after.length !== asked.order.length) return refuse(reply, 'invalid-query', { detail: 'after is no position in this order.' })
     const page = await storage.list(asked, context)
     let versions = `${page.more} `
     for (const entry of page.entries) versions += `${entry.id} ${entry.version} `
@@ -75,7 +75,7 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
 
   app.get<Item>(one, { schema: { params, response: { 200: read, '4xx': problem } } }, async (request, reply) => {
     const entry = await storage.find(request.params.id, context)
-    if (entry === undefined) return refuse(reply, 'absent')
+    if (entry === undefined) return refuse(reply, 'not-found')
     const tag = `"${entry.version}"`
     reply.header('etag', tag).header('link', link)
     const field = request.headers['if-none-match']
@@ -86,7 +86,7 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
   app.put<Item & { Body: Write }>(one, { schema: { params, body: write, response: { 200: read, '4xx': problem } } }, async (request, reply) => {
     const present = await storage.find(request.params.id, context)
     const refusal = precondition(request, present)
-    if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'absent')
+    if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'not-found')
     const { email, name, password } = request.body
     const { id, createdAt } = present.item
     const entry = await storage.replace(id, { id, email, name, password, createdAt }, present.version, context)
@@ -98,7 +98,7 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
   app.patch<Item & { Body: Patch }>(one, { schema: { params, body: patch, response: { 200: read, '4xx': problem } } }, async (request, reply) => {
     const present = await storage.find(request.params.id, context)
     const refusal = precondition(request, present)
-    if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'absent')
+    if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'not-found')
     const { id } = present.item
     const entry = await storage.replace(id, { ...present.item, ...request.body }, present.version, context)
     if (refused(entry)) return refuseBy(reply, entry)
@@ -137,11 +137,11 @@ export function open () {
   })
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const { validation, validationContext, message, statusCode } = error
-    if (validation === undefined) return refuse(reply, statusCode === undefined || statusCode >= 500 ? 'fault' : 'malformed')
-    if (validationContext === 'params') return refuse(reply, 'absent')
-    if (validationContext !== 'body') return refuse(reply, 'bad-query', { detail: message })
-    return refuse(reply, 'invalid', {
-      detail: validation.length === 1 ? 'One member does not fit.' : `${validation.length} members do not fit.`,
+    if (validation === undefined) return refuse(reply, statusCode === undefined || statusCode >= 500 ? 'internal-error' : 'malformed-content')
+    if (validationContext === 'params') return refuse(reply, 'not-found')
+    if (validationContext !== 'body') return refuse(reply, 'invalid-query', { detail: message })
+    return refuse(reply, 'validation-failed', {
+      detail: validation.length === 1 ? 'One property is invalid.' : `${validation.length} properties are invalid.`,
       errors: validation.map(({ instancePath, message }) => ({ pointer: instancePath, message: message ?? '' }))
     })
   })

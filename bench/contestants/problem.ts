@@ -14,15 +14,15 @@ export const problem = Type.Object({
 })
 
 const problems = {
-  malformed: { status: 400, title: 'Bad Request' },
-  'bad-query': { status: 400, title: 'Bad Request' },
-  absent: { status: 404, title: 'Not Found' },
+  'malformed-content': { status: 400, title: 'Bad Request' },
+  'invalid-query': { status: 400, title: 'Bad Request' },
+  'not-found': { status: 404, title: 'Not Found' },
   'not-acceptable': { status: 406, title: 'Not Acceptable' },
   conflict: { status: 409, title: 'Conflict' },
-  taken: { status: 409, title: 'Conflict' },
-  stale: { status: 412, title: 'Precondition Failed', detail: 'The resource is not in the state that the precondition of the request asks for. Read it again, then decide.' },
-  invalid: { status: 422, title: 'Unprocessable Content' },
-  fault: { status: 500, title: 'Internal Server Error' }
+  'not-unique': { status: 409, title: 'Conflict' },
+  'precondition-failed': { status: 412, title: 'Precondition Failed', detail: 'The resource has changed. Read it again, then decide.' },
+  'validation-failed': { status: 422, title: 'Unprocessable Content' },
+  'internal-error': { status: 500, title: 'Internal Server Error' }
 }
 
 export type Refusable = keyof typeof problems
@@ -33,13 +33,15 @@ export function refuse (reply: FastifyReply, code: Refusable, more?: { detail?: 
   return reply.code(status).header('content-type', 'application/problem+json').send({ type: 'about:blank', ...problems[code], instance, code, ...more })
 }
 
+const codes = { absent: 'not-found', stale: 'precondition-failed', conflict: 'conflict' } as const
+
 /** Where the client stated no precondition, a write in between is a conflict. */
 export function refuseBy (reply: FastifyReply, refusal: Refusal) {
   const raced = refusal.refused === 'stale' && reply.request.headers['if-match'] === undefined
-  if (refusal.refused === 'unstorable') return refuse(reply, 'invalid', { errors: refusal.members.map(member => ({ pointer: `/${member}`, message: 'cannot be stored' })) })
-  if (refusal.refused !== 'taken') return refuse(reply, raced ? 'conflict' : refusal.refused)
+  if (refusal.refused === 'unstorable') return refuse(reply, 'validation-failed', { errors: refusal.members.map(member => ({ pointer: `/${member}`, message: 'cannot be stored' })) })
+  if (refusal.refused !== 'taken') return refuse(reply, raced ? 'conflict' : codes[refusal.refused])
   const [member = ''] = refusal.members
-  return refuse(reply, 'taken', { detail: `Another item has this ${member} already.`, errors: [{ pointer: `/${member}`, message: 'is taken' }] })
+  return refuse(reply, 'not-unique', { detail: `Another item has this ${member} already.`, errors: [{ pointer: `/${member}`, message: 'must be unique' }] })
 }
 
 export function refused (result: object): result is Refusal {

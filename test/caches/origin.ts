@@ -2,10 +2,11 @@ import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import type { onRequestHookHandler, onSendHookHandler } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import collection, { define, problem } from '../../lib/index.ts'
+import collection, { problem } from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { define } from '../define.ts'
 
 // The app behind the cache, which keeps an account of what it is asked.
 

