@@ -30,10 +30,10 @@ export async function freePort (): Promise<number> {
 }
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
-const isRoot = process.getuid?.() === 0
+export const isRoot = process.getuid?.() === 0
 
 /** Whether users other than root can run what is in a folder. */
-function isOpen (folder: string): boolean {
+export function isOpen (folder: string): boolean {
   return (statSync(folder).mode & 0o001) !== 0 && (dirname(folder) === folder || isOpen(dirname(folder)))
 }
 

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
-import { define, problem } from 'fastify-collections'
+import { define, json, problem } from 'fastify-collections'
+import { hal } from 'fastify-collections/hal'
+import { xml } from 'fastify-collections/xml'
 import { sqlite } from 'fastify-collections/sqlite'
 import { redirects } from 'fastify-collections/redirects'
 import { expand } from 'fastify-collections/expand'
@@ -35,6 +37,7 @@ export async function articles (database: DatabaseSync, { caller, authors, slugs
   return define({
     ...table,
     storage,
+    formats: [json, hal, xml],
     order: ['-createdAt'],
     search: ['title', 'text'],
     authentication: { caller, challenge: 'Bearer realm="articles"' },

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
-import { define } from 'fastify-collections'
+import { define, json } from 'fastify-collections'
+import { hal } from 'fastify-collections/hal'
+import { xml } from 'fastify-collections/xml'
 import { sqlite } from 'fastify-collections/sqlite'
 import type { callers } from './callers.ts'
 
@@ -18,6 +20,7 @@ export async function authors (database: DatabaseSync, caller: ReturnType<typeof
   return define({
     ...table,
     storage,
+    formats: [json, hal, xml],
     // Articles refer to their authors, so authors stay.
     actions: ['list', 'create', 'read', 'replace', 'update'],
     authentication: { caller, challenge: 'Bearer realm="articles"' },

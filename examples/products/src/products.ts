@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { define } from 'fastify-collections'
+import { define, json } from 'fastify-collections'
+import { xml } from 'fastify-collections/xml'
 import { postgres } from 'fastify-collections/postgres'
 import { bulk } from 'fastify-collections/bulk'
 import { idempotency } from 'fastify-collections/idempotency'
@@ -24,6 +25,7 @@ export async function products (pool: pg.Pool) {
   return define({
     ...table,
     storage,
+    formats: [json, xml],
     // A PUT, PATCH or DELETE has to say by If-Match what it has seen.
     precondition: 'required',
     search: ['name']

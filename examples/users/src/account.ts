@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
-import { define, problem } from 'fastify-collections'
+import { define, json, problem } from 'fastify-collections'
+import { xml } from 'fastify-collections/xml'
 import { sqlite } from 'fastify-collections/sqlite'
 import { hash } from './password.ts'
 
@@ -25,6 +26,7 @@ export async function accounts (database: DatabaseSync) {
   return define({
     ...table,
     storage,
+    formats: [json, xml],
     search: ['name', 'email'],
     authentication: { caller: async request => (await request.jwtVerify<{ sub: string }>()).sub, challenge: 'Bearer realm="users"' },
     // Anybody may sign up; everything else is for those who are logged in.
