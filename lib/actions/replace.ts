@@ -22,7 +22,7 @@ export async function replace (collection: Collection, request: Request): Promis
   const creates = collection.replace.creates && (collection.guard === undefined || await may(collection, 'create', request.original))
   return commitWrite(collection, request, {
     action: 'replace',
-    async decide (current, id) {
+    decide (current, id) {
       if (current === undefined && !creates) return problem('not-found')
 
       // Before the content is read: RFC 9110, section 13.2.1.

@@ -12,7 +12,7 @@ import { amended } from '../response/write.ts'
 export async function update (collection: Collection, request: Request): Promise<Result> {
   return commitWrite(collection, request, {
     action: 'update',
-    async decide (current) {
+    decide (current) {
       if (current === undefined) return problem('not-found')
 
       const failed = checkPreconditions(collection, request, current)

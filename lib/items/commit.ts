@@ -8,6 +8,7 @@ import type { Changed } from '../options.ts'
 import { isRefusal, problemOfRefusal, refusalIn } from '../response/refusal.ts'
 import type { Request } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
+import type { Decided } from './revise.ts'
 
 // Every write of a single item: the transaction, the comparison with what was read, another try after a race, the hook `changed`.
 
@@ -20,7 +21,7 @@ export interface Written {
 export interface ItemWrite {
   readonly action: 'replace' | 'update'
   /** Decides what to write. Called again, with what is stored then, if another write came first. */
-  decide (current: Entry<object> | undefined, id: Id): Promise<object | Problem>
+  decide (current: Entry<object> | undefined, id: Id): Decided
   respond (written: Written): Answer
 }
 
@@ -34,10 +35,13 @@ export async function commitWrite (collection: Collection, request: Request, { a
 
   const attempt = async (): Promise<Stored | Refusal | Problem> => {
     const before = await storage.find(id, context)
-    const item = await decide(before, id)
+    const decided = decide(before, id)
+    const item = decided instanceof Promise ? await decided : decided
     if (item instanceof Problem) return item
     const write = (inner: Storage<object>) => before === undefined ? inner.insert(item, context) : inner.replace(id, item, before.version, context)
-    const stored = await store(collection, request, { action: before === undefined ? 'create' : action, before, write, respond })
+    const stored = needsTransaction(collection, request)
+      ? await storeInTransaction(collection, request, { action: before === undefined ? 'create' : action, before, write, respond })
+      : toStored(before, await write(storage))
     const isIdTaken = before === undefined && isRefusal(stored) && stored.refused === 'taken' && stored.members.join() === collection.id.member
     // Another PUT may have created the item, or a DELETE removed it since: both are races. An item that is still not visible the
     // second time is outside the scope or soft-deleted, and both get the same response.
@@ -56,7 +60,10 @@ export async function commitWrite (collection: Collection, request: Request, { a
 
 /** POST: writes a new item. */
 export async function commitCreate (collection: Collection, request: Request, { item, respond }: { item: object, respond: (written: Written) => Answer }): Promise<Result> {
-  const written = await store(collection, request, { action: 'create', before: undefined, write: (storage) => storage.insert(item, request.context), respond })
+  const write = (storage: Storage<object>) => storage.insert(item, request.context)
+  const written = needsTransaction(collection, request)
+    ? await storeInTransaction(collection, request, { action: 'create', before: undefined, write, respond })
+    : toStored(undefined, await write(collection.storage))
   if (written instanceof Problem) return written
   if (isRefusal(written)) return problemOfRefusal(written)
   if (collection.hooks.changed) await notifyChange(collection, { action: 'create', before: undefined, after: written.after.item, request: request.original })
@@ -102,12 +109,12 @@ interface Store {
   respond (written: Written): Answer
 }
 
+function toStored (before: Entry<object> | undefined, after: Entry<object> | Refusal): Stored | Refusal {
+  return isRefusal(after) ? after : { before, after }
+}
+
 /** One write, in one transaction with what features store beside it. */
-async function store (collection: Collection, request: Request, { action, before, write, respond }: Store): Promise<Stored | Refusal | Problem> {
-  if (!needsTransaction(collection, request)) {
-    const after = await write(collection.storage)
-    return isRefusal(after) ? after : { before, after }
-  }
+function storeInTransaction (collection: Collection, request: Request, { action, before, write, respond }: Store): Promise<Stored | Refusal | Problem> {
   return runTransaction(collection, request, async (storage) => {
     const after = await write(storage)
     if (isRefusal(after)) return after

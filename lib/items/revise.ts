@@ -16,8 +16,11 @@ import { checkUriValues, validateItem, validationProblem, withDefaults } from '.
 
 // The item that a PUT or a PATCH writes in place of another, or 422.
 
+/** The item to write, or a problem. A promise only if the hook `prepare` runs: async functions all the way cost 5 % of a PATCH over memory. */
+export type Decided = object | Problem | Promise<object | Problem>
+
 /** The item that a complete representation makes of the current one. Properties that a client cannot send, or cannot see, are kept. */
-export async function buildReplacement (collection: Collection, request: Request, { content: sent, before }: { content: unknown, before: Entry<object> }): Promise<object | Problem> {
+export function buildReplacement (collection: Collection, request: Request, { content: sent, before }: { content: unknown, before: Entry<object> }): Decided {
   const { members, dateTimes } = collection
   const content = canonicalDates(sent, dateTimes)
   // A computed name in an object literal costs 3 % of a GET and a PUT over memory.
@@ -32,7 +35,7 @@ export async function buildReplacement (collection: Collection, request: Request
 }
 
 /** The item that a patch has made of the current one. */
-export async function buildUpdate (collection: Collection, request: Request, { result: patched, before }: { result: unknown, before: Entry<object> }): Promise<object | Problem> {
+export function buildUpdate (collection: Collection, request: Request, { result: patched, before }: { result: unknown, before: Entry<object> }): Decided {
   const result = canonicalDates(patched, collection.dateTimes)
   const failed = checkUnchanged(collection, { before: before.item, after: result, mark: 'readOnly' }) ??
     (request.fixed && checkUriValues(result, request.fixed, 'complete'))
@@ -48,19 +51,21 @@ interface Revision {
 }
 
 /** Validates the item, sets `updatedAt` and calls the hook `prepare`. */
-async function revise (collection: Collection, { action, item, before, request }: Revision): Promise<object | Problem> {
+function revise (collection: Collection, { action, item, before, request }: Revision): Decided {
   const valid = validateItem(collection.validate.draft, item)
   if (valid instanceof Problem) return valid
   const changed = checkUnchanged(collection, { before: before.item, after: valid, mark: 'immutable' })
   if (changed !== undefined) return changed
   const { updated } = collection.timestamps
   const whole = updated === undefined ? valid : { ...valid, [updated]: timestamp() }
-  const prepared = collection.hooks.prepare
-    // The hook may change what it is given, and parts of that belong to the stored item.
-    ? await prepareItem(collection, { action, item: structuredClone(whole), before: before.item, request: request.original }, before.id)
-    : validateComplete(collection, whole)
-  if (prepared instanceof Problem || request.scope === undefined) return prepared
-  return checkScope(prepared, request.scope) ?? prepared
+  if (!collection.hooks.prepare) return checkResult(validateComplete(collection, whole), request)
+  // The hook may change what it is given, and parts of that belong to the stored item.
+  const change = { action, item: structuredClone(whole), before: before.item, request: request.original }
+  return prepareItem(collection, change, before.id).then((prepared) => checkResult(prepared, request))
+}
+
+function checkResult (item: object | Problem, { scope }: Request): object | Problem {
+  return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
 }
 
 /** The item with all that the server sets in it, without the hook `prepare`. */
