@@ -89,41 +89,50 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   } satisfies Partial<Collection<ItemOf<Schema>>>
 }
 
-/** The collection with its features. What the schema says is derived here, because features can mark its properties. */
-function compose<Schema extends ObjectSchema> (options: Options<Schema>, base: ReturnType<typeof readOptions<Schema>>, features: readonly Feature[]): Collection<ItemOf<Schema>> {
-  const { name, id, timestamps, guard, formats, links } = base
-  const attached = new Attachments({ ...base, filter: options.filter }, features)
-  const schema = marked(base.schema, attached.marks)
-  // What features put around the storage handles items of any type.
-  const storage = attached.composeStorage(base.storage) as typeof base.storage
+type Base<Schema extends ObjectSchema> = ReturnType<typeof readOptions<Schema>>
+
+/** What is derived from the schema. Compiling the validators takes most of the time that a definition takes. */
+function deriveSchema<Schema extends ObjectSchema> (options: Options<Schema>, { name, id, timestamps, guard, schema: given }: Base<Schema>, marks: Attachments['marks']) {
+  const schema = marked(given, marks)
   const visible = [...guard?.visible.keys() ?? []]
   // What a client cannot give is filled otherwise, or was not.
   const fills = options.prepare !== undefined || options.scope !== undefined
   const rechecked = fills || visible.length > 0
   if (!fills) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
-  const members = membersOf(schema)
-  const lists = listing({ schema, members }, { ...options, parameters: [...attached.queryParameters.keys()] }, storage.supports)
-  checkListing(name, lists.known, options)
   const trusted = [...id.assured ? [id.member] : [], ...Object.values(timestamps)].filter(member => member !== undefined)
   const draft = compiled(name, derived(trusting(schema, trusted), { optional: ['readOnly'] }))
-  const digest = digestSchema(schema, visible)
-  return Object.freeze({
-    ...base,
-    schema,
-    storage,
-    features,
-    attached,
-    parent: attached.parent,
-    baseStorage: base.storage,
-    listing: lists,
-    written: remembered(formats),
-    digest,
-    tagSuffixes: new TagSuffixes({ formats, digest, links, neighbors: noNeighbors }),
-    members,
-    schemas: new Messages(schema, visible),
-    validate: { draft, item: rechecked ? compiled(name, derived(id.by === 'storage' ? lacking(schema, id.member) : schema, {})) : draft },
-    with: (...more: readonly Feature[]) => compose(options, base, [...features, ...more])
-  })
+  const item = rechecked ? compiled(name, derived(id.by === 'storage' ? lacking(schema, id.member) : schema, {})) : draft
+  return { schema, members: membersOf(schema), schemas: new Messages(schema, visible), digest: digestSchema(schema, visible), validate: { draft, item } }
+}
+
+/** Makes the collection with any features: those that mark no property share what is derived from the schema. */
+function composer<Schema extends ObjectSchema> (options: Options<Schema>, base: Base<Schema>): (features: readonly Feature[]) => Collection<ItemOf<Schema>> {
+  const { name, formats, links } = base
+  const known = new Map<string, ReturnType<typeof deriveSchema<Schema>>>()
+
+  return function compose (features) {
+    const attached = new Attachments({ ...base, filter: options.filter }, features)
+    // What features put around the storage handles items of any type.
+    const storage = attached.composeStorage(base.storage) as typeof base.storage
+    const key = JSON.stringify(attached.marks)
+    const ofSchema = known.get(key) ?? deriveSchema(options, base, attached.marks)
+    known.set(key, ofSchema)
+    const lists = listing(ofSchema, { ...options, parameters: [...attached.queryParameters.keys()] }, storage.supports)
+    checkListing(name, lists.known, options)
+    return Object.freeze({
+      ...base,
+      ...ofSchema,
+      storage,
+      baseStorage: base.storage,
+      features,
+      attached,
+      parent: attached.parent,
+      listing: lists,
+      written: remembered(formats),
+      tagSuffixes: new TagSuffixes({ formats, digest: ofSchema.digest, links, neighbors: noNeighbors }),
+      with: (...more: readonly Feature[]) => compose([...features, ...more])
+    })
+  }
 }
 
 /**
@@ -135,7 +144,7 @@ function compose<Schema extends ObjectSchema> (options: Options<Schema>, base: R
  * await app.register(collection, users)
  */
 export function define<const Schema extends ObjectSchema> (options: Options<Schema>): Definition<ItemOf<Schema>> {
-  return compose(options, readOptions(options), [])
+  return composer(options, readOptions(options))([])
 }
 
 /** Options that do not depend on the items of a collection. */
@@ -160,5 +169,6 @@ export function defineWith<const Given extends Defaults> (defaults: Given, ...fe
 
 /** An older version of a collection, with those of its features that do not depend on its items. */
 export function defineVersion<Schema extends ObjectSchema> (current: Pick<Collection, 'name' | 'features'>, options: Options<Schema>): Collection<ItemOf<Schema>> {
-  return compose(options, { ...readOptions(options), versionOf: current.name }, current.features.filter(({ inherited }) => inherited === true))
+  const compose = composer(options, { ...readOptions(options), versionOf: current.name })
+  return compose(current.features.filter(({ inherited }) => inherited === true))
 }

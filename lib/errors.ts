@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 
-// What a developer got wrong, found at boot. Each message says how to mend it; docs/errors.md lists them all.
+// What a developer got wrong, found at boot. Each message says how to fix it; docs/errors.md lists them all.
 
 export const NoDefinition = createError('FST_COLLECTION_NO_DEFINITION', 'register(collection, ...) needs what define() returned: register(collection, define({ name, schema, storage })), or { ...definition, prefix } to add Fastify\'s own register options.', 500, TypeError)
 export const BadOption = createError('FST_COLLECTION_BAD_OPTION', 'Collection %s: %s', 500, TypeError)

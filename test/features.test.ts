@@ -96,6 +96,7 @@ test('with() leaves the definition as it is, and opens no second storage', async
   const bulky = plain.with(features.bulk())
   t.equal(opened, 1)
   t.strictSame([plain.features.length, bulky.features.length], [0, 1])
+  t.equal(bulky.validate, plain.validate, 'nor does it compile the schema again')
   const app = await build(t, plain)
   t.equal((await ask(app, 'POST /notes', { content: [{ text: 'a' }] })).statusCode, 422)
 })
@@ -215,4 +216,23 @@ test('defineWith() shares options and features', async (t) => {
   t.equal((await ask(app, 'GET /first')).json().length, 1)
   t.equal((await ask(app, 'GET /second')).json().length, 2)
   t.throws(() => defineWith({})({ name: 'third', schema: Note } as never), { code: 'FST_COLLECTION_BAD_OPTION', message: /storage is missing/ })
+})
+
+test('what several features need of an item is read, whichever fields are selected', async (t) => {
+  const adding = (name: string, property: string): Feature<object> => ({
+    name,
+    setup (host) {
+      host.addQueryParameter(name, { on: 'list', schema: { type: 'string' }, ofText: (text) => text, read: () => ({ features: { [name]: 'yes' }, needs: [property] }) })
+      host.addHook('onView', async (_entries, { question }) => question.features?.[name] === undefined
+        ? undefined
+        : { personal: false, version: () => `+${name}`, add: ({ item }) => ({ [name]: Reflect.get(item, property) ?? null }) })
+    }
+  })
+  const read: unknown[] = []
+  const storage = altered(({ list }) => ({ list: (query, context) => { read.push(query.members); return list(query, context) } }))
+  const app = await build(t, (define({ name: 'notes', schema: Note, storage }) as Collection).with(adding('one', 'text'), adding('two', 'deletedAt')))
+  const { item: { id } } = await created(app, '/notes', { text: 'a' })
+  t.strictSame((await ask(app, 'GET /notes?fields=id&one=yes&two=yes')).json(), [{ id, one: 'a', two: null }])
+  t.match((await ask(app, 'QUERY /notes?one=yes', { content: { fields: ['id'], two: 'yes' } })).json(), [{ one: 'a', two: null }])
+  for (const properties of read) t.strictSame([properties].flat().toSorted(), ['deletedAt', 'id', 'text'])
 })

@@ -71,7 +71,7 @@ export function guardOf (options: GuardOptions, id: string): Guard | undefined {
   return { authentication, rules: rulesOf(options), stated: statedIn(options), scope, visible: shown }
 }
 
-/** RFC 9110 section 11.6.1: a challenge begins with its scheme, and several are parted by commas; a line must be one that can be sent. */
+/** RFC 9110 section 11.6.1: a challenge begins with its scheme, several are separated by commas, and the header must be one that can be sent. */
 const token = /^[!#$%&'*+.^`|~\w-]+$/
 const challenge = /^[!#$%&'*+.^`|~\w-]+(?:[ ,][\t\x20-\x7e]*)?$/
 

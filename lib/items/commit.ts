@@ -39,9 +39,7 @@ export async function commitWrite (collection: Collection, request: Request, { a
     const item = decided instanceof Promise ? await decided : decided
     if (item instanceof Problem) return item
     const write = (inner: Storage<object>) => before === undefined ? inner.insert(item, context) : inner.replace(id, item, before.version, context)
-    const stored = needsTransaction(collection, request)
-      ? await storeInTransaction(collection, request, { action: before === undefined ? 'create' : action, before, write, respond })
-      : toStored(before, await write(storage))
+    const stored = await store(collection, request, { action: before === undefined ? 'create' : action, before, write, respond })
     const isIdTaken = before === undefined && isRefusal(stored) && stored.refused === 'taken' && stored.members.join() === collection.id.member
     // Another PUT may have created the item, or a DELETE removed it since: both are races. An item that is still not visible the
     // second time is outside the scope or soft-deleted, and both get the same response.
@@ -61,9 +59,7 @@ export async function commitWrite (collection: Collection, request: Request, { a
 /** POST: writes a new item. */
 export async function commitCreate (collection: Collection, request: Request, { item, respond }: { item: object, respond: (written: Written) => Answer }): Promise<Result> {
   const write = (storage: Storage<object>) => storage.insert(item, request.context)
-  const written = needsTransaction(collection, request)
-    ? await storeInTransaction(collection, request, { action: 'create', before: undefined, write, respond })
-    : toStored(undefined, await write(collection.storage))
+  const written = await store(collection, request, { action: 'create', before: undefined, write, respond })
   if (written instanceof Problem) return written
   if (isRefusal(written)) return problemOfRefusal(written)
   if (collection.hooks.changed) await notifyChange(collection, { action: 'create', before: undefined, after: written.after.item, request: request.original })
@@ -109,12 +105,11 @@ interface Store {
   respond (written: Written): Answer
 }
 
-function toStored (before: Entry<object> | undefined, after: Entry<object> | Refusal): Stored | Refusal {
-  return isRefusal(after) ? after : { before, after }
-}
-
 /** One write, in one transaction with what features store beside it. */
-function storeInTransaction (collection: Collection, request: Request, { action, before, write, respond }: Store): Promise<Stored | Refusal | Problem> {
+function store (collection: Collection, request: Request, { action, before, write, respond }: Store): Promise<Stored | Refusal | Problem> {
+  if (!needsTransaction(collection, request)) {
+    return write(collection.storage).then((after) => isRefusal(after) ? after : { before, after })
+  }
   return runTransaction(collection, request, async (storage) => {
     const after = await write(storage)
     if (isRefusal(after)) return after

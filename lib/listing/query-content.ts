@@ -7,7 +7,7 @@ import type { Condition, Filter } from '../storage/contract.ts'
 import { condition, keyOf, keysLike } from './conditions.ts'
 import { FilterCost } from './filter-cost.ts'
 import { parameterOf } from './parameters.ts'
-import { conjunction, joined } from './question.ts'
+import { addPart, conjunction } from './question.ts'
 import type { Question } from './question.ts'
 
 // RFC 10008: the content of a QUERY asks what a query string can, and more: `all`, `any` and `not` at any depth, and long lists of values.
@@ -45,7 +45,7 @@ class Reader {
   question (content: unknown): Question {
     const question: Question = {}
     if (!isObject(content)) this.#fail([], 'must be an object')
-    else for (const [name, value] of Object.entries(content)) Object.assign(question, joined(this.#part(name, value) ?? {}, question))
+    else for (const [name, value] of Object.entries(content)) addPart(question, this.#part(name, value) ?? {})
     return question
   }
 

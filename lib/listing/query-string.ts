@@ -7,7 +7,7 @@ import { condition, keyOf, keysLike, operandOf } from './conditions.ts'
 import { translateEmbedding, translateQuery } from './dialects.ts'
 import { FilterCost } from './filter-cost.ts'
 import { parameterOf } from './parameters.ts'
-import { conjunction, joined } from './question.ts'
+import { addPart, conjunction, joined } from './question.ts'
 import type { Question } from './question.ts'
 
 const nothing: Question = Object.freeze({})
@@ -60,7 +60,7 @@ function parseParameters (collection: Collection, { query, search, preferences }
     if (typeof part === 'string') return badParameter(name, part)
     if ('wanted' in part) return badParameter(name, part.wanted)
     if ('is' in part) conditions.push(part)
-    else Object.assign(question, joined(part, question))
+    else addPart(question, part)
   }
   return conditions.length === 0 ? question : { ...question, filter: conjunction(conditions) }
 }

@@ -24,13 +24,20 @@ export interface Question {
 /** Both: what the first says counts, and both filters have to hold. */
 export function joined (first: Question, second: Question): Question {
   const filters = [first.filter, second.filter].filter(filter => filter !== undefined)
-  const features = { ...second.features, ...first.features }
+  return { ...second, ...first, ...filters.length > 0 && { filter: conjunction(filters) }, ...joinFeatures(first, second) }
+}
+
+/** What features add to a query adds up. */
+function joinFeatures (first: Question, second: Question): Pick<Question, 'features' | 'needs'> {
   return {
-    ...second,
-    ...first,
-    ...filters.length > 0 && { filter: conjunction(filters) },
-    ...Object.keys(features).length > 0 && { features }
+    ...(first.features ?? second.features) && { features: { ...second.features, ...first.features } },
+    ...(first.needs ?? second.needs) && { needs: [...first.needs ?? [], ...second.needs ?? []] }
   }
+}
+
+/** Adds what one parameter says to a query. */
+export function addPart (question: object, part: Question): void {
+  Object.assign(question, part, part.features && joinFeatures(part, question))
 }
 
 /** One form for all that asks the same: a cursor goes with it. */

@@ -71,7 +71,7 @@ function isPlain (path: string): boolean {
   return before !== slash
 }
 
-/** What a storage is told of the request it works for. The signal costs a listener, so that it is made only for a storage that looks at it. */
+/** What a storage gets from the request. The signal costs a listener, so it is created only for a storage that reads it. */
 export class RequestContext implements Context {
   readonly scope: Filter | undefined
   readonly #response: ServerResponse

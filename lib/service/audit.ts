@@ -11,7 +11,7 @@ import type { Inspection } from './inspection.ts'
 interface Finding {
   /** What is wrong, or undefined. */
   readonly look: (seen: Inspection) => string | undefined
-  readonly mend: string
+  readonly fix: string
 }
 
 /** QUERY is new: who leaves it out may well mean it. */
@@ -36,7 +36,7 @@ export const findings: Readonly<Record<string, Finding>> = {
       const left = allowed === undefined ? undefined : missing(allowed, [...actions].map(action => methods[action]))
       return left && `browsers of other origins are not allowed to use ${left}`
     },
-    mend: 'Register @fastify/cors with ...corsOptions(), or with these methods'
+    fix: 'Register @fastify/cors with ...corsOptions(), or with these methods'
   },
   FST_COLLECTION_AUDIT_CORS_FIELDS: {
     look: ({ refusal: { headers }, collection: { actions, attached: { dialects } } }) => {
@@ -44,27 +44,27 @@ export const findings: Readonly<Record<string, Finding>> = {
       const left = missing(headers['access-control-expose-headers'], [...[...actions].map(action => fields[action]), ...dialects.length > 0 ? ['X-Total-Count'] : []])
       return left && `scripts of other origins do not get to see ${left}`
     },
-    mend: 'Register @fastify/cors with ...corsOptions(), or with these exposedHeaders'
+    fix: 'Register @fastify/cors with ...corsOptions(), or with these exposedHeaders'
   },
   FST_COLLECTION_AUDIT_CORS_OPTIONS: {
     look: ({ options: { statusCode } }) => statusCode === 400 ? 'an OPTIONS that is no preflight is 400' : undefined,
-    mend: 'Register @fastify/cors with ...corsOptions(), or with strictPreflight: false'
+    fix: 'Register @fastify/cors with ...corsOptions(), or with strictPreflight: false'
   },
   FST_COLLECTION_AUDIT_ETAG: {
     look: ({ refusal: { headers } }) => headers.etag === undefined ? undefined : 'a plugin gives problems entity tags, and with them answers 304 to what was never stored',
-    mend: 'Register @fastify/etag in a scope of its own, beside the collections'
+    fix: 'Register @fastify/etag in a scope of its own, beside the collections'
   },
   FST_COLLECTION_AUDIT_RATE_LIMIT: {
     look: ({ collection: { routes }, after }) => !after.rateLimit && Object.values(routes).some(limits) ? 'routes has config.rateLimit, but @fastify/rate-limit was not there when the collection was registered' : undefined,
-    mend: 'Register @fastify/rate-limit before the collection, and await it'
+    fix: 'Register @fastify/rate-limit before the collection, and await it'
   },
   FST_COLLECTION_AUDIT_ROUTER_CASE: {
     look: ({ cased, collection: { name } }) => isOurs(cased) && otherCase(name) !== name ? 'it is served in letters of the other case too, so that each item has many URIs and caches keep what was changed by another' : undefined,
-    mend: 'Leave caseSensitive of the router as it is'
+    fix: 'Leave caseSensitive of the router as it is'
   },
   FST_COLLECTION_AUDIT_SWAGGER: {
     look: ({ described, after }) => described && !after.swagger ? '@fastify/swagger came later, so that its document says nothing of the collection' : undefined,
-    mend: 'Register @fastify/swagger before the collection, and await it'
+    fix: 'Register @fastify/swagger before the collection, and await it'
   }
 }
 
@@ -79,10 +79,10 @@ export async function audit (app: FastifyInstance, { strict, origin }: Manner): 
   for (const served of registered(app)) {
     const seen = await inspect(app, served, origin)
     if (seen === undefined) continue
-    for (const [code, { look, mend }] of Object.entries(findings)) {
+    for (const [code, { look, fix }] of Object.entries(findings)) {
       const found = look(seen)
       if (found === undefined) continue
-      const sentence = `${served.path}: ${found}. ${mend}.`
+      const sentence = `${served.path}: ${found}. ${fix}.`
       told.push(`${code}: ${sentence}`)
       if (!strict) app.log.warn({ code }, sentence)
     }
