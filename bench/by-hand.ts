@@ -15,9 +15,9 @@ export interface Driver {
 
 const columns = '"id", "email", "name", "password", "createdAt", "version"'
 const operators: Partial<Record<Condition['is'], string>> = { eq: '=', lt: '<', gte: '>=' }
-const absent: Refusal = { refused: 'absent' }
+const absent: Refusal = { refused: 'not-found' }
 const stale: Refusal = { refused: 'stale' }
-const taken: Refusal = { refused: 'taken', members: ['email'] }
+const taken: Refusal = { refused: 'not-unique', properties: ['email'] }
 
 function entry ({ id, email, name, password, createdAt, version }: Row): Entry<User> {
   return { id, item: { id, email, name, password, createdAt: typeof createdAt === 'string' ? createdAt : createdAt.toISOString() }, version }
@@ -57,14 +57,14 @@ export class ByHand implements Storage<User> {
     const values: Value[] = []
     const bind = (value: Value) => this.#driver.placeholder(values.push(value))
     const conditions = (filter === undefined ? [] : 'all' in filter ? filter.all : [filter]) as Condition[] // what bench/question.ts makes
-    const where = conditions.map(({ member, is, value }) => `"${member}" ${operators[is]} ${bind(String(value))}`)
+    const where = conditions.map(({ property, is, value }) => `"${property}" ${operators[is]} ${bind(String(value))}`)
     const [first, last] = order
     if (after !== undefined && first !== undefined) {
       const [value = null, id = null] = after as Value[]
       const past = first.descending ? '<' : '>'
-      where.push(last === first || last === undefined ? `"id" ${past} ${bind(value)}` : `("${first.member}" ${past} ${bind(value)} OR ("${first.member}" = ${bind(value)} AND "id" > ${bind(id)}))`)
+      where.push(last === first || last === undefined ? `"id" ${past} ${bind(value)}` : `("${first.property}" ${past} ${bind(value)} OR ("${first.property}" = ${bind(value)} AND "id" > ${bind(id)}))`)
     }
-    const by = order.map(({ member, descending }) => `"${member}"${descending ? ' DESC' : ''}`).join(', ')
+    const by = order.map(({ property, descending }) => `"${property}"${descending ? ' DESC' : ''}`).join(', ')
     const rows = await this.#driver.rows(`SELECT ${columns} FROM "users"${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`} ORDER BY ${by} LIMIT ${bind(limit + 1)}`, values)
     const more = rows.length > limit
     if (more) rows.pop()

@@ -55,7 +55,7 @@ const others: Record<string, Partial<Dialect>> = {
     list: '/api/users?_limit=20',
     filtered: '/api/users?_limit=20&name.lt=User%20number%2095&_sort=email&_order=desc',
     missing: `/api/users/${nobody}`,
-    // Its PUT changes the members that are sent.
+    // Its PUT changes the properties that are sent.
     patch: { method: 'PUT', type: json },
     invalid: 400,
     lacks: ['get 304']
@@ -75,7 +75,7 @@ const others: Record<string, Partial<Dialect>> = {
     filtered: '/users?limit=20&where.name.lt=User%20number%2095&orderby.email=desc',
     created: 200,
     removed: 200,
-    // It knows which members are required, but no formats.
+    // It knows which properties are required, but no formats.
     lacks: ['get 304', 'patch', 'create 422']
   }
 }

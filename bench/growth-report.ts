@@ -23,7 +23,7 @@ function grid<Row> ({ title, table }: Printer, name: string, { rows, line, colum
 
 export function printBoots (printer: Printer, started: Started[]) {
   if (started.length === 0) return
-  const median = (row: Started, member: keyof Boot) => spread(row.boots.map(boot => boot[member])).median
+  const median = (row: Started, property: keyof Boot) => spread(row.boots.map(boot => boot[property])).median
   const line = (row: Started) => row.contestant
   const column = (row: Started) => row.collections
   const rows = started

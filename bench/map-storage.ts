@@ -3,11 +3,11 @@ import type { User } from './user.ts'
 
 type Answer = Promise<Entry<User> | Refusal>
 
-const absent: Refusal = { refused: 'absent' }
+const absent: Refusal = { refused: 'not-found' }
 const stale: Refusal = { refused: 'stale' }
-const taken: Refusal = { refused: 'taken', members: ['email'] }
+const taken: Refusal = { refused: 'not-unique', properties: ['email'] }
 
-/** What one would write by hand for this one schema: a map, the ids in order, an index of the one unique member. */
+/** What one would write by hand for this one schema: a map, the ids in order, an index of the one unique property. */
 export class MapStorage implements Storage<User> {
   readonly name = 'map'
   readonly supports: Supports = {

@@ -1,18 +1,18 @@
 import type { Condition, Filter, Order, Query as Question } from '../lib/storage/contract.ts'
 import type { Query } from './user.ts'
 
-const byId: Order = { member: 'id', descending: false }
+const byId: Order = { property: 'id', descending: false }
 
 /** What the hand-written contestants sort by. */
 const orders: Record<NonNullable<Query['sort']>, readonly Order[]> = {
   id: [byId],
-  '-id': [{ member: 'id', descending: true }],
-  email: [{ member: 'email', descending: false }, byId],
-  '-email': [{ member: 'email', descending: true }, byId],
-  name: [{ member: 'name', descending: false }, byId],
-  '-name': [{ member: 'name', descending: true }, byId],
-  createdAt: [{ member: 'createdAt', descending: false }, byId],
-  '-createdAt': [{ member: 'createdAt', descending: true }, byId]
+  '-id': [{ property: 'id', descending: true }],
+  email: [{ property: 'email', descending: false }, byId],
+  '-email': [{ property: 'email', descending: true }, byId],
+  name: [{ property: 'name', descending: false }, byId],
+  '-name': [{ property: 'name', descending: true }, byId],
+  createdAt: [{ property: 'createdAt', descending: false }, byId],
+  '-createdAt': [{ property: 'createdAt', descending: true }, byId]
 }
 
 /** And what they filter by. */
@@ -27,9 +27,9 @@ const filters = [
 
 function filter (query: Query): Filter | undefined {
   const all: Condition[] = []
-  for (const [parameter, member, is] of filters) {
+  for (const [parameter, property, is] of filters) {
     const value = query[parameter]
-    if (value !== undefined) all.push({ member, is, value })
+    if (value !== undefined) all.push({ property, is, value })
   }
   return all.length > 1 ? { all } : all[0]
 }
@@ -43,7 +43,7 @@ export function question (query: Query, count = false): Question {
     after: query.after,
     before: undefined,
     limit: query.limit,
-    members: undefined,
+    properties: undefined,
     count
   }
 }

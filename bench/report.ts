@@ -42,7 +42,7 @@ export function result ({ scenario, connections }: Course, samples: Map<string, 
         cpu: ratio(own.map(sample => sample.cpu), theirs.map(sample => sample.cpu))
       }
     }
-    const median = (member: keyof Sample) => spread(own.map(sample => sample[member])).median
+    const median = (property: keyof Sample) => spread(own.map(sample => sample[property])).median
     rows[name] = {
       rate: spread(own.map(sample => sample.rate)),
       p50: median('p50'),

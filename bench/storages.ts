@@ -21,11 +21,11 @@ export function page (after: string | undefined, limit: number): Query {
   return {
     filter: undefined,
     search: undefined,
-    order: [{ member: 'id', descending: false }],
+    order: [{ property: 'id', descending: false }],
     after: after === undefined ? undefined : [after],
     before: undefined,
     limit,
-    members: undefined,
+    properties: undefined,
     count: false
   }
 }

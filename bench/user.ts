@@ -42,7 +42,7 @@ export type Patch = Static<Schemas['patch']>
 export type Query = Static<Schemas['query']>
 
 export function shape (name: string, schema: Schemas['item']): Shape {
-  return { name, schema, id: { member: 'id', by: 'library' }, unique: [['email']] }
+  return { name, schema, id: { property: 'id', generate: 'uuid' }, unique: [['email']] }
 }
 
 let moment = 0

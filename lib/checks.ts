@@ -25,7 +25,7 @@ export function checkOptions<Schema extends ObjectSchema> (options: Options<Sche
   }
   const { default: size = 20, maximum = 100 } = page ?? {}
   if (!(Number.isInteger(size) && Number.isInteger(maximum) && size >= 1 && size <= maximum)) throw new BadOption(name, `page is { default: ${size}, maximum: ${maximum} }. Both are whole numbers, and 1 <= default <= maximum.`)
-  if (replace?.creates === true && id?.by === 'storage') throw new BadOption(name, 'replace.creates needs ids that a client can choose, but id.by is "storage". Leave one of them out.')
+  if (replace?.creates === true && id?.generate === 'storage') throw new BadOption(name, 'replace.creates needs ids that a client can choose, but id.generate is "storage". Leave one of them out.')
   if (problems !== undefined && !URL.canParse(problems)) throw new BadOption(name, `problems is ${JSON.stringify(problems)}. Make it an absolute URI, such as "https://example.com/problems/".`)
   if (formats !== undefined && (formats.length === 0 || new Set(formats.map(format => format.name)).size < formats.length || new Set(formats.map(format => format.mediaType)).size < formats.length)) throw new BadOption(name, 'formats needs at least one format, each with a name and a media type of its own. Leave it out for JSON.')
 }
@@ -47,7 +47,7 @@ const either = (kind: string, also: (value: unknown) => boolean, group: Kind): K
 
 /** What the options are, but for those that are looked at more closely. */
 const kinds: Readonly<Record<string, Kind>> = {
-  id: group('member', 'by'),
+  id: group('property', 'generate'),
   unique: list,
   timestamps: either('false', value => value === false, group('created', 'updated')),
   actions: list,
@@ -55,7 +55,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   authentication: group('caller', 'challenge', 'fields'),
   access: { kind: '"public", "authenticated", a function, or an object with one for each action', fits: value => typeof value === 'function' || typeof value === 'string' || isObject(value) },
   scope: hook,
-  visible: { kind: 'an object with a function for each member', fits: value => isObject(value) && Object.values(value as object).every(inner => inner === undefined || hook.fits(inner)) },
+  visible: { kind: 'an object with a function for each property', fits: value => isObject(value) && Object.values(value as object).every(inner => inner === undefined || hook.fits(inner)) },
   page: group('default', 'maximum'),
   order: list,
   filter: list,
@@ -88,14 +88,14 @@ function checkKinds (name: string, options: object): void {
   }
 }
 
-/** `known` are the members that a list can be asked by. */
+/** `known` are the properties that a list can be asked by. */
 export function checkListing (name: string, known: ReadonlyMap<string, Queryable>, { filter, sort, search }: ListingOptions): void {
-  const texts = [...known.values()].filter(({ type }) => type === 'string').map(({ member }) => member)
-  for (const [option, members = [], kind, choice] of [['filter', filter, 'scalar', [...known.keys()]], ['sort', sort, 'scalar', [...known.keys()]], ['search', search, 'text', texts]] as const) {
-    const unknown = members.find(member => !choice.includes(member))
+  const texts = [...known.values()].filter(({ type }) => type === 'string').map(({ property }) => property)
+  for (const [option, properties = [], kind, choice] of [['filter', filter, 'scalar', [...known.keys()]], ['sort', sort, 'scalar', [...known.keys()]], ['search', search, 'text', texts]] as const) {
+    const unknown = properties.find(property => !choice.includes(property))
     if (unknown !== undefined) throw new BadOption(name, `${option} names "${unknown}", which is no ${kind} that clients see. Choose of: ${choice.join(', ')}.`)
   }
-  const numeral = sort?.find(member => known.get(member)?.ordered === false)
+  const numeral = sort?.find(property => known.get(property)?.ordered === false)
   if (numeral !== undefined) throw new BadOption(name, unorderedNumeral('sort', numeral))
 }
 
@@ -129,8 +129,8 @@ function toKind (value: unknown): string {
 
 const asked = {
   unique: 'unique is asked for',
-  generatedIds: 'ids made by the storage are asked for (id.by)',
-  order: 'an order by other members than the id is asked for',
+  generatedIds: 'ids made by the storage are asked for (id.generate)',
+  order: 'an order by other properties than the id is asked for',
   filter: 'filters, or a scope of rows, are asked for',
   search: 'a search is asked for'
 } as const

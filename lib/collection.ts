@@ -6,7 +6,7 @@ import type { Guard } from './access/guard.ts'
 import type { Identity } from './items/ids.ts'
 import type { Listing } from './listing/listing.ts'
 import type { DateTimes } from './schema/date-times.ts'
-import type { Members } from './schema/members.ts'
+import type { Properties } from './schema/properties.ts'
 import type { ActionName, Change, Changed, RouteOptions } from './options.ts'
 import type { Remembered } from './formats/remembered.ts'
 import type { Messages } from './schema/messages.ts'
@@ -14,10 +14,10 @@ import type { JsonSchema, Order, Storage } from './storage/contract.ts'
 import type { Timestamps } from './items/timestamps.ts'
 import type { Validator } from './schema/validation.ts'
 
-/** The collection in whose items another one lies, and the member by which an item names it. */
+/** The collection in whose items another one lies, and the property by which an item names it. */
 export interface Parent {
   readonly collection: Collection
-  readonly member: string
+  readonly property: string
 }
 
 /** What the app serves around a collection, so that links to it lead somewhere. Complete when the app is ready. */
@@ -94,13 +94,13 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly tagSuffixes: TagSuffixes
   readonly serviceDescription: string | undefined
   readonly problems: string | undefined
-  readonly members: Members
+  readonly properties: Properties
   /** Where items have date-times; undefined if they have none. */
   readonly dateTimes: DateTimes | undefined
-  /** The members that the present caller does not see; undefined where it sees them all. */
+  /** The properties that the present caller does not see; undefined where it sees them all. */
   readonly hidden: ReadonlySet<string> | undefined
   readonly schemas: Messages
-  /** Before `prepare`, with readOnly members not yet filled, and after it. */
+  /** Before `prepare`, with readOnly properties not yet filled, and after it. */
   readonly validate: { readonly draft: Validator, readonly item: Validator }
   /** Where it is nested in another collection. */
   readonly parent: Parent | undefined
@@ -132,7 +132,7 @@ export interface Related {
   readonly baseStorage: Storage<object>
   readonly id: Identity
   readonly schema: JsonSchema
-  readonly members: Members
+  readonly properties: Properties
   readonly dateTimes: DateTimes | undefined
   readonly guard: Guard | undefined
   readonly schemas: Messages

@@ -13,11 +13,11 @@ import { identity } from './items/ids.ts'
 import { listing } from './listing/listing.ts'
 import { totalOrder } from './listing/total-order.ts'
 import { remembered } from './formats/remembered.ts'
-import { membersOf } from './schema/members.ts'
+import { propertiesOf } from './schema/properties.ts'
 import { actionNames } from './options.ts'
 import type { Options } from './options.ts'
 import { canonicalDates, dateTimesOf } from './schema/date-times.ts'
-import { checkFilled, checkMembers, checkOrder, checkSchema, compiled } from './schema/checks.ts'
+import { checkFilled, checkProperties, checkOrder, checkSchema, compiled } from './schema/checks.ts'
 import { lacking, derived, marked, trusting } from './schema/derived.ts'
 import { Messages } from './schema/messages.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
@@ -33,24 +33,24 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   const id = identity(name, given, options.id)
   const timestamps = timestampsOf(name, given, options.timestamps)
   const schema = marked(given, {
-    [id.member]: id.by === 'client' ? 'immutable' : 'readOnly',
-    ...Object.fromEntries(Object.values(timestamps).filter(member => member !== undefined).map(member => [member, 'readOnly' as const]))
+    [id.property]: id.generate === 'client' ? 'immutable' : 'readOnly',
+    ...Object.fromEntries(Object.values(timestamps).filter(property => property !== undefined).map(property => [property, 'readOnly' as const]))
   })
-  const unique = (options.unique ?? []).map(members => [members].flat())
-  const order = totalOrder(options.order ?? [], id.member)
-  const guard = guardOf(options, id.member)
+  const unique = (options.unique ?? []).map(properties => [properties].flat())
+  const order = totalOrder(options.order ?? [], id.property)
+  const guard = guardOf(options, id.property)
   const visible = [...guard?.visible.keys() ?? []]
-  checkMembers(name, schema, { unique: unique.flat(), order: order.map(({ member }) => member), visible })
+  checkProperties(name, schema, { unique: unique.flat(), order: order.map(({ property }) => property), visible })
   checkOrder(name, schema, order)
-  const dateTimes = dateTimesOf(schema, id.member)
+  const dateTimes = dateTimesOf(schema, id.property)
   const storage = checkStorage(name, options.storage({
     name,
     schema,
     unique,
-    id: { member: id.member, by: id.by },
+    id: { property: id.property, generate: id.generate },
     canonical: item => canonicalDates(item, dateTimes)
   }))
-  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.by === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined || options.scope !== undefined, search: options.search !== undefined })
+  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.generate === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined || options.scope !== undefined, search: options.search !== undefined })
   const [actions, routes] = [new Set(options.actions ?? actionNames), options.routes ?? {}]
   const formats = options.formats ?? [json]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
@@ -98,11 +98,11 @@ function deriveSchema<Schema extends ObjectSchema> (options: Options<Schema>, { 
   // What a client cannot give is filled otherwise, or was not.
   const fills = options.prepare !== undefined || options.scope !== undefined
   const rechecked = fills || visible.length > 0
-  if (!fills) checkFilled(name, schema, [id.by === 'client' ? undefined : id.member, timestamps.created, timestamps.updated])
-  const trusted = [...id.assured ? [id.member] : [], ...Object.values(timestamps)].filter(member => member !== undefined)
+  if (!fills) checkFilled(name, schema, [id.generate === 'client' ? undefined : id.property, timestamps.created, timestamps.updated])
+  const trusted = [...id.assured ? [id.property] : [], ...Object.values(timestamps)].filter(property => property !== undefined)
   const draft = compiled(name, derived(trusting(schema, trusted), { optional: ['readOnly'] }))
-  const item = rechecked ? compiled(name, derived(id.by === 'storage' ? lacking(schema, id.member) : schema, {})) : draft
-  return { schema, members: membersOf(schema), schemas: new Messages(schema, visible), digest: digestSchema(schema, visible), validate: { draft, item } }
+  const item = rechecked ? compiled(name, derived(id.generate === 'storage' ? lacking(schema, id.property) : schema, {})) : draft
+  return { schema, properties: propertiesOf(schema), schemas: new Messages(schema, visible), digest: digestSchema(schema, visible), validate: { draft, item } }
 }
 
 /** Makes the collection with any features: those that mark no property share what is derived from the schema. */

@@ -2,8 +2,8 @@ import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { ActionName } from './action.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { Access, Authentication, Scoping, Visibility } from './access/guard.ts'
-import type { ItemOf, MemberOf, ObjectSchema } from './schema/static.ts'
-import type { Adapter } from './storage/contract.ts'
+import type { ItemOf, PropertyOf, ObjectSchema } from './schema/static.ts'
+import type { Adapter, GenerateId } from './storage/contract.ts'
 
 // What a user writes. docs/definition.md has a line for each.
 
@@ -20,7 +20,7 @@ type OwnedRouteOption = typeof ownedRouteOptions[number]
 
 export interface Change<Item> {
   readonly action: 'create' | 'replace' | 'update'
-  /** The item to be written. Members that are readOnly and that nothing has filled yet are absent. */
+  /** The item to be written. Properties that are readOnly and that nothing has filled yet are absent. */
   readonly item: Item
   /** The item as it is stored; undefined on create. */
   readonly before: Readonly<Item> | undefined
@@ -39,19 +39,19 @@ export interface Changed<Item> {
 export interface Options<Schema extends ObjectSchema, Item extends object = ItemOf<Schema>> {
   /** The path segment of the collection: `users` is served at `/users`. */
   name: string
-  /** A TypeBox object. `readOnly`, `writeOnly`, `immutable` and `default` of its members are honoured. */
+  /** A TypeBox object. `readOnly`, `writeOnly`, `immutable` and `default` of its properties are honoured. */
   schema: Schema
   /** `memory()`, or any other storage. */
   storage: Adapter<Item>
-  /** The member that stands in the URI, and who makes its value. */
+  /** The property that stands in the URI, and who makes its value. */
   id?: {
-    member?: MemberOf<Item>
-    by?: 'library' | 'client' | 'storage' | (() => string | number)
+    property?: PropertyOf<Item>
+    generate?: GenerateId
   }
-  /** Members, or sets of members, of which no two items have the same value. */
-  unique?: ReadonlyArray<MemberOf<Item> | ReadonlyArray<MemberOf<Item>>>
-  /** Members kept by the library; by default `createdAt` and `updatedAt` where the schema has them as readOnly date-times. */
-  timestamps?: false | { created?: MemberOf<Item>, updated?: MemberOf<Item> }
+  /** Properties, or sets of properties, of which no two items have the same value. */
+  unique?: ReadonlyArray<PropertyOf<Item> | ReadonlyArray<PropertyOf<Item>>>
+  /** Properties kept by the library; by default `createdAt` and `updatedAt` where the schema has them as readOnly date-times. */
+  timestamps?: false | { created?: PropertyOf<Item>, updated?: PropertyOf<Item> }
   /** The actions to serve; any other answers 405. */
   actions?: readonly ActionName[]
   /** Fastify's route options, for one action or for every one. */
@@ -62,18 +62,18 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   access?: Access
   /** The rows that a caller can see and touch, and what a new one has to carry; without it, or where it gives undefined, every row. */
   scope?: Scoping<Item>
-  /** By member, whether the caller sees it; who does not can neither read, ask for nor write it. */
-  visible?: Readonly<Partial<Record<MemberOf<Item>, Visibility>>>
+  /** By property, whether the caller sees it; who does not can neither read, ask for nor write it. */
+  visible?: Readonly<Partial<Record<PropertyOf<Item>, Visibility>>>
   /** How many items a page has where the client does not say, and at most. */
   page?: { default?: number, maximum?: number }
   /** The order of lists; `-` in front means descending. The id is always the last. */
-  order?: ReadonlyArray<MemberOf<Item> | `-${MemberOf<Item>}`>
-  /** The members that a list can be filtered by; by default every scalar that a client can see. */
-  filter?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
-  /** The members that a list can be sorted by; by default every scalar that a client can see. */
-  sort?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
-  /** The members that `?q=` looks into; without it there is no search. */
-  search?: ReadonlyArray<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
+  order?: ReadonlyArray<PropertyOf<Item> | `-${PropertyOf<Item>}`>
+  /** The properties that a list can be filtered by; by default every scalar that a client can see. */
+  filter?: ReadonlyArray<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
+  /** The properties that a list can be sorted by; by default every scalar that a client can see. */
+  sort?: ReadonlyArray<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
+  /** The properties that `?q=` looks into; without it there is no search. */
+  search?: ReadonlyArray<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
   /** PUT: whether it creates an absent item, and whether its answer bears the entity tag although the item differs from what was sent. */
   replace?: { creates?: boolean, tag?: boolean }
   /** Whether PUT, PATCH and DELETE need a precondition; without one they are answered 428. */

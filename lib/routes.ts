@@ -50,7 +50,7 @@ export function routes (app: FastifyInstance, collection: Collection, complete: 
   serve(app, collection, { at: 'collection', url: path, complete })
   serve(app, collection, { at: 'item', url: `${path}/:id`, complete })
   // A parameter of over 100 characters goes to the app's 404 handler, but what a wildcard matches does not.
-  if (collection.id.by === 'client' || collection.attached.matchesAnySegment) serve(app, collection, { at: 'item', url: `${path}/*`, complete })
+  if (collection.id.generate === 'client' || collection.attached.matchesAnySegment) serve(app, collection, { at: 'item', url: `${path}/*`, complete })
   else add(app, collection, { ...about(collection), url: `${path}/*`, method: known(app), onRequest: leaveDeeper(`${app.prefix}${path}/*`), handler: absent(collection) })
 }
 

@@ -4,29 +4,29 @@ import { listing } from './listing/listing.ts'
 import { remembered } from './formats/remembered.ts'
 import { derived } from './schema/derived.ts'
 import { validatorOf } from './schema/validation.ts'
-import { concealing, Known, membersSeen } from './access/visible.ts'
+import { concealing, Known, propertiesSeen } from './access/visible.ts'
 import type { Hidden } from './access/visible.ts'
 
 const knownCollections = new Known<Collection>()
 
-/** The collection as it is to a caller who does not see these members; what was written of it is never what others are shown. */
+/** The collection as it is to a caller who does not see these properties; what was written of it is never what others are shown. */
 export function collectionSeen (collection: Collection, hidden: Hidden): Collection {
   return knownCollections.get(collection, hidden, () => narrowed(collection, hidden))
 }
 
 function narrowed (collection: Collection, hidden: Hidden): Collection {
   const { formats, order, storage, validate: { item } } = collection
-  const [schema, members] = [concealing(collection, hidden), membersSeen(collection, hidden)]
-  const isSeen = (member: string): boolean => !hidden.has(member.split('.', 1)[0]!)
+  const [schema, properties] = [concealing(collection, hidden), propertiesSeen(collection, hidden)]
+  const isSeen = (property: string): boolean => !hidden.has(property.split('.', 1)[0]!)
   const { filterable, sortable, search } = collection.listing
   const draft = derived(schema, { optional: ['readOnly'] })
   return Object.freeze({
     ...collection,
     hidden,
-    members,
-    // The order tells its members.
-    order: order.filter(({ member }) => isSeen(member)),
-    listing: listing({ schema, members }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), parameters: getOfferedParameters(collection.attached, hidden) }, storage.supports),
+    properties,
+    // The order tells its properties.
+    order: order.filter(({ property }) => isSeen(property)),
+    listing: listing({ schema, properties }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), parameters: getOfferedParameters(collection.attached, hidden) }, storage.supports),
     validate: { draft: (value: unknown) => validatorOf(draft)(value), item },
     written: remembered(formats)
   })

@@ -29,12 +29,12 @@ const named: Authentication = {
 }
 
 function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items }), authentication: named, ...options }) as Collection
+  return define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), authentication: named, ...options }) as Collection
 }
 
 /** Where nobody asks who is calling. */
 function open (name: string, options: Partial<Options<typeof Note>> = {}) {
-  return define({ name, schema: Note, id: { by: 'storage' }, storage: memory({ items }), ...options })
+  return define({ name, schema: Note, id: { generate: 'storage' }, storage: memory({ items }), ...options })
 }
 
 async function serve (t: Test, collections: Definition | readonly Definition[], prepare: (app: FastifyInstance) => void = () => {}): Promise<FastifyInstance> {
@@ -204,7 +204,7 @@ test('OPTIONS tells everything where hooks of the app know the callers: they are
   const app = await serve(t, define({
     name: 'notes',
     schema: Note,
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory(),
     access: () => { t.fail('asked'); return false }
   }))
@@ -238,7 +238,7 @@ test('who may write but not read is shown nothing of what is written', async t =
 
 test('a PUT creates only for who may create', async t => {
   const Page = Type.Object({ id: Type.String(), text: Type.String() })
-  const pages = define({ name: 'pages', schema: Page, id: { by: 'client' }, storage: memory(), replace: { creates: true }, authentication: named, access: { every: 'authenticated', create: (_request, _action, caller) => caller === 'root' } })
+  const pages = define({ name: 'pages', schema: Page, id: { generate: 'client' }, storage: memory(), replace: { creates: true }, authentication: named, access: { every: 'authenticated', create: (_request, _action, caller) => caller === 'root' } })
   const app = await serve(t, pages as Collection)
   const content = { text: 'x' }
   t.equal((await ask(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 404)
@@ -248,7 +248,7 @@ test('a PUT creates only for who may create', async t => {
 
 test('what lies in a parent is for those who may read the parent', async t => {
   const parents = notes({ name: 'parents', access: { every: 'authenticated', read: (_request, _action, caller) => caller === 'bob' ? 'hidden' : caller === 'ada' } })
-  const children = define({ name: 'children', schema: Type.Object({ id: Type.Integer(), parentId: Type.Integer() }), id: { by: 'storage' }, storage: memory() })
+  const children = define({ name: 'children', schema: Type.Object({ id: Type.Integer(), parentId: Type.Integer() }), id: { generate: 'storage' }, storage: memory() })
   const app = await serve(t, [parents, children.with(within(parents, 'parentId')) as Collection])
   const content = {}
   for (const [name, status] of [[undefined, 401], ['bob', 404], ['eve', 403], ['ada', 201]] as const) {
@@ -302,7 +302,7 @@ test('with @fastify/bearer-auth, in a hook of the routes', async t => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(bearerAuth, { keys: ['the key'], addHook: false, specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug' })
-  await app.register(collection, define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items }), routes: { every: { onRequest: app.verifyBearerAuth! } }, access: { remove: () => false } }))
+  await app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), routes: { every: { onRequest: app.verifyBearerAuth! } }, access: { remove: () => false } }))
   for (const [fields, status, challenge] of [
     [{}, 401, 'Bearer'],
     [{ authorization: 'Bearer wrong' }, 401, 'Bearer error="invalid_token"'],
@@ -322,7 +322,7 @@ test('with @fastify/basic-auth, whose challenge survives', async t => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(basicAuth, { validate: async (name, password) => { if (password !== `${name}!`) throw new Error('Wrong.') }, authenticate: { realm: 'the notes' } })
-  await app.register(collection, define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items }), routes: { every: { onRequest: app.basicAuth } } }))
+  await app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), routes: { every: { onRequest: app.basicAuth } } }))
   const basic = (text: string, scheme = 'Basic'): { fields: Record<string, string> } => ({ fields: { authorization: `${scheme} ${Buffer.from(text).toString('base64')}` } })
   for (const given of [{}, basic('ada:wrong')]) {
     const answer = await ask(app, 'GET /notes', given)
@@ -335,25 +335,25 @@ test('with @fastify/basic-auth, whose challenge survives', async t => {
 })
 
 declare module 'fastify' {
-  interface FastifyRequest { member: string }
+  interface FastifyRequest { property: string }
 }
 
 test('with @fastify/auth, of which one way in is enough, and a predicate over what it found', async t => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(auth)
-  await app.register(basicAuth, { validate: async (name, password, request) => { if (password !== `${name}!`) throw new Error('Wrong.'); request.member = name }, authenticate: true })
+  await app.register(basicAuth, { validate: async (name, password, request) => { if (password !== `${name}!`) throw new Error('Wrong.'); request.property = name }, authenticate: true })
   const byKey = async (request: FastifyRequest): Promise<void> => {
     if (request.headers['x-api-key'] !== 'the key') throw Object.assign(new Error('No key.'), { statusCode: 401 })
-    request.member = 'machine'
+    request.property = 'machine'
   }
   await app.register(collection, define({
     name: 'notes',
     schema: Note,
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory({ items }),
     routes: { every: { onRequest: app.auth([byKey, app.basicAuth]) } },
-    access: { remove: request => request.member === 'root' ? true : 'hidden', update: request => request.member !== 'machine' }
+    access: { remove: request => request.property === 'root' ? true : 'hidden', update: request => request.property !== 'machine' }
   }))
   const basic = (name: string): { fields: Record<string, string> } => ({ fields: { authorization: `Basic ${Buffer.from(`${name}:${name}!`).toString('base64')}` } })
   const refused = await ask(app, 'GET /notes')
@@ -419,7 +419,7 @@ test('what depends on who asks is in no cache, however the caller is known, unle
 test('what is nested in a parent, or expanded, is kept as that would be', async t => {
   const parents = notes({ name: 'parents' })
   const Child = Type.Object({ id: Type.Integer(), parentId: Type.Integer() })
-  const options = { name: 'children', schema: Child, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, parentId: 1 }] }) } as const
+  const options = { name: 'children', schema: Child, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, parentId: 1 }] }) } as const
   const children = define({ ...options, cache: { read: 'public, max-age=60' } }).with(expand({ parent: { collection: parents, property: 'parentId' } }))
   const app = await serve(t, [parents, children as Collection])
   t.equal((await ask(app, 'GET /children/1')).headers['cache-control'], 'public, max-age=60')

@@ -8,7 +8,7 @@ import type { Collection, Definition } from '../lib/collection.ts'
 import type { Options, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 
-// The app of most tests: users, with every kind of member that the rules of HTTP speak of.
+// The app of most tests: users, with every kind of property that the rules of HTTP speak of.
 
 export const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),

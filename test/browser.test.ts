@@ -319,7 +319,7 @@ test('hostile content stays text, and nothing of it runs', { skip }, async t => 
   const Evil = Type.Object({ id: Type.String({ minLength: 1 }), name: Type.String(), site: Type.String({ format: 'uri' }), number: Type.Integer() }, { additionalProperties: true })
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
-  await app.register(collection, define({ name: 'evil', schema: Evil, id: { by: 'client' }, formats: [json, html], storage: memory({ items: [{ id: evil, name: evil, number: 1, site: 'javascript:alert(3)', [evil]: { [evil]: evil }, long: 'x'.repeat(1_000_000) } as never] }) }) as Collection)
+  await app.register(collection, define({ name: 'evil', schema: Evil, id: { generate: 'client' }, formats: [json, html], storage: memory({ items: [{ id: evil, name: evil, number: 1, site: 'javascript:alert(3)', [evil]: { [evil]: evil }, long: 'x'.repeat(1_000_000) } as never] }) }) as Collection)
   await app.listen()
   const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   const { page, complaints } = await open(t, `${origin}/evil?name.ne=${encodeURIComponent('<img src=x>')}`)

@@ -58,7 +58,7 @@ test('what a hook throws refuses all, in its own words', async t => {
 })
 
 test('a rule of the data that forbids one item refuses all', async t => {
-  const storage = altered(() => ({ transaction: async work => work({ ...memory()({ name: 'users', schema: User, unique: [], id: { member: 'id', by: 'library' } }), insert: async () => ({ refused: 'conflict' }) }) }))
+  const storage = altered(() => ({ transaction: async work => work({ ...memory()({ name: 'users', schema: User, unique: [], id: { property: 'id', generate: 'uuid' } }), insert: async () => ({ refused: 'conflict' }) }) }))
   const app = await build(t, define({ ...definition, storage }).with(bulk()))
   t.match((await ask(app, 'POST /users', { content: people(2) })).json(), { status: 409, code: 'conflict', detail: /^Item 0: /, errors: [] })
 })

@@ -225,7 +225,7 @@ test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110 13.1.1)'
   }
 })
 
-test('200 parallel unconditional merge patches of different members all survive', async t => {
+test('200 parallel unconditional merge patches of different properties all survive', async t => {
   const hooks = {
     none: undefined,
     microtasks: async <Item>({ item }: { item: Item }) => { await null; return item },
@@ -253,7 +253,7 @@ test('a write without precondition that is raced again and again is 409 in the e
 
 test('a value that is taken while the item is written again is 409', async t => {
   let attempts = 0
-  const app = await build(t, notes({ storage: altered(() => ({ replace: async () => ++attempts === 1 ? { refused: 'stale' } : { refused: 'taken', members: ['text'] } })) }))
+  const app = await build(t, notes({ storage: altered(() => ({ replace: async () => ++attempts === 1 ? { refused: 'stale' } : { refused: 'not-unique', properties: ['text'] } })) }))
   const { at } = await created(app, '/notes', { text: 'a' })
   t.match((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).json(), { status: 409, code: 'not-unique' })
   t.equal(attempts, 2)
@@ -282,7 +282,7 @@ test('a writer that takes very long holds up others no longer than a second', as
 
 test('what is removed while it is written is 404', async t => {
   let finds = 0
-  const app = await build(t, notes({ storage: altered(storage => ({ find: async (id, context) => ++finds > 1 ? undefined : storage.find(id, context), replace: async () => ({ refused: 'absent' }) })) }))
+  const app = await build(t, notes({ storage: altered(storage => ({ find: async (id, context) => ++finds > 1 ? undefined : storage.find(id, context), replace: async () => ({ refused: 'not-found' }) })) }))
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).statusCode, 404)
 })
@@ -303,7 +303,7 @@ test('strong tags differ between the formats of one version, and any of them is 
   }
 })
 
-test('the tag of a list changes when a member of the page, or what its content says of other pages, changes (RFC 9110 8.8.1)', async t => {
+test('the tag of a list changes when a property of the page, or what its content says of other pages, changes (RFC 9110 8.8.1)', async t => {
   const app = await build(t, notes())
   for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
     const get = async () => {

@@ -25,13 +25,13 @@ const item = { id: 1, name: 'Ada', secret: 'enigma', updatedAt: '2026-01-01T00:0
 
 /** One storage, which both deploys use. */
 function shared (): Storage<object> {
-  return memory<object>({ items: [item] })({ name: 'people', schema: Type.Object({ id }), id: { member: 'id', by: 'storage' }, unique: [] })
+  return memory<object>({ items: [item] })({ name: 'people', schema: Type.Object({ id }), id: { property: 'id', generate: 'storage' }, unique: [] })
 }
 
 const People = Type.Object({ id, name, secret: Type.String(), updatedAt })
 
 function people (storage: Storage<object>, options: Partial<Omit<Options<any>, 'storage'>> = {}): Collection {
-  return define({ name: 'people', schema: People, id: { by: 'storage' }, ...options, storage: () => storage } as Options<any>) as Collection
+  return define({ name: 'people', schema: People, id: { generate: 'storage' }, ...options, storage: () => storage } as Options<any>) as Collection
 }
 
 const formats = ['application/json', 'application/hal+json', 'application/xml']
@@ -104,18 +104,18 @@ test('whatever else determines the bytes changes the entity tags of the formats 
     }
   }
   const parent = people(storage)
-  const notes = define({ name: 'notes', schema: Type.Object({ id, person: Type.Integer() }), id: { by: 'storage' }, storage: memory() })
+  const notes = define({ name: 'notes', schema: Type.Object({ id, person: Type.Integer() }), id: { generate: 'storage' }, storage: memory() })
   const { answers } = await read(t, [parent, notes.with(within(parent, 'person')) as Collection])
   for (const [key, answer] of answers) t.equal(answer.headers.etag !== plain.answers.get(key)?.headers.etag, key.endsWith('hal+json'), `a nested collection: ${key}`)
 })
 
 test('the entity tag covers the definition of what is expanded', async t => {
   const storage = shared()
-  const articles = memory({ items: [{ id: 1, author: 1 }] })({ name: 'articles', schema: Type.Object({ id }), id: { member: 'id', by: 'storage' }, unique: [] })
+  const articles = memory({ items: [{ id: 1, author: 1 }] })({ name: 'articles', schema: Type.Object({ id }), id: { property: 'id', generate: 'storage' }, unique: [] })
   const open = async (secret: TSchema) => build(t, define({
     name: 'articles',
     schema: Type.Object({ id, author: Type.Integer() }),
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: () => articles
   }).with(expand({ person: { collection: people(storage, { schema: Type.Object({ ...People.properties, secret }) }), property: 'author' } })) as Collection)
   const [before, after] = [await open(Type.String()), await open(Type.String({ writeOnly: true }))]

@@ -47,7 +47,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['a hook that is no function', { ...things, prepare: {} }, 'BAD_OPTION', /prepare is \{\}\. It must be a function/],
   ['a service description that is no text', { ...things, serviceDescription: 1 }, 'BAD_OPTION', /serviceDescription is 1\. It must be text/],
   ['no storage', { name: 'things', schema: Thing }, 'BAD_OPTION', /storage is missing\. Give it one, such as storage: memory\(\)/],
-  ['a storage that was made already', { ...things, storage: memory()({ name: 'things', schema: {}, id: { member: 'id', by: 'library' }, unique: [] }) }, 'BAD_STORAGE', /storage: memory\(\)/],
+  ['a storage that was made already', { ...things, storage: memory()({ name: 'things', schema: {}, id: { property: 'id', generate: 'uuid' }, unique: [] }) }, 'BAD_STORAGE', /storage: memory\(\)/],
   ['an action that does not exist', { ...things, actions: ['delete'] }, 'BAD_OPTION', /no action "delete"\. The actions are: list, create, read, replace, update, remove/],
   ['routes of an action that does not exist', { ...things, routes: { delete: {} } }, 'BAD_OPTION', /routes names "delete"\. Use "every" or an action/],
   ['a route option of the library', { ...things, routes: { read: { schema: {} } } }, 'BAD_OPTION', /routes\.read\.schema is set by the library itself\. Take it away/],
@@ -55,7 +55,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['a page larger than the maximum', { ...things, page: { default: 50, maximum: 10 } }, 'BAD_OPTION', /1 <= default <= maximum/],
   ['a page of half an item', { ...things, page: { maximum: 20.5 } }, 'BAD_OPTION', /whole numbers/],
   ['a default page that is no number', { ...things, page: { default: '5' } }, 'BAD_OPTION', /whole numbers/],
-  ['PUT that creates what the storage names', { ...things, id: { by: 'storage' }, replace: { creates: true } }, 'BAD_OPTION', /Leave one of them out/],
+  ['PUT that creates what the storage names', { ...things, id: { generate: 'storage' }, replace: { creates: true } }, 'BAD_OPTION', /Leave one of them out/],
   ['problems at a relative URI', { ...things, problems: '/problems/' }, 'BAD_OPTION', /Make it an absolute URI/],
   ['no formats', { ...things, formats: [] }, 'BAD_OPTION', /at least one format/],
   ['two formats of one name', { ...things, formats: [json, { ...hal, name: 'json' }] }, 'BAD_OPTION', /a name and a media type of its own/],
@@ -64,9 +64,9 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['an order by objects', { ...things, schema: Type.Object({ id, o: Type.Object({}) }), order: ['o'] }, 'BAD_OPTION', /"o", whose values have no order/],
   ['an order by nullable lists', { ...things, schema: Type.Object({ id, o: Type.Union([Type.Null(), Type.Array(Type.String())]) }), order: ['-o'] }, 'BAD_OPTION', /"o", whose values have no order/],
   ['an order by what is only known within the whole', { ...things, schema: { type: 'object', required: ['id'], $defs: { Rank: { type: 'integer' } }, properties: { id, rank: { $ref: '#/$defs/Rank' } } }, order: ['rank'] }, 'BAD_SCHEMA', /cannot be compiled\. .*#\/\$defs\/Rank/],
-  ['unique of a member with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), unique: ['a.b'] }, 'BAD_OPTION', /unique names "a\.b".*Call it by a name without a dot/],
-  ['order by a member with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), order: ['-a.b'] }, 'BAD_OPTION', /order names "a\.b"/],
-  ['an id with a dot in its name', { ...things, schema: Type.Object({ 'a.b': Type.String() }), id: { member: 'a.b', by: 'client' } }, 'BAD_ID', /"a\.b" has a dot in its name.*Call it otherwise/],
+  ['unique of a property with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), unique: ['a.b'] }, 'BAD_OPTION', /unique names "a\.b".*Call it by a name without a dot/],
+  ['order by a property with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), order: ['-a.b'] }, 'BAD_OPTION', /order names "a\.b"/],
+  ['an id with a dot in its name', { ...things, schema: Type.Object({ 'a.b': Type.String() }), id: { property: 'a.b', generate: 'client' } }, 'BAD_ID', /"a\.b" has a dot in its name.*Call it otherwise/],
   ['a schema that is no object', { ...things, schema: Type.String() }, 'BAD_SCHEMA', /the schema is no object\. Use Type\.Object/],
   ['no schema', { name: 'things', storage: memory() }, 'BAD_SCHEMA', /Use Type\.Object/],
   ['an intersection', { ...things, schema: Type.Intersect([Thing, Type.Object({})]) }, 'BAD_SCHEMA', /Use Type\.Object/],
@@ -79,23 +79,23 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['a nested default that does not fit', { ...things, schema: Type.Object({ id, o: Type.Object({ n: Type.Integer() }, { default: {} }) }) }, 'BAD_SCHEMA', /default \{\} does not fit/],
   ['a timestamp that is no date-time', { ...things, timestamps: { created: 'name' } }, 'BAD_SCHEMA', /"name" is kept as a timestamp, so it must be Type\.String\(\{ format: 'date-time' \}\)/],
   ['no id', { ...things, schema: Type.Object({ name: Type.String() }) }, 'BAD_ID', /no member "id"\. Add id: Type\.String/],
-  ['an id by another name', { ...things, id: { member: 'slug', by: 'client' } }, 'BAD_ID', /no member "slug"/],
-  ['an optional id', { ...things, id: { member: 'size', by: 'client' } }, 'BAD_ID', /"size" is optional.*Take the Type\.Optional away/],
-  ['an id made by nobody known', { ...things, id: { by: 'server' } }, 'BAD_ID', /id\.by is "server"\. Use 'library', 'client', 'storage' or a function/],
+  ['an id by another name', { ...things, id: { property: 'slug', generate: 'client' } }, 'BAD_ID', /no member "slug"/],
+  ['an optional id', { ...things, id: { property: 'size', generate: 'client' } }, 'BAD_ID', /"size" is optional.*Take the Type\.Optional away/],
+  ['an id made by nobody known', { ...things, id: { generate: 'server' } }, 'BAD_ID', /id\.generate is "server"\. Use 'uuid', 'client', 'storage' or a function/],
   ['a UUID for an integer', { ...things, schema: Type.Object({ id: Type.Integer() }) }, 'BAD_ID', /does not fit the schema of "id"\. Use Type\.String\(\{ format: 'uuid' \}\)/],
-  ['a function whose ids do not fit', { ...things, id: { by: () => 'x' } }, 'BAD_ID', /an id such as "x" does not fit/],
-  ['a function whose ids cannot be part of a URI', { ...things, schema: Type.Object({ id: Type.String() }), id: { by: () => '..' } }, 'BAD_ID', /an id such as "\.\."/],
-  ['unique of what is no member', { ...things, unique: ['email'] }, 'UNKNOWN_MEMBER', /unique names "email", which is no member.*Its members are: id, name, size, at/],
-  ['unique of a set with what is no member', { ...things, unique: [['name', 'email']] }, 'UNKNOWN_MEMBER', /unique names "email"/],
-  ['order by what is no member', { ...things, order: ['-email'] }, 'UNKNOWN_MEMBER', /order names "email"/],
-  ['a timestamp in what is no member', { ...things, timestamps: { updated: 'changed' } }, 'UNKNOWN_MEMBER', /timestamps names "changed"/],
-  ['a member that nothing fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }) }, 'UNFILLED_MEMBER', /"owner" is required and readOnly.*Give it a default, name it in timestamps, set it in prepare, or make it optional/],
-  ['a nested member that nothing fills', { ...things, schema: Type.Object({ id, o: Type.Array(Type.Object({ id: Type.String({ readOnly: true }) })) }) }, 'UNFILLED_MEMBER', /"o\.id" is required/],
-  ['an id of the client that no client can give', { ...things, schema: Type.Object({ id: Type.String({ readOnly: true }) }), id: { by: 'client' } }, 'UNFILLED_MEMBER', /"id" is required/],
-  ['timestamps that are switched off', { ...things, timestamps: false, schema: Type.Object({ id, createdAt: Type.String({ format: 'date-time', readOnly: true }) }) }, 'UNFILLED_MEMBER', /"createdAt"/],
+  ['a function whose ids do not fit', { ...things, id: { generate: () => 'x' } }, 'BAD_ID', /an id such as "x" does not fit/],
+  ['a function whose ids cannot be part of a URI', { ...things, schema: Type.Object({ id: Type.String() }), id: { generate: () => '..' } }, 'BAD_ID', /an id such as "\.\."/],
+  ['unique of what is no property', { ...things, unique: ['email'] }, 'UNKNOWN_PROPERTY', /unique names "email", which is no member.*Its members are: id, name, size, at/],
+  ['unique of a set with what is no property', { ...things, unique: [['name', 'email']] }, 'UNKNOWN_PROPERTY', /unique names "email"/],
+  ['order by what is no property', { ...things, order: ['-email'] }, 'UNKNOWN_PROPERTY', /order names "email"/],
+  ['a timestamp in what is no property', { ...things, timestamps: { updated: 'changed' } }, 'UNKNOWN_PROPERTY', /timestamps names "changed"/],
+  ['a property that nothing fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }) }, 'UNFILLED_PROPERTY', /"owner" is required and readOnly.*Give it a default, name it in timestamps, set it in prepare, or make it optional/],
+  ['a nested property that nothing fills', { ...things, schema: Type.Object({ id, o: Type.Array(Type.Object({ id: Type.String({ readOnly: true }) })) }) }, 'UNFILLED_PROPERTY', /"o\.id" is required/],
+  ['an id of the client that no client can give', { ...things, schema: Type.Object({ id: Type.String({ readOnly: true }) }), id: { generate: 'client' } }, 'UNFILLED_PROPERTY', /"id" is required/],
+  ['timestamps that are switched off', { ...things, timestamps: false, schema: Type.Object({ id, createdAt: Type.String({ format: 'date-time', readOnly: true }) }) }, 'UNFILLED_PROPERTY', /"createdAt"/],
   ['unique in a storage without', { ...things, storage: lacking('unique'), unique: ['name'] }, 'UNSUPPORTED', /unique is asked for, which the storage bare does not support\. Leave it out, or choose/],
   ['order in a storage without', { ...things, storage: lacking('order'), order: ['name'] }, 'UNSUPPORTED', /an order by other members than the id/],
-  ['ids by a storage that makes none', { ...things, storage: lacking('generatedIds'), id: { by: 'storage' } }, 'UNSUPPORTED', /ids made by the storage/]
+  ['ids by a storage that makes none', { ...things, storage: lacking('generatedIds'), id: { generate: 'storage' } }, 'UNSUPPORTED', /ids made by the storage/]
 ]
 
 test('a definition with a mistake is refused at boot, by an error that says how to mend it', async t => {
@@ -107,20 +107,20 @@ test('a definition with a mistake is refused at boot, by an error that says how 
 test('what asks no more than it gets is no mistake', async t => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
   const right: Array<[string, object]> = [
-    ['every option', { ...things, id: { member: 'id', by: 'library' }, unique: ['name', ['name', 'size']], timestamps: { created: 'at', updated: 'at' }, actions: ['list'], routes: { every: { config: {} }, read: {} }, page: { default: 1, maximum: 1 }, order: ['-size', 'name'], replace: { creates: true, tag: true }, precondition: 'required', weakTags: 'tolerated', cache: { list: 'no-store', read: 'no-cache' }, formats: [json, hal, xml], links: () => ({}), serviceDescription: '/openapi.json', problems: 'https://example.com/', prepare: ({ item }: { item: object }) => item, changed: () => {} }],
+    ['every option', { ...things, id: { property: 'id', generate: 'uuid' }, unique: ['name', ['name', 'size']], timestamps: { created: 'at', updated: 'at' }, actions: ['list'], routes: { every: { config: {} }, read: {} }, page: { default: 1, maximum: 1 }, order: ['-size', 'name'], replace: { creates: true, tag: true }, precondition: 'required', weakTags: 'tolerated', cache: { list: 'no-store', read: 'no-cache' }, formats: [json, hal, xml], links: () => ({}), serviceDescription: '/openapi.json', problems: 'https://example.com/', prepare: ({ item }: { item: object }) => item, changed: () => {} }],
     ['a cache policy for all reads', { ...things, cache: 'no-cache' }],
     ['options that are undefined', { ...things, unique: undefined, prepare: undefined, page: undefined, id: undefined, timestamps: undefined }],
     ['the id alone as the order of a storage without', { ...things, storage: lacking('order'), order: ['-id'] }],
-    ['a readOnly member with a default', { ...things, schema: Type.Object({ id, views: Type.Integer({ readOnly: true, default: 0 }) }) }],
-    ['a readOnly member that is optional', { ...things, schema: Type.Object({ id, views: Type.Optional(Type.Integer({ readOnly: true })) }) }],
-    ['a readOnly member that prepare fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }), prepare: ({ item }: { item: object }) => ({ ...item, owner: 'x' }) }],
-    ['readOnly members within a readOnly one', { ...things, schema: Type.Object({ id, o: Type.Optional(Type.Object({ x: stamp }, { readOnly: true })) }) }],
+    ['a readOnly property with a default', { ...things, schema: Type.Object({ id, views: Type.Integer({ readOnly: true, default: 0 }) }) }],
+    ['a readOnly property that is optional', { ...things, schema: Type.Object({ id, views: Type.Optional(Type.Integer({ readOnly: true })) }) }],
+    ['a readOnly property that prepare fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }), prepare: ({ item }: { item: object }) => ({ ...item, owner: 'x' }) }],
+    ['readOnly properties within a readOnly one', { ...things, schema: Type.Object({ id, o: Type.Optional(Type.Object({ x: stamp }, { readOnly: true })) }) }],
     ['timestamps by convention', { ...things, schema: Type.Object({ id, createdAt: stamp, updatedAt: stamp }) }],
     ['a recursive schema', { ...things, schema: Type.Recursive(This => Type.Object({ id, children: Type.Array(This), up: Type.Optional(This) })), timestamps: false, prepare: ({ item }: { item: object }) => item }],
     ['a default in a recursive schema', { ...things, schema: Type.Object({ id, tree: Type.Recursive(This => Type.Object({ children: Type.Array(This, { default: [] }) }), { default: {} }) }) }],
     ['typebox 1', { ...things, schema: Type1.Object({ id: Type1.String({ format: 'uuid' }), name: Type1.Optional(Type1.String()) }) }],
     ['a schema of plain JSON', { ...things, schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] } }],
-    ['an order by a nullable member', { ...things, schema: Type.Object({ id, n: Type.Union([Type.Null(), Type.Integer()]), u: Type.Unknown() }), order: ['n', 'u'] }]
+    ['an order by a nullable property', { ...things, schema: Type.Object({ id, n: Type.Union([Type.Null(), Type.Integer()]), u: Type.Unknown() }), order: ['n', 'u'] }]
   ]
   for (const [what, options] of right) t.doesNotThrow(() => loose(options), what)
 })
@@ -131,10 +131,10 @@ test('the definition is frozen, and has its defaults', async t => {
   t.throws(() => { (definition as { name: string }).name = 'others' }, TypeError)
   t.match(definition, {
     name: 'things',
-    id: { member: 'id', by: 'library' },
+    id: { property: 'id', generate: 'uuid' },
     timestamps: { created: undefined, updated: undefined },
     page: { default: 20, maximum: 100 },
-    order: [{ member: 'id', descending: false }],
+    order: [{ property: 'id', descending: false }],
     replace: { creates: false, tag: false },
     precondition: 'optional',
     weakTags: false,
@@ -146,7 +146,7 @@ test('the definition is frozen, and has its defaults', async t => {
   t.strictSame(toCollection(definition).links({ id: 'x', name: 'y' }), {})
 })
 
-test('members may be called as methods of objects are', async t => {
+test('properties may be called as methods of objects are', async t => {
   const names = ['constructor', 'toString', 'hasOwnProperty', 'valueOf']
   const { schema } = define({ ...things, schema: Type.Object({ id, ...Object.fromEntries(names.map(name => [name, Type.Optional(Type.String())])) }) })
   for (const name of names) t.strictSame(Object.keys(schema.properties?.[name] ?? {}), ['type'], name)
@@ -161,7 +161,7 @@ test('the schema given is left as it is', async t => {
 })
 
 test('the order ends with the id', async t => {
-  const order = (...members: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => toCollection(define({ ...things, order: members })).order.map(({ member, descending }) => (descending ? '-' : '') + member)
+  const order = (...properties: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => toCollection(define({ ...things, order: properties })).order.map(({ property, descending }) => (descending ? '-' : '') + property)
   t.strictSame(order(), ['id'])
   t.strictSame(order('-name', 'size'), ['-name', 'size', 'id'])
   t.strictSame(order('-id'), ['-id'])
@@ -170,11 +170,11 @@ test('the order ends with the id', async t => {
 
 test('the storage is told the shape of the collection', async t => {
   const shapes: Shape[] = []
-  define({ name: 'things', schema: Thing, unique: ['name', ['name', 'size']], id: { by: () => '0190a000-0000-7000-8000-000000000000' }, storage: shape => { shapes.push(shape); return memory()(shape) } })
-  t.match(shapes, [{ name: 'things', id: { member: 'id', by: 'library' }, unique: [['name'], ['name', 'size']], schema: { type: 'object', properties: { id: { readOnly: true } } } }])
+  define({ name: 'things', schema: Thing, unique: ['name', ['name', 'size']], id: { generate: () => '0190a000-0000-7000-8000-000000000000' }, storage: shape => { shapes.push(shape); return memory()(shape) } })
+  t.match(shapes, [{ name: 'things', id: { property: 'id', generate: 'uuid' }, unique: [['name'], ['name', 'size']], schema: { type: 'object', properties: { id: { readOnly: true } } } }])
 })
 
-test('timestamps are members by convention, by option, or none', async t => {
+test('timestamps are properties by convention, by option, or none', async t => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
   const of = (schema: object, timestamps?: unknown) => (loose({ name: 'things', schema, storage: memory(), timestamps, prepare: ({ item }: { item: object }) => item }) as ReturnType<typeof users>).timestamps
   const none = { created: undefined, updated: undefined }

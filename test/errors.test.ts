@@ -73,8 +73,8 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['a timeout further than a timer goes', () => define(users).with(timeout(2 ** 31)), /2147483647/],
     ['a timeout in words', () => define(users).with(timeout('5s' as never)), /timeout takes an object with all.*but got "5s"/],
     ['a page of no items', () => define({ ...users, page: { default: 0 } }), /default: 0/],
-    ['PUT that creates, with ids by the storage', () => define({ ...users, id: { by: 'storage' }, replace: { creates: true } }), /replace\.creates/],
-    ['a filter by what is no member', () => loose({ ...users, filter: ['mail'] }), /filter names "mail".*Choose of: id, email/],
+    ['PUT that creates, with ids by the storage', () => define({ ...users, id: { generate: 'storage' }, replace: { creates: true } }), /replace\.creates/],
+    ['a filter by what is no property', () => loose({ ...users, filter: ['mail'] }), /filter names "mail".*Choose of: id, email/],
     ['a search in what is no text', () => loose({ ...users, schema: Type.Object({ id: uuid, age: Type.Integer() }), search: ['age'] }), /search names "age".*no text/],
     ['problems without an absolute URI', () => define({ ...users, problems: '/problems/' }), /absolute URI/]
   ],
@@ -94,7 +94,7 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
   FST_COLLECTION_BAD_ID: [
     ['no id', () => define({ name: 'users', schema: Type.Object({ email: Type.String() }), storage: memory() }), /"id".*Type\.String/],
     ['an optional id', () => define({ name: 'users', schema: Type.Object({ id: Type.Optional(uuid) }), storage: memory() }), /Type\.Optional/],
-    ['an id by nobody', () => loose({ ...users, id: { by: 'nobody' } }), /"nobody".*'client'/],
+    ['an id by nobody', () => loose({ ...users, id: { generate: 'nobody' } }), /"nobody".*'client'/],
     ['a minted id that does not fit', () => define({ name: 'users', schema: Type.Object({ id: Type.Integer() }), storage: memory() }), /does not fit.*uuid/]
   ],
   FST_COLLECTION_UNKNOWN_MEMBER: [
@@ -103,12 +103,12 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['timestamps', () => loose({ ...users, timestamps: { updated: 'at' } }), /timestamps names "at".*id, email/]
   ],
   FST_COLLECTION_UNFILLED_MEMBER: [
-    ['a required member that is readOnly', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ readOnly: true }) }) }), /"email".*prepare/]
+    ['a required property that is readOnly', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ readOnly: true }) }) }), /"email".*prepare/]
   ],
   FST_COLLECTION_UNSUPPORTED: [
     ['unique', () => define({ ...users, storage: without('unique'), unique: ['email'] }), /unique.*memory/],
-    ['ids by the storage', () => define({ ...users, storage: without('generatedIds'), id: { by: 'storage' } }), /id\.by.*memory/],
-    ['an order by other members', () => define({ ...users, storage: without('order'), order: ['email'] }), /order.*memory/],
+    ['ids by the storage', () => define({ ...users, storage: without('generatedIds'), id: { generate: 'storage' } }), /id\.generate.*memory/],
+    ['an order by other properties', () => define({ ...users, storage: without('order'), order: ['email'] }), /order.*memory/],
     ['filters', () => define({ ...users, storage: without('filter'), filter: ['email'] }), /filters.*memory/],
     ['a search', () => define({ ...users, storage: without('search'), search: ['email'] }), /search.*memory/]
   ],

@@ -22,11 +22,11 @@ async function open (t: Test) {
     for (const [id, name] of [[1, 'Ann'], [2, 'Bob']] as const) insert({ id, name, password: 'secret', updatedAt }, { signal: new AbortController().signal, scope: undefined })
     return { list: (query, context) => { asked.push(query.filter); if (context.signal.aborted) throw new Error('gone'); return list(query, context) } }
   })
-  const authors = define({ name: 'authors', schema: Author, id: { by: 'storage' }, storage })
+  const authors = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage })
   const articles = define({
     name: 'articles',
     schema: Article,
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, authorId: 1, editorId: 2, title: 'A', updatedAt }, { id: 2, authorId: 1, title: 'B', updatedAt }, { id: 3, authorId: null, title: 'C', updatedAt }, { id: 4, authorId: 9, title: 'D', updatedAt }] })
   }).with(expand({ author: { collection: authors, property: 'authorId' }, editor: { collection: authors, property: 'editorId' } }))
   return { app: await build(t, [authors, articles]), asked }
@@ -39,7 +39,7 @@ test('?expand= gives what items refer to, without what may not leave, in one que
   const items = (await ask(app, 'GET /articles?expand=author,editor')).json()
   t.strictSame(items.map(({ author }: { author: unknown }) => author), [ann, ann, null, null])
   t.strictSame(items.map(({ editor }: { editor: { name: string } | null }) => editor?.name), ['Bob', undefined, undefined, undefined])
-  t.strictSame(asked, [{ member: 'id', is: 'in', value: [1, 9] }, { member: 'id', is: 'in', value: [2] }])
+  t.strictSame(asked, [{ property: 'id', is: 'in', value: [1, 9] }, { property: 'id', is: 'in', value: [2] }])
   t.strictSame((await ask(app, 'GET /articles/3?expand=author')).json().author, null)
   t.equal(asked.length, 2, 'nothing is asked for where nothing is referred to')
   t.strictSame((await ask(app, 'GET /articles/1?expand=author&fields=title')).json(), { title: 'A', author: ann })
@@ -78,12 +78,12 @@ test('a relation or parameter that is not known is 400 and named', async t => {
 })
 
 test('relations that cannot be are refused at boot', async t => {
-  const authors = define({ name: 'authors', schema: Author, id: { by: 'storage' }, storage: memory() })
-  const article = { name: 'articles', schema: Article, id: { by: 'storage' }, storage: memory() } as const
-  const hidden = define({ name: 'authors', schema: Author, id: { by: 'storage' }, storage: memory(), actions: ['list'] })
-  const unfiltered = define({ name: 'authors', schema: Author, id: { by: 'storage' }, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })) })
+  const authors = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: memory() })
+  const article = { name: 'articles', schema: Article, id: { generate: 'storage' }, storage: memory() } as const
+  const hidden = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: memory(), actions: ['list'] })
+  const unfiltered = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })) })
   t.throws(() => define({ ...article }).with(expand({ title: { collection: authors, property: 'authorId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /has the name of a property/ })
-  // @ts-expect-error a member that is not in the schema
+  // @ts-expect-error a property that is not in the schema
   t.throws(() => define({ ...article }).with(expand({ author: { collection: authors, property: 'writerId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /Its properties are/ })
   t.throws(() => define({ ...article }).with(expand({ author: { collection: hidden, property: 'authorId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /cannot be read/ })
   t.throws(() => define({ ...article }).with(expand({ author: { collection: unfiltered, property: 'authorId' } })), { code: 'FST_COLLECTION_UNSUPPORTED' })

@@ -229,7 +229,7 @@ test('what several features need of an item is read, whichever fields are select
     }
   })
   const read: unknown[] = []
-  const storage = altered(({ list }) => ({ list: (query, context) => { read.push(query.members); return list(query, context) } }))
+  const storage = altered(({ list }) => ({ list: (query, context) => { read.push(query.properties); return list(query, context) } }))
   const app = await build(t, (define({ name: 'notes', schema: Note, storage }) as Collection).with(adding('one', 'text'), adding('two', 'deletedAt')))
   const { item: { id } } = await created(app, '/notes', { text: 'a' })
   t.strictSame((await ask(app, 'GET /notes?fields=id&one=yes&two=yes')).json(), [{ id, one: 'a', two: null }])

@@ -15,9 +15,9 @@ const merge = 'application/merge-patch+json'
 const operations = 'application/json-patch+json'
 
 /** Any schema, with the definition that most tests want of it. */
-function things (members: Parameters<typeof Type.Object>[0], options: object = {}): Collection {
+function things (properties: Parameters<typeof Type.Object>[0], options: object = {}): Collection {
   // The options of a test are as loose as its schema.
-  const loose = { name: 'things', schema: Type.Object({ id, ...members }), storage: memory(), ...options } as unknown as Options<ReturnType<typeof Type.Object>>
+  const loose = { name: 'things', schema: Type.Object({ id, ...properties }), storage: memory(), ...options } as unknown as Options<ReturnType<typeof Type.Object>>
   return define(loose) as Collection
 }
 
@@ -43,7 +43,7 @@ test('defaults stand in on POST and PUT at any depth, and never on PATCH', async
   t.strictSame({ ...replaced.json(), id: 0 }, { id: 0, role: 'reader', views: 0, profile: { theme: 'light' }, lines: [{ count: 1 }] })
 })
 
-test('a member that is not known is 422 at any depth, and nothing is stored', async t => {
+test('a property that is not known is 422 at any depth, and nothing is stored', async t => {
   const app = await build(t, things({ o: Type.Object({ a: Type.Optional(Type.Array(Type.Object({}))) }), open: Type.Optional(Type.Object({}, { additionalProperties: true })) }))
   const refused = await ask(app, 'POST /things', { content: { typo: 1, o: { typo: 1, a: [{ 'a/b~': 1 }] }, open: { any: { thing: 1 } } } })
   t.equal(refused.statusCode, 422)
@@ -59,7 +59,7 @@ test('a member that is not known is 422 at any depth, and nothing is stored', as
   t.strictSame((await ask(app, `GET ${at}`)).json(), item)
 })
 
-test('readOnly members are ignored on POST and PUT, at any depth, so that GET, edit, PUT works', async t => {
+test('readOnly properties are ignored on POST and PUT, at any depth, so that GET, edit, PUT works', async t => {
   const app = await build(t, things({
     name: Type.String(),
     seq: Type.Optional(Type.Integer({ readOnly: true })),
@@ -93,7 +93,7 @@ test('an id that differs from the URI is 422 on PUT, and its own is none', async
   t.equal((await ask(app, `PUT ${at}`, { content: { id: item.id, name: 'b' } })).statusCode, 200)
 })
 
-test('a PATCH that would change a readOnly member is 422 with its pointer; naming its present value is no change', async t => {
+test('a PATCH that would change a readOnly property is 422 with its pointer; naming its present value is no change', async t => {
   const app = await build(t, things({
     name: Type.String(),
     o: Type.Optional(Type.Object({ 'a/b': Type.Integer({ readOnly: true, default: 1 }), n: Type.Optional(Type.Integer()) }, { default: {} })),
@@ -125,7 +125,7 @@ test('a PATCH that would change a readOnly member is 422 with its pointer; namin
   t.equal((await ask(app, `PATCH ${at}`)).statusCode, 400, 'a patch without content')
 })
 
-test('writeOnly members never leave, in any format and any answer', async t => {
+test('writeOnly properties never leave, in any format and any answer', async t => {
   const secret = () => Type.Optional(Type.String({ writeOnly: true }))
   const told: unknown[] = []
   const app = await build(t, things({
@@ -158,7 +158,7 @@ test('writeOnly members never leave, in any format and any answer', async t => {
   t.match(told[0], content, 'the hooks see them')
 })
 
-test('a writeOnly member that PUT leaves out is kept, one that it sends is taken', async t => {
+test('a writeOnly property that PUT leaves out is kept, one that it sends is taken', async t => {
   const stored: Array<Record<string, unknown>> = []
   const secret = Type.String({ writeOnly: true })
   const app = await build(t, things({ name: Type.String(), s: secret, o: Type.Object({ s: secret, n: Type.Integer() }), keys: Type.Array(Type.Object({ n: Type.Integer(), s: secret })) }, {
@@ -186,7 +186,7 @@ test('a writeOnly member that PUT leaves out is kept, one that it sends is taken
   t.match(stored.at(-1), { o: { s: 'merged', n: 5 } })
 })
 
-test('an immutable member is set on create only', async t => {
+test('an immutable property is set on create only', async t => {
   const app = await build(t, things({
     name: Type.String(),
     tenant: Type.Optional(Type.String({ immutable: true })),
@@ -211,7 +211,7 @@ test('an immutable member is set on create only', async t => {
   t.equal((await ask(app, `PATCH ${at}`, { content: { tenant: 'x', name: 'c' } })).statusCode, 200)
 })
 
-test('nullable members, unions and recursive schemas are taken and held to', async t => {
+test('nullable properties, unions and recursive schemas are taken and held to', async t => {
   const Tree = Type.Recursive(This => Type.Object({ name: Type.String(), children: Type.Array(This), pin: Type.Optional(Type.String({ writeOnly: true })) }))
   const app = await build(t, things({
     nick: Type.Union([Type.String(), Type.Null()]),
@@ -233,7 +233,7 @@ test('a collection of a recursive schema serves its items', async t => {
   const Node = Type.Recursive(This => Type.Object({ id: Type.Optional(Type.String({ readOnly: true })), name: Type.String(), next: Type.Union([This, Type.Null()]) }), { $id: 'Node' })
   const app = await build(t, [
     things({ node: Node }),
-    things({}, { name: 'nodes', schema: Type.Recursive(This => Type.Object({ id: Type.String(), children: Type.Array(This) })), id: { by: 'client' } })
+    things({}, { name: 'nodes', schema: Type.Recursive(This => Type.Object({ id: Type.String(), children: Type.Array(This) })), id: { generate: 'client' } })
   ])
   t.equal((await ask(app, 'POST /things', { content: { node: { name: 'a', next: { name: 'b', next: null } } } })).statusCode, 201)
   const refused = await ask(app, 'POST /nodes', { content: { id: 'a', children: [{ id: 'b', children: [{ id: 'c' }] }] } })
@@ -252,7 +252,7 @@ test('ids are minted in the order of creation, whatever the client sends', async
 })
 
 test('an id of the client is taken as it is; a taken one is 409 and never an overwrite', async t => {
-  const pages = define({ name: 'pages', schema: Type.Object({ slug: Type.String(), title: Type.String() }), id: { member: 'slug', by: 'client' }, storage: memory() }) as Collection
+  const pages = define({ name: 'pages', schema: Type.Object({ slug: Type.String(), title: Type.String() }), id: { property: 'slug', generate: 'client' }, storage: memory() }) as Collection
   const app = await build(t, pages)
   for (const slug of ['about', 'a/b', 'a b', 'ünï/çödé', '100%', 'x?y#z', '%2F', 'é'.repeat(300), 'a'.repeat(1000), 'x/'.repeat(80), '...', '日本', '😀', "it's", '__proto__', 'constructor']) {
     const { at, item } = await created(app, '/pages', { slug, title: 'first' })
@@ -283,9 +283,9 @@ test('an id of the client is taken as it is; a taken one is 409 and never an ove
 test('a storage makes integers, and a function whatever it likes', async t => {
   let count = 100
   const app = await build(t, [
-    things({ name: Type.String(), id: Type.Integer() }, { id: { by: 'storage' } }),
-    things({ name: Type.String(), id: Type.Integer() }, { name: 'prepared', id: { by: 'storage' }, prepare: ({ item }: Change<object>) => item }),
-    things({ name: Type.String(), id: Type.String({ pattern: '^inv-' }) }, { name: 'invoices', id: { by: () => `inv-${count++}` } })
+    things({ name: Type.String(), id: Type.Integer() }, { id: { generate: 'storage' } }),
+    things({ name: Type.String(), id: Type.Integer() }, { name: 'prepared', id: { generate: 'storage' }, prepare: ({ item }: Change<object>) => item }),
+    things({ name: Type.String(), id: Type.String({ pattern: '^inv-' }) }, { name: 'invoices', id: { generate: () => `inv-${count++}` } })
   ])
   for (const path of ['/things', '/prepared']) {
     const ids = [await created(app, path, { name: 'a', id: 77 }), await created(app, path, { name: 'b' })].map(({ item }) => item.id)
@@ -326,11 +326,11 @@ test('timestamps are kept by convention, by option, or not at all', async t => {
   t.strictSame(Object.keys((await created(app, '/none', { name: 'a' })).item), ['id', 'name'])
 })
 
-test('unique members are kept on POST, PUT and PATCH, and a set as a whole', async t => {
+test('unique properties are kept on POST, PUT and PATCH, and a set as a whole', async t => {
   const app = await build(t, things({ email: Type.String(), tenant: Type.String(), name: Type.String() }, { unique: ['email', ['tenant', 'name']] }))
   await created(app, '/things', { email: 'a', tenant: 'x', name: 'n' })
   const { at, item } = await created(app, '/things', { email: 'b', tenant: 'y', name: 'n' })
-  for (const [request, content, members] of [
+  for (const [request, content, properties] of [
     ['POST /things', { email: 'a', tenant: 'z', name: 'z' }, ['/email']],
     ['POST /things', { email: 'c', tenant: 'x', name: 'n' }, ['/tenant', '/name']],
     [`PUT ${at}`, { email: 'a', tenant: 'y', name: 'n' }, ['/email']],
@@ -338,7 +338,7 @@ test('unique members are kept on POST, PUT and PATCH, and a set as a whole', asy
   ] as const) {
     const answer = await ask(app, request, { content })
     t.equal(answer.statusCode, 409)
-    t.strictSame(pointers(answer), members)
+    t.strictSame(pointers(answer), properties)
   }
   t.strictSame((await ask(app, `GET ${at}`)).json(), item)
   t.equal((await ask(app, `PUT ${at}`, { content: { email: 'b', tenant: 'y', name: 'm' } })).statusCode, 200, 'its own values are not taken')
@@ -377,7 +377,7 @@ test('what prepare returns is validated', async t => {
   let give: (item: Record<string, unknown>) => unknown = item => item
   const app = await build(t, [
     things({ name: Type.String(), owner: Type.Integer({ readOnly: true }) }, { prepare: ({ item }: Change<Record<string, unknown>>) => give(item) }),
-    things({ id: Type.String({ readOnly: true }), name: Type.String() }, { name: 'slugs', id: { by: 'client' }, replace: { creates: true }, prepare: ({ item }: Change<Record<string, unknown>>) => give(item) })
+    things({ id: Type.String({ readOnly: true }), name: Type.String() }, { name: 'slugs', id: { generate: 'client' }, replace: { creates: true }, prepare: ({ item }: Change<Record<string, unknown>>) => give(item) })
   ], { logger })
   const unfilled = await ask(app, 'POST /things', { content: { name: 'a' } })
   t.equal(unfilled.statusCode, 422)
@@ -555,7 +555,7 @@ test('replace.creates makes PUT create an absent item, under the id of the URI',
     things({ name: Type.String(), role: Type.String({ default: 'reader' }), born: Type.String({ format: 'date-time' }) }, {
       replace: { creates: true }, timestamps: { created: 'born' }, prepare: ({ action, item }: Change<object>) => { actions.push(action); return item }
     }),
-    things({ name: Type.String(), id: Type.String() }, { name: 'slugs', id: { by: 'client' }, replace: { creates: true } })
+    things({ name: Type.String(), id: Type.String() }, { name: 'slugs', id: { generate: 'client' }, replace: { creates: true } })
   ])
   const at = `/things/${absentId}`
   const put = await ask(app, `PUT ${at}`, { content: { name: 'a' } })
@@ -577,7 +577,7 @@ test('replace.creates makes PUT create an absent item, under the id of the URI',
   t.equal((await ask(app, 'PUT /slugs/%2E%2E', { content: { name: 'a' } })).statusCode, 404)
 })
 
-test('an item that is open to any member brings no links of its own into HAL (draft-kelly-json-hal-11 4.1)', async t => {
+test('an item that is open to any property brings no links of its own into HAL (draft-kelly-json-hal-11 4.1)', async t => {
   const Open = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) }, { additionalProperties: true })
   const app = await build(t, define({ name: 'open', schema: Open, storage: memory() }) as Collection)
   const answer = await ask(app, 'POST /open', { content: { _links: { self: { href: 'https://elsewhere.example/' } } }, fields: { accept: 'application/hal+json' } })

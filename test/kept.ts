@@ -31,7 +31,7 @@ export const kept: readonly Kept[] = [
       const database = await sqlite.open()
       t.after(() => database.end())
       const adapter = database.adapter()
-      return { storage: adapter, prepare: ({ name, schema, id: { member, by }, attached }, unique = []) => adapter.createTable({ name, schema, id: { member, by }, unique, receipts: attached.required.has('receipts') }) }
+      return { storage: adapter, prepare: ({ name, schema, id: { property, generate }, attached }, unique = []) => adapter.createTable({ name, schema, id: { property, generate }, unique, receipts: attached.required.has('receipts') }) }
     }
   }
 ]

@@ -177,7 +177,7 @@ test('a sort has ties broken by the id, and null after every value, whichever wa
   }
 })
 
-test('the order of the definition may have members by which no client can ask', async t => {
+test('the order of the definition may have properties by which no client can ask', async t => {
   const app = await build(t, goods({ order: ['-mixed'] }))
   for (const [id, mixed] of [[2, 'x'], [3, 7], [4, 'x']] as const) await ask(app, `PATCH /goods/${id}`, { content: { mixed } })
   const seen: number[] = []
@@ -190,21 +190,21 @@ test('the order of the definition may have members by which no client can ask', 
   t.equal(seen.join(''), '15243')
 })
 
-test('the storage is asked for an order that ends with the id, and for no more members than are needed', async t => {
+test('the storage is asked for an order that ends with the id, and for no more properties than are needed', async t => {
   const asked: Query[] = []
   const spying = altered(storage => ({ list: async (query, context) => { asked.push(query); return storage.list(query, context) } }))
   const app = await build(t, goods({ storage: spying as never }))
   await ask(app, 'GET /goods?sort=id,name')
   await ask(app, 'GET /goods?fields=name,stock&sort=-place.city')
   await ask(app, 'GET /goods')
-  t.strictSame(asked.map(({ order, members }) => [order.map(({ member }) => member), members]), [[['id'], undefined], [['place.city', 'id'], ['name', 'stock', 'id', 'place']], [['id'], undefined]])
+  t.strictSame(asked.map(({ order, properties }) => [order.map(({ property }) => property), properties]), [[['id'], undefined], [['place.city', 'id'], ['name', 'stock', 'id', 'place']], [['id'], undefined]])
   asked.length = 0
   const linked = await build(t, goods({ storage: spying as never, links: ({ name }) => ({ about: { href: `/about/${name.length}` } }) }))
   await ask(linked, 'GET /goods?fields=id')
-  t.equal(asked[0]!.members, undefined, 'links may be made of any member')
+  t.equal(asked[0]!.properties, undefined, 'links may be made of any property')
 })
 
-test('fields gives only the members that are wanted, in a representation with a tag of its own', async t => {
+test('fields gives only the properties that are wanted, in a representation with a tag of its own', async t => {
   const app = await build(t, goods())
   const whole = await ask(app, 'GET /goods?limit=2')
   const some = await ask(app, 'GET /goods?limit=2&fields=name,id')
@@ -265,7 +265,7 @@ test('X-Total-Count is told when asked, by parameter or by preference (RFC 7240)
   t.match((await ask(app, 'GET /goods?count=1')).json(), { status: 400, parameter: 'count', detail: 'count must be true or false.' })
 })
 
-test('q finds the items that have all words, in any letter case, in the members that are searched', async t => {
+test('q finds the items that have all words, in any letter case, in the properties that are searched', async t => {
   const app = await build(t, goods())
   for (const [text, expected] of [['apple', '14'], ['APPLE', '14'], ['pie app', '4'], ['ÄPFEL', '2'], ['apple rome', '1'], ['ome', '1'], ['draft', ''], ['ada', ''], ['*', '3'], ['\\', '3'], ['😀', '5']] as const) {
     t.equal(await get(app, `q=${encodeURIComponent(text)}`), expected, text)
@@ -350,7 +350,7 @@ test('every key stands in the query schema of OpenAPI, one by one', async t => {
   for (const name of expected) t.not((await ask(app, `GET /goods?${name}=%00`)).json().detail?.includes('is not known'), true, name)
 })
 
-test('members that are written in other ways are asked by as well', async t => {
+test('properties that are written in other ways are asked by as well', async t => {
   const Odd = Type.Object({
     id: Type.String(),
     nullable: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
@@ -362,13 +362,13 @@ test('members that are written in other ways are asked by as well', async t => {
     parts: Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.String() })])
   })
   const app = await build(t, [])
-  await app.register(collection, define({ name: 'odd', schema: Odd, storage: memory({ items: [{ id: 'i', nullable: null, constant: 'c', bare: 'b', listed: 'x', mixed: 'x', several: 1, parts: { a: '', b: '' } }] as never }), id: { by: 'client' } }))
+  await app.register(collection, define({ name: 'odd', schema: Odd, storage: memory({ items: [{ id: 'i', nullable: null, constant: 'c', bare: 'b', listed: 'x', mixed: 'x', several: 1, parts: { a: '', b: '' } }] as never }), id: { generate: 'client' } }))
   for (const query of ['nullable.null=true', 'constant=c', 'bare=b', 'listed=x', 'listed.in=x,y', 'id=i']) t.equal((await ask(app, `GET /odd?${query}`)).json().length, 1, query)
   t.match((await ask(app, 'GET /odd?listed=z')).json(), { detail: 'listed must be one of x, y.' })
   for (const name of ['mixed', 'several', 'parts.a']) t.equal((await ask(app, `GET /odd?${name}=x`)).statusCode, 400, name)
 })
 
-test('a faulty storage is a 500 also where only some members are wanted', async t => {
+test('a faulty storage is a 500 also where only some properties are wanted', async t => {
   const app = await build(t, goods({ storage: altered((): Partial<Storage<object>> => ({ list: async () => { throw new Error('down') } })) as never }))
   t.equal((await ask(app, 'GET /goods?fields=id')).statusCode, 500)
   t.equal(idsOf(await ask(await build(t, goods({ schema: Good })), 'GET /goods')).length, items.length)

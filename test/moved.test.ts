@@ -16,7 +16,7 @@ const changes = { PUT: { content: { title: 'x' } }, PATCH: { content: { title: '
 
 /** Pages, of which some were called otherwise before. */
 function pages (moved: Record<string, NewPlace>, options: object = {}): Collection {
-  return users({ name: 'pages', schema: Page, unique: [], id: { member: 'slug', by: 'client' }, ...options } as object).with(redirects({ to: async (slug: string) => moved[slug] }))
+  return users({ name: 'pages', schema: Page, unique: [], id: { property: 'slug', generate: 'client' }, ...options } as object).with(redirects({ to: async (slug: string) => moved[slug] }))
 }
 
 for (const { name, skip, open } of kept) {
@@ -116,7 +116,7 @@ test('308, ids that cannot exist, and what the hook throws', async t => {
 })
 
 test('within a parent, an item is led to only where it lies in the same', async t => {
-  const books = users({ name: 'books', schema: Type.Object({ id: Type.String(), name: Type.String() }), unique: [], id: { by: 'client' } } as object)
+  const books = users({ name: 'books', schema: Type.Object({ id: Type.String(), name: Type.String() }), unique: [], id: { generate: 'client' } } as object)
   const inner = pages({ old: 'new' })
   const app = await build(t, [books, (inner as Collection<{ book: string }>).with(within(books, 'book'))] as Collection[])
   for (const id of ['one', 'two']) await ask(app, 'POST /books', { content: { id, name: id } })

@@ -348,12 +348,12 @@ test('schemas of both generations of TypeBox are told', async t => {
 })
 
 test('where no example can be made up there is none, and where the schema tells one it is that', async t => {
-  const of = async (member: Json): Promise<unknown> => {
-    const schema = Type.Object({ id: Type.String({ readOnly: true }), member: Type.Unsafe<unknown>(member) })
+  const of = async (property: Json): Promise<unknown> => {
+    const schema = Type.Object({ id: Type.String({ readOnly: true }), property: Type.Unsafe<unknown>(property) })
     const { document } = await documented(t, [define({ name: 'one', schema, storage: memory() }) as Collection])
     const { example } = document.paths['/one']!.post!.requestBody!.content['application/json']!
     t.equal(document.paths['/one/{id}']!.patch!.requestBody!.content['application/json-patch+json']!.example === undefined, example === undefined)
-    return (example as Json | undefined)?.member
+    return (example as Json | undefined)?.property
   }
   const unusual = { type: 'string', pattern: '^ISBN [0-9]{13}$' }
   t.equal(await of(unusual), undefined)

@@ -25,7 +25,7 @@ import { listen } from './wire.ts'
 
 const Place = Type.Object({ city: Type.String(), zip: Type.Optional(Type.String({ maxLength: 5 })) })
 
-const members = {
+const properties = {
   title: Type.String({ minLength: 1, maxLength: 40 }),
   views: Type.Optional(Type.Integer({ minimum: 0 })),
   status: Type.Union([Type.Literal('draft'), Type.Literal('published')], { default: 'draft' }),
@@ -36,8 +36,8 @@ const members = {
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 }
 
-const Post = Type.Object({ id: Type.Integer({ minimum: 1 }), ...members })
-const Page = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), ...members })
+const Post = Type.Object({ id: Type.Integer({ minimum: 1 }), ...properties })
+const Page = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), ...properties })
 
 const count = 33
 const seed = Array.from({ length: count }, (_, index) => ({
@@ -61,7 +61,7 @@ const dialectsOf = (names: readonly ProfileName[]) => names.map(name => dialects
 /** The same posts twice: with integers of the storage, and with UUIDs of the library as their ids. */
 function posts (profiles: readonly ProfileName[], storage?: (storage: Storage<object>) => Partial<Storage<object>>): Collection {
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
-  return define({ name: 'posts', schema: Post, id: { by: 'storage' }, unique: ['title'], search: ['title'], storage: storage === undefined ? memory({ items }) : altered(storage) }).with(...dialectsOf(profiles)) as Collection
+  return define({ name: 'posts', schema: Post, id: { generate: 'storage' }, unique: ['title'], search: ['title'], storage: storage === undefined ? memory({ items }) : altered(storage) }).with(...dialectsOf(profiles)) as Collection
 }
 
 function pages (profiles: readonly ProfileName[]): Collection {
@@ -253,28 +253,28 @@ function read (profiles: readonly ProfileName[], query: string): Translation | P
   return translateQuery(posts(profiles), parameters)
 }
 
-const byId = { member: 'id', descending: false }
+const byId = { property: 'id', descending: false }
 
 test('a dialect is translated into our question, and leaves what it does not know', async t => {
   const table: Array<[keyof typeof reading, string, Translation['question'], Translation['rest']?]> = [
     ['ra', '', {}],
     ['ra', 'limit=3&sort=-title&views.gte=2', {}, { limit: '3', sort: '-title', 'views.gte': '2' }],
-    ['ra', 'sort=["title","DESC"]', { order: [{ member: 'title', descending: true }, byId] }],
+    ['ra', 'sort=["title","DESC"]', { order: [{ property: 'title', descending: true }, byId] }],
     ['ra', 'sort=["id","ASC"]', { order: [byId] }],
     ['ra', 'range=[0,24]', { offset: 0, limit: 25, count: true }],
     ['ra', 'range=[10000,10099]', { offset: 10_000, limit: 100, count: true }],
     ['ra', 'filter={}', {}],
-    ['ra', 'filter={"views":3}', { filter: { member: 'views', is: 'eq', value: 3 } }],
-    ['ra', 'filter={"views":"3"}', { filter: { member: 'views', is: 'eq', value: 3 } }],
-    ['ra', 'filter={"title":"**"}', { filter: { member: 'title', is: 'eq', value: '**' } }],
-    ['ra', 'filter={"id":[1,"2"]}', { filter: { member: 'id', is: 'in', value: [1, 2] }, limit: 2 }],
-    ['ra', 'filter={"id":[]}', { filter: { member: 'id', is: 'in', value: [] }, limit: 1 }],
-    ['ra', 'filter={"id":[1,2]}&range=[0,9]', { filter: { member: 'id', is: 'in', value: [1, 2] }, offset: 0, limit: 10, count: true }],
-    ['ra', 'filter={"subtitle":null}', { filter: { member: 'subtitle', is: 'null', value: true } }],
-    ['ra', 'filter={"place":{"city":"Rome"}}', { filter: { member: 'place.city', is: 'eq', value: 'Rome' } }],
-    ['ra', 'filter={"views":{"gte":1},"views.lt":5}', { filter: { all: [{ member: 'views', is: 'gte', value: 1 }, { member: 'views', is: 'lt', value: 5 }] } }],
-    ['ra', 'filter={"views_gt":1,"views_neq":5}', { filter: { all: [{ member: 'views', is: 'gt', value: 1 }, { member: 'views', is: 'ne', value: 5 }] } }],
-    ['ra', 'filter={"status.in":"draft,published"}', { filter: { member: 'status', is: 'in', value: ['draft', 'published'] } }],
+    ['ra', 'filter={"views":3}', { filter: { property: 'views', is: 'eq', value: 3 } }],
+    ['ra', 'filter={"views":"3"}', { filter: { property: 'views', is: 'eq', value: 3 } }],
+    ['ra', 'filter={"title":"**"}', { filter: { property: 'title', is: 'eq', value: '**' } }],
+    ['ra', 'filter={"id":[1,"2"]}', { filter: { property: 'id', is: 'in', value: [1, 2] }, limit: 2 }],
+    ['ra', 'filter={"id":[]}', { filter: { property: 'id', is: 'in', value: [] }, limit: 1 }],
+    ['ra', 'filter={"id":[1,2]}&range=[0,9]', { filter: { property: 'id', is: 'in', value: [1, 2] }, offset: 0, limit: 10, count: true }],
+    ['ra', 'filter={"subtitle":null}', { filter: { property: 'subtitle', is: 'null', value: true } }],
+    ['ra', 'filter={"place":{"city":"Rome"}}', { filter: { property: 'place.city', is: 'eq', value: 'Rome' } }],
+    ['ra', 'filter={"views":{"gte":1},"views.lt":5}', { filter: { all: [{ property: 'views', is: 'gte', value: 1 }, { property: 'views', is: 'lt', value: 5 }] } }],
+    ['ra', 'filter={"views_gt":1,"views_neq":5}', { filter: { all: [{ property: 'views', is: 'gt', value: 1 }, { property: 'views', is: 'ne', value: 5 }] } }],
+    ['ra', 'filter={"status.in":"draft,published"}', { filter: { property: 'status', is: 'in', value: ['draft', 'published'] } }],
     ['ra', 'filter={"q":"x"}', { search: 'x' }],
     ['ra', 'filter={"q":" "}', {}],
     ['ra', '_start=0', {}, { _start: '0' }],
@@ -282,17 +282,17 @@ test('a dialect is translated into our question, and leaves what it does not kno
     ['us', '_start=20&_end=40', { count: true, offset: 20, limit: 20 }],
     ['us', '_end=5', { count: true, offset: 0, limit: 5 }],
     ['us', '_start=5', { count: true, offset: 5 }],
-    ['us', '_sort=title', { count: true, order: [{ member: 'title', descending: false }, byId] }],
-    ['us', '_sort=views,title&_order=DESC,asc', { count: true, order: [{ member: 'views', descending: true }, { member: 'title', descending: false }, byId] }],
-    ['us', '_sort=views,id&_order=desc', { count: true, order: [{ member: 'views', descending: true }, byId] }],
+    ['us', '_sort=title', { count: true, order: [{ property: 'title', descending: false }, byId] }],
+    ['us', '_sort=views,title&_order=DESC,asc', { count: true, order: [{ property: 'views', descending: true }, { property: 'title', descending: false }, byId] }],
+    ['us', '_sort=views,id&_order=desc', { count: true, order: [{ property: 'views', descending: true }, byId] }],
     ['us', 'id=1', { count: true }, { id: '1' }],
-    ['us', 'id=1&id=2&status=draft', { count: true, filter: { member: 'id', is: 'in', value: [1, 2] }, limit: 2 }, { status: 'draft' }],
-    ['us', 'status=draft&status=published&views_ne=3', { count: true, filter: { all: [{ member: 'status', is: 'in', value: ['draft', 'published'] }, { member: 'views', is: 'ne', value: 3 }] } }],
-    ['us', 'title_like=a*b\\', { count: true, filter: { member: 'title', is: 'like', value: '*a\\*b\\\\*' } }],
+    ['us', 'id=1&id=2&status=draft', { count: true, filter: { property: 'id', is: 'in', value: [1, 2] }, limit: 2 }, { status: 'draft' }],
+    ['us', 'status=draft&status=published&views_ne=3', { count: true, filter: { all: [{ property: 'status', is: 'in', value: ['draft', 'published'] }, { property: 'views', is: 'ne', value: 3 }] } }],
+    ['us', 'title_like=a*b\\', { count: true, filter: { property: 'title', is: 'like', value: '*a\\*b\\\\*' } }],
     ['us', 'title_like=&q=', { count: true }],
     ['us', 'secret_like=&x_y=1&x_gte=1&limit=1&limit=2', { count: true }, { secret_like: '', x_y: '1', x_gte: '1', limit: ['1', '2'] }],
     ['us', 'range=[0,1]&sort=["id","ASC"]', { count: true }, { range: '[0,1]', sort: '["id","ASC"]' }],
-    ['all', 'filter={"views":1}&views_lte=3&_start=0&_end=2&status=draft', { count: true, offset: 0, limit: 2, filter: { all: [{ member: 'views', is: 'lte', value: 3 }, { member: 'views', is: 'eq', value: 1 }] } }, { status: 'draft' }]
+    ['all', 'filter={"views":1}&views_lte=3&_start=0&_end=2&status=draft', { count: true, offset: 0, limit: 2, filter: { all: [{ property: 'views', is: 'lte', value: 3 }, { property: 'views', is: 'eq', value: 1 }] } }, { status: 'draft' }]
   ]
   for (const [profiles, query, question, rest = {}] of table) {
     t.strictSame(read(reading[profiles]!, query), { question, rest }, `${profiles} ${query}`)
@@ -343,7 +343,7 @@ test('what is no dialect is 400 and named', async t => {
     ['us', 'views_gte=x', 'views_gte', /^views_gte must be a whole number from -9007199254740991 to 9007199254740991\.$/]
   ]
   for (const [profiles, query, parameter, detail] of table) {
-    t.match(read(reading[profiles]!, query), { status: 400, name: 'invalid-query', detail, members: { parameter } }, `${profiles} ${query}`)
+    t.match(read(reading[profiles]!, query), { status: 400, name: 'invalid-query', detail, properties: { parameter } }, `${profiles} ${query}`)
   }
 })
 
@@ -372,12 +372,12 @@ test('beside a dialect, all is as it was', async t => {
 
 test('what items refer to is embedded as the client asks for it', async t => {
   const Author = Type.Object({ id: Type.Integer(), name: Type.String() })
-  const authors = define({ name: 'authors', schema: Author, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, name: 'Ada' }, { id: 2, name: 'Alan' }] }) })
+  const authors = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, name: 'Ada' }, { id: 2, name: 'Alan' }] }) })
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
   const relations = { writer: { collection: authors as Collection, property: 'author' }, editor: { collection: authors as Collection, property: 'author' } } as const
-  await app.register(collection, define({ name: 'posts', schema: Post, id: { by: 'storage' }, storage: memory({ items }) }).with(features.expand(relations), ...dialectsOf(profileNames)))
+  await app.register(collection, define({ name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory({ items }) }).with(features.expand(relations), ...dialectsOf(profileNames)))
   const url = `http://127.0.0.1:${await listen(app)}`
   for (const [profile, client, provider] of reactAdminClients) {
     const api = provider(url)
@@ -409,12 +409,12 @@ test('a list of react-admin has Content-Range where it was asked by range, also 
 })
 
 test('pages by number walk the storage by its cursors, within bounds, and give no cursor', async t => {
-  const queries: Array<{ limit: number, members: readonly string[] | undefined, count: boolean }> = []
+  const queries: Array<{ limit: number, properties: readonly string[] | undefined, count: boolean }> = []
   const items = Array.from({ length: 2600 }, (_, index) => ({ id: index + 1, title: `Post ${index}`, status: 'draft' as const, updatedAt: '2026-01-01T00:00:00.000Z', views: index % 5 }))
   const definition = define({
     name: 'posts',
     schema: Post,
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: shape => {
       const storage = memory({ items })(shape)
       return { ...storage, list: (query, context) => { queries.push(query); return storage.list(query, context) } }
@@ -427,7 +427,7 @@ test('pages by number walk the storage by its cursors, within bounds, and give n
   const sorted = [...items].sort((one, other) => other.views - one.views || one.id - other.id)
   t.strictSame(answer.json().map(({ id }: { id: number }) => id), sorted.slice(2500, 2503).map(({ id }) => id))
   t.strictSame(queries.map(({ limit, count }) => [limit, count]), [[1000, false], [1000, false], [500, false], [3, true]])
-  t.strictSame(queries[0]!.members, ['views', 'id'])
+  t.strictSame(queries[0]!.properties, ['views', 'id'])
   t.notOk('link' in answer.headers)
   queries.length = 0
   t.strictSame((await ask(app, 'GET /posts?_start=9000&_end=9010')).json(), [])
@@ -473,7 +473,7 @@ test('a problem has what its client reads, and RFC 9457 beside it', async t => {
   t.after(() => app.close())
   const thrown: unknown[] = []
   for (const name of profileNames) {
-    const definition = define({ name, schema: Post, id: { by: 'storage' }, storage: memory(), problems: 'https://example.com/', prepare: () => { throw thrown.at(-1) } }).with(dialects[name]())
+    const definition = define({ name, schema: Post, id: { generate: 'storage' }, storage: memory(), problems: 'https://example.com/', prepare: () => { throw thrown.at(-1) } }).with(dialects[name]())
     await app.register(collection, definition)
   }
   const answers: Array<[unknown, object, object]> = [
@@ -509,12 +509,12 @@ test('PUT under react-admin merges what it is sent, and without a profile does n
 })
 
 test('mistakes about profiles are told at boot', async t => {
-  const right = { name: 'posts', schema: Post, id: { by: 'storage' }, storage: memory() }
+  const right = { name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory() }
   const loose = (options: object): Collection => (define as (options: object) => Collection)({ ...right, ...options })
   const lacking = (feature: string) => altered(storage => ({ supports: { ...storage.supports, [feature]: false } }))
-  const Slug = Type.Object({ slug: Type.String(), ...members })
+  const Slug = Type.Object({ slug: Type.String(), ...properties })
   const { refine } = features
-  t.throws(() => loose({ schema: Slug, id: { member: 'slug', by: 'client' } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /id\.member is "slug"/ })
+  t.throws(() => loose({ schema: Slug, id: { property: 'slug', generate: 'client' } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /id\.property is "slug"/ })
   t.throws(() => loose({ filter: ['title'] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /filter does not contain "id"/ })
   t.throws(() => loose({ formats: [hal, json] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /JSON, but it is not the first of formats/ })
   for (const feature of ['count', 'filter', 'order']) t.throws(() => loose({ storage: lacking(feature) }).with(refine()), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)

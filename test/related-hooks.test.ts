@@ -25,11 +25,11 @@ const authenticate = async (request: FastifyRequest) => {
 const log = async () => {}
 
 function people (options: Partial<Options<typeof Person>> = {}) {
-  return define({ name: 'people', schema: Person, id: { by: 'storage' }, storage: memory({ items }), ...options })
+  return define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), ...options })
 }
 
 function articles (options: Partial<Options<typeof Article>> = {}) {
-  return define({ name: 'articles', schema: Article, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, author: 1, title: 'Notes' }] }), ...options })
+  return define({ name: 'articles', schema: Article, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, author: 1, title: 'Notes' }] }), ...options })
 }
 
 const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /hooks/ }

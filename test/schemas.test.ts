@@ -6,7 +6,7 @@ import { carriedOver } from '../lib/schema/carried-over.ts'
 import { concealed, revealed } from '../lib/schema/concealment.ts'
 import { identity } from '../lib/items/ids.ts'
 import { differences, filled, only, without } from '../lib/schema/marks.ts'
-import { membersOf } from '../lib/schema/members.ts'
+import { propertiesOf } from '../lib/schema/properties.ts'
 import { bears, derived } from '../lib/schema/derived.ts'
 import type { JsonSchema } from '../lib/storage/contract.ts'
 import { resolved, subschemas } from '../lib/schema/subschemas.ts'
@@ -17,7 +17,7 @@ import { isProportional } from './growth.ts'
 /** TypeBox schemas are JSON Schema without saying so. */
 const schemaOf = (schema: object): JsonSchema => schema as JsonSchema
 
-const members = (schema: object) => membersOf(schemaOf(schema))
+const properties = (schema: object) => propertiesOf(schemaOf(schema))
 
 /** As a definition holds items to it. */
 const held = (schema: object) => validator(derived(schemaOf(schema), {}))
@@ -27,29 +27,29 @@ const given = Type.String({ readOnly: true })
 
 test('marks are known at any depth', async t => {
   const schemas: Array<[string, object, unknown, unknown]> = [
-    ['a member', Type.Object({ s: secret, p: Type.String() }), { s: 'x', p: 'y' }, { p: 'y' }],
+    ['a property', Type.Object({ s: secret, p: Type.String() }), { s: 'x', p: 'y' }, { p: 'y' }],
     ['a nested object', Type.Object({ o: Type.Object({ s: secret, p: Type.String() }) }), { o: { s: 'x', p: 'y' } }, { o: { p: 'y' } }],
     ['an optional object', Type.Object({ o: Type.Optional(Type.Object({ s: secret })) }), { o: { s: 'x' } }, { o: {} }],
     ['items of an array', Type.Object({ a: Type.Array(Type.Object({ s: secret, p: Type.String() })) }), { a: [{ s: 'x', p: 'y' }, { s: 'z', p: 'q' }] }, { a: [{ p: 'y' }, { p: 'q' }] }],
     ['arrays of arrays', Type.Object({ a: Type.Array(Type.Array(Type.Object({ s: secret }))) }), { a: [[{ s: 'x' }], []] }, { a: [[{}], []] }],
     ['a tuple', Type.Object({ t: Type.Tuple([Type.String(), Type.Object({ s: secret, p: Type.String() })]) }), { t: ['a', { s: 'x', p: 'y' }] }, { t: ['a', { p: 'y' }] }],
     ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Object({ s: secret, p: Type.String() })) }), { r: { a: { s: 'x', p: 'y' }, b: { s: 'z', p: 'q' } } }, { r: { a: { p: 'y' }, b: { p: 'q' } } }],
-    ['additional members', Type.Object({}, { additionalProperties: Type.Object({ s: secret, p: Type.String() }) }), { any: { s: 'x', p: 'y' } }, { any: { p: 'y' } }],
+    ['additional properties', Type.Object({}, { additionalProperties: Type.Object({ s: secret, p: Type.String() }) }), { any: { s: 'x', p: 'y' } }, { any: { p: 'y' } }],
     ['several patterns', { type: 'object', patternProperties: { '^a': { type: 'object', properties: { s: { writeOnly: true } } }, '^b': { type: 'object', properties: { p: {} } } } }, { a1: { s: 1 }, b1: { s: 2, p: 3 } }, { a1: {}, b1: { p: 3 } }],
     ['a nullable object', Type.Object({ n: Type.Union([Type.Object({ s: secret, p: Type.String() }), Type.Null()]) }), { n: { s: 'x', p: 'y' } }, { n: { p: 'y' } }],
     ['a nullable object that is null', Type.Object({ n: Type.Union([Type.Object({ s: secret }), Type.Null()]) }), { n: null }, { n: null }],
     ['a union of objects, of which one has the mark', Type.Object({ u: Type.Union([Type.Object({ s: secret, p: Type.String() }), Type.Object({ s: Type.String() })]) }), { u: { s: 'x', p: 'y' } }, { u: { p: 'y' } }],
-    ['a member that is a union, of which one branch is marked', Type.Object({ u: Type.Union([secret, Type.Null()]) }), { u: 'x' }, {}],
+    ['a property that is a union, of which one branch is marked', Type.Object({ u: Type.Union([secret, Type.Null()]) }), { u: 'x' }, {}],
     ['an intersection', Type.Object({ i: Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ s: secret })]) }), { i: { a: 'a', s: 'x' } }, { i: { a: 'a' } }],
     ['a branch that stands there twice', { type: 'object', properties: { o: { allOf: [{ $ref: '#/$defs/S' }, { $ref: '#/$defs/S' }] } }, $defs: { S: { type: 'object', properties: { s: { writeOnly: true } } } } }, { o: { s: 1 } }, { o: {} }],
     ['oneOf', { type: 'object', properties: { o: { oneOf: [{ type: 'null' }, { type: 'object', properties: { s: { writeOnly: true } } }] } } }, { o: { s: 1 } }, { o: {} }]
   ]
   for (const [where, schema, item, visible] of schemas) {
-    t.strictSame(without(item, members(schema), 'writeOnly'), visible, where)
+    t.strictSame(without(item, properties(schema), 'writeOnly'), visible, where)
   }
 })
 
-test('marks are known behind references, in any order of the members', async t => {
+test('marks are known behind references, in any order of the properties', async t => {
   const Tree = Type.Recursive(This => Type.Object({
     up: Type.Union([This, Type.Null()]),
     children: Type.Array(This),
@@ -60,19 +60,19 @@ test('marks are known behind references, in any order of the members', async t =
   const shown = { name: 'b', children: [], up: null }
   const tree = { up: { ...leaf, up: leaf }, children: [{ ...leaf, children: [leaf] }], name: 'a', s: 'hidden' }
   const visible = { up: { ...shown, up: shown }, children: [{ ...shown, children: [shown] }], name: 'a' }
-  t.strictSame(without(tree, members(Tree), 'writeOnly'), visible, 'the schema itself is recursive')
-  t.strictSame(without({ tree }, members(Type.Object({ tree: Tree })), 'writeOnly'), { tree: visible }, 'a member is recursive')
+  t.strictSame(without(tree, properties(Tree), 'writeOnly'), visible, 'the schema itself is recursive')
+  t.strictSame(without({ tree }, properties(Type.Object({ tree: Tree })), 'writeOnly'), { tree: visible }, 'a property is recursive')
 
   const Node = { name: Type1.String(), s: Type1.String({ writeOnly: true }), next: Type1.Array(Type1.Ref('Node')) }
   const Chain = Type1.Object({ chain: Type1.Cyclic({ Node: Type1.Object(Node) }, 'Node') })
-  t.strictSame(without({ chain: { name: 'a', s: 'x', next: [{ name: 'b', s: 'y', next: [] }] } }, members(Chain), 'writeOnly'), { chain: { name: 'a', next: [{ name: 'b', next: [] }] } }, 'Type.Cyclic of typebox 1')
+  t.strictSame(without({ chain: { name: 'a', s: 'x', next: [{ name: 'b', s: 'y', next: [] }] } }, properties(Chain), 'writeOnly'), { chain: { name: 'a', next: [{ name: 'b', next: [] }] } }, 'Type.Cyclic of typebox 1')
 
   const pointed = { type: 'object', $defs: { s: { type: 'string', writeOnly: true } }, properties: { a: { $ref: '#/$defs/s' }, b: { $ref: '#/$defs/absent/deeper' }, c: { $ref: 'nowhere' }, d: { $ref: 'nowhere', writeOnly: true }, e: { $ref: '#' } } }
-  t.strictSame(without({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, members(pointed), 'writeOnly'), { b: 2, c: 3, e: { b: 6 } }, 'paths within the schema, marks beside a reference, and references to nothing')
+  t.strictSame(without({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, properties(pointed), 'writeOnly'), { b: 2, c: 3, e: { b: 6 } }, 'paths within the schema, marks beside a reference, and references to nothing')
 })
 
 test('a value of another type than the schema has is left as it is', async t => {
-  const about = members(Type.Object({ o: Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given }), a: Type.Array(Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given })) }))
+  const about = properties(Type.Object({ o: Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given }), a: Type.Array(Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given })) }))
   for (const value of ['text', 1, null, true, undefined, [], ['text'], { o: 'text', a: 'text' }, { o: [1], a: [1] }, { o: null, a: null }]) {
     t.strictSame(without(value, about, 'writeOnly'), value)
     t.strictSame(filled(value, about), value)
@@ -85,14 +85,14 @@ test('a value of another type than the schema has is left as it is', async t => 
   t.strictSame(carriedOver({ a: [{ r: 'sent' }] }, { a: 'text' }, about), { a: [{}] })
 })
 
-test('defaults stand in for absent members at any depth', async t => {
+test('defaults stand in for absent properties at any depth', async t => {
   const schemas: Array<[string, object, unknown, unknown]> = [
-    ['a member', Type.Object({ d: Type.String({ default: 'x' }) }), {}, { d: 'x' }],
+    ['a property', Type.Object({ d: Type.String({ default: 'x' }) }), {}, { d: 'x' }],
     ['null', Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: null }) }), {}, { d: null }],
     ['false and zero', Type.Object({ b: Type.Boolean({ default: false }), n: Type.Number({ default: 0 }) }), {}, { b: false, n: 0 }],
-    ['a member that is there, even if null, keeps its value', Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: 'x' }) }), { d: null }, { d: null }],
+    ['a property that is there, even if null, keeps its value', Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: 'x' }) }), { d: null }, { d: null }],
     ['a nested object', Type.Object({ o: Type.Object({ d: Type.Integer({ default: 1 }) }) }), { o: {} }, { o: { d: 1 } }],
-    ['an absent object has no members to fill', Type.Object({ o: Type.Optional(Type.Object({ d: Type.Integer({ default: 1 }) })) }), {}, {}],
+    ['an absent object has no properties to fill', Type.Object({ o: Type.Optional(Type.Object({ d: Type.Integer({ default: 1 }) })) }), {}, {}],
     ['a default that has defaults', Type.Object({ o: Type.Object({ d: Type.Integer({ default: 1 }) }, { default: {} }) }), {}, { o: { d: 1 } }],
     ['items of an array', Type.Object({ a: Type.Array(Type.Object({ d: Type.Integer({ default: 1 }) })) }), { a: [{}, { d: 2 }] }, { a: [{ d: 1 }, { d: 2 }] }],
     ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Object({ d: Type.Integer({ default: 1 }) })) }), { r: { k: {} } }, { r: { k: { d: 1 } } }],
@@ -104,11 +104,11 @@ test('defaults stand in for absent members at any depth', async t => {
     ['a default of one branch is only about that branch', Type.Object({ u: Type.Union([Type.String({ default: 'x' }), Type.Null()]) }), {}, {}],
     ['a recursive schema', Type.Recursive(This => Type.Object({ d: Type.Integer({ default: 1 }), children: Type.Array(This, { default: [] }) })), { children: [{}] }, { children: [{ d: 1, children: [] }], d: 1 }]
   ]
-  for (const [where, schema, value, whole] of schemas) t.strictSame(filled(value, members(schema)), whole, where)
+  for (const [where, schema, value, whole] of schemas) t.strictSame(filled(value, properties(schema)), whole, where)
 })
 
 test('a default is never shared between items', async t => {
-  const about = members(Type.Object({ tags: Type.Array(Type.String(), { default: ['a'] }) }))
+  const about = properties(Type.Object({ tags: Type.Array(Type.String(), { default: ['a'] }) }))
   const [one, other] = [filled({}, about) as { tags: string[] }, filled({}, about) as { tags: string[] }]
   one.tags.push('b')
   t.strictSame(other.tags, ['a'])
@@ -124,20 +124,20 @@ test('what takes the place of an item keeps what the client cannot write or has 
   })
   const before = { name: 'a', r: 'kept', s: 'kept', o: { n: 1, r: 'kept', s: 'kept' } }
   const cases: Array<[string, object, object]> = [
-    ['absent members are put back', { name: 'b', o: { n: 2 } }, { name: 'b', o: { n: 2, r: 'kept', s: 'kept' }, r: 'kept', s: 'kept' }],
+    ['absent properties are put back', { name: 'b', o: { n: 2 } }, { name: 'b', o: { n: 2, r: 'kept', s: 'kept' }, r: 'kept', s: 'kept' }],
     ['readOnly ones also in place of what was sent', { r: 'x', name: 'b', o: { r: 'x' } }, { r: 'kept', name: 'b', o: { r: 'kept', s: 'kept' }, s: 'kept' }],
     ['writeOnly ones are taken where they are sent', { name: 'b', s: 'new', o: { s: 'new' } }, { name: 'b', s: 'new', o: { s: 'new', r: 'kept' }, r: 'kept' }],
     ['what held them is gone', { name: 'b' }, { name: 'b', r: 'kept', s: 'kept' }],
     ['what holds them is new', { name: 'b', map: { k: { r: 'x' } } }, { name: 'b', map: { k: {} }, r: 'kept', s: 'kept' }]
   ]
-  for (const [what, sent, whole] of cases) t.strictSame(carriedOver(sent, before, members(Item)), whole, what)
-  t.strictSame(JSON.stringify(carriedOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, members(Item))), '{"r":"kept","name":"b"}', 'the order is that of the client')
+  for (const [what, sent, whole] of cases) t.strictSame(carriedOver(sent, before, properties(Item)), whole, what)
+  t.strictSame(JSON.stringify(carriedOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, properties(Item))), '{"r":"kept","name":"b"}', 'the order is that of the client')
   const Open = Type.Record(Type.String(), given)
-  t.strictSame(carriedOver({ a: 'x', b: 'x' }, { a: 'kept', c: 'kept' }, members(Open)), { a: 'kept', c: 'kept' }, 'whatever they are called')
+  t.strictSame(carriedOver({ a: 'x', b: 'x' }, { a: 'kept', c: 'kept' }, properties(Open)), { a: 'kept', c: 'kept' }, 'whatever they are called')
 })
 
 test('an item of an array keeps what is its own, wherever it goes', async t => {
-  const Keys = members(Type.Object({ keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })) }))
+  const Keys = properties(Type.Object({ keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })) }))
   const keys = [{ name: 'a', s: '1' }, { name: 'b', s: '2' }, { name: 'b', s: '3' }]
   const put = (sent: unknown[], about = Keys, before: unknown[] = keys) => (carriedOver({ keys: sent }, { keys: before }, about) as { keys: unknown[] }).keys
   t.strictSame(put([{ name: 'a' }, { name: 'b' }, { name: 'b' }]), keys, 'unchanged')
@@ -146,19 +146,19 @@ test('an item of an array keeps what is its own, wherever it goes', async t => {
   t.strictSame(put([{ name: 'a', s: 'new' }]), [{ name: 'a', s: 'new' }], 'set anew')
   t.strictSame(put(['text', { name: 'a' }]), ['text', { name: 'a', s: '1' }], 'among others')
 
-  const Lines = members(Type.Object({ keys: Type.Array(Type.Object({ id: Type.Optional(given), n: Type.Integer(), s: Type.Optional(secret) })) }))
+  const Lines = properties(Type.Object({ keys: Type.Array(Type.Object({ id: Type.Optional(given), n: Type.Integer(), s: Type.Optional(secret) })) }))
   const lines = [{ id: 'x', n: 1, s: '1' }, { id: 'y', n: 2, s: '2' }]
-  t.strictSame(put([{ id: 'y', n: 20 }, { id: 'x', n: 1 }], Lines, lines), [{ id: 'y', n: 20, s: '2' }, { id: 'x', n: 1, s: '1' }], 'known by its readOnly members, edited and moved')
-  t.strictSame(put([{ id: 'made up', n: 3 }], Lines, lines), [{ n: 3 }], 'a readOnly member that no item had is ignored')
+  t.strictSame(put([{ id: 'y', n: 20 }, { id: 'x', n: 1 }], Lines, lines), [{ id: 'y', n: 20, s: '2' }, { id: 'x', n: 1, s: '1' }], 'known by its readOnly properties, edited and moved')
+  t.strictSame(put([{ id: 'made up', n: 3 }], Lines, lines), [{ n: 3 }], 'a readOnly property that no item had is ignored')
   t.strictSame(put([{ n: 2 }], Lines, lines), [{ n: 2, id: 'y', s: '2' }], 'known by all else')
-  t.strictSame(put([{ id: 'x', n: 5 }, { id: 'x', n: 1 }], Lines, [{ id: 'x', n: 1, s: '1' }, { id: 'x', n: 2, s: '2' }]), [{ n: 5 }, { id: 'x', n: 1, s: '1' }], 'ambiguous readOnly members say nothing about a secret')
+  t.strictSame(put([{ id: 'x', n: 5 }, { id: 'x', n: 1 }], Lines, [{ id: 'x', n: 1, s: '1' }, { id: 'x', n: 2, s: '2' }]), [{ n: 5 }, { id: 'x', n: 1, s: '1' }], 'ambiguous readOnly properties say nothing about a secret')
 
-  const Flags = members(Type.Object({ keys: Type.Array(Type.Object({ flag: Type.Optional(Type.Boolean({ readOnly: true })), n: Type.Integer() })) }))
+  const Flags = properties(Type.Object({ keys: Type.Array(Type.Object({ flag: Type.Optional(Type.Boolean({ readOnly: true })), n: Type.Integer() })) }))
   t.strictSame(put([{ flag: true, n: 9 }, { flag: false, n: 8 }], Flags, [{ flag: true, n: 1 }, { flag: true, n: 2 }]), [{ flag: true, n: 9 }, { n: 8 }], 'where nothing is hidden, those that are alike can stand for each other')
 })
 
-test('a patch sees nothing of writeOnly members, and loses none of them', async t => {
-  const about = members(Type.Object({
+test('a patch sees nothing of writeOnly properties, and loses none of them', async t => {
+  const about = properties(Type.Object({
     s: Type.Optional(secret),
     keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })),
     open: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
@@ -173,8 +173,8 @@ test('a patch sees nothing of writeOnly members, and loses none of them', async 
   t.strictSame(Object.getOwnPropertySymbols(open.open.moved), [])
 })
 
-test('marked members that differ are told by their paths', async t => {
-  const Item = members(Type.Object({
+test('marked properties that differ are told by their paths', async t => {
+  const Item = properties(Type.Object({
     r: Type.Optional(given),
     'a/b~c': Type.Optional(given),
     o: Type.Optional(Type.Object({ r: Type.Optional(Type.Object({ x: Type.Integer(), y: Type.Integer() }, { readOnly: true })), w: Type.Optional(Type.String()) })),
@@ -183,7 +183,7 @@ test('marked members that differ are told by their paths', async t => {
   const before = { r: '1', o: { r: { x: 1, y: 2 }, w: 'w' }, a: [{ r: 'x', n: 1 }, { r: 'y', n: 2 }] }
   const cases: Array<[string, object, string[][]]> = [
     ['nothing', before, []],
-    ['the order of members does not count', { ...before, o: { w: 'w', r: { y: 2, x: 1 } } }, []],
+    ['the order of properties does not count', { ...before, o: { w: 'w', r: { y: 2, x: 1 } } }, []],
     ['what is not marked', { ...before, o: { ...before.o, w: 'v' } }, []],
     ['changed', { ...before, r: '2', o: { r: { x: 1, y: 3 } } }, [['r'], ['o', 'r']]],
     ['removed', { o: {}, a: before.a }, [['r'], ['o', 'r']]],
@@ -196,12 +196,12 @@ test('marked members that differ are told by their paths', async t => {
   ]
   for (const [what, after, paths] of cases) t.strictSame(differences(before, after, Item, 'readOnly'), paths, what)
   t.strictSame(differences({}, { a: [{ r: 'x' }] }, Item, 'readOnly'), [['a', '0', 'r']], 'there was no array')
-  const Open = members(Type.Record(Type.String(), Type.Object({ r: Type.Optional(given) })))
+  const Open = properties(Type.Record(Type.String(), Type.Object({ r: Type.Optional(given) })))
   t.strictSame(differences({ x: { r: '1' }, y: {} }, { x: {}, z: { r: '2' } }, Open, 'readOnly'), [['x', 'r'], ['z', 'r']], 'below names that the schema does not state')
 })
 
 test('a large array is compared in time', async t => {
-  const about = members(Type.Object({ a: Type.Array(Type.Object({ n: Type.Integer(), r: Type.Optional(given), s: Type.Optional(secret) })) }))
+  const about = properties(Type.Object({ a: Type.Array(Type.Object({ n: Type.Integer(), r: Type.Optional(given), s: Type.Optional(secret) })) }))
   const compare = (length: number) => {
     const before = { a: Array.from({ length }, (_, n) => ({ n, r: String(n), s: 's' })) }
     const after = { a: before.a.toReversed().map(({ n }) => ({ n })) }
@@ -218,7 +218,7 @@ test('what is equal as JSON has one canonical text', async t => {
   t.equal(canonical(undefined), undefined)
 })
 
-test('the schema of a message keeps, drops and relaxes members at any depth', async t => {
+test('the schema of a message keeps, drops and relaxes properties at any depth', async t => {
   const Inner = Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }) })
   const schema = schemaOf(Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }), o: Inner, a: Type.Array(Inner), t: Type.Tuple([Inner]), u: Type.Union([Inner, Type.Null()]) }))
   const inner = (wanted: object) => {
@@ -283,8 +283,8 @@ test('an object is closed at any depth, unless the schema opens it', async t => 
     ['an intersection that is open itself', Type.Object({ i: Type.Intersect([One, Two], { unevaluatedProperties: Type.Object({ n: Type.Integer() }) }) }), { i: { c: { n: 1, y: 2 } } }, ['/i/c/y']],
     ['within a part of an intersection', Type.Object({ i: Type.Intersect([Type.Object({ o: One }), Two]) }), { i: { o: { y: 1 } } }, ['/i/o/y']],
     ['an open object', Open, { y: 1, z: { q: 1 } }, []],
-    ['additional members of a kind', Type.Object({}, { additionalProperties: One }), { any: { y: 1 } }, ['/any/y']],
-    ['additional members that are refused', Type.Object({}, { additionalProperties: false }), { any: 1 }, ['/any']],
+    ['additional properties of a kind', Type.Object({}, { additionalProperties: One }), { any: { y: 1 } }, ['/any/y']],
+    ['additional properties that are refused', Type.Object({}, { additionalProperties: false }), { any: 1 }, ['/any']],
     ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Integer()) }), { r: { any: 1, other: 2 } }, []],
     ['a record, to what is in it', Type.Object({ r: Type.Record(Type.String(), One) }), { r: { any: { y: 1 } } }, ['/r/any/y']],
     ['a record with names of a pattern', Type.Object({ r: Type.Record(Type.String({ pattern: '^x-' }), Type.Integer()) }), { r: { 'x-a': 1, b: 2 } }, ['/r/b']],
@@ -295,7 +295,7 @@ test('an object is closed at any depth, unless the schema opens it', async t => 
   for (const [where, schema, value, pointers] of cases) t.strictSame((held(schema)(value) ?? []).map(({ pointer }) => pointer), pointers, where)
 })
 
-test('every member that does not fit is told at once, with a pointer and a message', async t => {
+test('every property that does not fit is told at once, with a pointer and a message', async t => {
   const Item = Type.Object({
     name: Type.String({ minLength: 2 }),
     email: Type.String({ format: 'email' }),
@@ -331,7 +331,7 @@ test('of a union, the branch that was meant is told', async t => {
   const Tree = Type.Recursive(This => Type.Object({ name: Type.String(), up: Type.Union([This, Type.Null()]) }))
   const cases: Array<[string, object, unknown, Record<string, string>]> = [
     ['by its constant', Type.Union([Cat, Dog]), { kind: 'dog', breed: 5 }, { '/u/breed': 'must be string' }],
-    ['by its constant, with members of the other', Type.Union([Cat, Dog]), { kind: 'dog', breed: 'x', lives: 9 }, { '/u/lives': 'is not a known property' }],
+    ['by its constant, with properties of the other', Type.Union([Cat, Dog]), { kind: 'dog', breed: 'x', lives: 9 }, { '/u/lives': 'is not a known property' }],
     ['no constant fits', Type.Union([Cat, Dog]), { kind: 'cow' }, { '/u/kind': 'must be one of "cat", "dog"' }],
     ['the one that fits best', Type.Union([Type.Object({ a: Type.String(), b: Type.String() }), Type.Object({ c: Type.String() })]), { c: 1 }, { '/u/c': 'must be string' }],
     ['the one that fits best, when it comes first', Type.Union([Type.Object({ c: Type.String() }), Type.Object({ a: Type.String(), b: Type.String() })]), { c: 1 }, { '/u/c': 'must be string' }],
@@ -421,7 +421,7 @@ test('a validator is made once for a schema', async t => {
 })
 
 test('ids are read from path segments; those that no item can have are told', async t => {
-  const read = (id: object, by: 'library' | 'client' | 'storage' = 'client') => identity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { by }).read
+  const read = (id: object, generate: 'uuid' | 'client' | 'storage' = 'client') => identity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { generate }).read
   const cases: Array<[string, (segment: string) => unknown, Record<string, unknown>]> = [
     ['integers', read(Type.Integer({ minimum: 1 }), 'storage'), { 1: 1, 42: 42, 0: undefined, '01': undefined, '1.0': undefined, '1e3': undefined, '-1': undefined, ' 1': undefined, '': undefined, '9007199254740993': undefined, abc: undefined, Infinity: undefined }],
     ['numbers', read(Type.Number()), { 7: 7, 1.5: undefined }],
@@ -429,7 +429,7 @@ test('ids are read from path segments; those that no item can have are told', as
     ['patterns', read(Type.String({ pattern: '^[a-z]+$' })), { abc: 'abc', ABC: undefined, 1: undefined }],
     ['constants', read(Type.Union([Type.Literal('a'), Type.Literal('b')])), { a: 'a', c: undefined }],
     ['uuids of the client, as they are', read(Type.String({ format: 'uuid' })), { '0190A000-0000-7000-8000-00000000ABCD': '0190A000-0000-7000-8000-00000000ABCD', x: undefined }],
-    ['uuids of the library, in any letter case (RFC 9562 section 4)', read(Type.String({ format: 'uuid' }), 'library'), { '0190A000-0000-7000-8000-00000000ABCD': '0190a000-0000-7000-8000-00000000abcd', x: undefined }]
+    ['uuids of the library, in any letter case (RFC 9562 section 4)', read(Type.String({ format: 'uuid' }), 'uuid'), { '0190A000-0000-7000-8000-00000000ABCD': '0190a000-0000-7000-8000-00000000abcd', x: undefined }]
   ]
   for (const [what, reader, segments] of cases) {
     for (const [segment, id] of Object.entries(segments)) t.equal(reader(segment), id, `${what}: ${JSON.stringify(segment)}`)

@@ -45,7 +45,7 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
 }
 
 function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items: [...items] }), unique: ['slug'], authentication, scope: own, ...options }) as Collection
+  return define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items: [...items] }), unique: ['slug'], authentication, scope: own, ...options }) as Collection
 }
 
 /** A storage with the items, on a database of its own where it is one. */
@@ -58,7 +58,7 @@ const storages: ReadonlyArray<{ name: string, skip: string | false, open: (t: Te
       const database = new nodeSqlite!.DatabaseSync(':memory:')
       t.after(() => database.close())
       const adapter = sqlite(database)
-      await adapter.createTable({ name: 'notes', schema: Note, id: { member: 'id', by: 'storage' }, unique: ['slug'] })
+      await adapter.createTable({ name: 'notes', schema: Note, id: { property: 'id', generate: 'storage' }, unique: ['slug'] })
       for (const { id, owner, title, slug } of items) database.exec(`INSERT INTO notes (id, owner, title, slug, version) VALUES (${id}, '${owner}', '${title}', '${slug}', '${id}')`)
       return adapter
     }
@@ -165,7 +165,7 @@ test('two connections of one database: who is faster to change hands decides', {
   t.after(() => { for (const connection of connections) connection.close() })
   connections.forEach(connection => connection.exec('PRAGMA busy_timeout = 5000'))
   const [first, second] = connections.map(connection => sqlite(connection))
-  await first!.createTable({ name: 'notes', schema: Note, id: { member: 'id', by: 'storage' } })
+  await first!.createTable({ name: 'notes', schema: Note, id: { property: 'id', generate: 'storage' } })
   const [one, two] = [await serve(t, notes({ storage: first!, unique: [] })), await serve(t, notes({ storage: second!, unique: [] }))]
   for (let round = 0; round < 30; round++) {
     const { id } = (await one('POST /notes', 'root', { title: 'new', owner: 'ada' })).json()
@@ -181,9 +181,9 @@ test('two connections of one database: who is faster to change hands decides', {
   }
 })
 
-test('a filter of any shape bounds what may be written; each member that oversteps is told', async t => {
+test('a filter of any shape bounds what may be written; each property that oversteps is told', async t => {
   const scope: Scoping<Item> = (_request, action) => ({
-    filter: { all: [{ member: 'owner', is: 'in', value: ['ada', 'team'] }, { not: { member: 'place.city', is: 'eq', value: 'Paris' } }, { any: [{ member: 'title', is: 'like', value: 'E*' }, { member: 'slug', is: 'null', value: false }] }] },
+    filter: { all: [{ property: 'owner', is: 'in', value: ['ada', 'team'] }, { not: { property: 'place.city', is: 'eq', value: 'Paris' } }, { any: [{ property: 'title', is: 'like', value: 'E*' }, { property: 'slug', is: 'null', value: false }] }] },
     ...action === 'create' && { values: { owner: 'ada' } }
   })
   const ask = await serve(t, notes({ scope }))
@@ -205,13 +205,13 @@ test('what is no object is held to no scope, but to the schema', async t => {
   t.equal((await ask('POST /notes', 'ada', '["ada"]')).statusCode, 422)
 })
 
-test('of alternatives, every member that could have done is told', async t => {
-  const ask = await serve(t, notes({ scope: () => ({ filter: { any: [{ all: [{ member: 'owner', is: 'eq', value: 'ada' }, { member: 'title', is: 'like', value: 'E*' }] }, { member: 'slug', is: 'eq', value: 'open' }] } }) }))
+test('of alternatives, every property that could have done is told', async t => {
+  const ask = await serve(t, notes({ scope: () => ({ filter: { any: [{ all: [{ property: 'owner', is: 'eq', value: 'ada' }, { property: 'title', is: 'like', value: 'E*' }] }, { property: 'slug', is: 'eq', value: 'open' }] } }) }))
   t.strictSame((await ask('PATCH /notes/1', 'ada', { title: 'x' })).json().errors.map(({ pointer }: { pointer: string }) => pointer), ['/owner', '/title', '/slug'])
 })
 
 test('a PUT keeps what the scope is about, of whoever it is', async t => {
-  const scope: Scoping<Item> = () => ({ filter: { member: 'owner', is: 'in', value: ['ada', 'team'] }, values: { owner: 'ada', slug: 'filled' } })
+  const scope: Scoping<Item> = () => ({ filter: { property: 'owner', is: 'in', value: ['ada', 'team'] }, values: { owner: 'ada', slug: 'filled' } })
   const ask = await serve(t, notes({ scope, unique: [], storage: memory({ items: [{ id: 1, owner: 'team', title: 'x' }] }) }))
   t.strictSame((await ask('PUT /notes/1', 'ada', { title: 'y' })).json(), { id: 1, owner: 'team', title: 'y', slug: 'filled' })
 })
@@ -225,13 +225,13 @@ test('what prepare makes of an item stays within the scope, too', async t => {
   t.equal((await ask('PATCH /notes/1', 'root', { title: 'gift' })).json().owner, 'bob')
 })
 
-test('a readOnly member is filled by the scope', async t => {
+test('a readOnly property is filled by the scope', async t => {
   const Kept = Type.Object({ id: Type.Integer(), owner: Type.String({ readOnly: true }), text: Type.String() })
-  const kept = define({ name: 'kept', schema: Kept, id: { by: 'storage' }, storage: memory(), authentication, scope: (_request, _action, caller) => caller === 'root' || caller === undefined ? undefined : { values: { owner: caller } } })
+  const kept = define({ name: 'kept', schema: Kept, id: { generate: 'storage' }, storage: memory(), authentication, scope: (_request, _action, caller) => caller === 'root' || caller === undefined ? undefined : { values: { owner: caller } } })
   const ask = await serve(t, kept as Collection)
   t.strictSame((await ask('POST /kept', 'ada', { text: 'x' })).json(), { id: 1, owner: 'ada', text: 'x' })
   t.equal((await ask('POST /kept', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
-  t.strictSame((await ask('PUT /kept/1', 'ada', { text: 'y', owner: 'bob' })).json().owner, 'ada', 'ignored, as readOnly members are')
+  t.strictSame((await ask('PUT /kept/1', 'ada', { text: 'y', owner: 'bob' })).json().owner, 'ada', 'ignored, as readOnly properties are')
   t.equal((await ask('PATCH /kept/1', 'ada', { owner: 'bob' })).statusCode, 422)
   t.strictSame((await ask('POST /kept', 'root', { text: 'x' })).json().errors, [{ pointer: '/owner', message: 'is required' }], 'without a scope, nothing fills it')
 })
@@ -243,12 +243,12 @@ test('what is taken by a row outside is told as taken, and no more', async t => 
   t.strictSame(answer.json().errors, [{ pointer: '/slug', message: 'must be unique' }])
   t.notMatch(answer.payload, /bob|Trees/)
   const scoped = await serve(t, notes({ unique: [['owner', 'slug']] }))
-  t.equal((await scoped('POST /notes', 'ada', { title: 'x', slug: 't' })).statusCode, 201, 'with the member of the scope in it, each scope has its own')
+  t.equal((await scoped('POST /notes', 'ada', { title: 'x', slug: 't' })).statusCode, 201, 'with the property of the scope in it, each scope has its own')
 })
 
 test('a PUT that creates does not reach what is outside: the id is taken', async t => {
   const Page = Type.Object({ id: Type.String(), owner: Type.String(), text: Type.String() })
-  const pages = define({ name: 'pages', schema: Page, id: { by: 'client' }, storage: memory({ items: [{ id: 'a', owner: 'bob', text: 'secret' }] }), replace: { creates: true }, authentication, scope: (_request, _action, caller) => ({ values: { owner: caller ?? '' } }) })
+  const pages = define({ name: 'pages', schema: Page, id: { generate: 'client' }, storage: memory({ items: [{ id: 'a', owner: 'bob', text: 'secret' }] }), replace: { creates: true }, authentication, scope: (_request, _action, caller) => ({ values: { owner: caller ?? '' } }) })
   const ask = await serve(t, pages as Collection)
   const answer = await ask('PUT /pages/a', 'ada', { text: 'x' })
   t.equal(answer.statusCode, 409)
@@ -266,7 +266,7 @@ test('a nested collection lies in the parents of the caller, and has a scope of 
   const comments = define({
     name: 'comments',
     schema: Comment,
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, noteId: 1, author: 'ada' }, { id: 2, noteId: 1, author: 'bob' }, { id: 3, noteId: 2, author: 'ada' }] }),
     authentication,
     scope: (_request, _action, caller) => caller === 'root' ? undefined : { values: { author: caller ?? '' } }
@@ -293,14 +293,14 @@ test('an expansion gives what the caller may read there, and null for the rest',
   const teams = define({
     name: 'teams',
     schema: Type.Object({ id: Type.Integer(), owner: Type.String() }),
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, owner: 'ada' }, { id: 2, owner: 'bob' }] }),
     authentication,
     access: { every: 'authenticated', read: (_request, _action, caller) => { if (caller === 'eve') throw Object.assign(new Error('Not you.'), { statusCode: 403 }); return caller !== 'carl' } },
     scope: (_request, _action, caller) => ({ values: { owner: caller ?? '' } })
   })
   const Player = Type.Object({ id: Type.Integer(), teamId: Type.Integer() })
-  const players = define({ name: 'players', schema: Player, id: { by: 'storage' }, storage: memory({ items: [{ id: 1, teamId: 1 }, { id: 2, teamId: 2 }] }) }).with(expand({ team: { collection: teams, property: 'teamId' } }))
+  const players = define({ name: 'players', schema: Player, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, teamId: 1 }, { id: 2, teamId: 2 }] }) }).with(expand({ team: { collection: teams, property: 'teamId' } }))
   const ask = await serve(t, players as Collection, teams as Collection)
   const seen = async (user?: string): Promise<unknown> => (await ask('GET /players?expand=team', user)).json().map(({ team }: { team: { id: number } | null }) => team?.id ?? null)
   t.strictSame(await seen('ada'), [1, null])
@@ -338,7 +338,7 @@ test('a scope that says nothing opens nothing: 500, and a line in the log', asyn
     [{}, /neither filter nor values/],
     [{ values: {} }, /neither filter nor values/],
     [{ values: { owner: undefined } }, /no value for "owner"/],
-    [{ filter: { member: 'owner', is: 'eq', value: 'ada' }, values: { owner: undefined } }, /no value for "owner"/],
+    [{ filter: { property: 'owner', is: 'eq', value: 'ada' }, values: { owner: undefined } }, /no value for "owner"/],
     [{ values: { place: { city: 'x' } } }, /no filter can compare/],
     [null, /./]
   ] as const) {

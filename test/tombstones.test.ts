@@ -163,7 +163,7 @@ test('PUT that creates brings back, or finds gone, what was removed', async t =>
   const app = await build(t, define({
     name: 'pages',
     schema: Page,
-    id: { member: 'slug', by: 'client' },
+    id: { property: 'slug', generate: 'client' },
     storage: memory(),
     replace: { creates: true },
     prepare: ({ action, item, before }) => { prepared.push(`${action} ${before?.removed !== undefined} ${item.removed !== undefined}`); return { ...item, title: item.title.trim() } }
@@ -253,10 +253,10 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
   const id = at.slice('/users/'.length)
   t.strictSame(await storage.remove(id, 'other', context), { refused: 'stale' })
   t.equal(await storage.transaction!(async inner => inner.remove(id, undefined, context)), undefined)
-  t.strictSame(await storage.remove(id, undefined, context), { refused: 'absent' })
+  t.strictSame(await storage.remove(id, undefined, context), { refused: 'not-found' })
 })
 
-test('who does not see a member is not shown it by bringing the item back, and takes nothing away', async t => {
+test('who does not see a property is not shown it by bringing the item back, and takes nothing away', async t => {
   const app = await build(t, base({
     visible: { role: request => request.headers['x-boss'] === 'yes' }
   }).with(softDelete({ property: 'deletedAt', permitted: () => true })))
@@ -279,10 +279,10 @@ test('what cannot be kept is refused at boot', async t => {
   const schema = (deletedAt: ReturnType<typeof Type.Unsafe>) => Type.Object({ ...User.properties, deletedAt })
   const property = 'deletedAt'
   const wrong: Array<[options: object, feature: unknown, code: string, message: RegExp]> = [
-    [{}, { property: 'removed' }, 'UNKNOWN_MEMBER', /softDelete names "removed"/],
+    [{}, { property: 'removed' }, 'UNKNOWN_PROPERTY', /softDelete names "removed"/],
     [{}, { property: 'name' }, 'BAD_SCHEMA', /"name" says when an item was deleted\. Make it Type\.Optional/],
     [{ schema: schema(Type.Unsafe(Type.String({ format: 'date-time' }))) }, { property }, 'BAD_SCHEMA', /"deletedAt" says/],
-    [{ schema: schema(Type.Unsafe(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]))) }, { property }, 'UNFILLED_MEMBER', /"deletedAt".*Give it a default/],
+    [{ schema: schema(Type.Unsafe(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]))) }, { property }, 'UNFILLED_PROPERTY', /"deletedAt".*Give it a default/],
     [{}, true, 'BAD_OPTION', /softDelete takes an object with property, permitted, but got true/],
     [{}, { property, permits: () => true }, 'BAD_OPTION', /softDelete: there is no option "permits"/],
     [{}, { property, permitted: true }, 'BAD_OPTION', /softDelete: permitted is true\. Make it a function/],

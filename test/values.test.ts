@@ -25,7 +25,7 @@ const Task = Type.Object({
   tree: Type.Optional(Type.Recursive(self => Type.Object({ at: Type.Optional(instant()), inner: Type.Optional(Type.Array(self)) }), { $id: 'Tree' }))
 })
 
-const tasks = (options: object = {}): Collection => define({ name: 'tasks', schema: Task, id: { by: 'client' }, storage: memory(), ...options } as never) as Collection
+const tasks = (options: object = {}): Collection => define({ name: 'tasks', schema: Task, id: { generate: 'client' }, storage: memory(), ...options } as never) as Collection
 
 const local = '2026-01-01T05:00:00+01:00'
 const utc = '2026-01-01T04:00:00.000Z'
@@ -86,7 +86,7 @@ test('prepare may give any spelling, and unique instants are instants', async t 
 })
 
 test('an older version of a collection takes and gives any spelling', async t => {
-  const current = define({ name: 'tasks', schema: Task, id: { by: 'client' }, storage: memory() })
+  const current = define({ name: 'tasks', schema: Task, id: { generate: 'client' }, storage: memory() })
   const Old = Type.Object({ id: Type.Integer(), until: Type.Optional(instant()) })
   const old = version(current, 'v1', {
     name: 'old-tasks',
@@ -109,16 +109,16 @@ test('a PUT has an entity tag where the item is stored as it was sent, and none 
 })
 
 test('an id is a name, whatever its format', async t => {
-  const app = await build(t, define({ name: 'slots', schema: Type.Object({ id: instant() }), id: { by: 'client' }, storage: memory() }) as Collection)
+  const app = await build(t, define({ name: 'slots', schema: Type.Object({ id: instant() }), id: { generate: 'client' }, storage: memory() }) as Collection)
   t.match((await created(app, '/slots', { id: local })).item, { id: local })
 })
 
 test('a schema whose date-times cannot be in that form is refused at boot', async t => {
   for (const due of [instant({ maxLength: 20 }), instant({ pattern: '^.{19}Z$' }), instant({ const: local }), instant({ enum: [local] })]) {
-    t.throws(() => define({ name: 'tasks', schema: Type.Object({ id: Type.Integer(), due }), id: { by: 'client' }, storage: memory() }), { code: 'FST_COLLECTION_BAD_SCHEMA', message: /stored in UTC with milliseconds.*Remove pattern/ })
+    t.throws(() => define({ name: 'tasks', schema: Type.Object({ id: Type.Integer(), due }), id: { generate: 'client' }, storage: memory() }), { code: 'FST_COLLECTION_BAD_SCHEMA', message: /stored in UTC with milliseconds.*Remove pattern/ })
   }
   for (const due of [instant({ maxLength: 40 }), instant({ pattern: '^20' }), instant({ const: utc })]) {
-    t.doesNotThrow(() => define({ name: 'tasks', schema: Type.Object({ id: Type.Integer(), due }), id: { by: 'client' }, storage: memory() }))
+    t.doesNotThrow(() => define({ name: 'tasks', schema: Type.Object({ id: Type.Integer(), due }), id: { generate: 'client' }, storage: memory() }))
   }
 })
 
@@ -131,7 +131,7 @@ const Product = Type.Object({
   more: Type.Optional(Type.Object({ net: Type.String({ pattern: '^\\d+(,\\d\\d)?$' }) }))
 })
 
-const products = (options: object = {}): Collection => define({ name: 'products', schema: Product, id: { by: 'client' }, storage: memory(), ...options } as never) as Collection
+const products = (options: object = {}): Collection => define({ name: 'products', schema: Product, id: { generate: 'client' }, storage: memory(), ...options } as never) as Collection
 
 test('decimals that are text have no order: they can be compared for equality alone', async t => {
   const app = await build(t, products())

@@ -108,7 +108,7 @@ for (const { name, skip, open } of kept) {
 
     const put = await ask(app, `PUT /v1${at}`, { content: { ...king, name: 'Augusta King', city: 'London' } })
     t.match(put.json(), { name: 'Augusta King', city: 'London', admin: true })
-    t.equal((await ask(app, `PUT /v1${at}`, { content: { mail: 'ada@example.com', name: 'Augusta King', admin: true } })).json().city, undefined, 'undefined takes a member away')
+    t.equal((await ask(app, `PUT /v1${at}`, { content: { mail: 'ada@example.com', name: 'Augusta King', admin: true } })).json().city, undefined, 'undefined takes a property away')
     t.notOk('city' in (await ask(app, `GET /v2${at}`)).json())
 
     const made = await ask(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Babbage', password: 'engine' } })
@@ -131,7 +131,7 @@ for (const { name, skip, open } of kept) {
     t.same(log, ['create undefined reader', 'update reader admin', 'replace admin admin', 'replace admin admin', 'create undefined reader', 'create undefined reader', 'create undefined reader', 'remove admin undefined'])
   })
 
-  test(`lists of an older version are asked by the members that are the same: ${name}`, { skip }, async t => {
+  test(`lists of an older version are asked by the properties that are the same: ${name}`, { skip }, async t => {
     const { storage, prepare } = await open(t)
     const { users, usersV1 } = both(storage)
     await prepare(users as Collection, ['email'])
@@ -192,7 +192,7 @@ test('an older door is no open one: access, hooks and preconditions are those of
   const guarded = define({
     name: 'notes',
     schema: Note,
-    id: { by: 'client' },
+    id: { generate: 'client' },
     storage: memory(),
     authentication: { caller: request => request.headers.authorization },
     access: { remove: () => false },
@@ -213,9 +213,9 @@ test('an older door is no open one: access, hooks and preconditions are those of
   t.equal((await ask(app, 'GET /v2/notes/a', { fields: ann })).json().text, 'x')
   t.equal((await ask(app, 'GET /v1/notes', { fields: ann })).statusCode, 405)
   t.match((await ask(app, 'GET /v1/notes/a', { fields: ann })).headers.link, /service-desc/)
-  const scoped = define({ name: 'notes', schema: Note, storage: memory(), id: { by: 'client' }, scope: request => ({ values: { owner: String(request.headers.authorization) } }) })
+  const scoped = define({ name: 'notes', schema: Note, storage: memory(), id: { generate: 'client' }, scope: request => ({ values: { owner: String(request.headers.authorization) } }) })
   t.throws(() => version(scoped, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /State the scope of this version/ })
-  const shy = define({ name: 'notes', schema: Note, storage: memory(), id: { by: 'client' }, visible: { owner: () => false } })
+  const shy = define({ name: 'notes', schema: Note, storage: memory(), id: { generate: 'client' }, visible: { owner: () => false } })
   t.throws(() => version(shy, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /State in visible who sees which members/ })
   const shown = await serve(t, [version(shy, 'v1', { ...mapping, visible: { owner: () => false } })] as Collection[], ['/v1'])
   t.strictSame((await ask(shown, 'GET /v1/notes')).json(), [])
@@ -230,12 +230,12 @@ test('an older version of its own name, in a parent, deprecated; with ids of the
   const Book = Type.Object({ id: Type.String(), title: Type.String() })
   const Page = Type.Object({ id: Type.Integer(), bookId: Type.String(), text: Type.String(), size: Type.Optional(Type.Integer()) })
   const PageV0 = Type.Object({ id: Type.Integer(), book: Type.String(), text: Type.String() })
-  const books = define({ name: 'books', schema: Book, id: { by: 'client' }, storage: memory() })
+  const books = define({ name: 'books', schema: Book, id: { generate: 'client' }, storage: memory() })
   const pages = define({
     name: 'pages',
     schema: Page,
     unique: ['text'],
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: altered(({ insert, supports }) => ({ supports: { ...supports, transactions: false }, transaction: undefined as never, insert: (draft, context) => { if (context.signal.aborted) throw new Error('gone'); return insert(draft, context) } }))
   })
   const sheets = version(pages, '0', {
@@ -282,7 +282,7 @@ test('writes of both versions in parallel lose nothing', async t => {
     : ask(app, `PATCH /v2${at}`, { content: { tags: [`${index}`] } })))
   t.same(answers.map(({ statusCode }) => statusCode).filter(status => status !== 200), [])
   t.match((await ask(app, `GET /v2${at}`)).json(), { city: 'Rome', role: 'admin', tags: [/^\d$/] })
-  t.strictSame(await usersV1.storage.replace('none', answers[0]!.json(), undefined, { signal: new AbortController().signal, scope: undefined }), { refused: 'absent' })
+  t.strictSame(await usersV1.storage.replace('none', answers[0]!.json(), undefined, { signal: new AbortController().signal, scope: undefined }), { refused: 'not-found' })
 })
 
 test('what cannot be told from one version to the other is refused at boot', async t => {

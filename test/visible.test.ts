@@ -31,7 +31,7 @@ const authentication: Authentication = { caller: request => request.headers['x-u
 const hr = (_request: unknown, caller: string | undefined): boolean => caller === 'hr'
 
 function people (options: Partial<Options<typeof Person>> = {}): Collection {
-  return define({ name: 'people', schema: Person, id: { by: 'storage' }, storage: memory({ items }), authentication, visible: { salary: hr, notes: async (_request, caller) => caller === 'hr' || caller === 'boss' }, ...options }) as Collection
+  return define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), authentication, visible: { salary: hr, notes: async (_request, caller) => caller === 'hr' || caller === 'boss' }, ...options }) as Collection
 }
 
 type Ask = (target: string, user?: string, content?: unknown, fields?: Record<string, string>, type?: string) => Promise<LightMyRequestResponse>
@@ -45,7 +45,7 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
 
 const patchType = 'application/json-patch+json'
 
-test('a member is shown to those who see it, wherever an item is shown', async t => {
+test('a property is shown to those who see it, wherever an item is shown', async t => {
   const ask = await serve(t, people({ replace: { tag: true } }).with(bulk()))
   const shown = async (target: string, user: string, content?: unknown, fields?: Record<string, string>): Promise<[boolean, boolean]> => {
     const { payload, statusCode } = await ask(target, user, content, fields)
@@ -119,7 +119,7 @@ test('what a caller does not see it cannot write: it is not known', async t => {
   t.equal((await ask('GET /people/1', 'hr')).json().salary, 300)
 })
 
-test('a PUT or PATCH of who does not see a member keeps it', async t => {
+test('a PUT or PATCH of who does not see a property keeps it', async t => {
   const ask = await serve(t, people().with(reactAdmin()))
   const kept = async (): Promise<unknown> => { const { salary, notes } = (await ask('GET /people/1', 'hr')).json(); return { salary, notes } }
   const before = await kept()
@@ -150,7 +150,7 @@ test('a JSON Patch cannot find out by a test what is not seen, nor whether it is
   t.equal((await ask('PATCH /people/1', 'hr', [{ op: 'test', path: '/salary', value: 300 }], {}, patchType)).statusCode, 200)
 })
 
-test('the entity tag and the date of who does not see a member do not tell when it changes', async t => {
+test('the entity tag and the date of who does not see a property do not tell when it changes', async t => {
   for (const hidesDate of [true, false]) {
     const ask = await serve(t, people({ visible: { salary: hr, ...hidesDate && { updatedAt: hr } } }))
     const tags = async (user: string): Promise<unknown[]> => Promise.all(['/people/1', '/people', '/people/1?fields=name', '/people?fields=name'].map(async url => (await ask(`GET ${url}`, user)).headers.etag))
@@ -200,7 +200,7 @@ test('an expansion shows of the other item what the caller sees of it', async t 
   const tasks = define({
     name: 'tasks',
     schema: Task,
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, personId: 1, secretId: 2 }] }),
     authentication,
     visible: { secretId: hr }
@@ -210,16 +210,16 @@ test('an expansion shows of the other item what the caller sees of it', async t 
   t.match(await person('hr'), { salary: 300, notes: { text: 'brilliant' } })
   t.strictSame(await person('ada'), { id: 1, name: 'Ada', updatedAt })
   t.strictSame((await ask('GET /tasks?expand=person&fields=id', 'boss')).json(), [{ id: 1, person: { id: 1, name: 'Ada', notes: { text: 'brilliant' }, updatedAt } }])
-  t.equal((await ask('GET /tasks/1?expand=secret', 'ada')).statusCode, 400, 'by a member that is not seen nothing can be followed')
+  t.equal((await ask('GET /tasks/1?expand=secret', 'ada')).statusCode, 400, 'by a property that is not seen nothing can be followed')
   t.equal((await ask('GET /tasks/1?expand=secret', 'hr')).json().secret.name, 'Bob')
   const tag = (await ask('GET /tasks/1?expand=person', 'ada')).headers.etag
   await ask('PUT /people/1', 'hr', { name: 'Ada', salary: 7, notes: { text: 'brilliant' } })
   t.not((await ask('GET /tasks/1?expand=person', 'ada')).headers.etag, tag, 'its date was seen to change')
 })
 
-test('a required member that the caller does not see is filled by its default or by prepare, or the item cannot be made', async t => {
+test('a required property that the caller does not see is filled by its default or by prepare, or the item cannot be made', async t => {
   const Job = Type.Object({ id: Type.Integer(), title: Type.String(), level: Type.Integer(), grade: Type.Integer({ default: 3 }) })
-  const jobs = (options: Partial<Options<typeof Job>> = {}): Collection => define({ name: 'jobs', schema: Job, id: { by: 'storage' }, storage: memory(), authentication, visible: { level: hr, grade: hr }, ...options }) as Collection
+  const jobs = (options: Partial<Options<typeof Job>> = {}): Collection => define({ name: 'jobs', schema: Job, id: { generate: 'storage' }, storage: memory(), authentication, visible: { level: hr, grade: hr }, ...options }) as Collection
   const without = await serve(t, jobs())
   t.strictSame((await without('POST /jobs', 'ada', { title: 'x' })).json().errors, [{ pointer: '/level', message: 'is required' }])
   t.equal((await without('POST /jobs', 'hr', { title: 'x', level: 1 })).statusCode, 201)
@@ -236,7 +236,7 @@ test('nobody sees nothing of it, and only true shows; without authentication, wh
   t.match((await open('GET /people/1', 'ada')).json(), { salary: 300 })
   const odd = await serve(t, people({ visible: { salary: () => 'yes' as unknown as boolean } }))
   t.notMatch((await odd('GET /people/1', 'ada')).payload, /salary/)
-  const hooked = await serve(t, define({ name: 'people', schema: Person, id: { by: 'storage' }, storage: memory({ items }), visible: { salary: request => request.headers['x-role'] === 'hr' } }) as Collection)
+  const hooked = await serve(t, define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), visible: { salary: request => request.headers['x-role'] === 'hr' } }) as Collection)
   t.match((await hooked('GET /people/1', undefined, undefined, { 'x-role': 'hr' })).json(), { salary: 300 })
   t.notMatch((await hooked('GET /people/1')).payload, /salary/)
 })
@@ -247,7 +247,7 @@ test('many kinds of callers do not fill the memory', async t => {
   const many = define({
     name: 'many',
     schema: Type.Object({ id: Type.Integer(), ...properties }),
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, ...item }] }),
     authentication,
     visible: Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`m${index}`, (_request: unknown, caller: string | undefined) => (Number(caller) >> index) % 2 === 1]))
@@ -262,7 +262,7 @@ test('it holds on a database as well', { skip: noSqlite }, async t => {
   const database = new nodeSqlite!.DatabaseSync(':memory:')
   t.after(() => database.close())
   const storage = sqlite(database)
-  await storage.createTable({ name: 'people', schema: Person, id: { member: 'id', by: 'storage' } })
+  await storage.createTable({ name: 'people', schema: Person, id: { property: 'id', generate: 'storage' } })
   const ask = await serve(t, people({ storage, order: ['-salary'] }))
   for (const { name, salary } of items) t.equal((await ask('POST /people', 'hr', { name, salary })).statusCode, 201)
   t.strictSame((await ask('GET /people?fields=name', 'ada')).json(), [{ name: 'Ada' }, { name: 'Bob' }, { name: 'Carl' }])
@@ -275,7 +275,7 @@ test('it holds on a database as well', { skip: noSqlite }, async t => {
 
 test('mistakes in visible are told at boot', async t => {
   const wrong = (visible: unknown): void => { people({ visible: visible as Record<string, never> }) }
-  t.throws(() => wrong({ salry: hr }), { code: 'FST_COLLECTION_UNKNOWN_MEMBER', message: /visible names "salry"/ })
+  t.throws(() => wrong({ salry: hr }), { code: 'FST_COLLECTION_UNKNOWN_PROPERTY', message: /visible names "salry"/ })
   t.throws(() => wrong({ id: hr }), { code: 'FST_COLLECTION_BAD_OPTION', message: /stands in the URI/ })
   t.throws(() => wrong({ salary: true }), { message: /an object with a function for each member/ })
   t.throws(() => wrong([hr]), { message: /an object with a function for each member/ })

@@ -60,7 +60,7 @@ const stores: readonly Available[] = [
       return {
         adapter,
         database,
-        createTable: ({ name, schema, id: { member, by }, attached }, unique = []) => adapter.createTable({ name, schema, id: { member, by }, unique, receipts: attached.required.has('receipts') })
+        createTable: ({ name, schema, id: { property, generate }, attached }, unique = []) => adapter.createTable({ name, schema, id: { property, generate }, unique, receipts: attached.required.has('receipts') })
       }
     }
   }))
@@ -104,7 +104,7 @@ for (const { name, skip, open } of stores) {
         name: 'filtered',
         schema: Type.Object({ id: uuid, amount: Type.Integer() }),
         storage: adapter,
-        scope: request => ({ filter: { member: 'amount', is: 'lt', value: Number(request.headers['x-limit']) } })
+        scope: request => ({ filter: { property: 'amount', is: 'lt', value: Number(request.headers['x-limit']) } })
       }).with(idempotency()) as Collection
       await createTable(orders)
       const app = await serve(t, orders)
@@ -185,7 +185,7 @@ for (const { name, skip, open } of stores) {
     const Page = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String(), deletedAt: Type.Optional(Type.String({ format: 'date-time' })) })
     const Old = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String() })
     const scope = (request: { headers: Record<string, unknown> }) => ({ values: { tenant: String(request.headers['x-tenant']) } })
-    const pages = define({ name: 'pages', schema: Page, storage: counting, id: { by: 'client' }, replace: { creates: true }, scope }).with(softDelete({ property: 'deletedAt' }))
+    const pages = define({ name: 'pages', schema: Page, storage: counting, id: { generate: 'client' }, replace: { creates: true }, scope }).with(softDelete({ property: 'deletedAt' }))
     const old = version(pages, 'v1', { name: 'old', schema: Old, present: ({ id, tenant, text }) => ({ id, tenant, text }), accept: ({ id, text }) => ({ id, text }), scope })
     await createTable(pages as Collection)
     const app = await serve(t, pages as Collection, old as Collection)
@@ -215,7 +215,7 @@ for (const { name, skip, open } of stores) {
 
   test(`${name}: PUTs that create one item at the same time, and a DELETE in between, all end`, { skip }, async t => {
     const { adapter, createTable } = await open()
-    const things = define({ name: 'raced', schema: Type.Object({ id: Type.String(), text: Type.String() }), storage: adapter, id: { by: 'client' }, replace: { creates: true } }) as Collection
+    const things = define({ name: 'raced', schema: Type.Object({ id: Type.String(), text: Type.String() }), storage: adapter, id: { generate: 'client' }, replace: { creates: true } }) as Collection
     await createTable(things)
     const app = await serve(t, things)
     const put = (text: number) => ask(app, 'PUT /raced/a', { content: { text: String(text) } })
@@ -301,7 +301,7 @@ test('a replay shows nothing that its caller does not see any more', async t => 
     storage: memory(),
     authentication: { caller: () => 'ada' },
     visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
-    scope: () => ({ filter: { member: 'amount', is: 'lt', value: limit } })
+    scope: () => ({ filter: { property: 'amount', is: 'lt', value: limit } })
   }).with(idempotency()) as Collection)
   const post = (key: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { 'idempotency-key': key } })
   const first = await post('admin')
@@ -406,17 +406,17 @@ for (const available of databases) {
       return [statusCode, code, errors?.[0].pointer]
     }
     for (const keyed of [false, true]) {
-      for (const [path, member] of [['deferred', 'code'], ['old', 'sign']] as const) {
-        const orphan = { parent: 'none', [member]: `${keyed}` }
+      for (const [path, property] of [['deferred', 'code'], ['old', 'sign']] as const) {
+        const orphan = { parent: 'none', [property]: `${keyed}` }
         t.strictSame(await answer(`POST /${path}`, orphan, keyed), [409, 'conflict', undefined])
         t.strictSame(await answer(`PATCH /${path}/${first.json().id}`, { parent: 'none' }, keyed), [409, 'conflict', undefined])
-        t.strictSame(await answer(`POST /${path}`, [{ parent: 'a', [member]: 'free' }, orphan], keyed), [409, 'conflict', undefined])
+        t.strictSame(await answer(`POST /${path}`, [{ parent: 'a', [property]: 'free' }, orphan], keyed), [409, 'conflict', undefined])
         if (name !== 'postgres') continue
-        const twin = { parent: 'a', [member]: 'x' }
-        t.strictSame(await answer(`POST /${path}`, twin, keyed), [409, 'not-unique', `/${member}`])
-        t.strictSame(await answer(`PATCH /${path}/${other.json().id}`, { [member]: 'x' }, keyed), [409, 'not-unique', `/${member}`])
-        const bulk = await ask(app, `POST /${path}`, { content: [{ parent: 'a', [member]: 'free' }, twin] })
-        t.match(bulk.json(), { code: 'not-unique', errors: [{ pointer: '', message: `${member} must be unique` }], detail: /No item was created/ })
+        const twin = { parent: 'a', [property]: 'x' }
+        t.strictSame(await answer(`POST /${path}`, twin, keyed), [409, 'not-unique', `/${property}`])
+        t.strictSame(await answer(`PATCH /${path}/${other.json().id}`, { [property]: 'x' }, keyed), [409, 'not-unique', `/${property}`])
+        const bulk = await ask(app, `POST /${path}`, { content: [{ parent: 'a', [property]: 'free' }, twin] })
+        t.match(bulk.json(), { code: 'not-unique', errors: [{ pointer: '', message: `${property} must be unique` }], detail: /No item was created/ })
       }
     }
     t.equal((await ask(app, 'GET /deferred?count=true')).headers['x-total-count'], '2')

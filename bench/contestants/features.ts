@@ -35,8 +35,8 @@ function links (url: string, { after, sort = 'id' }: Query, { entries, more }: P
   const first = `<${path}${rest === '' ? '' : `?${rest}`}>; rel="first"`
   if (!more) return after === undefined ? undefined : first
   const last = entries.at(-1)!.item
-  const member = sort.replace('-', '') as keyof User // of the enumeration in the schema
-  const position = member === 'id' ? `after=${last.id}` : `after=${encodeURIComponent(last[member])}&after=${last.id}`
+  const property = sort.replace('-', '') as keyof User // of the enumeration in the schema
+  const position = property === 'id' ? `after=${last.id}` : `after=${encodeURIComponent(last[property])}&after=${last.id}`
   return `<${path}?${rest === '' ? '' : `${rest}&`}${position}>; rel="next", ${first}`
 }
 

@@ -7,7 +7,7 @@ import { mint, schemas, shape, type Patch, type Query, type Schemas, type User, 
 
 interface Item { Params: { id: string } }
 
-const statusOf = { absent: 404, stale: 409, taken: 409, conflict: 409, unstorable: 422 }
+const statusOf = { 'not-found': 404, stale: 409, 'not-unique': 409, conflict: 409, unstorable: 422 }
 
 function refused (result: Entry<User> | Refusal): result is Refusal {
   return 'refused' in result

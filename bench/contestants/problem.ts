@@ -33,15 +33,15 @@ export function refuse (reply: FastifyReply, code: Refusable, more?: { detail?: 
   return reply.code(status).header('content-type', 'application/problem+json').send({ type: 'about:blank', ...problems[code], instance, code, ...more })
 }
 
-const codes = { absent: 'not-found', stale: 'precondition-failed', conflict: 'conflict' } as const
+const codes = { 'not-found': 'not-found', stale: 'precondition-failed', conflict: 'conflict' } as const
 
 /** Where the client stated no precondition, a write in between is a conflict. */
 export function refuseBy (reply: FastifyReply, refusal: Refusal) {
   const raced = refusal.refused === 'stale' && reply.request.headers['if-match'] === undefined
-  if (refusal.refused === 'unstorable') return refuse(reply, 'validation-failed', { errors: refusal.members.map(member => ({ pointer: `/${member}`, message: 'cannot be stored' })) })
-  if (refusal.refused !== 'taken') return refuse(reply, raced ? 'conflict' : codes[refusal.refused])
-  const [member = ''] = refusal.members
-  return refuse(reply, 'not-unique', { detail: `Another item has this ${member} already.`, errors: [{ pointer: `/${member}`, message: 'must be unique' }] })
+  if (refusal.refused === 'unstorable') return refuse(reply, 'validation-failed', { errors: refusal.properties.map(property => ({ pointer: `/${property}`, message: 'cannot be stored' })) })
+  if (refusal.refused !== 'not-unique') return refuse(reply, raced ? 'conflict' : codes[refusal.refused])
+  const [property = ''] = refusal.properties
+  return refuse(reply, 'not-unique', { detail: `Another item has this ${property} already.`, errors: [{ pointer: `/${property}`, message: 'must be unique' }] })
 }
 
 export function refused (result: object): result is Refusal {

@@ -20,7 +20,7 @@ const supports: Supports = Object.freeze({
 /** Keeps items in a plain Redis 6.2 or newer, no modules needed. Who connected the client closes it. */
 export function redis (client: RedisClient, prefix = '') {
   return <Item extends object>(shape: Shape): Storage<Item> => {
-    const { member } = shape.id
+    const { property } = shape.id
     // What stands in braces decides on the node of a cluster: one for all keys of a collection.
     const [items, ids] = ['items', 'ids'].map((part) => `{${prefix}${shape.name}}:${part}`) as [string, string]
     const ask = (...words: string[]) => told(client.sendCommand(words))
@@ -35,7 +35,7 @@ export function redis (client: RedisClient, prefix = '') {
       const text = String(kept)
       const space = text.indexOf(' ')
       const item = JSON.parse(text.slice(space + 1)) as Item // written by this storage
-      return { id: idOf(item, member), item, version: text.slice(0, space) }
+      return { id: idOf(item, property), item, version: text.slice(0, space) }
     }
 
     return {
@@ -48,9 +48,9 @@ export function redis (client: RedisClient, prefix = '') {
       },
 
       async insert (draft) {
-        const id = idOf(draft, member)
+        const id = idOf(draft, property)
         const answer = await write('insert', id, { item: draft })
-        return answer === 'taken' ? { refused: 'taken', members: [member] } : { id, item: draft, version: answer }
+        return answer === 'taken' ? { refused: 'not-unique', properties: [property] } : { id, item: draft, version: answer }
       },
 
       async replace (id, item, expected) {
@@ -100,7 +100,7 @@ if #ids == 0 then return ids end
 return redis.call('HMGET', KEYS[2], unpack(ids))
 `
 
-const refusals: Readonly<Record<string, Refusal | undefined>> = { absent: Object.freeze({ refused: 'absent' }), stale: Object.freeze({ refused: 'stale' }) }
+const refusals: Readonly<Record<string, Refusal | undefined>> = { absent: Object.freeze({ refused: 'not-found' }), stale: Object.freeze({ refused: 'stale' }) }
 
 /** Members of equal score are ordered byte by byte, which in UTF-8 is by code point: integers are written so that this is their order, too. */
 function keyOf (id: Id): string {
@@ -115,8 +115,8 @@ function range ({ order: [first], after, before }: Query, backwards: boolean): s
   return (first?.descending === true) === backwards ? [least, greatest, 'BYLEX'] : [greatest, least, 'BYLEX', 'REV']
 }
 
-function idOf (item: object, member: string): Id {
-  return (item as Readonly<Record<string, Id>>)[member]! // each item has its id
+function idOf (item: object, property: string): Id {
+  return (item as Readonly<Record<string, Id>>)[property]! // each item has its id
 }
 
 /** Answers that a retry does not mend. All else passes: no connection, still loading, a replica, out of memory. */

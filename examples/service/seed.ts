@@ -6,7 +6,7 @@ const context = { signal: new AbortController().signal, scope: undefined }
 
 /** The first items of a collection that has none. */
 export async function seed<Item extends object> ({ storage, id }: Definition<Item>, items: Iterable<Item>): Promise<void> {
-  const { entries } = await storage.list({ filter: undefined, search: undefined, order: [{ member: id.member, descending: false }], after: undefined, before: undefined, limit: 1, members: undefined, count: false }, context)
+  const { entries } = await storage.list({ filter: undefined, search: undefined, order: [{ property: id.property, descending: false }], after: undefined, before: undefined, limit: 1, properties: undefined, count: false }, context)
   if (entries.length > 0) return
   for (const item of items) await storage.insert(item, context)
 }

@@ -129,7 +129,7 @@ export interface Grant {
   /** Whether the caller may read what it has written. */
   readonly shown: boolean
   readonly scope: Scope | undefined
-  /** The members that the caller does not see. */
+  /** The properties that the caller does not see. */
   readonly hidden: Hidden | undefined
   /** Of the parent's rows. */
   readonly parents: Scope | undefined

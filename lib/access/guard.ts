@@ -3,7 +3,7 @@ import { actionNames } from '../action.ts'
 import type { ActionName } from '../action.ts'
 import { BadOption } from '../errors.ts'
 import { isPrivate } from '../http/cache-control.ts'
-import type { MemberOf } from '../schema/static.ts'
+import type { PropertyOf } from '../schema/static.ts'
 import type { Filter } from '../storage/contract.ts'
 
 // Who may do what: as a user writes it, and as it is asked. docs/access.md explains it.
@@ -30,7 +30,7 @@ export type Access = Rule | Readonly<Partial<Record<ActionName | 'every', Rule>>
 
 /** The rows that a caller can see and touch, and what a new one has to carry. Without a filter, they are those that have these values. */
 export interface RowScope<Item> {
-  readonly filter?: Filter<MemberOf<Item> | `${MemberOf<Item>}.${string}`>
+  readonly filter?: Filter<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
   readonly values?: Readonly<Partial<Item>>
 }
 
@@ -39,7 +39,7 @@ type Asked<Given> = (request: FastifyRequest, action: ActionName, caller: string
 /** Undefined stands for every row. */
 export type Scoping<Item> = Asked<RowScope<Item>>
 
-/** Whether the caller sees a member. */
+/** Whether the caller sees a property. */
 export type Visibility = (request: FastifyRequest, caller: string | undefined) => boolean | Promise<boolean>
 
 interface GuardOptions {
@@ -57,7 +57,7 @@ export interface Guard {
   /** The actions whose rule the definition states; the others are open because it says nothing of them. */
   readonly stated: ReadonlySet<ActionName>
   readonly scope: Asked<{ readonly filter?: Filter, readonly values?: object }> | undefined
-  /** By member; those that everybody sees are not among them. */
+  /** By property; those that everybody sees are not among them. */
   readonly visible: ReadonlyMap<string, Visibility>
 }
 
@@ -65,7 +65,7 @@ export interface Guard {
 export function guardOf (options: GuardOptions, id: string): Guard | undefined {
   const { name, authentication, access, scope, visible = {} } = options
   checkAuthentication(options)
-  const shown = new Map(Object.entries(visible).flatMap(([member, visibility]) => visibility === undefined ? [] : [[member, visibility]]))
+  const shown = new Map(Object.entries(visible).flatMap(([property, visibility]) => visibility === undefined ? [] : [[property, visibility]]))
   if (shown.has(id)) throw new BadOption(name, `visible names "${id}", which stands in the URI for everybody to see. Take it away.`)
   if (authentication === undefined && access === undefined && scope === undefined && shown.size === 0) return undefined
   return { authentication, rules: rulesOf(options), stated: statedIn(options), scope, visible: shown }

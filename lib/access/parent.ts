@@ -16,11 +16,11 @@ export function placeOf ({ parent }: Collection, parameters: unknown): Place | P
   if (parent === undefined) return undefined
   const id = parent.collection.id.read((parameters as { parent: string }).parent)
   if (id === undefined) return problem('not-found')
-  return { fixed: { [parent.member]: id }, scope: { member: parent.member, is: 'eq', value: id } }
+  return { fixed: { [parent.property]: id }, scope: { property: parent.property, is: 'eq', value: id } }
 }
 
 /** 404 where the parent does not exist, or not for the caller: what lies in it does not either. The scope is that of the parent's rows. */
-export async function checkParent ({ collection, member }: Parent, { fixed, context }: Request, scope: Filter | undefined): Promise<Problem | undefined> {
-  const entry = await collection.storage.find(fixed![member]!, scopedBy(scope, context))
+export async function checkParent ({ collection, property }: Parent, { fixed, context }: Request, scope: Filter | undefined): Promise<Problem | undefined> {
+  const entry = await collection.storage.find(fixed![property]!, scopedBy(scope, context))
   return entry === undefined ? problem('not-found') : undefined
 }

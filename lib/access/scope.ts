@@ -28,17 +28,17 @@ export async function scopeOf ({ name, guard, dateTimes }: Guarded, { action, in
   const given = await guard.scope(incoming, action, caller)
   if (given === undefined) return undefined
   const values = canonicalDates({ ...given.values }, dateTimes)
-  for (const [member, value] of Object.entries(values)) {
-    if (value === undefined) throw new TypeError(`The scope of the collection ${name} has no value for "${member}". Refuse such a caller by access, or throw a problem.`)
+  for (const [property, value] of Object.entries(values)) {
+    if (value === undefined) throw new TypeError(`The scope of the collection ${name} has no value for "${property}". Refuse such a caller by access, or throw a problem.`)
   }
   return { filter: given.filter === undefined ? equality(name, values) : canonicalFilter(given.filter, dateTimes), values }
 }
 
 function equality (name: string, values: Scope['values']): Filter {
-  const conditions = Object.entries(values).map(([member, value]): Filter => {
-    if (value === null) return { member, is: 'null', value: true }
-    if (!isScalar(value)) throw new TypeError(`The scope of the collection ${name} has a value for "${member}" that no filter can compare. Add a filter.`)
-    return { member, is: 'eq', value }
+  const conditions = Object.entries(values).map(([property, value]): Filter => {
+    if (value === null) return { property, is: 'null', value: true }
+    if (!isScalar(value)) throw new TypeError(`The scope of the collection ${name} has a value for "${property}" that no filter can compare. Add a filter.`)
+    return { property, is: 'eq', value }
   })
   if (conditions.length === 0) throw new TypeError(`The scope of the collection ${name} has neither filter nor values. Return undefined for a caller that sees every row.`)
   return { all: conditions }
@@ -50,23 +50,23 @@ function isScalar (value: unknown): value is Scalar {
 
 /** A caller cannot write an item that it could not see afterwards. */
 export function checkScope (item: object, { filter }: Scope): Problem | undefined {
-  const members = strays(filter, item)
-  if (members.length === 0) return undefined
-  return problem('validation-failed', { detail: 'The caller could not see the item after this write.', members: { errors: [...new Set(members)].map(member => ({ pointer: pointer(member.split('.')), message: 'is outside the scope of the caller' })) } })
+  const properties = strays(filter, item)
+  if (properties.length === 0) return undefined
+  return problem('validation-failed', { detail: 'The caller could not see the item after this write.', members: { errors: [...new Set(properties)].map(property => ({ pointer: pointer(property.split('.')), message: 'is outside the scope of the caller' })) } })
 }
 
-/** The members by which an item does not match. */
+/** The properties by which an item does not match. */
 function strays (filter: Filter, item: object): string[] {
   if (matches(filter, item)) return []
   return 'all' in filter ? filter.all.flatMap(part => strays(part, item)) : named(filter)
 }
 
 function named (filter: Filter): string[] {
-  if ('member' in filter) return [filter.member]
+  if ('property' in filter) return [filter.property]
   return 'not' in filter ? named(filter.not) : ('all' in filter ? filter.all : filter.any).flatMap(named)
 }
 
 /** What stands in the place of the values of the scope that a complete representation leaves out: what was there. */
 export function keptValues ({ values }: Scope, before: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).map(([member, value]) => [member, Object.hasOwn(before, member) ? Reflect.get(before, member) : value]))
+  return Object.fromEntries(Object.entries(values).map(([property, value]) => [property, Object.hasOwn(before, property) ? Reflect.get(before, property) : value]))
 }

@@ -5,11 +5,11 @@ import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
 import { marked } from '../schema/derived.ts'
-import { membersOf } from '../schema/members.ts'
-import type { Members } from '../schema/members.ts'
+import { propertiesOf } from '../schema/properties.ts'
+import type { Properties } from '../schema/properties.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
-// To a caller who does not see a member, the collection is one in which nobody can read or write it.
+// To a caller who does not see a property, the collection is one in which nobody can read or write it.
 
 export type Hidden = ReadonlySet<string>
 
@@ -18,11 +18,11 @@ interface Asking {
   readonly caller: string | undefined
 }
 
-/** The members that the caller does not see; undefined where it sees them all. Where callers are known, nobody sees none of them. */
+/** The properties that the caller does not see; undefined where it sees them all. Where callers are known, nobody sees none of them. */
 export async function hiddenFrom ({ guard }: Guarded, { incoming, caller }: Asking): Promise<Hidden | undefined> {
   if (guard === undefined || guard.visible.size === 0) return undefined
   const stranger = caller === undefined && guard.authentication !== undefined
-  const hidden = await Promise.all([...guard.visible].map(async ([member, visible]) => !stranger && await visible(incoming, caller) === true ? [] : [member]))
+  const hidden = await Promise.all([...guard.visible].map(async ([property, visible]) => !stranger && await visible(incoming, caller) === true ? [] : [property]))
   const names = hidden.flat()
   return names.length === 0 ? undefined : new Set(names)
 }
@@ -46,15 +46,15 @@ export class Known<Made> {
 }
 
 export function concealing ({ schema }: { readonly schema: JsonSchema }, hidden: Hidden): JsonSchema {
-  const marks = (mark: 'readOnly' | 'writeOnly'): Record<string, typeof mark> => Object.fromEntries([...hidden].map(member => [member, mark]))
+  const marks = (mark: 'readOnly' | 'writeOnly'): Record<string, typeof mark> => Object.fromEntries([...hidden].map(property => [property, mark]))
   return marked(marked({ ...schema, properties: { ...schema.properties } }, marks('readOnly')), marks('writeOnly'))
 }
 
-const knownMembers = new Known<Members>()
+const knownProperties = new Known<Properties>()
 
-/** What the schema says of the members, to a caller who does not see these. */
-export function membersSeen (described: { readonly schema: JsonSchema, readonly members: Members }, hidden: Hidden | undefined): Members {
-  return hidden === undefined ? described.members : knownMembers.get(described.members, hidden, () => membersOf(concealing(described, hidden)))
+/** What the schema says of the properties, to a caller who does not see these. */
+export function propertiesSeen (described: { readonly schema: JsonSchema, readonly properties: Properties }, hidden: Hidden | undefined): Properties {
+  return hidden === undefined ? described.properties : knownProperties.get(described.properties, hidden, () => propertiesOf(concealing(described, hidden)))
 }
 
 /** A caller cannot write a property that it does not see: for that caller it does not exist. */

@@ -21,7 +21,7 @@ function offered (collection: Collection): Offer {
   const { name, id, schemas: { create, replace, read }, hidden, mediaTypes, listing: { filterable, sortable, parameters }, page, serviceDescription } = collection
   return {
     name,
-    id: id.member,
+    id: id.property,
     schemas: { create: seen(create, hidden), replace: seen(replace, hidden), read: seen(read, hidden) },
     mediaTypes,
     takesJson: representationTypes(collection).includes('application/json'),
@@ -71,12 +71,12 @@ function nameOf (path: string): string {
   return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
 }
 
-/** By member, where the app serves what it refers to; a prefix may have parameters, which are those of the target. */
+/** By property, where the app serves what it refers to; a prefix may have parameters, which are those of the target. */
 function relatedPaths ({ attached }: Collection, { server, params }: Request['original']): ReadonlyMap<string, string> {
   const given = params as Readonly<Record<string, string | undefined>>
-  const paths = [...attached.relations].map(([member, { baseStorage }]) => {
+  const paths = [...attached.relations].map(([property, { baseStorage }]) => {
     const place = registered(server).find(({ collection }) => collection.baseStorage === baseStorage && collection.parent === undefined)
-    return [member, place?.path.replace(/:(\w+)/g, (parameter, name: string) => given[name] ?? parameter) ?? ':'] as const
+    return [property, place?.path.replace(/:(\w+)/g, (parameter, name: string) => given[name] ?? parameter) ?? ':'] as const
   })
   return new Map(paths.filter(([, path]) => !path.includes(':')))
 }

@@ -11,7 +11,7 @@ export class ProblemError extends Error {
   readonly title: string
   readonly detail: string | undefined
   readonly code: string | undefined
-  /** What does not fit, member by member. */
+  /** What does not fit, property by property. */
   readonly errors: ReadonlyArray<{ readonly pointer: string, readonly message: string }>
   /** The whole content. */
   readonly content: Readonly<Record<string, unknown>>

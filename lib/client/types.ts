@@ -1,12 +1,12 @@
 import type { Definition as AnyDefinition } from '../collection.ts'
-import type { MemberOf } from '../schema/static.ts'
+import type { PropertyOf } from '../schema/static.ts'
 
 // What the client of a collection takes and gives, by the type of its definition. Types alone: nothing of it is left in the browser.
 
 /** The items of a definition. */
 export type ItemOfCollection<Definition> = Definition extends AnyDefinition<infer Item> ? Item : never
 
-/** What the schema says of members by `readOnly`, `writeOnly` and `default`, which its type does not tell. */
+/** What the schema says of properties by `readOnly`, `writeOnly` and `default`, which its type does not tell. */
 export interface Marks {
   readonly readOnly?: string
   readonly writeOnly?: string
@@ -24,23 +24,23 @@ export type Seen<Item, Given extends Marks> = Readonly<Omit<Item, Mark<Given, 'w
 /** An item as it is sent: what is readOnly is ignored, and what has a default can be left out. */
 export type Sent<Item, Given extends Marks> = Omit<Item, Mark<Given, 'readOnly', Filled> | Mark<Given, 'default', never>> & Partial<Item>
 
-/** A merge patch (RFC 7396): null takes an optional member away. */
+/** A merge patch (RFC 7396): null takes an optional property away. */
 export type Patch<Value> = Value extends readonly unknown[] ? Value : Value extends object
-  ? { [Member in keyof Value]?: Patch<Value[Member]> | (undefined extends Value[Member] ? null : never) }
+  ? { [Property in keyof Value]?: Patch<Value[Property]> | (undefined extends Value[Property] ? null : never) }
   : Value
 
 type Scalar = string | number | boolean
 
-/** The keys of a list: its parameters, and the members to filter by, with or without an operator. */
+/** The keys of a list: its parameters, and the properties to filter by, with or without an operator. */
 export type Query<Item> = {
   readonly limit?: number
   readonly cursor?: string
-  readonly sort?: ReadonlyArray<MemberOf<Item> | `-${MemberOf<Item>}` | `${string}.${string}`>
-  readonly fields?: ReadonlyArray<MemberOf<Item>>
+  readonly sort?: ReadonlyArray<PropertyOf<Item> | `-${PropertyOf<Item>}` | `${string}.${string}`>
+  readonly fields?: ReadonlyArray<PropertyOf<Item>>
   readonly expand?: readonly string[]
   readonly count?: boolean
   readonly q?: string
-} & { readonly [Member in MemberOf<Item> as Exclude<Member, Reserved>]?: Scalar } & { readonly [Key in `${MemberOf<Item>}.${string}`]?: Scalar | readonly Scalar[] }
+} & { readonly [Property in PropertyOf<Item> as Exclude<Property, Reserved>]?: Scalar } & { readonly [Key in `${PropertyOf<Item>}.${string}`]?: Scalar | readonly Scalar[] }
 
 type Reserved = 'limit' | 'cursor' | 'sort' | 'fields' | 'expand' | 'count' | 'q'
 
@@ -49,7 +49,7 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch
   /** Of every request, such as Authorization; a function is asked for each. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
-  /** The member that names an item in its URI. */
+  /** The property that names an item in its URI. */
   readonly id?: string
 }
 

@@ -117,13 +117,13 @@ function toProblemOfItem (refusal: Refusal, index: number): Problem {
 /** The commit was refused, which does not say for which item. */
 function toProblemOfAll (refusal: Refusal): Problem {
   const { status, name, detail } = problemOfRefusal(refusal)
-  const errors = refusal.refused === 'taken' ? [{ pointer: '', message: `${refusal.members.join(' and ')} must be unique` }] : []
+  const errors = refusal.refused === 'not-unique' ? [{ pointer: '', message: `${refusal.properties.join(' and ')} must be unique` }] : []
   return new Problem(status, name, { detail: `${detail} No item was created.`, ...errors.length > 0 && { members: { errors } } })
 }
 
 /** The failures of one item, with its index in their pointers. */
-function getFailures ({ members }: Problem, index: number): Failure[] {
-  return ((members?.errors ?? []) as Failure[]).map((failure) => ({ ...failure, pointer: pointer([String(index)]) + failure.pointer }))
+function getFailures ({ members: properties }: Problem, index: number): Failure[] {
+  return ((properties?.errors ?? []) as Failure[]).map((failure) => ({ ...failure, pointer: pointer([String(index)]) + failure.pointer }))
 }
 
 type Media = Readonly<Record<string, { readonly schema: object }>>

@@ -12,8 +12,8 @@ import { scopeOf } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { versionOf, visible } from '../response/view.ts'
 import type { Sight, ViewAddition } from '../response/view.ts'
-import { hiddenFrom, membersSeen } from '../access/visible.ts'
-import type { Feature, Host, PropertyOf } from './feature.ts'
+import { hiddenFrom, propertiesSeen } from '../access/visible.ts'
+import type { Feature, Host, FeatureProperty } from './feature.ts'
 
 /** Another collection, and the property that holds the id of one of its items. */
 export interface Relation<Property extends string = string> {
@@ -30,7 +30,7 @@ export type Relations<Property extends string = string> = Readonly<Record<string
  * define({ name: 'articles', schema: Article, storage: memory() })
  *   .with(expand({ author: { collection: users, property: 'authorId' } }))
  */
-export function expand<Item extends object = Record<string, unknown>> (options: Relations<PropertyOf<NoInfer<Item>>>): Feature<Item> {
+export function expand<Item extends object = Record<string, unknown>> (options: Relations<FeatureProperty<NoInfer<Item>>>): Feature<Item> {
   return {
     name: 'expand',
     setup (host) {
@@ -123,20 +123,20 @@ function getId (item: object, property: string): Id | undefined {
 /** Items that the caller cannot read there are left out. */
 async function findRelated (other: Related, ids: readonly Id[], { context, original }: Request): Promise<RelatedEntries> {
   const by = ids.length === 0 ? undefined : await reader(other, original)
-  if (by === undefined) return { sight: { members: other.members, hidden: undefined }, entries: new Map() }
+  if (by === undefined) return { sight: { properties: other.properties, hidden: undefined }, entries: new Map() }
   const asking = { action: 'read', incoming: original, caller: by.caller } as const
   const [scope, hidden] = [await scopeOf(other, asking), await hiddenFrom(other, asking)]
-  const { storage, id: { member } } = other
+  const { storage, id: { property } } = other
   const page = await storage.list({
-    filter: { member, is: 'in', value: ids },
+    filter: { property, is: 'in', value: ids },
     search: undefined,
-    order: [{ member, descending: false }],
+    order: [{ property, descending: false }],
     after: undefined,
     before: undefined,
     limit: ids.length,
-    members: undefined,
+    properties: undefined,
     count: false
   }, scopedBy(scope?.filter, context))
   logUnreadable(other.name, page, original)
-  return { sight: { members: membersSeen(other, hidden), hidden }, entries: new Map(page.entries.map((entry) => [entry.id, entry])) }
+  return { sight: { properties: propertiesSeen(other, hidden), hidden }, entries: new Map(page.entries.map((entry) => [entry.id, entry])) }
 }

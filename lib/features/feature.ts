@@ -14,14 +14,14 @@ import type { Related, RouteOptions } from '../options.ts'
 import type { Request } from '../request/request.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.ts'
-import type { MemberOf } from '../schema/static.ts'
+import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../items/timestamps.ts'
 import type { ViewAddition } from '../response/view.ts'
 
 declare const itemType: unique symbol
 
 /** The names of the properties of an item; any name if its type is not known. */
-export type PropertyOf<Item> = [keyof Item] extends [never] ? string : MemberOf<Item>
+export type FeatureProperty<Item> = [keyof Item] extends [never] ? string : PropertyOf<Item>
 
 /**
  * An optional capability of a collection. A definition gets it with `.with()`; a definition without it neither loads nor calls it.

@@ -93,7 +93,7 @@ export class Attachments implements Host, Attached {
   }
 
   nestIn (parent: Collection, property: string): void {
-    this.parent = { collection: parent, member: property }
+    this.parent = { collection: parent, property }
   }
 
   addDialect (dialect: Dialect): void {

@@ -9,16 +9,16 @@ import { joinedFilter, scopedBy } from '../storage/filter.ts'
 import { problemResponse } from '../openapi/problem.ts'
 import type { Change } from '../options.ts'
 import type { Request } from '../request/request.ts'
-import { checkMembers, compiled } from '../schema/checks.ts'
+import { checkProperties, compiled } from '../schema/checks.ts'
 import { derived, lacking } from '../schema/derived.ts'
-import { membersOf } from '../schema/members.ts'
-import type { Members } from '../schema/members.ts'
+import { propertiesOf } from '../schema/properties.ts'
+import type { Properties } from '../schema/properties.ts'
 import { branches } from '../schema/subschemas.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Context, Filter, JsonSchema, Refusal, Storage } from '../storage/contract.ts'
 import { timestamp } from '../items/timestamps.ts'
-import { membersSeen } from '../access/visible.ts'
-import type { Feature, Host, PropertyOf } from './feature.ts'
+import { propertiesSeen } from '../access/visible.ts'
+import type { Feature, Host, FeatureProperty } from './feature.ts'
 
 export interface SoftDeleteOptions<Property extends string = string> {
   /** The property that says when the item was deleted: an optional date-time, or a date-time that can be null. */
@@ -34,7 +34,7 @@ export interface SoftDeleteOptions<Property extends string = string> {
  * define({ name: 'users', schema: User, storage: memory() })
  *   .with(softDelete({ property: 'deletedAt', permitted: (request) => request.user.role === 'admin' }))
  */
-export function softDelete<Item extends object = Record<string, unknown>> (options: SoftDeleteOptions<PropertyOf<NoInfer<Item>>>): Feature<Item> {
+export function softDelete<Item extends object = Record<string, unknown>> (options: SoftDeleteOptions<FeatureProperty<NoInfer<Item>>>): Feature<Item> {
   return {
     name: 'soft-delete',
     setup (host) {
@@ -74,7 +74,7 @@ interface Deletion {
   /** The storage with deleted items. That of the collection does not show them. */
   all: Storage<object>
   /** The schema of an item that is restored: there the property can be written. */
-  readonly open: { readonly schema: JsonSchema, readonly members: Members, readonly draft: Validator }
+  readonly open: { readonly schema: JsonSchema, readonly properties: Properties, readonly draft: Validator }
   /** Whether the property is always present, and null for items that are not deleted. */
   readonly nullable: boolean
 }
@@ -82,7 +82,7 @@ interface Deletion {
 function readOptions (host: Host, property: string, permitted: SoftDeleteOptions['permitted']): Deletion {
   const { name, schema, storage } = host.collection
   if (permitted !== undefined && typeof permitted !== 'function') host.fail(`softDelete: permitted is ${JSON.stringify(permitted)}. Make it a function.`)
-  checkMembers(name, schema, { softDelete: [property] })
+  checkProperties(name, schema, { softDelete: [property] })
   const described = schema.properties[property]!
   const nullable = schema.required?.includes(property) === true
   const isDateTime = [described, ...branches(described)].some(({ format }) => format === 'date-time')
@@ -92,14 +92,14 @@ function readOptions (host: Host, property: string, permitted: SoftDeleteOptions
   host.require('filter', 'softDelete leaves deleted items out of lists')
   const open: JsonSchema = { ...schema, properties: { ...schema.properties, [property]: { ...described, readOnly: false } } }
   const draft = compiled(name, derived(lacking(open, property), { optional: ['readOnly'] }))
-  return { property, permitted, all: storage, open: { schema: open, members: membersOf(open), draft }, nullable }
+  return { property, permitted, all: storage, open: { schema: open, properties: propertiesOf(open), draft }, nullable }
 }
 
 const mostAttempts = 20
 
 /** The storage without deleted items, in the same step as each verb. It marks an item instead of removing it. */
 function hideDeleted (storage: Storage<object>, property: string, updated: string | undefined): Storage<object> {
-  const notDeleted: Filter = { member: property, is: 'null', value: true }
+  const notDeleted: Filter = { property, is: 'null', value: true }
   const narrow = (context: Context): Context => scopedBy(joinedFilter(context.scope, notDeleted), context)
   const mark = (item: object): object => {
     const now = timestamp()
@@ -113,7 +113,7 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
     async remove (id, expected, context) {
       const attempt = async (): Promise<Refusal | undefined> => {
         const entry = await all.find(id, narrow(context))
-        if (entry === undefined) return { refused: 'absent' }
+        if (entry === undefined) return { refused: 'not-found' }
         if (expected !== undefined && entry.version !== expected) return { refused: 'stale' }
         // The version is compared in any case: an update that came in between must not be lost.
         const result = await all.replace(id, mark(entry.item), entry.version, narrow(context))
@@ -167,7 +167,7 @@ function openForRestore (collection: Collection, deletion: Deletion): Collection
   return {
     ...collection,
     storage: all,
-    members: membersSeen(open, collection.hidden),
+    properties: propertiesSeen(open, collection.hidden),
     validate: { ...collection.validate, draft: open.draft },
     hooks: { ...collection.hooks, prepare: true },
     prepare (change: Change<object>) {

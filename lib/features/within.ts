@@ -3,7 +3,7 @@ import { checkCache, isPersonal } from '../access/guard.ts'
 import { toCollection } from '../collection.ts'
 import type { Definition } from '../collection.ts'
 import { stated } from '../http/cache-control.ts'
-import type { Feature, PropertyOf } from './feature.ts'
+import type { Feature, FeatureProperty } from './feature.ts'
 
 /**
  * Serves a collection within the items of another one: `/users/{id}/articles`. The property of an article that holds the id of
@@ -13,7 +13,7 @@ import type { Feature, PropertyOf } from './feature.ts'
  * await app.register(collection, users)
  * await app.register(collection, articles.with(within(users, 'authorId')))
  */
-export function within<Item extends object = Record<string, unknown>> (given: Definition, property: PropertyOf<NoInfer<Item>>): Feature<Item> {
+export function within<Item extends object = Record<string, unknown>> (given: Definition, property: FeatureProperty<NoInfer<Item>>): Feature<Item> {
   return {
     name: 'within',
     setup (host) {

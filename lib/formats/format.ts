@@ -62,9 +62,9 @@ export interface About {
   readonly trail: readonly Link[]
   /** What the caller may do, by the names of actions. */
   readonly actions: ReadonlySet<string>
-  /** Members whose value is not the caller's to choose: the URI or its rights say it. */
+  /** Properties whose value is not the caller's to choose: the URI or its rights say it. */
   readonly fixed: readonly string[]
-  /** By member, the path of the collection that it names an item of. */
+  /** By property, the path of the collection that it names an item of. */
   readonly related: ReadonlyMap<string, string>
   /** Names the state of the item in If-Match. */
   readonly tag: string | undefined
@@ -75,14 +75,14 @@ export interface About {
 /** What a collection takes and gives, whoever asks. */
 export interface Offer {
   readonly name: string
-  /** The member that stands in the URI. */
+  /** The property that stands in the URI. */
   readonly id: string
   readonly schemas: { readonly create: JsonSchema, readonly replace: JsonSchema, readonly read: JsonSchema }
   /** Of answers, the default first. */
   readonly mediaTypes: readonly string[]
   /** Whether content is taken as JSON. */
   readonly takesJson: boolean
-  readonly filters: ReadonlyArray<{ readonly member: string, readonly schema: JsonSchema }>
+  readonly filters: ReadonlyArray<{ readonly property: string, readonly schema: JsonSchema }>
   readonly sorts: readonly string[]
   readonly search: boolean
   readonly counts: boolean

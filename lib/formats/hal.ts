@@ -1,9 +1,9 @@
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Format, Links } from './format.ts'
 
-// draft-kelly-json-hal-11: the members of the item beside `_links`; a list is `_embedded.items`.
+// draft-kelly-json-hal-11: the properties of the item beside `_links`; a list is `_embedded.items`.
 
-/** The name is reserved (section 4.1): an item that is open to any member cannot bring links of its own. */
+/** The name is reserved (section 4.1): an item that is open to any property cannot bring links of its own. */
 function resource (item: object, links: Links): object {
   return Object.assign({ _links: links }, item, { _links: links })
 }

@@ -1,4 +1,4 @@
-// RFC 7303: application/xml. One item is <item>, a list is <items>, each member an element of its name.
+// RFC 7303: application/xml. One item is <item>, a list is <items>, each property an element of its name.
 
 import type { Format } from './format.ts'
 import { description } from './xml/description.ts'

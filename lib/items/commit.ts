@@ -40,7 +40,7 @@ export async function commitWrite (collection: Collection, request: Request, { a
     if (item instanceof Problem) return item
     const write = (inner: Storage<object>) => before === undefined ? inner.insert(item, context) : inner.replace(id, item, before.version, context)
     const stored = await store(collection, request, { action: before === undefined ? 'create' : action, before, write, respond })
-    const isIdTaken = before === undefined && isRefusal(stored) && stored.refused === 'taken' && stored.members.join() === collection.id.member
+    const isIdTaken = before === undefined && isRefusal(stored) && stored.refused === 'not-unique' && stored.properties.join() === collection.id.property
     // Another PUT may have created the item, or a DELETE removed it since: both are races. An item that is still not visible the
     // second time is outside the scope or soft-deleted, and both get the same response.
     if (isIdTaken && (await storage.find(id, context) !== undefined || ++conflicts === 1)) return { refused: 'stale' }
@@ -140,7 +140,7 @@ async function retryWrite<Done extends object> (storage: Storage<object>, id: Id
 
 /** Whether another attempt may have another outcome. */
 function isRace ({ refused }: Refusal): boolean {
-  return refused === 'stale' || refused === 'absent'
+  return refused === 'stale' || refused === 'not-found'
 }
 
 // Writes to one item run one after another once they have collided: the slowest would otherwise lose every race.

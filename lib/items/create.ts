@@ -20,17 +20,17 @@ interface Sent {
 
 /** The item that a POST, or a PUT that creates, makes of its content; or 422. */
 export async function buildNewItem (collection: Collection, request: Request, { content: sent, id }: Sent): Promise<object | Problem> {
-  const { members, dateTimes, timestamps: { created, updated } } = collection
+  const { properties, dateTimes, timestamps: { created, updated } } = collection
   const content = canonicalDates(sent, dateTimes)
   const contradiction = checkNewValues(collection, request, { content, id })
   if (contradiction !== undefined) return contradiction
 
   // Without an id of the URI or of the library, the client or the storage chooses it.
-  const ownId = id ?? collection.id.mint?.()
+  const ownId = id ?? collection.id.create?.()
   const known: Record<string, unknown> = { ...request.scope?.values }
-  if (ownId !== undefined) known[collection.id.member] = ownId
+  if (ownId !== undefined) known[collection.id.property] = ownId
   if (request.fixed !== undefined) Object.assign(known, request.fixed)
-  const draft = canonicalDates(filled(withDefaults(without(content, members, 'readOnly'), known), members), dateTimes)
+  const draft = canonicalDates(filled(withDefaults(without(content, properties, 'readOnly'), known), properties), dateTimes)
   const valid = validateItem(collection.validate.draft, draft)
   if (valid instanceof Problem) return valid
 
@@ -46,7 +46,7 @@ export async function buildNewItem (collection: Collection, request: Request, { 
 
 function checkNewValues (collection: Collection, { fixed, scope }: Request, { content, id }: Sent): Problem | undefined {
   return (fixed && checkUriValues(content, fixed)) ??
-    (id === undefined ? undefined : checkUriValues(content, { [collection.id.member]: id })) ??
+    (id === undefined ? undefined : checkUriValues(content, { [collection.id.property]: id })) ??
     (scope && checkScopeValues(content, scope.values))
 }
 
@@ -72,8 +72,8 @@ async function prepareNewItem (collection: Collection, { scope, fixed, original 
 }
 
 /** An id that the library has not generated must be one that a URI can name, or nobody could reach the item. */
-function checkAddress ({ id: { member, read } }: Collection, item: object, ownId: Id | undefined): Problem | undefined {
-  const id: unknown = Reflect.get(item, member)
+function checkAddress ({ id: { property, read } }: Collection, item: object, ownId: Id | undefined): Problem | undefined {
+  const id: unknown = Reflect.get(item, property)
   if (id === ownId || read(String(id)) === id) return undefined
-  return validationProblem([{ pointer: pointer([member]), message: 'cannot be part of a URI' }])
+  return validationProblem([{ pointer: pointer([property]), message: 'cannot be part of a URI' }])
 }

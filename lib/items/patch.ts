@@ -17,11 +17,11 @@ const merge: Patch = (collection, item, patch) => checkPatched(patch, collection
 
 /** Applied to the item without its writeOnly properties: a test or a copy would reveal them. */
 const operations: Patch = (collection, item, patch) => {
-  const { members } = collection
+  const { properties } = collection
   try {
-    if (!members.carries.writeOnly) return { value: jsonPatch(item, patch) }
-    const result = jsonPatch(concealed(item, members), patch)
-    return checkPatched(result, collection) ?? { value: revealed(result, members) }
+    if (!properties.carries.writeOnly) return { value: jsonPatch(item, patch) }
+    const result = jsonPatch(concealed(item, properties), patch)
+    return checkPatched(result, collection) ?? { value: revealed(result, properties) }
   } catch (thrown) {
     if (!(thrown instanceof PatchRefusal)) throw thrown
     const { kind, detail, index, pointer } = thrown
@@ -35,7 +35,7 @@ const refusals = { malformed: 'malformed-content', inapplicable: 'patch-not-appl
 function checkPatched (named: unknown, collection: Collection): Problem | undefined {
   const hidden = collection.hidden && checkHidden(collection.hidden, named)
   if (hidden !== undefined) return hidden
-  const paths = secretsIn(named, collection.members)
+  const paths = secretsIn(named, collection.properties)
   if (paths.length === 0) return undefined
   return problem('validation-failed', { detail: 'The patch changes a property that cannot be changed.', members: { errors: paths.map((path) => ({ pointer: pointer(path), message: 'cannot be changed once it is set' })) } })
 }

@@ -15,7 +15,7 @@ export async function prepareItem (collection: Collection, change: Change<object
   if (!isObject(item)) throw new TypeError(`The hook "prepare" of the collection ${collection.name} gave no item. Return the item that is to be written.`)
   const valid = validateItem(collection.validate.item, item)
   if (valid instanceof Problem) return valid
-  if (id !== undefined && item[collection.id.member] !== id) throw new TypeError(`The hook "prepare" of the collection ${collection.name} changed the id. An id stays what it is.`)
+  if (id !== undefined && item[collection.id.property] !== id) throw new TypeError(`The hook "prepare" of the collection ${collection.name} changed the id. An id stays what it is.`)
   return item
 }
 

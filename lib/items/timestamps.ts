@@ -1,8 +1,8 @@
 import { BadSchema } from '../errors.ts'
-import { checkMembers } from '../schema/checks.ts'
+import { checkProperties } from '../schema/checks.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 
-/** The members that tell when an item was made, and when it last changed; the library keeps them. */
+/** The properties that tell when an item was made, and when it last changed; the library keeps them. */
 export interface Timestamps {
   readonly created: string | undefined
   readonly updated: string | undefined
@@ -12,10 +12,10 @@ export function timestampsOf (name: string, schema: ItemSchema, options: { creat
   if (options === false) return { created: undefined, updated: undefined }
   if (options === undefined) return { created: conventional(schema, 'createdAt'), updated: conventional(schema, 'updatedAt') }
   const { created, updated } = options
-  for (const member of [created, updated]) {
-    if (member === undefined) continue
-    checkMembers(name, schema, { timestamps: [member] })
-    if (schema.properties[member]?.format !== 'date-time') throw new BadSchema(name, `the member "${member}" is kept as a timestamp, so it must be Type.String({ format: 'date-time' }).`)
+  for (const property of [created, updated]) {
+    if (property === undefined) continue
+    checkProperties(name, schema, { timestamps: [property] })
+    if (schema.properties[property]?.format !== 'date-time') throw new BadSchema(name, `the property "${property}" is kept as a timestamp, so it must be Type.String({ format: 'date-time' }).`)
   }
   return { created, updated }
 }
@@ -33,7 +33,7 @@ export function timestamp (): string {
   return text
 }
 
-function conventional (schema: ItemSchema, member: string): string | undefined {
-  const described = schema.properties[member]
-  return described?.format === 'date-time' && described.readOnly === true ? member : undefined
+function conventional (schema: ItemSchema, property: string): string | undefined {
+  const described = schema.properties[property]
+  return described?.format === 'date-time' && described.readOnly === true ? property : undefined
 }

@@ -35,7 +35,7 @@ const mostStars = 5
 
 /** `price.gte`: what a condition is about. `price` alone is `price.eq`. */
 export interface Key {
-  readonly member: string
+  readonly property: string
   readonly is: Operator
   /** What the operand must be. */
   readonly schema: JsonSchema
@@ -43,16 +43,16 @@ export interface Key {
   readonly type: Type
 }
 
-export function keyOf (name: string, members: ReadonlyMap<string, Queryable>): Key | undefined {
-  const whole = members.get(name)
+export function keyOf (name: string, properties: ReadonlyMap<string, Queryable>): Key | undefined {
+  const whole = properties.get(name)
   if (whole !== undefined) return key(whole, 'eq')
-  const { queryable, is } = parted(name, members)
+  const { queryable, is } = parted(name, properties)
   return queryable !== undefined && isOperator(is) && compares(queryable, is) ? key(queryable, is) : undefined
 }
 
-function parted (name: string, members: ReadonlyMap<string, Queryable>): { readonly queryable: Queryable | undefined, readonly is: string } {
+function parted (name: string, properties: ReadonlyMap<string, Queryable>): { readonly queryable: Queryable | undefined, readonly is: string } {
   const dot = name.lastIndexOf('.')
-  return { queryable: dot < 0 ? undefined : members.get(name.slice(0, dot)), is: name.slice(dot + 1) }
+  return { queryable: dot < 0 ? undefined : properties.get(name.slice(0, dot)), is: name.slice(dot + 1) }
 }
 
 function isOperator (name: string): name is Operator {
@@ -60,10 +60,10 @@ function isOperator (name: string): name is Operator {
 }
 
 /** What could have been meant by a key that is none, in a sentence. */
-export function keysLike (name: string, members: ReadonlyMap<string, Queryable>): string {
-  const { queryable } = parted(name, members)
-  if (queryable === undefined) return `A list can be filtered by: ${[...members.keys()].join(', ') || 'nothing'}.`
-  return `${queryable.member} can be followed by: ${operatorsOf(queryable).map(is => `.${is}`).join(', ')}.`
+export function keysLike (name: string, properties: ReadonlyMap<string, Queryable>): string {
+  const { queryable } = parted(name, properties)
+  if (queryable === undefined) return `A list can be filtered by: ${[...properties.keys()].join(', ') || 'nothing'}.`
+  return `${queryable.property} can be followed by: ${operatorsOf(queryable).map(is => `.${is}`).join(', ')}.`
 }
 
 function operatorsOf (queryable: Queryable): Operator[] {
@@ -77,9 +77,9 @@ function compares ({ type, ordered }: Queryable, is: Operator): boolean {
   return operators[is].types.has(type) && (ordered || !inOrder.has(is))
 }
 
-function key ({ member, type, schema }: Queryable, is: Operator): Key {
+function key ({ property, type, schema }: Queryable, is: Operator): Key {
   const { takes } = operators[is]
-  return { member, is, takes, type, schema: operands[takes](schema) }
+  return { property, is, takes, type, schema: operands[takes](schema) }
 }
 
 const pattern: JsonSchema = { type: 'string', maxLength: longestPattern, description: '* stands for any run of characters, \\ takes the next one as it is' }
@@ -92,20 +92,20 @@ const operands: Readonly<Record<Operand, (schema: JsonSchema) => JsonSchema>> = 
   truth: () => truth
 }
 
-/** Every key that the members can be asked by, and its name; what is called like a parameter is asked by `.eq`. */
-export function * keys (members: ReadonlyMap<string, Queryable>, parameters: ReadonlySet<string>): Generator<[name: string, key: Key]> {
-  for (const queryable of members.values()) {
-    for (const is of operatorsOf(queryable)) yield [is === 'eq' && !parameters.has(queryable.member) ? queryable.member : `${queryable.member}.${is}`, key(queryable, is)]
+/** Every key that the properties can be asked by, and its name; what is called like a parameter is asked by `.eq`. */
+export function * keys (properties: ReadonlyMap<string, Queryable>, parameters: ReadonlySet<string>): Generator<[name: string, key: Key]> {
+  for (const queryable of properties.values()) {
+    for (const is of operatorsOf(queryable)) yield [is === 'eq' && !parameters.has(queryable.property) ? queryable.property : `${queryable.property}.${is}`, key(queryable, is)]
   }
 }
 
 /** The condition, or what its operand would must be. */
-export function condition ({ member, is, schema, takes, type }: Key, operand: unknown): Condition | { readonly wanted: string } {
+export function condition ({ property, is, schema, takes, type }: Key, operand: unknown): Condition | { readonly wanted: string } {
   const items = takes === 'values' ? schema.items as JsonSchema : schema
   const valid = takes === 'values' ? Array.isArray(operand) && operand.length <= mostValues && operand.every(value => fits(value, items)) : fits(operand, schema) && (takes !== 'pattern' || isPattern(operand))
   if (!valid) return { wanted: wanted(takes, type, items) }
   // What fits the schema of the operand is what the operator takes.
-  const condition = { member, is, value: operand } as Condition
+  const condition = { property, is, value: operand } as Condition
   return items.format === 'date-time' ? canonicalOperand(condition) : condition
 }
 

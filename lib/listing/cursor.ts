@@ -40,13 +40,13 @@ function hashOf (position: Position): string {
 
 /** Where the item stands. */
 export function positionOf (item: object, order: readonly Order[]): Position {
-  return order.map(({ member }) => valueAt(item, member) ?? null)
+  return order.map(({ property }) => valueAt(item, property) ?? null)
 }
 
-function valueAt (item: object, member: string): Scalar | null | undefined {
-  if (!member.includes('.')) return (item as Record<string, Scalar | null>)[member]
+function valueAt (item: object, property: string): Scalar | null | undefined {
+  if (!property.includes('.')) return (item as Record<string, Scalar | null>)[property]
   let value: unknown = item
-  for (const name of member.split('.')) value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+  for (const name of property.split('.')) value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
   return value as Scalar | null | undefined
 }
 
@@ -55,7 +55,7 @@ const sealLength = 7
 /** Tells a cursor from elsewhere, or one that was changed. It keeps no secret. */
 function seal ({ name }: Collection, { filter, search = '', order }: Bound, content: string): string {
   let hash = mixed(0x811c9dc5, name)
-  for (const { member, descending } of order) hash = mixed(mixed(hash, member), descending ? '-' : '+')
+  for (const { property, descending } of order) hash = mixed(mixed(hash, property), descending ? '-' : '+')
   if (filter !== undefined) hash = mixed(hash, JSON.stringify(filter))
   return (mixed(mixed(hash, search), content) >>> 0).toString(36).padStart(sealLength, '0')
 }
@@ -93,21 +93,21 @@ function parseCursor (collection: Collection, given: string, bound: Bound): { di
     if (!isId(collection, id) || typeof hash !== 'string') return undefined
     return { direction, place: { id, hash } }
   }
-  const known = position.length === bound.order.length && bound.order.every(({ member }, index) => {
+  const known = position.length === bound.order.length && bound.order.every(({ property }, index) => {
     const value = position[index]
-    return value === null || fits(value, schemaOf(collection, member))
+    return value === null || fits(value, schemaOf(collection, property))
   })
   if (!known) return undefined
   return { direction, place: { position } }
 }
 
 function isId (collection: Collection, value: unknown): value is Id {
-  return typeof value !== 'boolean' && fits(value, schemaOf(collection, collection.id.member))
+  return typeof value !== 'boolean' && fits(value, schemaOf(collection, collection.id.property))
 }
 
-/** The order that the definition states may have members by which no client can ask; that the schema has them was checked at boot. */
-function schemaOf ({ listing, schema }: Collection, member: string): JsonSchema {
-  return listing.known.get(member)?.schema ?? schema.properties![member]!
+/** The order that the definition states may have properties by which no client can ask; that the schema has them was checked at boot. */
+function schemaOf ({ listing, schema }: Collection, property: string): JsonSchema {
+  return listing.known.get(property)?.schema ?? schema.properties![property]!
 }
 
 /** Anybody can make a seal: what it seals is held to be a cursor no sooner than it proves to be one. */

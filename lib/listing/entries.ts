@@ -46,10 +46,10 @@ async function beginning (collection: Collection, query: Query, asked: Asked): P
 
 /** The place of the last of so many items; undefined where none stands before the page. */
 async function positionAfter (collection: Collection, query: Query, { question: { offset = 0 }, context }: Asked): Promise<Position | undefined> {
-  const members = [...new Set(query.order.map(({ member }) => member.split('.', 1)[0]!))]
+  const properties = [...new Set(query.order.map(({ property }) => property.split('.', 1)[0]!))]
   let after: Position | undefined
   for (let left = offset, more = true; left > 0 && more;) {
-    const page = await collection.storage.list({ ...query, after, limit: Math.min(left, stride), members, count: false }, context)
+    const page = await collection.storage.list({ ...query, after, limit: Math.min(left, stride), properties, count: false }, context)
     const last = page.entries.at(-1)
     if (last !== undefined) after = positionOf(last.item, query.order)
     left -= page.entries.length

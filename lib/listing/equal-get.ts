@@ -14,12 +14,12 @@ export function equalGet ({ id, page, listing: { parameters: offered } }: Collec
   for (const condition of filter === undefined ? [] : flat(filter)) {
     const text = condition && textOf(condition.value)
     if (condition === undefined || text === undefined) return undefined
-    const { member, is } = condition
-    const name = is === 'eq' && !offered.has(member) ? member : `${member}.${is}`
+    const { property, is } = condition
+    const name = is === 'eq' && !offered.has(property) ? property : `${property}.${is}`
     if (parameters.has(name)) return undefined
     parameters.set(name, text)
   }
-  if (order !== undefined) parameters.set('sort', sorted(order, id.member))
+  if (order !== undefined) parameters.set('sort', sorted(order, id.property))
   if (fields !== undefined) parameters.set('fields', fields.join())
   for (const [name, value] of Object.entries(features)) parameters.set(name, value)
   if (limit !== undefined) parameters.set('limit', String(limit))
@@ -36,8 +36,8 @@ function flat (filter: Filter): Array<Condition | undefined> {
   return ['is' in filter ? filter : undefined]
 }
 
-/** The id need not be one of the members that a client can sort by to be the last of them. */
+/** The id need not be one of the properties that a client can sort by to be the last of them. */
 function sorted (order: readonly Order[], id: string): string {
-  const asked = order.filter(({ member, descending }) => member !== id || descending || order.length === 1)
-  return asked.map(({ member, descending }) => descending ? `-${member}` : member).join()
+  const asked = order.filter(({ property, descending }) => property !== id || descending || order.length === 1)
+  return asked.map(({ property, descending }) => descending ? `-${property}` : property).join()
 }

@@ -47,6 +47,6 @@ async function contextOfList (collection: Collection, { context, fixed = {}, ori
   if (refusal instanceof Problem) return refusal
   if (refusal !== undefined) throw new HookError(refusal)
   const scope = await scopeOf(collection, { action: 'list', incoming: original, caller })
-  const place = Object.entries(fixed).map(([member, value]): Filter => ({ member, is: 'eq', value }))
+  const place = Object.entries(fixed).map(([property, value]): Filter => ({ property, is: 'eq', value }))
   return scopedBy(joinedFilter(place[0], scope?.filter), context)
 }

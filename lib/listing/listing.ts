@@ -10,9 +10,9 @@ export interface Listing {
   readonly known: ReadonlyMap<string, Queryable>
   readonly filterable: ReadonlyMap<string, Queryable>
   readonly sortable: ReadonlyMap<string, Queryable>
-  /** The members that a search looks into. */
+  /** The properties that a search looks into. */
   readonly search: readonly string[]
-  /** The members that can be selected. */
+  /** The properties that can be selected. */
   readonly visible: ReadonlySet<string>
   /** The parameters that are offered beside the keys of filters. */
   readonly parameters: ReadonlySet<string>
@@ -27,8 +27,8 @@ export interface ListingOptions {
 }
 
 /** What the storage does not support is not offered. */
-export function listing ({ schema, members }: Described, { filter, sort, search = [], parameters = [] }: ListingOptions, supports: Supports): Listing {
-  const known = queryable({ schema, members })
+export function listing ({ schema, properties }: Described, { filter, sort, search = [], parameters = [] }: ListingOptions, supports: Supports): Listing {
+  const known = queryable({ schema, properties })
   const inOrder = new Map([...known].filter(([, { ordered }]) => ordered))
   const sortable = supports.order ? only(inOrder, sort) : none
   return {
@@ -36,7 +36,7 @@ export function listing ({ schema, members }: Described, { filter, sort, search 
     filterable: supports.filter ? only(known, filter) : none,
     sortable,
     search,
-    visible: new Set([...members.named].filter(([, { writeOnly }]) => !writeOnly).map(([name]) => name)),
+    visible: new Set([...properties.named].filter(([, { writeOnly }]) => !writeOnly).map(([name]) => name)),
     parameters: new Set(['limit', 'cursor', ...sortable.size > 0 ? ['sort'] : [], 'fields', ...supports.count ? ['count'] : [], ...parameters, ...search.length > 0 ? ['q'] : []])
   }
 }

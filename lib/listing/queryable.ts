@@ -1,11 +1,11 @@
-import type { Members } from '../schema/members.ts'
+import type { Properties } from '../schema/properties.ts'
 import { isUnorderedNumeral } from '../schema/numerals.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 /** What of an item a list can be asked by: a scalar that a client can see. */
 export interface Queryable {
-  /** The path of the member, with dots. */
-  readonly member: string
+  /** The path of the property, with dots. */
+  readonly property: string
   readonly type: 'string' | 'number' | 'integer' | 'boolean'
   /** What a value to compare it with must be: of the type and format, but not of the length or range that an item is held to. */
   readonly schema: JsonSchema
@@ -15,28 +15,28 @@ export interface Queryable {
 
 const scalars = new Set(['string', 'number', 'integer', 'boolean'])
 
-/** A schema, and what it says of its members, wherever it says it. */
+/** A schema, and what it says of its properties, wherever it says it. */
 export interface Described {
   readonly schema: JsonSchema
-  readonly members: Members
+  readonly properties: Properties
 }
 
 export function queryable (described: Described): ReadonlyMap<string, Queryable> {
-  return new Map([...found(described, '')].map(queryable => [queryable.member, queryable]))
+  return new Map([...found(described, '')].map(queryable => [queryable.property, queryable]))
 }
 
-function * found ({ schema, members }: Described, path: string): Generator<Queryable> {
+function * found ({ schema, properties }: Described, path: string): Generator<Queryable> {
   for (const [name, described] of Object.entries(schema.properties ?? {})) {
     // Whatever the schema names, it says something of.
-    const about = members.named.get(name)!
+    const about = properties.named.get(name)!
     // A dot in a name cannot be told from one between names.
     if (about.writeOnly || name.includes('.')) continue
-    const member = path + name
+    const property = path + name
     const [only, ...others] = kinds(described)
     if (only === undefined || others.length > 0) continue
-    yield * found({ schema: only, members: about }, `${member}.`)
+    yield * found({ schema: only, properties: about }, `${property}.`)
     const type = typeOf(only)
-    if (type !== undefined) yield { member, type, schema: { type, ...kept(described, only) }, ordered: !isUnorderedNumeral({ ...only, type }) }
+    if (type !== undefined) yield { property, type, schema: { type, ...kept(described, only) }, ordered: !isUnorderedNumeral({ ...only, type }) }
   }
 }
 

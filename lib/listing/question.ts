@@ -52,17 +52,17 @@ export function queryOf (collection: Collection, question: Question): Query {
   const { filter, search, order = collection.order, fields, needs = [], limit = collection.page.default, count = false } = question
   return {
     filter,
-    search: search === undefined ? undefined : { words: parseWords(search), members: collection.listing.search },
+    search: search === undefined ? undefined : { words: parseWords(search), properties: collection.listing.search },
     order,
     after: undefined,
     before: undefined,
     limit,
-    members: fields && needed(collection, [...fields, ...needs], order),
+    properties: fields && needed(collection, [...fields, ...needs], order),
     count
   }
 }
 
 /** What must be read of an item beside what the client wants to see: its name and its place. Further links may be made of all of it. */
 function needed ({ id, hooks }: Collection, fields: readonly string[], order: readonly Order[]): readonly string[] | undefined {
-  return hooks.links ? undefined : [...new Set([...fields, id.member, ...order.map(({ member }) => member.split('.', 1)[0]!)])]
+  return hooks.links ? undefined : [...new Set([...fields, id.property, ...order.map(({ property }) => property.split('.', 1)[0]!)])]
 }

@@ -5,9 +5,9 @@ import { totalOrder } from './total-order.ts'
 // In what order, and what of each item. A text says what would have been understood.
 
 export function readOrder ({ id, listing: { sortable } }: Collection, names: readonly string[]): Question | string {
-  const members = new Set(names.map(name => name.replace(/^-/, '')))
-  if (names.length === 0 || members.size < names.length || ![...members].every(member => sortable.has(member))) return `properties separated by commas, each once, with - in front for descending order: ${[...sortable.keys()].join(', ')}`
-  return { order: totalOrder(names, id.member) }
+  const properties = new Set(names.map(name => name.replace(/^-/, '')))
+  if (names.length === 0 || properties.size < names.length || ![...properties].every(property => sortable.has(property))) return `properties separated by commas, each once, with - in front for descending order: ${[...sortable.keys()].join(', ')}`
+  return { order: totalOrder(names, id.property) }
 }
 
 export function readFields ({ listing: { visible } }: Collection, names: readonly string[]): Question | string {

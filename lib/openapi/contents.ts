@@ -51,9 +51,9 @@ export class Contents {
   }
 
   patch (): Content {
-    const { schemas, members } = this.#collection
+    const { schemas, properties } = this.#collection
     const sent = this.#example && sentExample(this.#collection, this.#example)
-    const [name, value] = Object.entries(sent ?? {}).find(([name]) => members.named.get(name)?.immutable === false) ?? []
+    const [name, value] = Object.entries(sent ?? {}).find(([name]) => properties.named.get(name)?.immutable === false) ?? []
     const merge = { schema: schemaComponent(this.#components, this.#names.patch, schemas.patch), ...name !== undefined && { example: { [name]: value } } }
     const operations = { schema: this.#components.reference('schemas', 'JsonPatch', () => jsonPatchSchema), ...name !== undefined && { example: jsonPatchExample(name, value) } }
     return Object.fromEntries(patchTypes.map(type => [type, type === 'application/json-patch+json' ? operations : merge]))

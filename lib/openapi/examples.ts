@@ -12,13 +12,13 @@ export function exampleItem ({ schema, validate }: Pick<Collection, 'schema' | '
 }
 
 /** The item as a client sends it, and as it sees it. */
-export function sentExample ({ members }: Pick<Collection, 'members'>, item: object): object {
+export function sentExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
   // Of an object, `without` makes an object.
-  return without(item, members, 'readOnly') as object
+  return without(item, properties, 'readOnly') as object
 }
 
-export function seenExample ({ members }: Pick<Collection, 'members'>, item: object): object {
-  return without(item, members, 'writeOnly') as object
+export function seenExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
+  return without(item, properties, 'writeOnly') as object
 }
 
 /** How often a reference is followed: a schema that contains itself ends there. */
@@ -53,8 +53,8 @@ const types: Readonly<Record<string, Make>> = {
     return element === undefined ? [] : Array.from({ length: Math.max(1, Number(minItems)) }, () => element)
   },
   object: ({ properties = {} }, inner) => {
-    const members = Object.entries(properties).map(([name, member]) => [name, inner(member)])
-    return Object.fromEntries(members.filter(([, value]) => value !== undefined))
+    const examples = Object.entries(properties).map(([name, property]) => [name, inner(property)])
+    return Object.fromEntries(examples.filter(([, value]) => value !== undefined))
   }
 }
 

@@ -6,12 +6,12 @@ import { longestField } from './fields.ts'
 
 const place: JsonSchema = { type: 'string', format: 'json-pointer', maxLength: longestField }
 
-function operation (names: readonly string[], members: readonly string[]): JsonSchema {
+function operation (names: readonly string[], properties: readonly string[]): JsonSchema {
   const known: Readonly<Record<string, JsonSchema>> = { path: place, from: place, value: {} }
   return {
     type: 'object',
-    required: ['op', ...members],
-    properties: { op: { type: 'string', enum: names }, ...Object.fromEntries(members.map(member => [member, known[member]])) }
+    required: ['op', ...properties],
+    properties: { op: { type: 'string', enum: names }, ...Object.fromEntries(properties.map(property => [property, known[property]])) }
   }
 }
 

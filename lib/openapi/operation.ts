@@ -24,8 +24,8 @@ const table: Readonly<Record<ActionName, Row>> = {
   list: { description: 'A page of the collection, filtered and sorted as the query says. The field Link leads to the next page.', fields: ['If-None-Match', 'If-Match', 'Prefer'] },
   create: { description: 'Makes a new item of the representation that is sent. The field Location tells its URI.', fields: ['If-Match', 'If-None-Match', 'Prefer'], content: contents => contents.representation('create') },
   read: { description: 'The item as it is now, with the entity tag that a later write can be held to.', fields: read },
-  replace: { description: 'Puts the complete representation that is sent in the place of the item. Members that are left out are gone.', fields: write, content: contents => contents.representation('replace') },
-  update: { description: 'Changes the members that the patch names, and no others: a merge patch (RFC 7396) or a JSON Patch (RFC 6902).', fields: write, content: contents => contents.patch() },
+  replace: { description: 'Puts the complete representation that is sent in the place of the item. Properties that are left out are gone.', fields: write, content: contents => contents.representation('replace') },
+  update: { description: 'Changes the properties that the patch names, and no others: a merge patch (RFC 7396) or a JSON Patch (RFC 6902).', fields: write, content: contents => contents.patch() },
   remove: { description: 'Removes the item.', fields: write }
 }
 

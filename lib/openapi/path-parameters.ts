@@ -13,9 +13,9 @@ function parameter (name: string, schema: JsonSchema, description: string): obje
 }
 
 /** The id as it stands in the URI: who makes it says nothing of how it is asked for. */
-function idSchema ({ schema, id: { member } }: { schema: JsonSchema, id: Identity }): JsonSchema {
-  // What names the items is one of the members.
-  const { readOnly, immutable, default: value, description, ...rest } = schema.properties![member]!
+function idSchema ({ schema, id: { property } }: { schema: JsonSchema, id: Identity }): JsonSchema {
+  // What names the items is one of the properties.
+  const { readOnly, immutable, default: value, description, ...rest } = schema.properties![property]!
   return rest
 }
 

@@ -22,7 +22,7 @@ const members: Readonly<Record<string, JsonSchema>> = {
     type: 'array',
     // Each tells of a part of content that is bounded itself.
     maxItems: 100_000,
-    description: 'What does not fit, member by member',
+    description: 'What does not fit, property by property',
     items: { type: 'object', required: ['pointer', 'message'], properties: { pointer, message: text } }
   },
   parameter: { ...text, description: 'The query parameter that is meant' },
@@ -37,7 +37,9 @@ const required = ['type', 'title', 'status']
 const byField: JsonSchema = { type: 'object', maxProperties: 100_000, description: 'What does not fit, by the name of the field' }
 
 function schemaOf (profiled: boolean): JsonSchema {
-  const properties = profiled ? { ...members, errors: { anyOf: [members.errors, byField] }, message: { ...text, description: 'For clients that show one text' } } : members
+  const properties = profiled
+    ? { ...members, errors: { anyOf: [members.errors, byField] }, message: { ...text, description: 'For clients that show one text' } }
+    : members
   return { type: 'object', description: 'A problem (RFC 9457)', required, properties }
 }
 

@@ -20,8 +20,8 @@ const chosen = (names: readonly string[], description: string): JsonSchema => ({
 const parameters: Readonly<Record<string, Describe>> = {
   limit: ({ page }) => ({ type: 'integer', format: 'int32', minimum: 1, maximum: page.maximum, default: page.default, description: 'How many items a page has' }),
   cursor: () => ({ ...text, description: 'Where the page begins, as the links of a list give it', examples: ['eyJhIjpbIjEiXX0'] }),
-  sort: ({ listing: { sortable } }) => chosen([...sortable.keys()].flatMap(name => [name, `-${name}`]), `Members, - in front for descending: ${[...sortable.keys()].join(', ')}`),
-  fields: ({ listing: { visible } }) => chosen([...visible], 'Only these members; the others are left out, be they required or not'),
+  sort: ({ listing: { sortable } }) => chosen([...sortable.keys()].flatMap(name => [name, `-${name}`]), `Properties, - in front for descending: ${[...sortable.keys()].join(', ')}`),
+  fields: ({ listing: { visible } }) => chosen([...visible], 'Only these properties; the others are left out, be they required or not'),
   count: () => ({ type: 'boolean', default: false, description: 'Whether X-Total-Count tells how many items there are in all' }),
   q: ({ listing: { search } }) => ({ type: 'string', minLength: 1, maxLength: longestSearch, pattern: '\\S', description: `Words that all occur in one of: ${search.join(', ')}` })
 }
@@ -48,12 +48,12 @@ const wording: Readonly<Record<Key['is'], string>> = {
   null: 'is null or absent, or is not'
 }
 
-function operand ({ member, is, schema: { description, ...schema } }: Key): JsonSchema {
-  const told = `Only items whose ${member} ${wording[is]}`
+function operand ({ property, is, schema: { description, ...schema } }: Key): JsonSchema {
+  const told = `Only items whose ${property} ${wording[is]}`
   return { ...bounded(schema), description: typeof description === 'string' && is !== 'like' ? `${told}. ${description}` : told }
 }
 
-/** What a value is compared with is held to less than the member itself, but not to nothing. */
+/** What a value is compared with is held to less than the property itself, but not to nothing. */
 function bounded (schema: JsonSchema): JsonSchema {
   const { description, ...items } = (schema.items ?? {}) as JsonSchema
   if (schema.type === 'array') return { ...schema, items: bounded(items) }

@@ -5,7 +5,7 @@ import type { Members as Json } from '../http/json-value.ts'
 
 /** Their values are data. */
 const data = new Set(['example', 'default', 'enum'])
-/** Their names are those of members. */
+/** Their names are those of properties. */
 const maps = new Set(['properties', 'patternProperties', '$defs'])
 
 /** Any part of a document, as 3.0 has it. */

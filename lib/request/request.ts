@@ -19,7 +19,7 @@ export interface Request {
   readonly search: string
   /** The path segment that names the item; empty at the collection. */
   readonly segment: string
-  /** Members whose value the URI fixes, such as the one that names the parent of a nested collection. */
+  /** Properties whose value the URI fixes, such as the one that names the parent of a nested collection. */
   readonly fixed: Readonly<Record<string, Id>> | undefined
   readonly query: Readonly<Record<string, unknown>>
   readonly fields: IncomingHttpHeaders

@@ -5,16 +5,16 @@ import type { CommitRefused, Refusal } from '../storage/contract.ts'
 
 /** What each refusal of a storage is called in HTTP. */
 const refusals: { readonly [Reason in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Reason }>) => Problem } = {
-  absent: () => problem('not-found'),
+  'not-found': () => problem('not-found'),
   stale: () => problem('concurrent-update', { detail: 'The item was changed by other requests each time. Read it again, then repeat the request.' }),
-  taken: ({ members }) => problem('not-unique', {
-    detail: `Another item has this ${members.join(' and ')} already.`,
-    members: { errors: members.map(member => ({ pointer: pointer([member]), message: 'must be unique' })) }
+  'not-unique': ({ properties }) => problem('not-unique', {
+    detail: `Another item has this ${properties.join(' and ')} already.`,
+    members: { errors: properties.map(property => ({ pointer: pointer([property]), message: 'must be unique' })) }
   }),
   conflict: () => problem('conflict', { detail: 'Other data refers to this item, or it refers to data that does not exist, or a rule of the database forbids the write.' }),
-  unstorable: ({ members }) => problem('validation-failed', {
-    detail: members.length === 0 ? 'The database cannot store one of the values.' : `The database cannot store the value of ${members.join(' and ')}.`,
-    members: { errors: (members.length === 0 ? [[]] : members.map(member => [member])).map(path => ({ pointer: pointer(path), message: 'cannot be stored: it is too long, out of range or nested too deeply for the database' })) }
+  unstorable: ({ properties }) => problem('validation-failed', {
+    detail: properties.length === 0 ? 'The database cannot store one of the values.' : `The database cannot store the value of ${properties.join(' and ')}.`,
+    members: { errors: (properties.length === 0 ? [[]] : properties.map(property => [property])).map(path => ({ pointer: pointer(path), message: 'cannot be stored: it is too long, out of range or nested too deeply for the database' })) }
   })
 }
 

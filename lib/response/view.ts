@@ -7,7 +7,7 @@ import { without } from '../schema/marks.ts'
 import type { Entry } from '../storage/contract.ts'
 
 /** What the caller sees of items. */
-export type Sight = Pick<Collection, 'members' | 'hidden'>
+export type Sight = Pick<Collection, 'properties' | 'hidden'>
 
 /** What a feature adds to the items of a response. */
 export interface ViewAddition {
@@ -49,18 +49,18 @@ export function answered (view: View | undefined, answer: Answer): Answer {
 }
 
 /** What may leave of an item. */
-export function visible ({ members }: Sight, entry: Entry<object>): object {
+export function visible ({ properties }: Sight, entry: Entry<object>): object {
   // Of an object, `without` makes an object.
-  return without(entry.item, members, 'writeOnly') as object
+  return without(entry.item, properties, 'writeOnly') as object
 }
 
-const digests = new WeakMap<Sight['members'], WeakMap<Entry<object>, string>>()
+const digests = new WeakMap<Sight['properties'], WeakMap<Entry<object>, string>>()
 
-/** The version of what the caller sees: where a member is hidden, it does not tell when that changed. */
+/** The version of what the caller sees: where a property is hidden, it does not tell when that changed. */
 export function versionOf (sight: Sight, entry: Entry<object>): string {
   if (sight.hidden === undefined) return entry.version
-  let known = digests.get(sight.members)
-  if (known === undefined) digests.set(sight.members, known = new WeakMap())
+  let known = digests.get(sight.properties)
+  if (known === undefined) digests.set(sight.properties, known = new WeakMap())
   let digest = known.get(entry)
   if (digest === undefined) known.set(entry, digest = hash('sha1', JSON.stringify(visible(sight, entry)), 'base64url'))
   return digest

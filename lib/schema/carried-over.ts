@@ -1,24 +1,24 @@
 import { canonical } from './canonical.ts'
 import { isObject } from '../http/json-value.ts'
 import type { Members as Json } from '../http/json-value.ts'
-import { member, only, without } from './marks.ts'
-import type { Members } from './members.ts'
+import { property, only, without } from './marks.ts'
+import type { Properties } from './properties.ts'
 
 /**
  * The value as it takes the place of what stood before: without what a client cannot write,
  * and with what it cannot write, or has not seen and leaves out, as it was.
  */
-export function carriedOver (value: unknown, before: unknown, members: Members | undefined): unknown {
-  if (members === undefined || !(members.carries.readOnly || members.carries.writeOnly)) return value
+export function carriedOver (value: unknown, before: unknown, properties: Properties | undefined): unknown {
+  if (properties === undefined || !(properties.carries.readOnly || properties.carries.writeOnly)) return value
   if (Array.isArray(value)) {
-    const find = twins(before, members.items)
-    return value.map(item => carriedOver(item, find(item), members.items))
+    const find = twins(before, properties.items)
+    return value.map(item => carriedOver(item, find(item), properties.items))
   }
   if (!isObject(value)) return value
   const was = isObject(before) ? before : {}
   const whole: Json = { ...value }
-  for (const name of members.others === undefined ? members.concerned.partly : new Set([...Object.keys(value), ...Object.keys(was)])) {
-    const about = member(members, name)
+  for (const name of properties.others === undefined ? properties.concerned.partly : new Set([...Object.keys(value), ...Object.keys(was)])) {
+    const about = property(properties, name)
     if (about?.readOnly === true) restore(whole, name, was)
     else if (Object.hasOwn(value, name)) whole[name] = carriedOver(value[name], was[name], about)
     else if (about?.writeOnly === true) restore(whole, name, was)
@@ -33,13 +33,13 @@ function restore (whole: Json, name: string, was: Json): void {
 
 /**
  * Finds the item of an array that stood for the same before. Nothing names items but what they hold: it alone has these
- * readOnly members, or it differs in nothing that the client can have seen and changed.
+ * readOnly properties, or it differs in nothing that the client can have seen and changed.
  */
-function twins (before: unknown, members: Members | undefined): (item: unknown) => unknown {
-  if (members === undefined || !Array.isArray(before)) return () => undefined
-  const { writeOnly } = members.carries
-  const named = (item: unknown): string | undefined => canonical(only(item, members, 'readOnly'))
-  const rest = (item: unknown): string | undefined => canonical(without(without(item, members, 'readOnly'), members, 'writeOnly'))
+function twins (before: unknown, properties: Properties | undefined): (item: unknown) => unknown {
+  if (properties === undefined || !Array.isArray(before)) return () => undefined
+  const { writeOnly } = properties.carries
+  const named = (item: unknown): string | undefined => canonical(only(item, properties, 'readOnly'))
+  const rest = (item: unknown): string | undefined => canonical(without(without(item, properties, 'readOnly'), properties, 'writeOnly'))
   const [byName, byRest] = [grouped(before, named), grouped(before, rest)]
   return item => {
     const name = named(item)

@@ -1,6 +1,6 @@
-import { BadOption, BadSchema, UnfilledMember, UnknownMember } from '../errors.ts'
+import { BadOption, BadSchema, UnfilledProperty, UnknownProperty } from '../errors.ts'
 import { filled } from './marks.ts'
-import { membersOf } from './members.ts'
+import { propertiesOf } from './properties.ts'
 import { bears, derived } from './derived.ts'
 import { isUnorderedNumeral, unorderedNumeral } from './numerals.ts'
 import type { JsonSchema, Order } from '../storage/contract.ts'
@@ -9,9 +9,9 @@ import { branches, elements, openings, resolved, subschemas } from './subschemas
 import { knowsFormat, validator } from './validation.ts'
 import type { Validator } from './validation.ts'
 
-// What a developer can get wrong in a schema, or about its members, told at boot.
+// What a developer can get wrong in a schema, or about its properties, told at boot.
 
-/** A schema of objects that have members. */
+/** A schema of objects that have properties. */
 export interface ItemSchema extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>
 }
@@ -38,8 +38,8 @@ function checkParts (name: string, schema: JsonSchema): void {
   if (format !== undefined && !knowsFormat(format)) throw new BadSchema(name, `the format "${format}" is not known, so that it would check nothing. Use one of ajv-formats, or a pattern.`)
   if (format === 'date-time' && !takesCanonical(name, schema)) throw new BadSchema(name, 'a date-time is stored in UTC with milliseconds, such as 2026-01-01T00:00:00.000Z, and the keywords beside its format do not allow that form. Remove pattern, minLength and maxLength, or write the values of enum and const in that form.')
   // A reference means something only within the whole.
-  if (value !== undefined && !refers(schema) && compiled(name, derived(schema, { optional: ['readOnly'] }))(filled(value, membersOf(schema))) !== undefined) {
-    throw new BadSchema(name, `the default ${JSON.stringify(value)} does not fit the schema it stands in, so that no client could leave the member out. Change one of them.`)
+  if (value !== undefined && !refers(schema) && compiled(name, derived(schema, { optional: ['readOnly'] }))(filled(value, propertiesOf(schema))) !== undefined) {
+    throw new BadSchema(name, `the default ${JSON.stringify(value)} does not fit the schema it stands in, so that no client could leave the property out. Change one of them.`)
   }
   for (const inner of subschemas(schema)) checkParts(name, inner)
 }
@@ -59,38 +59,38 @@ function refers (schema: JsonSchema): boolean {
   return schema.$ref !== undefined || subschemas(schema).some(refers)
 }
 
-export function checkMembers (name: string, schema: ItemSchema, named: Readonly<Record<string, readonly string[]>>): void {
+export function checkProperties (name: string, schema: ItemSchema, named: Readonly<Record<string, readonly string[]>>): void {
   const known = Object.keys(schema.properties)
-  for (const [option, members] of Object.entries(named)) {
-    const unknown = members.find(member => !known.includes(member))
-    if (unknown !== undefined) throw new UnknownMember(name, `${option} names "${unknown}"`, known.join(', '))
-    const dotted = members.find(member => member.includes('.'))
-    if (dotted !== undefined) throw new BadOption(name, `${option} names "${dotted}", which a storage would look for inside of another member. Call it by a name without a dot.`)
+  for (const [option, properties] of Object.entries(named)) {
+    const unknown = properties.find(property => !known.includes(property))
+    if (unknown !== undefined) throw new UnknownProperty(name, `${option} names "${unknown}"`, known.join(', '))
+    const dotted = properties.find(property => property.includes('.'))
+    if (dotted !== undefined) throw new BadOption(name, `${option} names "${dotted}", which a storage would look for inside of another property. Call it by a name without a dot.`)
   }
 }
 
 /** A cursor tells the values that a list is ordered by. */
 export function checkOrder (name: string, schema: ItemSchema, order: readonly Order[]): void {
-  for (const [member, described] of Object.entries(schema.properties)) {
-    if (!order.some(by => by.member === member)) continue
+  for (const [property, described] of Object.entries(schema.properties)) {
+    if (!order.some(by => by.property === property)) continue
     // Alone, as the value in a cursor is held to it.
     compiled(name, described)
-    if (bears(described, 'writeOnly', schema)) throw new BadOption(name, `order names "${member}", which is writeOnly and would be told by the order. Take it away.`)
-    if ([described, ...branches(described)].some(isUnorderedNumeral)) throw new BadOption(name, unorderedNumeral('order', member))
+    if (bears(described, 'writeOnly', schema)) throw new BadOption(name, `order names "${property}", which is writeOnly and would be told by the order. Take it away.`)
+    if ([described, ...branches(described)].some(isUnorderedNumeral)) throw new BadOption(name, unorderedNumeral('order', property))
     const types = [described, ...branches(described)].flatMap(({ type = [] }) => type)
-    if (types.some(type => type === 'object' || type === 'array')) throw new BadOption(name, `order names "${member}", whose values have no order. Use members that are text, numbers or booleans.`)
+    if (types.some(type => type === 'object' || type === 'array')) throw new BadOption(name, `order names "${property}", whose values have no order. Use properties that are text, numbers or booleans.`)
   }
 }
 
-/** `given` are the members that the library itself fills. */
+/** `given` are the properties that the library itself fills. */
 export function checkFilled (name: string, schema: JsonSchema, given: ReadonlyArray<string | undefined>): void {
   const checked = new Set<JsonSchema>()
   const check = (part: JsonSchema, path: string): void => {
     if (checked.has(part)) return
     checked.add(part)
-    for (const [member, described] of Object.entries(part.properties ?? {})) {
-      const [place, closed] = [path + member, bears(described, 'readOnly', schema)]
-      if (closed && part.required?.includes(member) === true && described.default === undefined && !given.includes(place)) throw new UnfilledMember(name, `"${place}"`)
+    for (const [property, described] of Object.entries(part.properties ?? {})) {
+      const [place, closed] = [path + property, bears(described, 'readOnly', schema)]
+      if (closed && part.required?.includes(property) === true && described.default === undefined && !given.includes(place)) throw new UnfilledProperty(name, `"${place}"`)
       if (!closed) check(described, `${place}.`)
     }
     for (const same of [...resolved(part, schema), ...branches(part), ...openings(part), ...elements(part)]) check(same, path)

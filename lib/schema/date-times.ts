@@ -170,7 +170,7 @@ export function canonicalFilter (filter: Filter, dates: DateTimes | undefined): 
 
 function canonicalCondition (condition: Condition, dates: DateTimes): Condition {
   if (condition.is === 'like' || condition.is === 'null') return condition
-  const place = condition.member.split('.').reduce<DateTimes | undefined>((node, name) => node?.named.get(name) ?? node?.others, dates)
+  const place = condition.property.split('.').reduce<DateTimes | undefined>((node, name) => node?.named.get(name) ?? node?.others, dates)
   if (place?.isDateTime !== true) return condition
   return canonicalOperand(condition)
 }

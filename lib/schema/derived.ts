@@ -1,4 +1,4 @@
-import type { Mark } from './members.ts'
+import type { Mark } from './properties.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { branches, isSchema, resolved } from './subschemas.ts'
 
@@ -6,13 +6,13 @@ import { branches, isSchema, resolved } from './subschemas.ts'
 // its generations over a schema of the other silently describes nothing.
 
 export interface Rule {
-  /** Members with this mark are not part of it. */
+  /** Properties with this mark are not part of it. */
   readonly drop?: Mark
-  /** Members with one of these marks may be absent. */
+  /** Properties with one of these marks may be absent. */
   readonly optional?: readonly Mark[]
-  /** Members with a default may be absent. */
+  /** Properties with a default may be absent. */
   readonly filled?: boolean
-  /** RFC 7396: any member may be absent, none has a default, and null takes an optional one away. An array is given as a whole. */
+  /** RFC 7396: any property may be absent, none has a default, and null takes an optional one away. An array is given as a whole. */
   readonly partial?: boolean
 }
 
@@ -21,9 +21,9 @@ export function derived (schema: JsonSchema, rule: Rule): JsonSchema {
   return rewritten(schema, { rule, root: schema, whole: false }, false)
 }
 
-/** The schema, which takes whatever these read-only members are: what fills them is held to it already. */
-export function trusting (schema: JsonSchema, members: readonly string[]): JsonSchema {
-  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(members.map(member => [member, { readOnly: true }])) } }
+/** The schema, which takes whatever these read-only properties are: what fills them is held to it already. */
+export function trusting (schema: JsonSchema, properties: readonly string[]): JsonSchema {
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(properties.map(property => [property, { readOnly: true }])) } }
 }
 
 /** Whether the schema, as a part of `root`, has the mark in itself or in one of its branches. */
@@ -45,7 +45,7 @@ interface Derivation {
 
 type Rewrite = (schema: JsonSchema, part: boolean) => JsonSchema
 
-/** Where a schema holds others. `part` is told of those that describe a part of an intersection, which is closed as a whole: one part does not know the members of another. */
+/** Where a schema holds others. `part` is told of those that describe a part of an intersection, which is closed as a whole: one part does not know the properties of another. */
 type Rewriting = (value: unknown, rewrite: Rewrite, part: boolean) => unknown
 
 const one: Rewriting = (value, rewrite) => isSchema(value) ? rewrite(value, false) : value
@@ -76,20 +76,20 @@ function rewritten (schema: JsonSchema, derivation: Derivation, part: boolean): 
     out[keyword] = rewritings[keyword]?.(value, (inner, part) => rewritten(inner, below, part), part) ?? value
   }
   if (derivation.rule.partial === true) delete out.default
-  if (schema.properties !== undefined) members(schema, derivation, out)
+  if (schema.properties !== undefined) properties(schema, derivation, out)
   if (part) return out
   if (schema.allOf !== undefined) out.unevaluatedProperties ??= false
   else if (schema.properties !== undefined || schema.patternProperties !== undefined) out.additionalProperties ??= false
   return out
 }
 
-function members ({ properties = {}, required = [] }: JsonSchema, derivation: Derivation, out: Record<string, unknown>): void {
+function properties ({ properties = {}, required = [] }: JsonSchema, derivation: Derivation, out: Record<string, unknown>): void {
   const { rule: { drop, optional = [] }, root } = derivation
   const partial = derivation.rule.partial === true && !derivation.whole
   const any = (name: string, marks: readonly Mark[]): boolean => marks.some(mark => bears(properties[name] ?? {}, mark, root))
   const left = Object.entries(properties).filter(([name]) => drop === undefined || !any(name, [drop]))
-  out.properties = Object.fromEntries(left.map(([name, member]) => {
-    const written = rewritten(member, derivation, false)
+  out.properties = Object.fromEntries(left.map(([name, property]) => {
+    const written = rewritten(property, derivation, false)
     return [name, partial && !required.includes(name) ? nullable(written) : written]
   }))
   const lenient = drop === undefined ? optional : [drop, ...optional]
@@ -105,17 +105,17 @@ function nullable (schema: JsonSchema): JsonSchema {
   return plain ? { ...schema, type: [schema.type, 'null'] } : { anyOf: [schema, { type: 'null' }] }
 }
 
-/** The schema with further marks on its members. */
+/** The schema with further marks on its properties. */
 export function marked<Schema extends JsonSchema & { readonly properties: Readonly<Record<string, JsonSchema>> }> (schema: Schema, marks: Readonly<Record<string, Mark>>): Schema {
-  const properties = Object.entries<JsonSchema>(schema.properties).map(([name, member]) => {
-    // Own ones: a member may be called as a method of objects is.
+  const properties = Object.entries<JsonSchema>(schema.properties).map(([name, property]) => {
+    // Own ones: a property may be called as a method of objects is.
     const mark = Object.hasOwn(marks, name) ? marks[name] : undefined
-    return [name, mark === undefined ? member : { ...member, [mark]: true }]
+    return [name, mark === undefined ? property : { ...property, [mark]: true }]
   })
   return { ...schema, properties: Object.fromEntries(properties) }
 }
 
 /** Where it may be absent: a new item has no id before the storage has made it. */
 export function lacking (schema: JsonSchema, absent: string): JsonSchema {
-  return { ...schema, required: [schema.required].flat().filter(member => member !== undefined).filter(member => member !== absent) }
+  return { ...schema, required: [schema.required].flat().filter(property => property !== undefined).filter(property => property !== absent) }
 }

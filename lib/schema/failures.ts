@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2019.js'
 import { escapePointer } from '../http/json-pointer.ts'
 
-/** One member that does not fit, by its JSON Pointer (RFC 6901). */
+/** One property that does not fit, by its JSON Pointer (RFC 6901). */
 export interface Failure {
   readonly pointer: string
   readonly message: string
@@ -14,7 +14,7 @@ interface Found extends Failure {
 /** More would tell a person nothing, and an attacker could ask for megabytes of them. */
 const most = 100
 
-/** One failure for each member, out of what Ajv found. */
+/** One failure for each property, out of what Ajv found. */
 export function failures (errors: readonly ErrorObject[]): Failure[] {
   const found: Found[] = []
   for (const error of errors) {
@@ -50,7 +50,7 @@ function within ({ instancePath, schemaPath }: ErrorObject, union: ErrorObject):
   return intersection === '' || !schemaPath.startsWith(`${intersection}allOf/`) || schemaPath.startsWith(`${union.schemaPath}/`)
 }
 
-/** A branch whose members were looked at is the one that was meant; one that failed as a whole was not. */
+/** A branch whose properties were looked at is the one that was meant; one that failed as a whole was not. */
 function meant (union: ErrorObject, inner: readonly Found[]): readonly Found[] {
   const all = branchesOf(union, inner)
   const branches = all.filter(branch => branch.some(({ pointer }) => pointer !== union.instancePath))

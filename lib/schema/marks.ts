@@ -1,24 +1,24 @@
 import { canonical } from './canonical.ts'
 import { equal, isObject } from '../http/json-value.ts'
 import type { Members as Json } from '../http/json-value.ts'
-import type { Mark, Members } from './members.ts'
+import type { Mark, Properties } from './properties.ts'
 
-// What the marks of members do to a value.
+// What the marks of properties do to a value.
 
-export function member (members: Members, name: string): Members | undefined {
-  return members.named.get(name) ?? members.others
+export function property (properties: Properties, name: string): Properties | undefined {
+  return properties.named.get(name) ?? properties.others
 }
 
-/** The value without the members that bear the mark. */
-export function without (value: unknown, members: Members | undefined, mark: Mark): unknown {
-  if (members === undefined || !members.carries[mark]) return value
-  if (Array.isArray(value)) return value.map(item => without(item, members.items, mark))
+/** The value without the properties that bear the mark. */
+export function without (value: unknown, properties: Properties | undefined, mark: Mark): unknown {
+  if (properties === undefined || !properties.carries[mark]) return value
+  if (Array.isArray(value)) return value.map(item => without(item, properties.items, mark))
   if (!isObject(value)) return value
-  return members.others === undefined ? lessened(value, members, mark) : sifted(value, members, mark)
+  return properties.others === undefined ? lessened(value, properties, mark) : sifted(value, properties, mark)
 }
 
-/** Where the schema knows every member, only those are looked at that the mark is about; mostly it is one. */
-function lessened (value: Json, { named, concerned }: Members, mark: Mark): Json {
+/** Where the schema knows every property, only those are looked at that the mark is about; mostly it is one. */
+function lessened (value: Json, { named, concerned }: Properties, mark: Mark): Json {
   let kept = value
   for (const name of concerned[mark]) {
     if (!Object.hasOwn(value, name)) continue
@@ -33,55 +33,55 @@ function lessened (value: Json, { named, concerned }: Members, mark: Mark): Json
   return kept
 }
 
-function sifted (value: Json, members: Members, mark: Mark): Json {
+function sifted (value: Json, properties: Properties, mark: Mark): Json {
   const kept: Json = {}
   for (const name of Object.keys(value)) {
-    const about = member(members, name)
+    const about = property(properties, name)
     if (about?.[mark] !== true) kept[name] = without(value[name], about, mark)
   }
   return kept
 }
 
-/** The members that bear the mark, and nothing else; undefined where there are none. */
-export function only (value: unknown, members: Members | undefined, mark: Mark): unknown {
-  if (members === undefined || !members.carries[mark]) return undefined
+/** The properties that bear the mark, and nothing else; undefined where there are none. */
+export function only (value: unknown, properties: Properties | undefined, mark: Mark): unknown {
+  if (properties === undefined || !properties.carries[mark]) return undefined
   if (Array.isArray(value)) {
-    const parts = value.map(item => only(item, members.items, mark))
+    const parts = value.map(item => only(item, properties.items, mark))
     return parts.some(part => part !== undefined) ? parts : undefined
   }
   if (!isObject(value)) return undefined
   const found: Json = {}
   for (const name of Object.keys(value)) {
-    const about = member(members, name)
+    const about = property(properties, name)
     const part = about?.[mark] === true ? value[name] : only(value[name], about, mark)
     if (part !== undefined) found[name] = part
   }
   return Object.keys(found).length > 0 ? found : undefined
 }
 
-/** The value with defaults in the place of absent members. */
-export function filled (value: unknown, members: Members | undefined): unknown {
-  if (members === undefined || !members.carries.default) return value
-  if (Array.isArray(value)) return value.map(item => filled(item, members.items))
+/** The value with defaults in the place of absent properties. */
+export function filled (value: unknown, properties: Properties | undefined): unknown {
+  if (properties === undefined || !properties.carries.default) return value
+  if (Array.isArray(value)) return value.map(item => filled(item, properties.items))
   if (!isObject(value)) return value
   const whole: Json = {}
-  for (const name of Object.keys(value)) whole[name] = filled(value[name], member(members, name))
-  for (const [name, about] of members.named) {
+  for (const name of Object.keys(value)) whole[name] = filled(value[name], property(properties, name))
+  for (const [name, about] of properties.named) {
     if (about.default !== undefined && !Object.hasOwn(value, name)) whole[name] = filled(structuredClone(about.default), about)
   }
   return whole
 }
 
-/** Where marked members differ, as paths of names. */
-export function differences (before: unknown, after: unknown, members: Members | undefined, mark: Mark): string[][] {
-  if (members === undefined || !members.carries[mark]) return []
-  if (Array.isArray(after)) return strangers(before, after, [members.items, mark])
+/** Where marked properties differ, as paths of names. */
+export function differences (before: unknown, after: unknown, properties: Properties | undefined, mark: Mark): string[][] {
+  if (properties === undefined || !properties.carries[mark]) return []
+  if (Array.isArray(after)) return strangers(before, after, [properties.items, mark])
   const [was, is] = [isObject(before) ? before : {}, isObject(after) ? after : {}]
   const paths: string[][] = []
-  for (const name of members.others === undefined ? members.concerned[mark] : new Set([...Object.keys(was), ...Object.keys(is)])) {
+  for (const name of properties.others === undefined ? properties.concerned[mark] : new Set([...Object.keys(was), ...Object.keys(is)])) {
     // Mostly it is the value that was there.
     if (was[name] === is[name]) continue
-    const about = member(members, name)
+    const about = property(properties, name)
     if (about?.[mark] !== true) for (const path of differences(was[name], is[name], about, mark)) paths.push([name, ...path])
     else if (!equal(was[name], is[name])) paths.push([name])
   }
@@ -89,7 +89,7 @@ export function differences (before: unknown, after: unknown, members: Members |
 }
 
 /** An item of an array may carry what any item carried before, or nothing: items come, go and change places. */
-function strangers (before: unknown, after: readonly unknown[], [items, mark]: [Members | undefined, Mark]): string[][] {
+function strangers (before: unknown, after: readonly unknown[], [items, mark]: [Properties | undefined, Mark]): string[][] {
   const was: readonly unknown[] = Array.isArray(before) ? before : []
   const known = new Set(was.map(item => canonical(only(item, items, mark))))
   return after.flatMap((item, index) => {

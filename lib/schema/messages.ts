@@ -9,7 +9,7 @@ export class Messages {
   #replace: JsonSchema | undefined
   #patch: JsonSchema | undefined
 
-  /** `concealed` are the members that not every caller sees. */
+  /** `concealed` are the properties that not every caller sees. */
   constructor (schema: JsonSchema, concealed: readonly string[] = []) {
     this.#schema = schema
     this.read = concealed.reduce(lacking, derived(schema, { drop: 'writeOnly' }))

@@ -40,6 +40,6 @@ export function isUnorderedNumeral ({ type, pattern, minLength = 0, maxLength = 
 }
 
 /** What is wrong with an option that orders by such a property, and what to do. */
-export function unorderedNumeral (option: string, member: string): string {
-  return `${option} names "${member}", whose values are numbers written as text: "10.00" would come before "9.50". Store the smallest unit as an integer, such as cents, or use a number; or remove it from ${option}.`
+export function unorderedNumeral (option: string, property: string): string {
+  return `${option} names "${property}", whose values are numbers written as text: "10.00" would come before "9.50". Store the smallest unit as an integer, such as cents, or use a number; or remove it from ${option}.`
 }

@@ -16,5 +16,5 @@ export type StaticOf<Schema> =
 /** The same, known to be an object; of a schema that is not TypeBox's, no more than that is known. */
 export type ItemOf<Schema> = StaticOf<Schema> extends infer Item extends object ? Item : Record<string, unknown>
 
-/** The names of the members of an item. */
-export type MemberOf<Item> = Extract<keyof Item, string>
+/** The names of the properties of an item. */
+export type PropertyOf<Item> = Extract<keyof Item, string>

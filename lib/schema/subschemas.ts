@@ -13,7 +13,7 @@ export function branches (schema: JsonSchema, keywords: ReadonlyArray<typeof uni
   return keywords.flatMap(keyword => (schema[keyword] ?? []) as readonly JsonSchema[])
 }
 
-/** The schemas of members that `properties` does not name. */
+/** The schemas of properties that `properties` does not name. */
 export function openings (schema: JsonSchema): readonly JsonSchema[] {
   return [schema.additionalProperties, schema.unevaluatedProperties, ...Object.values(schema.patternProperties ?? {})].filter(isSchema)
 }

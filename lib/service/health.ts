@@ -41,7 +41,7 @@ export class Health {
     const storages = new Map(this.#collections.map(({ collection }) => [collection.baseStorage, collection]))
     const { deadline } = this.#patience
     const results = await Promise.all([...storages].map(async ([storage, collection]) => {
-      const reason = await failure(storage, collection.id.member, deadline) ?? await mistaken(collection, deadline)
+      const reason = await failure(storage, collection.id.property, deadline) ?? await mistaken(collection, deadline)
       return reason === undefined ? [] : [{ name: collection.name, reason }]
     }))
     return results.flat()
@@ -55,12 +55,12 @@ async function mistaken (collection: Collection, deadline: number): Promise<Erro
 }
 
 /** Why it does not answer in time; undefined where it does. */
-async function failure (storage: Storage<object>, member: string, deadline: number): Promise<unknown> {
+async function failure (storage: Storage<object>, property: string, deadline: number): Promise<unknown> {
   const controller = new AbortController()
   const { signal } = controller
   const late = new Promise(resolve => { signal.addEventListener('abort', () => resolve(signal.reason)) })
   const timer = setTimeout(() => controller.abort(new Error(`The storage did not answer within ${deadline} ms.`)), deadline)
-  const one = { filter: undefined, search: undefined, order: [{ member, descending: false }], after: undefined, before: undefined, limit: 1, members: [member], count: false }
+  const one = { filter: undefined, search: undefined, order: [{ property, descending: false }], after: undefined, before: undefined, limit: 1, properties: [property], count: false }
   // A storage of one's own may throw instead of rejecting.
   const asked = (async () => storage.list(one, { signal, scope: undefined }))()
   return Promise.race([late, asked.then(() => undefined, error => error ?? new Error('The storage failed.'))]).finally(() => clearTimeout(timer))

@@ -3,6 +3,9 @@
 /** The value that stands in the URI of an item. */
 export type Id = string | number
 
+/** Where the id of a new item comes from: a random UUID, the client, the storage, or a function. */
+export type GenerateId = 'uuid' | 'client' | 'storage' | (() => Id)
+
 /**
  * Opaque. Two different contents of one id never have the same version, not even after delete and re-create: entity tags are
  * made of it, and what was rendered is sent again as long as it is the same. Clients see it, so it must not be a counter.
@@ -26,36 +29,36 @@ export type Draft<Item> = Readonly<Item>
 
 export type Scalar = string | number | boolean
 
-/** `eq` of null is written `null: true`; a member that is absent counts as null. */
-export type Condition<Member extends string = string> =
-  | { readonly member: Member, readonly is: 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte', readonly value: Scalar }
-  | { readonly member: Member, readonly is: 'in' | 'nin', readonly value: readonly Scalar[] }
+/** `eq` of null is written `null: true`; a property that is absent counts as null. */
+export type Condition<Property extends string = string> =
+  | { readonly property: Property, readonly is: 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte', readonly value: Scalar }
+  | { readonly property: Property, readonly is: 'in' | 'nin', readonly value: readonly Scalar[] }
   /** `*` stands for any run of characters, `\` takes the next character as it is; letter case counts. */
-  | { readonly member: Member, readonly is: 'like', readonly value: string }
-  | { readonly member: Member, readonly is: 'null', readonly value: boolean }
+  | { readonly property: Property, readonly is: 'like', readonly value: string }
+  | { readonly property: Property, readonly is: 'null', readonly value: boolean }
 
-/** A member is a path: `price`, or `address.city` for a nested one. */
-export type Filter<Member extends string = string> =
-  | Condition<Member>
-  | { readonly all: ReadonlyArray<Filter<Member>> }
-  | { readonly any: ReadonlyArray<Filter<Member>> }
-  | { readonly not: Filter<Member> }
+/** A property is a path: `price`, or `address.city` for a nested one. */
+export type Filter<Property extends string = string> =
+  | Condition<Property>
+  | { readonly all: ReadonlyArray<Filter<Property>> }
+  | { readonly any: ReadonlyArray<Filter<Property>> }
+  | { readonly not: Filter<Property> }
 
 export interface Order {
-  readonly member: string
+  readonly property: string
   readonly descending: boolean
 }
 
-/** The values of the members of `order`, in its order: where a page begins. `null` where the member is null or absent. */
+/** The values of the properties of `order`, in its order: where a page begins. `null` where the property is null or absent. */
 export type Position = ReadonlyArray<Scalar | null>
 
 export interface Query {
   readonly filter: Filter | undefined
   /**
-   * Words that must all occur, in any letter case, each in one of the members. They are given in lower case (with σ for ς),
+   * Words that must all occur, in any letter case, each in one of the properties. They are given in lower case (with σ for ς),
    * each once, none within another, the longest first, and at most 10 of them.
    */
-  readonly search: { readonly words: readonly string[], readonly members: readonly string[] } | undefined
+  readonly search: { readonly words: readonly string[], readonly properties: readonly string[] } | undefined
   /** Never empty, and it ends with the id: the order is total. Null is greater than every value; text is ordered by code point. */
   readonly order: readonly Order[]
   /** Only entries past this position in `order`. */
@@ -63,8 +66,8 @@ export interface Query {
   /** Only entries ahead of this position, the nearest of them; still answered in `order`. */
   readonly before: Position | undefined
   readonly limit: number
-  /** Only these members are needed; more may be given. */
-  readonly members: readonly string[] | undefined
+  /** Only these properties are needed; more may be given. */
+  readonly properties: readonly string[] | undefined
   readonly count: boolean
 }
 
@@ -94,13 +97,13 @@ export interface Context {
 
 /** A write that was not done, and why. */
 export type Refusal =
-  | { readonly refused: 'absent' }
+  | { readonly refused: 'not-found' }
   | { readonly refused: 'stale' }
-  | { readonly refused: 'taken', readonly members: readonly string[] }
+  | { readonly refused: 'not-unique', readonly properties: readonly string[] }
   /** The state of other data does not allow it: something refers to the item, it refers to what is not there, or a rule of the data forbids it. */
   | { readonly refused: 'conflict' }
-  /** The database at hand cannot store the value of these members: too long, out of range, nested too deeply. Empty if it does not tell of which. */
-  | { readonly refused: 'unstorable', readonly members: readonly string[] }
+  /** The database at hand cannot store the value of these properties: too long, out of range, nested too deeply. Empty if it does not tell of which. */
+  | { readonly refused: 'unstorable', readonly properties: readonly string[] }
 
 /** Plain, complete and frozen: what a definition may ask of this storage. */
 export interface Supports {
@@ -110,7 +113,7 @@ export interface Supports {
   readonly unique: boolean
   /** `filter` and the row scope are applied. */
   readonly filter: boolean
-  /** Any member can be ordered by; without it, only the id. */
+  /** Any property can be ordered by; without it, only the id. */
   readonly order: boolean
   readonly search: boolean
   readonly count: boolean
@@ -182,8 +185,8 @@ export interface Shape {
   readonly name: string
   /** A JSON Schema of type object. */
   readonly schema: JsonSchema
-  readonly id: { readonly member: string, readonly by: 'library' | 'client' | 'storage' }
-  /** Each entry is a set of members whose values together occur once; a set with a null in it is not compared. */
+  readonly id: { readonly property: string, readonly generate: GenerateId }
+  /** Each entry is a set of properties whose values together occur once; a set with a null in it is not compared. */
   readonly unique: ReadonlyArray<readonly string[]>
   /** The same item with canonical date-times: for items that come another way than by a request, such as seeds. */
   readonly canonical?: <Item>(item: Item) => Item

@@ -5,7 +5,7 @@ import type { Storage } from './contract.ts'
 type Verb = 'list' | 'find' | 'insert' | 'replace' | 'remove'
 
 /** Whatever of the contract is no verb goes through as it is; what comes new to the contract does not compile before it is decided on here. */
-type Passed<Item> = { [Member in Exclude<keyof Storage<Item>, Verb | 'transaction' | 'exclusive' | 'check'>]: Storage<Item>[Member] }
+type Passed<Item> = { [Property in Exclude<keyof Storage<Item>, Verb | 'transaction' | 'exclusive' | 'check'>]: Storage<Item>[Property] }
 
 /** The storage with other verbs, in its transactions as well. */
 export function layered<Item, Seen> (storage: Storage<Item>, verbs: (storage: Storage<Item>) => Pick<Storage<Seen>, Verb>): Storage<Seen> {

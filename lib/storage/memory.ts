@@ -21,7 +21,7 @@ const supports: Supports = Object.freeze({
   receipts: true
 })
 
-const absent: Refusal = Object.freeze({ refused: 'absent' })
+const absent: Refusal = Object.freeze({ refused: 'not-found' })
 const stale: Refusal = Object.freeze({ refused: 'stale' })
 
 /**
@@ -40,7 +40,7 @@ export function memory<Item extends object> (seed?: Seed<Item>) {
       // The seed stays the caller's, while what is inserted gets frozen.
       const own = structuredClone(item)
       const result = insert(table, shape.canonical?.(own) ?? own)
-      if ('refused' in result) throw new Error(`The seed of ${shape.name} holds an item twice: ${JSON.stringify(Reflect.get(item, shape.id.member))}`)
+      if ('refused' in result) throw new Error(`The seed of ${shape.name} holds an item twice: ${JSON.stringify(Reflect.get(item, shape.id.property))}`)
     }
     return storage(table, new Ledger())
   }
@@ -105,16 +105,16 @@ function visible<Item extends object> (rows: Rows<Item>, id: Id, scope: Filter |
 }
 
 function insert<Item extends object> (rows: Rows<Item>, draft: Draft<Item>): Entry<Item> | Refusal {
-  const { mint, shape: { id: { member } } } = rows
+  const { mint, shape: { id: { property } } } = rows
   const given = mint.given(draft)
   const id = mint.id(given)
-  if (rows.get(id) !== undefined) return { refused: 'taken', members: [member] }
-  return write(rows, id, given === id ? draft : { [member]: id, ...draft, [member]: id })
+  if (rows.get(id) !== undefined) return { refused: 'not-unique', properties: [property] }
+  return write(rows, id, given === id ? draft : { [property]: id, ...draft, [property]: id })
 }
 
 function write<Item extends object> (rows: Rows<Item>, id: Id, item: Readonly<Item>): Entry<Item> | Refusal {
-  const members = rows.taken(item, (owner) => owner !== id)
-  if (members !== undefined) return { refused: 'taken', members }
+  const properties = rows.taken(item, (owner) => owner !== id)
+  if (properties !== undefined) return { refused: 'not-unique', properties }
   const entry = Object.freeze({ id, item: freeze(item), version: createVersion() })
   rows.set(id, entry)
   return entry

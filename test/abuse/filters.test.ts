@@ -69,7 +69,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
     await adapter?.createTable(things)
     const storage = (adapter ?? memory())<Thing>(things)
     await storage.insert({ id: 'a', name: 'n2999' }, { signal: new AbortController().signal, scope: undefined })
-    const names = (is: 'eq' | 'ne', count: number): Filter[] => Array.from({ length: count }, (_, index) => ({ member: 'name', is, value: `n${index}` }))
+    const names = (is: 'eq' | 'ne', count: number): Filter[] => Array.from({ length: count }, (_, index) => ({ property: 'name', is, value: `n${index}` }))
     const within = (scope: Filter): Context => ({ signal: new AbortController().signal, scope })
     t.equal((await storage.list(query, within({ any: names('eq', 3000) }))).entries.length, 1)
     t.equal((await storage.list(query, within({ all: names('ne', 2999) }))).entries.length, 1)

@@ -4,10 +4,10 @@ import type { Query } from '../../lib/storage/contract.ts'
 export const query: Query = {
   filter: undefined,
   search: undefined,
-  order: [{ member: 'id', descending: false }],
+  order: [{ property: 'id', descending: false }],
   after: undefined,
   before: undefined,
   limit: 10,
-  members: undefined,
+  properties: undefined,
   count: false
 }

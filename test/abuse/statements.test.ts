@@ -23,11 +23,11 @@ const signs = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const
 /** No two have the same shape. */
 function shape (number: number): Filter {
   const digits = number.toString(signs.length).padStart(5, '0')
-  return { all: [...digits].map((digit) => ({ member: 'rank', is: signs[Number(digit)]!, value: 1 })) }
+  return { all: [...digits].map((digit) => ({ property: 'rank', is: signs[Number(digit)]!, value: 1 })) }
 }
 
 function long (conditions: number): Filter {
-  return { any: Array.from({ length: conditions }, (_, index) => ({ member: 'name', is: 'eq', value: `n${index}` })) }
+  return { any: Array.from({ length: conditions }, (_, index) => ({ property: 'name', is: 'eq', value: `n${index}` })) }
 }
 
 async function flood (storage: Storage<Thing>): Promise<void> {
@@ -35,7 +35,7 @@ async function flood (storage: Storage<Thing>): Promise<void> {
   for (let number = 0; number < 400; number++) await storage.list({ ...query, filter: shape(number) }, context)
   for (let number = 0; number < 60; number++) await storage.list({ ...query, filter: long(200 + number) }, context)
   for (let number = 0; number < 200; number++) {
-    await storage.list({ ...query, members: ['id', 'name', 'rank', 'price', 'done', 'note', 'at', 'place', 'tags'].filter((_, bit) => (number >> bit) & 1) }, context)
+    await storage.list({ ...query, properties: ['id', 'name', 'rank', 'price', 'done', 'note', 'at', 'place', 'tags'].filter((_, bit) => (number >> bit) & 1) }, context)
   }
   for (let times = 0; times < 3; times++) await storage.find('a', context)
 }
@@ -121,6 +121,6 @@ test('mysql: what stays prepared on a connection is bounded', { skip: noMysql },
 async function correct (t: Test, storage: Storage<Thing>): Promise<void> {
   for (const number of [0, 1, 399]) t.equal((await storage.list({ ...query, filter: shape(number) }, context)).entries.length, 0)
   t.equal((await storage.list(query, context)).entries.length, 1)
-  await t.rejects(storage.list({ ...query, filter: { member: 'missing.name', is: 'null', value: true } }, context))
+  await t.rejects(storage.list({ ...query, filter: { property: 'missing.name', is: 'null', value: true } }, context))
   t.equal((await storage.list({ ...query, filter: long(300) }, context)).entries.length, 0)
 }

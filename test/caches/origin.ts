@@ -31,7 +31,7 @@ const Note = Type.Object({
 })
 
 function notes (name: string, options: Partial<Options<typeof Note>>): Collection {
-  return define({ name, schema: Note, id: { by: 'client' }, storage: memory(), ...options }) as Collection
+  return define({ name, schema: Note, id: { generate: 'client' }, storage: memory(), ...options }) as Collection
 }
 
 /** Tells in every answer whose it is, so that one that is replayed to somebody else is found out. */

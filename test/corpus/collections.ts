@@ -45,11 +45,11 @@ export function users (options: Partial<Options<typeof User>> = {}): Collection 
 }
 
 export function pages (options: Partial<Options<typeof Page>> = {}): Collection {
-  return define({ name: 'pages', schema: Page, id: { member: 'slug', by: 'client' }, storage: memory(), formats: [json, hal, xml], ...options }) as Collection
+  return define({ name: 'pages', schema: Page, id: { property: 'slug', generate: 'client' }, storage: memory(), formats: [json, hal, xml], ...options }) as Collection
 }
 
 export function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory(), formats: [json, hal, xml], ...options }) as Collection
+  return define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory(), formats: [json, hal, xml], ...options }) as Collection
 }
 
 export const ada = { email: 'ada@example.com', name: 'Ada', age: 36, password: 'analytical', address: { city: 'London' } }

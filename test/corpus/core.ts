@@ -199,7 +199,7 @@ export const hooks: Area = async (recorder) => {
   const items = define({
     name: 'items',
     schema: Item,
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory(),
     prepare ({ item, before }) {
       if (item.text === 'throw') throw new Error('internal')

@@ -59,7 +59,7 @@ export const bulk: Area = async (recorder) => {
 }
 
 export const expansion: Area = async (recorder) => {
-  const people = users({ id: { by: counter() } })
+  const people = users({ id: { generate: counter() } })
   const articles = notes({ name: 'articles' }).with(expand({ author: { collection: people, property: 'owner' } }))
   await recorder.serve([people, articles])
   const { location } = await recorder.send('POST /users', { content: ada })
@@ -83,7 +83,7 @@ function counter (): () => string {
 export const profiles: Area = async (recorder) => {
   const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.jsonServer, refine: features.refine }
   const withProfile = (...names: Array<keyof typeof dialects>): Collection => {
-    return users({ search: ['name'], id: { by: counter() } }).with(...names.map((name) => dialects[name]()))
+    return users({ search: ['name'], id: { generate: counter() } }).with(...names.map((name) => dialects[name]()))
   }
   await recorder.serve(withProfile('react-admin'))
   await fill(recorder)

@@ -238,7 +238,7 @@ test('the page is that of its caller: of what others may do it says nothing, and
   t.type(closed.headers['www-authenticate'], 'string')
 })
 
-test('of a member that the caller does not see, its page says nothing, and its forms work all the same', async t => {
+test('of a property that the caller does not see, its page says nothing, and its forms work all the same', async t => {
   const app = await build(t, users({ formats, authentication: { caller: ({ headers }) => headers['x-user']?.toString() }, visible: { age: (_request, caller) => caller === 'root' } }))
   const made = await ask(app, 'POST /users', { content: { ...ada, age: 36 }, fields: { 'x-user': 'root' } })
   const at = String(made.headers.location)
@@ -263,7 +263,7 @@ test('an item that is seen in part, or with others, has no forms, and says where
   t.match(payload, new RegExp(`<a href="${at}">See the item as it is</a>`))
 })
 
-test('a member is asked for as its schema says', async t => {
+test('a property is asked for as its schema says', async t => {
   const controls = async (schema: ReturnType<typeof Type.String>, value?: unknown, optional = false): Promise<string> => {
     const Thing = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), it: optional ? Type.Optional(schema) : schema })
     const item = { id: '01900000-0000-7000-8000-000000000001', ...value !== undefined && { it: value } }
@@ -293,7 +293,7 @@ test('a member is asked for as its schema says', async t => {
   t.equal(await controls(Type.String({ minLength: 8, writeOnly: true }), 'secret-secret'), '<input data-kind="string" type="password" autocomplete="new-password">')
 })
 
-test('a filter is offered as the schema of its member says', async t => {
+test('a filter is offered as the schema of its property says', async t => {
   const Thing = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), kind: Type.Union([Type.Literal('a'), Type.Literal('b')]), size: Type.Number(), on: Type.String({ format: 'date' }), text: Type.String(), done: Type.Boolean() })
   const app = await build(t, define({ name: 'things', schema: Thing, formats, storage: memory() }) as Collection)
   const { payload } = await ask(app, 'GET /things?kind=b&done=false', { fields: { accept } })
@@ -322,7 +322,7 @@ test('hostile content stays text, wherever it stands', async t => {
     { id: 'a\'b', title: 'x', site: 'java\nscript:alert(4)', long: 'é'.repeat(1_000_000), empty: '' },
     Object.fromEntries([['id', 'proto'], ['title', ''], ['__proto__', evil]])
   ]
-  const things = define({ name: 'things', schema: Any, id: { by: 'client' }, formats, search: ['title'], links: () => ({ evil: { href: 'javascript:alert(5)' }, [evil]: { href: '/x', title: evil } }), storage: memory({ items: items as never }) })
+  const things = define({ name: 'things', schema: Any, id: { generate: 'client' }, formats, search: ['title'], links: () => ({ evil: { href: 'javascript:alert(5)' }, [evil]: { href: '/x', title: evil } }), storage: memory({ items: items as never }) })
   const app = await build(t, things as Collection)
   const pages = [
     await ask(app, `GET /things?${new URLSearchParams({ 'title.ne': evil, 'title.like': '*', q: '<', count: 'true' })}`, { fields: { accept, prefer: 'handling=lenient' } }),

@@ -10,7 +10,7 @@ test('a list of JSON is the same, put together of its items or written at once',
   t.equal(json.list(items, links, schema), json.join?.(items.map(item => json.item(item, {}, schema))))
 })
 
-test('JSON looks like its schema, and HAL has links beside the members, and embeds the items of a list', async t => {
+test('JSON looks like its schema, and HAL has links beside the properties, and embeds the items of a list', async t => {
   t.equal(json.describe(schema), schema)
   t.equal(hal.list([{ a: 1 }], links, schema), '{"_links":{},"_embedded":{"items":[{"_links":{},"a":1}]}}')
   t.strictSame(Object.keys(hal.describe(schema).properties ?? {}), ['_links', 'a'])

@@ -19,7 +19,7 @@ function parse (content: string | Buffer, schema: JsonSchema = open): unknown {
   return xml.parse(Buffer.from(content), schema)
 }
 
-/** The schema of an object with the one member `a`. */
+/** The schema of an object with the one property `a`. */
 function having (schema: JsonSchema): JsonSchema {
   return { type: 'object', properties: { a: schema } }
 }
@@ -176,7 +176,7 @@ test('a member name that is no XML name is escaped (ISO/IEC 9075-14)', async t =
   }
 })
 
-test('an absent member is not written, and what JSON has no value for is null', async t => {
+test('an absent property is not written, and what JSON has no value for is null', async t => {
   t.equal(write({ a: undefined, b: [undefined], c: -0 }), declaration + '<item><b type="array"><item type="null"/></b><c type="number">0</c></item>')
 })
 
@@ -392,7 +392,7 @@ test('nesting is bounded at 64 levels of arrays and objects', async t => {
   t.equal(detail('<item>'.repeat(100_000)), 'Line 1, column 391: the content is nested deeper than 64 levels.')
 })
 
-test('members never reach a prototype', async t => {
+test('properties never reach a prototype', async t => {
   const read = parse('<item><constructor><x>1</x></constructor><hasOwnProperty/><prototype/></item>')
   t.strictSame(Object.entries(read as object), [['constructor', { x: '1' }], ['hasOwnProperty', ''], ['prototype', '']])
   t.equal(Object.getPrototypeOf(read), Object.prototype)

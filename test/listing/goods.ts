@@ -7,7 +7,7 @@ import type { Options, Supports } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask } from '../app.ts'
 
-// Goods: members of every kind that a list can be asked by, and of those that it cannot.
+// Goods: properties of every kind that a list can be asked by, and of those that it cannot.
 
 export const Good = Type.Object({
   id: Type.Integer({ minimum: 1 }),
@@ -56,7 +56,7 @@ export function without (...names: ReadonlyArray<keyof Supports>) {
 }
 
 export function goods (options: Partial<Options<typeof Good>> = {}): Collection {
-  return define({ name: 'goods', schema: Good, storage: memory({ items }), id: { by: 'storage' }, search: ['name', 'place.city'], ...options }) as Collection
+  return define({ name: 'goods', schema: Good, storage: memory({ items }), id: { generate: 'storage' }, search: ['name', 'place.city'], ...options }) as Collection
 }
 
 export function links (answer: LightMyRequestResponse): Record<string, string> {

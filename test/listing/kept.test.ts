@@ -9,7 +9,7 @@ import { ask, build } from '../app.ts'
 import { define } from '../define.ts'
 
 const Note = Type.Object({ id: Type.Integer({ readOnly: true }), text: Type.String() })
-const notes = () => define({ name: 'notes', schema: Note, id: { by: 'storage' }, storage: memory({ items: [1, 2, 3].map(id => ({ id, text: `Note ${id}` })) }) }) as Collection
+const notes = () => define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items: [1, 2, 3].map(id => ({ id, text: `Note ${id}` })) }) }) as Collection
 
 test('a page that was answered before is answered anew as soon as anything of it changes', async t => {
   const app = await build(t, notes())
@@ -48,13 +48,13 @@ test('only so many pages are kept, and none that is long', async t => {
   t.equal(recall(collection, asked('1'), { versions: 'v', total: 1 }), undefined, 'another total')
 })
 
-test('a page that one caller was sent is never sent to a caller who sees other items or other members', async t => {
+test('a page that one caller was sent is never sent to a caller who sees other items or other properties', async t => {
   const Secret = Type.Object({ id: Type.Integer(), owner: Type.String(), salary: Type.Optional(Type.Integer()), text: Type.String() })
   const items = ['ada', 'bob', 'ada', 'bob'].map((owner, index) => ({ id: index + 1, owner, salary: index, text: `of ${owner}` }))
   const app = await build(t, define({
     name: 'secrets',
     schema: Secret,
-    id: { by: 'storage' },
+    id: { generate: 'storage' },
     storage: memory({ items }),
     authentication: { caller: request => request.headers['x-user']?.toString() },
     scope: (_request, _action, caller = '') => caller === 'hr' || caller === 'auditor' ? undefined : { values: { owner: caller } },

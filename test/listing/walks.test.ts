@@ -118,7 +118,7 @@ function parameters (conditions: readonly Condition[]): URLSearchParams {
 
 async function served (items: readonly Item[]): Promise<FastifyInstance> {
   const app = Fastify()
-  await app.register(collection, define({ name: 'things', schema: Thing, storage: memory({ items }), id: { by: 'storage' } }))
+  await app.register(collection, define({ name: 'things', schema: Thing, storage: memory({ items }), id: { generate: 'storage' } }))
   return app
 }
 
@@ -204,7 +204,7 @@ test('a walk sees what was there all along exactly once, while others insert, ch
       // Others touch every third; of the rest, some change in what is not sorted by.
       const steady = new Set(items.filter(({ id }) => id % 3 !== 0).map(({ id }) => id))
       const app = await build(t, [])
-      await app.register(collection, define({ name: 'things', schema: Thing, storage: memory({ items }), id: { by: 'storage' } }))
+      await app.register(collection, define({ name: 'things', schema: Thing, storage: memory({ items }), id: { generate: 'storage' } }))
       const start = `/things?limit=7${sort === '' ? '' : `&sort=${sort}`}`
       let page = await ask(app, `GET ${start}`)
       const way: number[] = []

@@ -64,7 +64,7 @@ export const products = define({
     weight: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000 })),
     sizes: Type.Optional(Type.Array(Type.Object({ label: Type.String(line(10)), stock: Type.Integer({ format: 'int32', minimum: 0, maximum: 1000 }) }), { maxItems: 20 }))
   }, { $id: 'Product' }),
-  id: { member: 'sku', by: 'client' },
+  id: { property: 'sku', generate: 'client' },
   replace: { creates: true },
   precondition: 'required',
   storage: memory()

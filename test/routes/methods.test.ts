@@ -336,7 +336,7 @@ test('Range is ignored: never a wrong 206 (RFC 9110 14.2)', async t => {
   }
 })
 
-test('409 names the member that is taken', async t => {
+test('409 names the property that is taken', async t => {
   const app = await build(t, users())
   await created(app, '/users', ada)
   const { at } = await created(app, '/users', { ...ada, email: 'b@example.com' })
@@ -367,7 +367,7 @@ test('the problem has an absolute type where the definition gives a base (RFC 94
   })
 })
 
-test('422 tells every failing member at once, with its JSON Pointer (RFC 6901)', async t => {
+test('422 tells every failing property at once, with its JSON Pointer (RFC 6901)', async t => {
   const app = await build(t, users())
   const answer = await ask(app, 'POST /users', { content: { email: 'no', age: -1, extra: 1, address: { zip: 5 } } })
   t.equal(answer.statusCode, 422)
@@ -380,8 +380,8 @@ test('ids of the client, slugs and numbers, are found as they are written in the
   const Counter = Type.Object({ id: Type.Integer({ minimum: 1 }), label: Type.String() })
   const app = Fastify({ routerOptions: { maxParamLength: 100 } })
   t.teardown(() => app.close())
-  await app.register(collection, define({ name: 'pages', schema: Page, storage: memory(), id: { member: 'slug', by: 'client' }, replace: { creates: true } }))
-  await app.register(collection, define({ name: 'counters', schema: Counter, storage: memory(), id: { by: 'storage' } }))
+  await app.register(collection, define({ name: 'pages', schema: Page, storage: memory(), id: { property: 'slug', generate: 'client' }, replace: { creates: true } }))
+  await app.register(collection, define({ name: 'counters', schema: Counter, storage: memory(), id: { generate: 'storage' } }))
   for (const slug of ['a/b', 'ä ö', '100%', 'x'.repeat(300), 'a?b#c', '..%2f', 'ключ']) {
     const answer = await ask(app, 'POST /pages', { content: { slug, title: 't' } })
     t.equal(answer.statusCode, 201, slug)

@@ -40,7 +40,7 @@ test('prefix, also with a parameter, reaches Location, links and problems', asyn
 test('a parameter of the prefix may have the name of ours', async t => {
   const app = await build(t, [])
   const Page = Type.Object({ slug: Type.String({ minLength: 1 }), title: Type.String() })
-  await app.register(collection, { ...define({ name: 'pages', schema: Page, storage: memory(), id: { member: 'slug', by: 'client' } }), prefix: '/sites/:id' })
+  await app.register(collection, { ...define({ name: 'pages', schema: Page, storage: memory(), id: { property: 'slug', generate: 'client' } }), prefix: '/sites/:id' })
   for (const slug of ['short', 'x'.repeat(150)]) {
     const { at } = await created(app, '/sites/7/pages', { slug, title: 't' })
     t.equal(at, `/sites/7/pages/${slug}`)

@@ -84,7 +84,7 @@ test('where one fails, the others are written all the same, and each is told its
     CREATE TRIGGER orphaned AFTER INSERT ON things WHEN NEW.id = 'orphaned' BEGIN INSERT INTO owned VALUES (NEW.id, 'nobody'); END`)
   const failures: Record<string, object> = {
     /** SQLite undoes the statement alone. */
-    'thing 0': { refused: 'taken', members: ['id'] },
+    'thing 0': { refused: 'not-unique', properties: ['id'] },
     /** All that was written in the transaction so far. */
     undone: { message: 'undone on purpose' },
     /** Told by COMMIT. */

@@ -89,7 +89,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
   {
     fault: 'answers at once what it does not have',
     // A storage in JavaScript, which no compiler has looked at.
-    open: broken(() => ({ replace: () => ({ refused: 'absent' }) as never })),
+    open: broken(() => ({ replace: () => ({ refused: 'not-found' }) as never })),
     fails: ['each verb gives a promise']
   },
   {
@@ -111,7 +111,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
       return {
         ...sound,
         async insert (draft, context) {
-          if ((await ids(sound, { filter: { member: 'email', is: 'eq', value: String(draft['email']) } })).length > 0) return { refused: 'taken', members: ['email'] }
+          if ((await ids(sound, { filter: { property: 'email', is: 'eq', value: String(draft['email']) } })).length > 0) return { refused: 'not-unique', properties: ['email'] }
           await tick()
           return await sound.insert(draft, context)
         }
@@ -120,17 +120,17 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
     fails: ['of 20 parallel inserts of one unique value exactly one wins']
   },
   {
-    fault: 'forgets a unique member',
+    fault: 'forgets a unique property',
     open: (shape) => memory()({ ...shape, unique: shape.unique.slice(1) }),
     fails: [
-      'an insert of a unique value that is there is refused as taken, naming the member',
-      'a replace with the unique value of another is refused as taken, naming the member'
+      'an insert of a unique value that is there is refused as taken, naming the property',
+      'a replace with the unique value of another is refused as taken, naming the property'
     ]
   },
   {
-    fault: 'takes a set of members for several unique ones',
-    open: (shape) => memory()({ ...shape, unique: shape.unique.flat().map((member) => [member]) }),
-    fails: ['a set of members is taken only where all its values are, and all its members are named']
+    fault: 'takes a set of properties for several unique ones',
+    open: (shape) => memory()({ ...shape, unique: shape.unique.flat().map((property) => [property]) }),
+    fails: ['a set of properties is taken only where all its values are, and all its properties are named']
   },
   {
     fault: 'counts versions from one after a re-create',
@@ -173,7 +173,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
       return { list: (query, context) => sound.list({ ...query, order: calls++ % 2 === 0 ? query.order : turnedTies(query.order) }, context) }
     }),
     fails: [
-      'entries that tie come in the order of the next member, the last of which is the id',
+      'entries that tie come in the order of the next property, the last of which is the id',
       'pages walked in any order, forward and backward, have each entry once, through ties and nulls'
     ]
   },
@@ -191,7 +191,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
     ]
   },
   {
-    fault: 'drops members that are null',
+    fault: 'drops properties that are null',
     open: broken((sound) => altered(sound, (entry) => ({ ...entry, item: Object.fromEntries(Object.entries(entry.item).filter(([, value]) => value !== null)) }))),
     fails: [
       'what goes in comes out: null',
@@ -213,8 +213,8 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
     open: broken((sound) => ({
       async list (query, context) {
         const page = await sound.list(query, context)
-        const [{ member, descending } = { member: 'id', descending: false }] = query.order
-        const isFirst = ({ item }: Entry<Thing>) => (item[member] ?? null) === null !== descending
+        const [{ property, descending } = { property: 'id', descending: false }] = query.order
+        const isFirst = ({ item }: Entry<Thing>) => (item[property] ?? null) === null !== descending
         return { ...page, entries: [...page.entries.filter(isFirst), ...page.entries.filter((entry) => !isFirst(entry))] }
       }
     })),
@@ -241,7 +241,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
   },
   {
     fault: 'leaves null out of ne',
-    open: broken((sound) => rewritten(sound, (filter) => 'is' in filter && filter.is === 'ne' ? { all: [filter, { member: filter.member, is: 'null', value: false }] } : filter)),
+    open: broken((sound) => rewritten(sound, (filter) => 'is' in filter && filter.is === 'ne' ? { all: [filter, { property: filter.property, is: 'null', value: false }] } : filter)),
     fails: ['ne holds for every other value, and for null and absent']
   },
   {

@@ -11,11 +11,11 @@ const context: Context = { signal: new AbortController().signal, scope: undefine
 const never: Context = { signal: AbortSignal.timeout(60_000), scope: { any: [] } }
 
 function query (asked: Partial<Query> = {}): Query {
-  return { filter: undefined, search: undefined, order: by('id'), after: undefined, before: undefined, limit: 100, members: undefined, count: false, ...asked }
+  return { filter: undefined, search: undefined, order: by('id'), after: undefined, before: undefined, limit: 100, properties: undefined, count: false, ...asked }
 }
 
-function by (...members: readonly string[]): Query['order'] {
-  return members.map((member) => ({ member: member.replace(/^-/, ''), descending: member.startsWith('-') }))
+function by (...properties: readonly string[]): Query['order'] {
+  return properties.map((property) => ({ property: property.replace(/^-/, ''), descending: property.startsWith('-') }))
 }
 
 function kept (result: Entry<Thing> | Refusal | undefined): Entry<Thing> {
@@ -66,7 +66,7 @@ const tracks: Shape = {
       addedOn: orNull('string', { format: 'date-time' })
     }
   },
-  id: { member: 'id', by: 'storage' },
+  id: { property: 'id', generate: 'storage' },
   unique: []
 }
 
@@ -108,7 +108,7 @@ const customers: Shape = {
       displayName: { type: 'string', readOnly: true }
     }
   },
-  id: { member: 'customerId', by: 'client' },
+  id: { property: 'customerId', generate: 'client' },
   unique: [['country', 'taxNumber']]
 }
 
@@ -144,24 +144,24 @@ for (const { name, skip, open } of databases) {
       const added = kept(await storage.insert({ name: 'Inject The Venom', milliseconds: 210834, unitPrice: 1.5, addedOn: '2009-01-01T12:00:00.000Z' }, context))
       t.same(added, { id: 3, item: { id: 3, name: 'Inject The Venom', artistId: null, milliseconds: 210834, bytes: null, unitPrice: 1.5, addedOn: '2009-01-01T12:00:00.000Z' }, version: added.version })
       t.same((await storage.list(query({ order: by('addedOn', 'id') }), context)).entries.map(({ id }) => id), [1, 3, 2], 'times in several forms are ordered by time')
-      t.same((await storage.list(query({ filter: { member: 'addedOn', is: 'eq', value: '2009-01-01T00:00:00Z' }, members: ['name'] }), context)).entries, [first], 'a derived version needs the whole row')
+      t.same((await storage.list(query({ filter: { property: 'addedOn', is: 'eq', value: '2009-01-01T00:00:00Z' }, properties: ['name'] }), context)).entries, [first], 'a derived version needs the whole row')
       t.equal(await race(storage, 1, (runner) => ({ ...first.item, bytes: runner })), 1)
       t.same(await storage.replace(1, { ...first.item }, first.version, context), { refused: 'stale' })
       const present = kept(await storage.find(1, context))
       await database.run(`UPDATE ${q('Track')} SET ${q('Legacy')} = 'changed' WHERE ${q('TrackId')} = 1`)
       t.equal(kept(await storage.find(1, context)).version, present.version, 'what the schema does not have is no part of the version')
       for (const milliseconds of [9, 100, 20]) kept(await storage.insert({ name: 'short', milliseconds, unitPrice: milliseconds }, context))
-      const short: Query['filter'] = { member: 'name', is: 'eq', value: 'short' }
-      for (const member of ['milliseconds', 'unitPrice']) {
-        t.same((await storage.list(query({ filter: short, order: by(member, 'id') }), context)).entries.map(({ item }) => item['milliseconds']), [9, 20, 100], 'numbers are ordered as numbers')
+      const short: Query['filter'] = { property: 'name', is: 'eq', value: 'short' }
+      for (const property of ['milliseconds', 'unitPrice']) {
+        t.same((await storage.list(query({ filter: short, order: by(property, 'id') }), context)).entries.map(({ item }) => item['milliseconds']), [9, 20, 100], 'numbers are ordered as numbers')
       }
       const next = kept(await storage.replace(1, { ...first.item, name: 'x' }, present.version, context))
       t.same(await database.rows(`SELECT ${q('Legacy')} AS legacy FROM ${q('Track')} WHERE ${q('TrackId')} = 1`), [{ legacy: 'changed' }])
       t.same(await storage.remove(1, present.version, context), { refused: 'stale' })
-      t.same(await storage.remove(1, next.version, never), { refused: 'absent' })
+      t.same(await storage.remove(1, next.version, never), { refused: 'not-found' })
       t.equal(await storage.remove(1, next.version, context), undefined)
-      t.same(await storage.remove(1, next.version, context), { refused: 'absent' })
-      t.same(await storage.replace(1, first.item, next.version, context), { refused: 'absent' })
+      t.same(await storage.remove(1, next.version, context), { refused: 'not-found' })
+      t.same(await storage.replace(1, first.item, next.version, context), { refused: 'not-found' })
     })
 
     for (const [what, version, where = name] of versions) {
@@ -173,24 +173,24 @@ for (const { name, skip, open } of databases) {
         t.same(added, { id: 'ALFKI', item: whole, version: added.version }, 'the answer is what the database made of it')
         t.same(kept(await storage.find('ALFKI', context)), added)
         t.equal(await storage.find('alfki', context), undefined, 'letter case counts, whatever the collation')
-        t.same((await storage.list(query({ order: by('customerId'), filter: { member: 'companyName', is: 'eq', value: 'ALFREDS ÜND' } }), context)).entries, [])
-        t.same((await storage.list(query({ order: by('-companyName', 'customerId'), filter: { any: [{ member: 'companyName', is: 'like', value: '*ü*' }, { member: 'settings.theme', is: 'eq', value: 'light' }] } }), context)).entries, [added])
-        t.same(await storage.insert({ customerId: 'BONAP', companyName: 'B', taxNumber: '1' }, context), { refused: 'taken', members: ['country', 'taxNumber'] })
-        t.same(await storage.insert({ customerId: 'ALFKI', companyName: 'B' }, context), { refused: 'taken', members: ['customerId'] })
+        t.same((await storage.list(query({ order: by('customerId'), filter: { property: 'companyName', is: 'eq', value: 'ALFREDS ÜND' } }), context)).entries, [])
+        t.same((await storage.list(query({ order: by('-companyName', 'customerId'), filter: { any: [{ property: 'companyName', is: 'like', value: '*ü*' }, { property: 'settings.theme', is: 'eq', value: 'light' }] } }), context)).entries, [added])
+        t.same(await storage.insert({ customerId: 'BONAP', companyName: 'B', taxNumber: '1' }, context), { refused: 'not-unique', properties: ['country', 'taxNumber'] })
+        t.same(await storage.insert({ customerId: 'ALFKI', companyName: 'B' }, context), { refused: 'not-unique', properties: ['customerId'] })
         const plain = { customerId: 'ALFKI', companyName: 'A', ...name === 'sqlite' ? { country: 'X', discontinued: true } : {} }
         const replaced = kept(await storage.replace('ALFKI', plain, added.version, context))
         t.same(replaced.item, { contactName: null, displayName: 'A!', ...name === 'sqlite' ? {} : { country: 'Nowhere', discontinued: false }, ...plain }, 'what is absent gets its default')
         t.not(replaced.version, added.version)
         t.same(await storage.replace('ALFKI', plain, added.version, context), { refused: 'stale' })
         t.same(await storage.replace('ALFKI', plain, 'no version', context), { refused: 'stale' })
-        t.same(await storage.replace('alfki', plain, undefined, context), { refused: 'absent' })
-        t.same(await storage.remove('ALFKI', replaced.version, never), { refused: 'absent' })
+        t.same(await storage.replace('alfki', plain, undefined, context), { refused: 'not-found' })
+        t.same(await storage.remove('ALFKI', replaced.version, never), { refused: 'not-found' })
         t.equal(await race(storage, 'ALFKI', (runner) => ({ ...whole, contactName: `${runner}` })), 1)
         const seen = new Set<string>()
         for (let turn = 0; turn < 20; turn++) seen.add(kept(await storage.replace('ALFKI', { ...whole, contactName: `again ${turn}` }, undefined, context)).version)
         t.equal(seen.size, 20, 'every change makes another version')
         await storage.transaction?.(async (inner) => {
-          t.same(await inner.insert({ customerId: 'ALFKI', companyName: 'B' }, context), { refused: 'taken', members: ['customerId'] })
+          t.same(await inner.insert({ customerId: 'ALFKI', companyName: 'B' }, context), { refused: 'not-unique', properties: ['customerId'] })
           kept(await inner.insert({ customerId: 'BONAP', companyName: 'B', country: 'France' }, context))
         })
         t.equal(await storage.remove('BONAP', undefined, context), undefined)
@@ -200,15 +200,15 @@ for (const { name, skip, open } of databases) {
 
     await t.test('a table where the database fills every column takes an empty item', async (t) => {
       await database.run(`CREATE TABLE counters (id ${serial[name]}, note VARCHAR(20) DEFAULT 'made')`)
-      const shape: Shape = { name: 'counters', schema: { type: 'object', properties: { id: { type: 'integer' }, note: string } }, id: { member: 'id', by: 'storage' }, unique: [] }
+      const shape: Shape = { name: 'counters', schema: { type: 'object', properties: { id: { type: 'integer' }, note: string } }, id: { property: 'id', generate: 'storage' }, unique: [] }
       const storage = database.adapter({ version: { derived: true }, generated: ['note'] })<Thing>(shape)
       t.same(kept(await storage.insert({}, context)).item, { id: 1, note: 'made' })
       t.same(kept(await storage.replace(1, { id: 1 }, undefined, context)).item, { id: 1, note: 'made' })
     })
 
-    await t.test('a version column that is a member as well is read, and written by the storage alone', async (t) => {
+    await t.test('a version column that is a property as well is read, and written by the storage alone', async (t) => {
       await database.run(`CREATE TABLE notes (id VARCHAR(10) PRIMARY KEY, body VARCHAR(20), updated_at ${precise[name]})`)
-      const shape: Shape = { name: 'notes', schema: { type: 'object', properties: { id: string, body: string, updatedAt: { type: 'string', format: 'date-time' } } }, id: { member: 'id', by: 'client' }, unique: [] }
+      const shape: Shape = { name: 'notes', schema: { type: 'object', properties: { id: string, body: string, updatedAt: { type: 'string', format: 'date-time' } } }, id: { property: 'id', generate: 'client' }, unique: [] }
       const storage = database.adapter({ columns: 'snake_case', version: { column: 'updated_at', as: 'timestamp' } })<Thing>(shape)
       const { item, version } = kept(await storage.insert({ id: 'a', body: 'x', updatedAt: '2000-01-01T00:00:00Z' }, context))
       t.match(item['updatedAt'], /^20[2-9]\d-.*Z$/)
@@ -217,21 +217,21 @@ for (const { name, skip, open } of databases) {
 
     await t.test('dates and uuids are ordered and compared whatever the types of their columns', async (t) => {
       await database.run('CREATE TABLE events (id CHAR(36) PRIMARY KEY, held DATE, at VARCHAR(30))')
-      const shape: Shape = { name: 'events', schema: { type: 'object', properties: { id: { type: 'string', format: 'uuid' }, held: { type: 'string', format: 'date' }, at: string } }, id: { member: 'id', by: 'client' }, unique: [] }
+      const shape: Shape = { name: 'events', schema: { type: 'object', properties: { id: { type: 'string', format: 'uuid' }, held: { type: 'string', format: 'date' }, at: string } }, id: { property: 'id', generate: 'client' }, unique: [] }
       const storage = database.adapter({ version: { derived: true } })<Thing>(shape)
       const ids = ['00000000-0000-4000-8000-00000000000A', '00000000-0000-4000-8000-00000000000b']
       for (const [index, id] of ids.entries()) kept(await storage.insert({ id, held: `2024-02-0${2 - index}`, at: 'x' }, context))
       t.same((await storage.list(query(), context)).entries.map(({ id }) => id), ids, 'kept in the letter case they were given in')
       t.same((await storage.list(query({ order: by('held', 'id') }), context)).entries.map(({ id }) => id), ids.toReversed())
-      t.same((await storage.list(query({ filter: { all: [{ member: 'held', is: 'gt', value: '2024-02-01' }, { member: 'at', is: 'like', value: 'x' }] } }), context)).entries.map(({ item }) => item['held']), ['2024-02-02'])
+      t.same((await storage.list(query({ filter: { all: [{ property: 'held', is: 'gt', value: '2024-02-01' }, { property: 'at', is: 'like', value: 'x' }] } }), context)).entries.map(({ item }) => item['held']), ['2024-02-02'])
     })
 
     await t.test('a unique key of a column that the schema does not have is named as the column is', async (t) => {
       await database.run('CREATE TABLE badges (id VARCHAR(10) PRIMARY KEY, hidden VARCHAR(10) DEFAULT \'same\' UNIQUE)')
-      const shape: Shape = { name: 'badges', schema: { type: 'object', properties: { id: string } }, id: { member: 'id', by: 'client' }, unique: [] }
+      const shape: Shape = { name: 'badges', schema: { type: 'object', properties: { id: string } }, id: { property: 'id', generate: 'client' }, unique: [] }
       const storage = database.adapter({ version: { derived: true } })<Thing>(shape)
       kept(await storage.insert({ id: 'a' }, context))
-      t.same(await storage.insert({ id: 'b' }, context), { refused: 'taken', members: ['hidden'] })
+      t.same(await storage.insert({ id: 'b' }, context), { refused: 'not-unique', properties: ['hidden'] })
     })
 
     await t.test('what a foreign key or a check does not allow is refused as a conflict, and told as 409', async (t) => {
@@ -241,8 +241,8 @@ for (const { name, skip, open } of databases) {
           FOREIGN KEY (region) REFERENCES regions (id), FOREIGN KEY (twin) REFERENCES regions (id) ON DELETE RESTRICT)`,
         "INSERT INTO regions VALUES ('north'), ('south'), ('east')")
       const City = Type.Object({ id: Type.String({ maxLength: 10 }), region: Type.String(), twin: Type.Optional(Type.String()), inhabitants: Type.Optional(Type.Integer()) })
-      const regions = { name: 'regions', schema: Type.Object({ id: Type.String({ maxLength: 10 }) }), id: { member: 'id', by: 'client' } as const, unique: [] }
-      const cities = { name: 'cities', schema: City, id: { member: 'id', by: 'client' } as const, unique: [] }
+      const regions = { name: 'regions', schema: Type.Object({ id: Type.String({ maxLength: 10 }) }), id: { property: 'id', generate: 'client' } as const, unique: [] }
+      const cities = { name: 'cities', schema: City, id: { property: 'id', generate: 'client' } as const, unique: [] }
       const adapter = database.adapter({ version: { derived: true } })
       const [region, city] = [adapter<Thing>(regions), adapter<Thing>(cities)]
       const conflict = { refused: 'conflict' }
@@ -272,7 +272,7 @@ for (const { name, skip, open } of databases) {
 
     await t.test('decimals of the database are kept as text where the schema has a string', async (t) => {
       await database.run('CREATE TABLE prices (id VARCHAR(10) PRIMARY KEY, amount NUMERIC(12, 2))')
-      const shape: Shape = { name: 'prices', schema: { type: 'object', properties: { id: string, amount: { type: 'string', format: 'decimal' } } }, id: { member: 'id', by: 'client' }, unique: [] }
+      const shape: Shape = { name: 'prices', schema: { type: 'object', properties: { id: string, amount: { type: 'string', format: 'decimal' } } }, id: { property: 'id', generate: 'client' }, unique: [] }
       const storage = database.adapter({ version: { column: 'amount', as: 'system' } })<Thing>(shape)
       await database.run("INSERT INTO prices VALUES ('a', 1234567890.25)")
       t.same(kept(await storage.find('a', context)).item, { id: 'a', amount: '1234567890.25' })
@@ -280,7 +280,7 @@ for (const { name, skip, open } of databases) {
 
     await t.test('a random version in a column of an existing table', async (t) => {
       await database.run('CREATE TABLE tagged (id VARCHAR(10) PRIMARY KEY, etag VARCHAR(40) NOT NULL)')
-      const shape: Shape = { name: 'tagged', schema: { type: 'object', properties: { id: string } }, id: { member: 'id', by: 'client' }, unique: [] }
+      const shape: Shape = { name: 'tagged', schema: { type: 'object', properties: { id: string } }, id: { property: 'id', generate: 'client' }, unique: [] }
       const storage = database.adapter({ version: { column: 'etag', as: 'random' } })<Thing>(shape)
       const { version } = kept(await storage.insert({ id: 'a' }, context))
       t.not(kept(await storage.replace('a', { id: 'a' }, version, context)).version, version)

@@ -25,7 +25,7 @@ function within (milliseconds: number): Context {
   return { signal: controller.signal, scope: undefined }
 }
 
-const everything: Query = { filter: undefined, search: undefined, order: [{ member: 'id', descending: false }], after: undefined, before: undefined, limit: 100, members: undefined, count: false }
+const everything: Query = { filter: undefined, search: undefined, order: [{ property: 'id', descending: false }], after: undefined, before: undefined, limit: 100, properties: undefined, count: false }
 const unreachable = { unreachable: true, retryAfter: 1 }
 const thing = (id: string, more: Thing = {}): Thing => ({ id, name: id, ...more })
 
@@ -187,7 +187,7 @@ test('sqlite', { skip: noSqlite }, async (t) => {
     ]
     const all = () => { throw errors.shift() }
     const broken = sqlite({ exec () {}, prepare: () => ({ raw () {}, all, iterate: all, run: all }) })<Thing>(things)
-    t.same(await broken.insert(thing('a'), context), { refused: 'taken', members: ['team', 'number'] }, 'busy at first')
+    t.same(await broken.insert(thing('a'), context), { refused: 'not-unique', properties: ['team', 'number'] }, 'busy at first')
     t.match(await failure(broken.insert(thing('a'), context)), unreachable)
     t.same(await broken.insert(thing('a'), context), { refused: 'conflict' })
     t.match(await failure(broken.insert(thing('a'), context)), { message: /NOT NULL/, plain: true })
@@ -272,10 +272,10 @@ test('postgres', async (t) => {
       const typed = postgres(other)<Thing>(things)
       const { version } = kept(await typed.insert(item, context))
       t.strictSame(kept(await typed.find('typed', context)).item, item)
-      t.match(await typed.insert(item, context), { refused: 'taken', members: ['id'] })
-      t.match(await transact(typed, async (inner) => [await inner.insert(item, context), await inner.replace('typed', item, 'another', context)]), [{ refused: 'taken' }, { refused: 'stale' }])
+      t.match(await typed.insert(item, context), { refused: 'not-unique', properties: ['id'] })
+      t.match(await transact(typed, async (inner) => [await inner.insert(item, context), await inner.replace('typed', item, 'another', context)]), [{ refused: 'not-unique' }, { refused: 'stale' }])
       t.equal(await typed.remove('typed', version, context), undefined)
-      t.match(await typed.remove('typed', version, context), { refused: 'absent' })
+      t.match(await typed.remove('typed', version, context), { refused: 'not-found' })
       t.equal(descriptions > 0, described, JSON.stringify(options))
     }
   })
@@ -358,7 +358,7 @@ test('postgres', async (t) => {
 
   await t.test('statements past those that get a name are run all the same', async (t) => {
     for (let turn = 0; turn < 220; turn++) {
-      const filter = { any: Array.from({ length: turn }, () => ({ member: 'id', is: 'eq', value: 'a' } as const)) }
+      const filter = { any: Array.from({ length: turn }, () => ({ property: 'id', is: 'eq', value: 'a' } as const)) }
       t.equal((await storage.list({ ...everything, filter }, context)).entries.length, turn === 0 ? 0 : 1)
     }
   })

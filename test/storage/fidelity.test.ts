@@ -48,7 +48,7 @@ const sorts: readonly Sort[] = [
   { schema: {}, values: json.filter((value) => value !== null), ordered: false }
 ]
 
-interface Member {
+interface Property {
   readonly name: string
   readonly sort: Sort
   readonly nullable: boolean
@@ -57,7 +57,7 @@ interface Member {
 
 interface Plan {
   readonly shape: Shape
-  readonly members: readonly Member[]
+  readonly properties: readonly Property[]
   readonly items: readonly Thing[]
 }
 
@@ -69,42 +69,42 @@ const plans: fc.Arbitrary<Plan> = fc.uniqueArray(fc.record({
   sort: fc.constantFrom(...sorts),
   nullable: fc.boolean(),
   required: fc.boolean()
-}), { selector: ({ name }) => name, minLength: 1, maxLength: 5 }).chain((members) => {
+}), { selector: ({ name }) => name, minLength: 1, maxLength: 5 }).chain((properties) => {
   const schema: JsonSchema = {
     type: 'object',
-    required: ['id', ...members.filter(({ required }) => required).map(({ name }) => name)],
+    required: ['id', ...properties.filter(({ required }) => required).map(({ name }) => name)],
     properties: {
       id: { type: 'string', maxLength: 40 },
-      ...Object.fromEntries(members.map(({ name, nullable, sort: { schema } }) => [name, nullable ? { anyOf: [schema, { type: 'null' }] } : schema]))
+      ...Object.fromEntries(properties.map(({ name, nullable, sort: { schema } }) => [name, nullable ? { anyOf: [schema, { type: 'null' }] } : schema]))
     }
   }
-  const entries = members.map(({ sort: { values }, nullable, required }) => {
+  const entries = properties.map(({ sort: { values }, nullable, required }) => {
     const present = nullable ? fc.option(values, { nil: null, freq: 3 }) : values
     return required ? present : fc.option(present, { nil: undefined, freq: 3 })
   })
   return fc.array(fc.tuple(...entries), { minLength: 1, maxLength: 8 }).map((rows): Plan => ({
-    shape: { name: 'random', schema, id: { member: 'id', by: 'client' }, unique: [] },
-    members,
-    items: rows.map((row, index) => Object.fromEntries([['id', `i${index}`], ...row.map((value, column) => [members[column]?.name, value])].filter(([, value]) => value !== undefined)))
+    shape: { name: 'random', schema, id: { property: 'id', generate: 'client' }, unique: [] },
+    properties,
+    items: rows.map((row, index) => Object.fromEntries([['id', `i${index}`], ...row.map((value, column) => [properties[column]?.name, value])].filter(([, value]) => value !== undefined)))
   }))
 })
 
 const isScalar = (value: unknown): value is Scalar => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
 /** Each condition with each value that is there. */
-function filters ({ members, items }: Plan): Filter[] {
-  return members.flatMap(({ name: member, sort: { ordered } }) => {
-    const values = items.map((item) => item[member]).filter(isScalar)
+function filters ({ properties, items }: Plan): Filter[] {
+  return properties.flatMap(({ name: property, sort: { ordered } }) => {
+    const values = items.map((item) => item[property]).filter(isScalar)
     const compared = values.slice(0, 2).flatMap((value): Filter[] => [
-      { member, is: 'eq', value }, { member, is: 'ne', value },
-      ...ordered ? (['lt', 'lte', 'gt', 'gte'] as const).map((is) => ({ member, is, value })) : []
+      { property, is: 'eq', value }, { property, is: 'ne', value },
+      ...ordered ? (['lt', 'lte', 'gt', 'gte'] as const).map((is) => ({ property, is, value })) : []
     ])
-    return [...compared, { member, is: 'in', value: values }, { not: { member, is: 'in', value: values.slice(1) } }, { member, is: 'null', value: true }]
+    return [...compared, { property, is: 'in', value: values }, { not: { property, is: 'in', value: values.slice(1) } }, { property, is: 'null', value: true }]
   })
 }
 
 function query (asked: Partial<Query>): Query {
-  return { filter: undefined, search: undefined, order: [{ member: 'id', descending: false }], after: undefined, before: undefined, limit: 100, members: undefined, count: false, ...asked }
+  return { filter: undefined, search: undefined, order: [{ property: 'id', descending: false }], after: undefined, before: undefined, limit: 100, properties: undefined, count: false, ...asked }
 }
 
 async function ids (storage: Storage<Thing>, asked: Partial<Query>): Promise<unknown[]> {
@@ -130,13 +130,13 @@ for (const { name, skip, open } of databases) {
   test(`${name}: a number in JSON that is no safe integer is found by its value`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
-    const shape: Shape = { name: 'huge', schema: { type: 'object', properties: { id: { type: 'string', maxLength: 40 }, any: {} } }, id: { member: 'id', by: 'client' }, unique: [] }
+    const shape: Shape = { name: 'huge', schema: { type: 'object', properties: { id: { type: 'string', maxLength: 40 }, any: {} } }, id: { property: 'id', generate: 'client' }, unique: [] }
     const adapter = database.adapter({ table: 'huge' })
     await adapter.createTable(shape)
     const storage = adapter<Thing>(shape)
     const values = [153841933206596130, -153841933206596130, 2 ** 53, 1e300, 5, 0.1]
     for (const value of values) await storage.insert({ id: String(value), any: value }, context)
-    for (const value of values) t.same(await ids(storage, { filter: { member: 'any', is: 'eq', value } }), [String(value)], String(value))
+    for (const value of values) t.same(await ids(storage, { filter: { property: 'any', is: 'eq', value } }), [String(value)], String(value))
     await database.run('DROP TABLE huge')
   })
 
@@ -145,7 +145,7 @@ for (const { name, skip, open } of databases) {
     t.teardown(() => database.end())
     let tables = 0
     await fc.assert(fc.asyncProperty(plans, async (plan) => {
-      const { shape, members, items } = plan
+      const { shape, properties, items } = plan
       const adapter = database.adapter({ table: `random_${tables++}` })
       await adapter.createTable(shape)
       const storage = adapter<Thing>(shape)
@@ -163,14 +163,14 @@ for (const { name, skip, open } of databases) {
         check(itemOf(await storage.find(id, context)), itemOf(await reference.find(id, context)), item)
       }
       for (const filter of filters(plan)) check(await ids(storage, { filter }), await ids(reference, { filter }), filter)
-      for (const { name: member, sort: { ordered } } of members) {
+      for (const { name: property, sort: { ordered } } of properties) {
         if (!ordered) continue
         for (const descending of [true, false]) {
-          const order = [{ member, descending }, { member: 'id', descending: false }]
+          const order = [{ property, descending }, { property: 'id', descending: false }]
           const { entries } = await reference.list(query({ order }), context)
           check(await ids(storage, { order }), entries.map(({ id }) => id), order)
           for (const { id, item } of entries) {
-            const here = [(item[member] ?? null) as Scalar | null, id]
+            const here = [(item[property] ?? null) as Scalar | null, id]
             for (const asked of [{ order, after: here, limit: 3 }, { order, before: here, limit: 3 }]) check(await ids(storage, asked), await ids(reference, asked), asked)
           }
         }

@@ -16,7 +16,7 @@ interface Item {
 const shape: Shape = {
   name: 'items',
   schema: { type: 'object', properties: { id: { type: 'string' } } },
-  id: { member: 'id', by: 'client' },
+  id: { property: 'id', generate: 'client' },
   unique: [['name']]
 }
 
@@ -29,15 +29,15 @@ const context: Context = {
 const everything: Query = {
   filter: undefined,
   search: undefined,
-  order: [{ member: 'id', descending: false }],
+  order: [{ property: 'id', descending: false }],
   after: undefined,
   before: undefined,
   limit: 10_000,
-  members: undefined,
+  properties: undefined,
   count: false
 }
 
-const by = (...members: readonly string[]): Order[] => members.map((member) => ({ member: member.replace('-', ''), descending: member.startsWith('-') }))
+const by = (...properties: readonly string[]): Order[] => properties.map((property) => ({ property: property.replace('-', ''), descending: property.startsWith('-') }))
 
 async function ids (storage: Storage<Item>, asked: Partial<Query> = {}): Promise<Id[]> {
   return (await storage.list({ ...everything, ...asked }, context)).entries.map(({ id }) => id)
@@ -109,7 +109,7 @@ test('ids are counted where the schema says number, and random otherwise', async
   t.match(await memory()<object>({ ...shape, schema: {}, unique: [] }).insert({}, context), { id: /^[\da-f]{8}-/ })
 })
 
-test('an order is total whatever types its members have', async (t) => {
+test('an order is total whatever types its properties have', async (t) => {
   const storage = memory()<Item>({ ...shape, unique: [] })
   const values = [false, true, -1, 2, '', 'a', '\uffff', '😀', {}, [1], null, undefined]
   for (const [index, mixed] of values.entries()) await storage.insert({ id: String.fromCharCode(97 + index), name: '', mixed }, context)
@@ -122,7 +122,7 @@ test('unique values of any type are compared by value, and types are told apart'
   const storage = memory()<Item>({ ...shape, unique: [['mixed']] })
   for (const [index, mixed] of [1, '1', true, 'true', { a: [1] }, { a: [2] }, ['x'], 'x'].entries()) {
     t.match(await storage.insert({ id: `${index}`, name: '', mixed }, context), { version: /./ })
-    t.match(await storage.insert({ id: 'again', name: '', mixed: structuredClone(mixed) }, context), { refused: 'taken', members: ['mixed'] })
+    t.match(await storage.insert({ id: 'again', name: '', mixed: structuredClone(mixed) }, context), { refused: 'not-unique', properties: ['mixed'] })
   }
 })
 
@@ -130,26 +130,26 @@ test('a condition on another type holds for nothing', async (t) => {
   const storage = memory()<Item>({ ...shape, unique: [] })
   await storage.insert({ id: 'a', name: '5', mixed: 5 }, context)
   const filters: Filter[] = [
-    { member: 'name', is: 'eq', value: 5 },
-    { member: 'name', is: 'lte', value: 5 },
-    { member: 'mixed', is: 'gte', value: '5' },
-    { member: 'mixed', is: 'like', value: '*' },
-    { member: 'mixed', is: 'like', value: '5' },
-    { member: 'name.length', is: 'eq', value: 1 },
-    { member: 'constructor.name', is: 'eq', value: 'Object' },
-    { member: 'toString', is: 'null', value: false }
+    { property: 'name', is: 'eq', value: 5 },
+    { property: 'name', is: 'lte', value: 5 },
+    { property: 'mixed', is: 'gte', value: '5' },
+    { property: 'mixed', is: 'like', value: '*' },
+    { property: 'mixed', is: 'like', value: '5' },
+    { property: 'name.length', is: 'eq', value: 1 },
+    { property: 'constructor.name', is: 'eq', value: 'Object' },
+    { property: 'toString', is: 'null', value: false }
   ]
   for (const filter of filters) t.same(await ids(storage, { filter }), [], JSON.stringify(filter))
-  t.same(await ids(storage, { filter: { member: 'name', is: 'like', value: '5\\' } }), [], 'a backslash at the end is a backslash')
-  t.same(await ids(storage, { search: { words: ['5'], members: ['mixed'] } }), [])
-  t.same(await ids(storage, { search: { words: [], members: ['name'] } }), ['a'])
+  t.same(await ids(storage, { filter: { property: 'name', is: 'like', value: '5\\' } }), [], 'a backslash at the end is a backslash')
+  t.same(await ids(storage, { search: { words: ['5'], properties: ['mixed'] } }), [])
+  t.same(await ids(storage, { search: { words: [], properties: ['name'] } }), ['a'])
 })
 
 test('a like pattern made to be slow is not', async (t) => {
   t.ok(await isProportional(async (length) => {
     const storage = memory()<Item>(shape)
     await storage.insert({ id: 'a', name: 'a'.repeat(length) }, context)
-    t.same(await ids(storage, { filter: { member: 'name', is: 'like', value: '*a'.repeat(1000) + '*b' } }), [])
+    t.same(await ids(storage, { filter: { property: 'name', is: 'like', value: '*a'.repeat(1000) + '*b' } }), [])
   }, 5_000))
 })
 
@@ -176,8 +176,8 @@ test('thousands of writes leave every order as sorting would have it', async (t)
     for (const order of orders) {
       const rows = [...model.values()].map(({ id, name, rank }) => ({ id, name, rank: String(rank ?? 'null') }))
       const expected = rows.sort((a, b) => {
-        for (const { member, descending } of order) {
-          const [x, y] = member === 'id' ? [a.id, b.id] : member === 'name' ? [a.name, b.name] : [a.rank, b.rank]
+        for (const { property, descending } of order) {
+          const [x, y] = property === 'id' ? [a.id, b.id] : property === 'name' ? [a.name, b.name] : [a.rank, b.rank]
           if (x !== y) return (x > y) === descending ? -1 : 1
         }
         return 0
@@ -237,14 +237,14 @@ test('a transaction lists its own writes among the others, in any order and dire
 test('unique values move between items within a transaction', async (t) => {
   const storage = memory<Item>({ items: [{ id: 'a', name: 'one' }, { id: 'b', name: 'two' }] })(shape)
   await storage.transaction?.(async (inner) => {
-    t.match(await inner.replace('a', { id: 'a', name: 'two' }, undefined, context), { refused: 'taken', members: ['name'] })
+    t.match(await inner.replace('a', { id: 'a', name: 'two' }, undefined, context), { refused: 'not-unique', properties: ['name'] })
     await inner.replace('b', { id: 'b', name: 'three' }, undefined, context)
-    t.match(await inner.insert({ id: 'c', name: 'three' }, context), { refused: 'taken', members: ['name'] })
+    t.match(await inner.insert({ id: 'c', name: 'three' }, context), { refused: 'not-unique', properties: ['name'] })
     t.match(await inner.replace('a', { id: 'a', name: 'two' }, undefined, context), { id: 'a' })
     t.match(await inner.replace('b', { id: 'b', name: 'one' }, undefined, context), { id: 'b' })
   })
-  t.match(await storage.insert({ id: 'd', name: 'one' }, context), { refused: 'taken' })
-  t.match(await storage.insert({ id: 'd', name: 'two' }, context), { refused: 'taken' })
+  t.match(await storage.insert({ id: 'd', name: 'one' }, context), { refused: 'not-unique' })
+  t.match(await storage.insert({ id: 'd', name: 'two' }, context), { refused: 'not-unique' })
   t.match(await storage.insert({ id: 'd', name: 'three' }, context), { id: 'd' })
 })
 

@@ -61,11 +61,11 @@ test('the storage of examples/redis', { skip }, async (t) => {
   await t.test('integers are ordered by value, negative ones too', async (t) => {
     const signal = AbortSignal.timeout(60_000)
     const context = { signal, scope: undefined }
-    const storage = redis(client)<{ n: number }>({ name: 'numbers', schema: {}, id: { member: 'n', by: 'client' }, unique: [] })
+    const storage = redis(client)<{ n: number }>({ name: 'numbers', schema: {}, id: { property: 'n', generate: 'client' }, unique: [] })
     const numbers = [10, -1, 9, 0, -(2 ** 53 - 1), 2 ** 53 - 1, -10]
     for (const n of numbers) await storage.insert({ n }, context)
-    const query = { filter: undefined, search: undefined, before: undefined, limit: 10, members: undefined, count: true }
-    const { entries, total } = await storage.list({ ...query, order: [{ member: 'n', descending: false }], after: [-10] }, context)
+    const query = { filter: undefined, search: undefined, before: undefined, limit: 10, properties: undefined, count: true }
+    const { entries, total } = await storage.list({ ...query, order: [{ property: 'n', descending: false }], after: [-10] }, context)
     t.same(entries.map(({ id }) => id), numbers.toSorted((a, b) => a - b).slice(2))
     t.equal(total, 7)
   })
@@ -90,7 +90,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
 
   await t.test('what a retry does not mend is no matter of being reached', async (t) => {
     await client.set('{broken}:items', 'text')
-    const storage = redis(client)({ name: 'broken', schema: {}, id: { member: 'id', by: 'client' }, unique: [] })
+    const storage = redis(client)({ name: 'broken', schema: {}, id: { property: 'id', generate: 'client' }, unique: [] })
     const error: object = await storage.find('a', { signal: AbortSignal.timeout(60_000), scope: undefined }).then(Object, Object)
     t.match(error, { message: /^WRONGTYPE/ })
     t.notOk('unreachable' in error)

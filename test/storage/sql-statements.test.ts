@@ -27,20 +27,20 @@ const users: Shape = {
       address: { type: 'object', properties: { city: { type: 'string' } } }
     }
   },
-  id: { member: 'id', by: 'library' },
+  id: { property: 'id', generate: 'uuid' },
   unique: [['email']]
 }
 
 const id = '018f0000-0000-7000-8000-000000000001'
 
 const page: Query = {
-  filter: { all: [{ member: 'email', is: 'like', value: 'a|b%*' }, { member: 'address.city', is: 'in', value: ['Rome', 'Oslo', 'Bern'] }] },
-  search: { words: ['ann'], members: ['email'] },
-  order: [{ member: 'createdAt', descending: true }, { member: 'id', descending: true }],
+  filter: { all: [{ property: 'email', is: 'like', value: 'a|b%*' }, { property: 'address.city', is: 'in', value: ['Rome', 'Oslo', 'Bern'] }] },
+  search: { words: ['ann'], properties: ['email'] },
+  order: [{ property: 'createdAt', descending: true }, { property: 'id', descending: true }],
   after: ['2024-01-01T00:00:00Z', id],
   before: undefined,
   limit: 20,
-  members: ['email'],
+  properties: ['email'],
   count: false
 }
 
@@ -142,7 +142,7 @@ CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "
   }
   const short = { name: 'tags', schema: { type: 'object', properties: { id: { type: 'string' }, tag: { type: 'string' }, kind: { type: 'string' } } }, unique: ['tag', ['tag', 'kind']] } as const
   t.match(mysql({ table: 'shop.tags' }).createTableSql(short), /CREATE TABLE IF NOT EXISTS `shop`\.`tags` \(\n {2}`id` VARCHAR\(700\).*\n {2}`tag` VARCHAR\(350\).*\n {2}`kind` VARCHAR\(350\)/)
-  t.match(mysql().createTableSql({ ...short, id: { member: 'id', by: 'storage' }, schema: { type: 'object', properties: { id: { type: 'integer' }, tag: {}, kind: {} } } }), /`id` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY/)
+  t.match(mysql().createTableSql({ ...short, id: { property: 'id', generate: 'storage' }, schema: { type: 'object', properties: { id: { type: 'integer' }, tag: {}, kind: {} } } }), /`id` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY/)
 })
 
 test('each verb is one statement, and whatever a client gives is bound', async (t) => {
@@ -152,7 +152,7 @@ test('each verb is one statement, and whatever a client gives is bound', async (
     const storage = adapter<Thing>(users)
     await storage.find(id, context)
     await storage.list(page, context)
-    await storage.remove(id, 'v1', { ...context, scope: { member: 'age', is: 'gt', value: 1.5 } })
+    await storage.remove(id, 'v1', { ...context, scope: { property: 'age', is: 'gt', value: 1.5 } })
     return sent.slice(0, 3)
   }
   const [find, list, remove] = await texts(sqlite())
@@ -176,7 +176,7 @@ test('SQLite compares a pattern letter by letter only as a prefix: what is behin
   const { sent, sqlite } = recorded()
   const storage = sqlite()<Thing>(users)
   for (const [value, operator] of [['a*', 'GLOB'], ['a', '='], ['*a*', 'instr'], ['*a', 'EXISTS'], ['a*b*c*', 'EXISTS'], ['*a*b*', 'EXISTS']] as const) {
-    await storage.list({ ...page, filter: { member: 'email', is: 'like', value }, search: undefined, after: undefined }, context)
+    await storage.list({ ...page, filter: { property: 'email', is: 'like', value }, search: undefined, after: undefined }, context)
     const text = sent.at(-1)?.text ?? ''
     t.ok(text.includes(operator), `${value}: ${text}`)
     t.equal(text.includes('GLOB'), operator === 'GLOB', value)
@@ -193,10 +193,10 @@ test('a database that cannot answer what it wrote is told what was bound, or is 
   t.same(sent[0]?.values.toSpliced(6, 1), [id, 'a@example.org', null, null, '2024-01-01 00:00:00.500', '{"city":"Rome"}', '["nickName"]'])
   t.match(await storage.replace(id, item, 'v1', context), { id, item: { ...item, createdAt: '2024-01-01T00:00:00.500Z' } })
   t.match(sent[1], { text: /^UPDATE `users` SET `email` = \?, .*`version` = \?, `nulls` = \? WHERE `id` = \? AND `version` = \?$/ })
-  t.same(await storage.replace(id, item, 'v1', context), { refused: 'absent' })
+  t.same(await storage.replace(id, item, 'v1', context), { refused: 'not-found' })
 
   const existing = recorded([{ affectedRows: 1, insertId: 5 }, [[5, null, '1']], { affectedRows: 1, insertId: 0 }, [[5, null, '2']], { affectedRows: 1, insertId: 6 }, []])
-  const counters = existing.mysql({ version: { column: 'count', as: 'integer' } })<Thing>({ ...users, schema: { type: 'object', properties: { id: { type: 'integer' }, note: { type: 'string' } } }, id: { member: 'id', by: 'storage' } })
+  const counters = existing.mysql({ version: { column: 'count', as: 'integer' } })<Thing>({ ...users, schema: { type: 'object', properties: { id: { type: 'integer' }, note: { type: 'string' } } }, id: { property: 'id', generate: 'storage' } })
   const made = await counters.insert({}, context) as Entry<Thing>
   t.match(made, { id: 5, version: /^[\w-]{27}$/ })
   t.not((await counters.replace(5, {}, undefined, context) as Entry<Thing>).version, made.version)
@@ -220,7 +220,7 @@ test('a write after a read compares the row that was read, and does not read it 
     t.equal(sent.length, 2)
     t.match(sent[1]?.text, `"id"::text IS NOT DISTINCT FROM $3 AND "note"::text IS NOT DISTINCT FROM $4${column}`)
     sent.length = 0
-    t.same(await storage.replace('a', { id: 'a' }, 'unknown', context), { refused: 'absent' }, 'a version that was not read here is looked up')
+    t.same(await storage.replace('a', { id: 'a' }, 'unknown', context), { refused: 'not-found' }, 'a version that was not read here is looked up')
     t.match(sent[0]?.text, /^SELECT/)
   }
   const long = ['a', 'x'.repeat(20_000)]
@@ -247,7 +247,7 @@ test('a table that exists is compared by its own columns, in the statement that 
   ])
   t.same(sent.find(({ text }) => text.startsWith('DELETE'))?.values, ['a', 'a', 'a', '2024-01-01 00:00:00'])
   sent.length = 0
-  await storage.list({ ...page, filter: { not: { member: 'id', is: 'like', value: 'x' } }, search: { words: ['2024'], members: ['at'] }, order: [{ member: 'at', descending: false }, { member: 'id', descending: true }], after: undefined }, context)
+  await storage.list({ ...page, filter: { not: { property: 'id', is: 'like', value: 'x' } }, search: { words: ['2024'], properties: ['at'] }, order: [{ property: 'at', descending: false }, { property: 'id', descending: true }], after: undefined }, context)
   t.match(sent[0]?.text.slice(sent[0].text.indexOf('WHERE')), `WHERE NOT (${exact('`id`')} LIKE ? ESCAPE '|') AND (LOCATE(?, LOWER(CONCAT(DATE_FORMAT(\`at\`, '%Y-%m-%dT%H:%i:%s.'), LPAD(MICROSECOND(\`at\`) DIV 1000, 3, '0'), 'Z'))) > 0) ORDER BY \`at\` IS NULL, \`at\`, ${exact('`id`')} DESC LIMIT ?`)
 })
 
@@ -264,14 +264,14 @@ test('what a driver throws is a refusal, a fault that passes, or goes on as it i
     return await storage.insert(item, context).catch((error: unknown) => error)
   }
   const duplicate = (message: string) => fault({ errno: 1062 }, message)
-  t.same(await outcome('mysql', duplicate("Duplicate entry 'it''s' for key 'users_email_unique'")), { refused: 'taken', members: ['email'] })
-  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.users_email_unique'")), { refused: 'taken', members: ['email'] })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'it''s' for key 'users_email_unique'")), { refused: 'not-unique', properties: ['email'] })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.users_email_unique'")), { refused: 'not-unique', properties: ['email'] })
   for (const errno of [1451, 1452, 1216, 1217, 3819, 4025]) t.same(await outcome('mysql', Object.assign(new Error('a constraint fails'), { errno })), { refused: 'conflict' })
-  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.PRIMARY'"), [['id']]), { refused: 'taken', members: ['id'] })
-  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'lower_email'"), []), { refused: 'taken', members: ['lower_email'] })
-  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_email_unique' })), { refused: 'taken', members: ['email'] })
-  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_pkey' }), [['id']]), { refused: 'taken', members: ['id'] })
-  t.same(await outcome('postgres', fault({ code: '23505' })), { refused: 'taken', members: [''] })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.PRIMARY'"), [['id']]), { refused: 'not-unique', properties: ['id'] })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'lower_email'"), []), { refused: 'not-unique', properties: ['lower_email'] })
+  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_email_unique' })), { refused: 'not-unique', properties: ['email'] })
+  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_pkey' }), [['id']]), { refused: 'not-unique', properties: ['id'] })
+  t.same(await outcome('postgres', fault({ code: '23505' })), { refused: 'not-unique', properties: [''] })
   for (const error of [fault({ errno: 1205 }), fault({ code: 'ECONNRESET', errno: -104 }), fault({}, 'Queue limit reached.')]) {
     t.match(await outcome('mysql', error), { unreachable: true, cause: error })
   }
@@ -282,7 +282,7 @@ test('what a driver throws is a refusal, a fault that passes, or goes on as it i
     t.equal(await outcome('mysql', error), error)
     t.equal(await outcome('postgres', error), error)
   }
-  const unstorable = (...members: string[]) => ({ refused: 'unstorable', members })
+  const unstorable = (...properties: string[]) => ({ refused: 'unstorable', properties })
   t.same(await outcome('mysql', fault({ errno: 1406 }, "Data too long for column 'email' at row 1")), unstorable('email'))
   t.same(await outcome('mysql', fault({ errno: 1292 }, "Incorrect datetime value: 'x' for column `app`.`users`.`createdAt` at row 1")), unstorable('createdAt'))
   t.same(await outcome('mysql', fault({ errno: 1406 }, 'Data too long')), unstorable())
@@ -350,22 +350,22 @@ test('many collections on one pool listen to it once', async (t) => {
 
 test('mistakes are told at boot, with what mends them', async (t) => {
   const { sqlite, mysql } = recorded()
-  const withMember = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({ ...users, schema: { ...users.schema, properties: { ...users.schema.properties, [name]: schema } } })
-  t.throws(() => sqlite()(withMember('version')), { message: /column version of users is needed by the storage: give the member version another with the option "columns"/ })
-  t.doesNotThrow(() => sqlite({ version: 'row_version' })(withMember('version')))
-  t.throws(() => sqlite()(withMember('nulls')), { message: /column nulls/ })
-  t.throws(() => sqlite()({ ...users, id: { member: 'key', by: 'client' } }), { message: /users has no column for key/ })
+  const withProperty = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({ ...users, schema: { ...users.schema, properties: { ...users.schema.properties, [name]: schema } } })
+  t.throws(() => sqlite()(withProperty('version')), { message: /column version of users is needed by the storage: give the member version another with the option "columns"/ })
+  t.doesNotThrow(() => sqlite({ version: 'row_version' })(withProperty('version')))
+  t.throws(() => sqlite()(withProperty('nulls')), { message: /column nulls/ })
+  t.throws(() => sqlite()({ ...users, id: { property: 'key', generate: 'client' } }), { message: /users has no column for key/ })
   t.throws(() => sqlite().createTableSql({ ...users, unique: [['address.city']] }), { message: /users has no column for address.city/ })
-  t.throws(() => mysql().createTableSql({ ...users, id: { member: 'id', by: 'storage' } }), { message: /made by the database: the schema must have id as an integer/ })
+  t.throws(() => mysql().createTableSql({ ...users, id: { property: 'id', generate: 'storage' } }), { message: /made by the database: the schema must have id as an integer/ })
   t.throws(() => mysql({ version: { derived: true } }).createTableSql(users), { message: /The table of users exists/ })
-  await t.rejects(sqlite()<Thing>(users).list({ ...page, filter: { member: 'unknown.name', is: 'null', value: true } }, context), { message: /users has no column for unknown/ })
+  await t.rejects(sqlite()<Thing>(users).list({ ...page, filter: { property: 'unknown.name', is: 'null', value: true } }, context), { message: /users has no column for unknown/ })
   t.doesNotThrow(() => sqlite()(({ ...users, schema: { type: 'object', properties: { id: { type: 'string' } } } })))
   t.throws(() => sqlite()({ ...users, schema: { type: 'object' } }), { message: /users has no column for id/ })
 })
 
-test('a nested member that the schema does not have is read by the type of what it is compared with', async (t) => {
+test('a nested property that the schema does not have is read by the type of what it is compared with', async (t) => {
   const { sent, sqlite, mysql } = recorded()
-  const filter: Filter = { all: [{ member: 'address.floor', is: 'gt', value: 2 }, { member: 'address.open', is: 'eq', value: true }, { member: 'age', is: 'lt', value: 1.5 }] }
+  const filter: Filter = { all: [{ property: 'address.floor', is: 'gt', value: 2 }, { property: 'address.open', is: 'eq', value: true }, { property: 'age', is: 'lt', value: 1.5 }] }
   for (const adapter of [sqlite(), mysql()]) await adapter<Thing>(users).list({ ...page, filter, search: undefined }, context)
   t.match(sent[0]?.text, /IN \('integer', 'real'\) THEN CAST\(json_extract\("address", '\$\."floor"'\) AS REAL\) END > \?/)
   t.match(sent[1]?.text, /THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."floor"'\)\) \+ 0e0 END > \? AND .* THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."open"'\)\) = 'true' END = \? AND `age` < \?/)

@@ -9,11 +9,11 @@ import { databases } from './databases.ts'
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
 function query (asked: Partial<Query> = {}): Query {
-  return { filter: undefined, search: undefined, order: by('id'), after: undefined, before: undefined, limit: 100, members: undefined, count: false, ...asked }
+  return { filter: undefined, search: undefined, order: by('id'), after: undefined, before: undefined, limit: 100, properties: undefined, count: false, ...asked }
 }
 
-function by (...members: readonly string[]): Query['order'] {
-  return members.map((member) => ({ member: member.replace(/^-/, ''), descending: member.startsWith('-') }))
+function by (...properties: readonly string[]): Query['order'] {
+  return properties.map((property) => ({ property: property.replace(/^-/, ''), descending: property.startsWith('-') }))
 }
 
 function kept (result: Entry<Thing> | Refusal): Entry<Thing> {
@@ -25,7 +25,7 @@ async function ids (storage: Storage<Thing>, asked: Partial<Query>, within: Cont
   return (await storage.list(query(asked), within)).entries.map(({ id }) => id)
 }
 
-/** Members of several types, and of all that can be compared. */
+/** Properties of several types, and of all that can be compared. */
 const mixed: Shape = {
   name: 'mixed',
   schema: {
@@ -40,7 +40,7 @@ const mixed: Shape = {
       level: { enum: ['low', 'high'] }
     }
   },
-  id: { member: 'id', by: 'library' },
+  id: { property: 'id', generate: 'uuid' },
   unique: []
 }
 
@@ -55,36 +55,36 @@ const many: Thing[] = [
 ]
 
 const filters: readonly Filter[] = [
-  { member: 'size', is: 'eq', value: 5 },
-  { member: 'size', is: 'eq', value: '5' },
-  { member: 'size', is: 'ne', value: '5' },
-  { member: 'size', is: 'in', value: [5, '', true] },
-  { member: 'size', is: 'nin', value: [5, '', true] },
-  { member: 'size', is: 'gt', value: 4 },
-  { member: 'size', is: 'lt', value: '6' },
-  { member: 'size', is: 'like', value: '5*' },
-  { member: 'size', is: 'null', value: true },
-  { member: 'box', is: 'null', value: true },
-  { member: 'box.code', is: 'eq', value: 5 },
-  { member: 'box.code', is: 'eq', value: '5' },
-  { member: 'box.code', is: 'gte', value: 0.5 },
-  { member: 'box.label', is: 'in', value: ['x', 'y', 'z'] },
-  { member: 'box.label', is: 'like', value: 'x' },
-  { member: 'day', is: 'gte', value: '2024-02-29' },
-  { member: 'day', is: 'like', value: '2024-*' },
-  { member: 'day', is: 'eq', value: 'not a day' },
-  { member: 'day', is: 'eq', value: '2024-99-99' },
-  { member: 'at', is: 'like', value: '2024-02-29T12*' },
-  { member: 'at', is: 'like', value: '*.001Z' },
-  { member: 'at', is: 'lt', value: '2024-02-29T12:00:00.500Z' },
-  { member: 'level', is: 'eq', value: 'low' },
-  { member: 'level', is: 'eq', value: 5 },
-  { member: 'level', is: 'like', value: '\0' },
-  { member: 'level', is: 'lt', value: 5 },
-  { member: 'id', is: 'eq', value: uuid(2) },
-  { member: 'id', is: 'eq', value: 'no uuid' },
-  { member: 'id', is: 'like', value: '*4' },
-  { member: 'id', is: 'gt', value: uuid(3) }
+  { property: 'size', is: 'eq', value: 5 },
+  { property: 'size', is: 'eq', value: '5' },
+  { property: 'size', is: 'ne', value: '5' },
+  { property: 'size', is: 'in', value: [5, '', true] },
+  { property: 'size', is: 'nin', value: [5, '', true] },
+  { property: 'size', is: 'gt', value: 4 },
+  { property: 'size', is: 'lt', value: '6' },
+  { property: 'size', is: 'like', value: '5*' },
+  { property: 'size', is: 'null', value: true },
+  { property: 'box', is: 'null', value: true },
+  { property: 'box.code', is: 'eq', value: 5 },
+  { property: 'box.code', is: 'eq', value: '5' },
+  { property: 'box.code', is: 'gte', value: 0.5 },
+  { property: 'box.label', is: 'in', value: ['x', 'y', 'z'] },
+  { property: 'box.label', is: 'like', value: 'x' },
+  { property: 'day', is: 'gte', value: '2024-02-29' },
+  { property: 'day', is: 'like', value: '2024-*' },
+  { property: 'day', is: 'eq', value: 'not a day' },
+  { property: 'day', is: 'eq', value: '2024-99-99' },
+  { property: 'at', is: 'like', value: '2024-02-29T12*' },
+  { property: 'at', is: 'like', value: '*.001Z' },
+  { property: 'at', is: 'lt', value: '2024-02-29T12:00:00.500Z' },
+  { property: 'level', is: 'eq', value: 'low' },
+  { property: 'level', is: 'eq', value: 5 },
+  { property: 'level', is: 'like', value: '\0' },
+  { property: 'level', is: 'lt', value: 5 },
+  { property: 'id', is: 'eq', value: uuid(2) },
+  { property: 'id', is: 'eq', value: 'no uuid' },
+  { property: 'id', is: 'like', value: '*4' },
+  { property: 'id', is: 'gt', value: uuid(3) }
 ]
 
 for (const { name, skip, open } of databases) {
@@ -102,7 +102,7 @@ for (const { name, skip, open } of databases) {
       conformance((sentence, { skip }, body) => t.test(sentence, { skip }, body), storageOf)
     })
 
-    await t.test('filters members of every kind, and of several types, as memory does', async (t) => {
+    await t.test('filters properties of every kind, and of several types, as memory does', async (t) => {
       const storage = await storageOf(mixed)
       const reference = memory()<Thing>(mixed)
       for (const item of many) {
@@ -112,13 +112,13 @@ for (const { name, skip, open } of databases) {
       for (const filter of filters.flatMap((filter): Filter[] => [filter, { not: filter }])) {
         t.same(await ids(storage, { filter }), await ids(reference, { filter }), JSON.stringify(filter))
       }
-      for (const search of [{ words: ['2024'], members: ['day', 'at'] }, { words: ['x'], members: ['box.label', 'level'] }, { words: ['a\0'], members: ['level'] }]) {
+      for (const search of [{ words: ['2024'], properties: ['day', 'at'] }, { words: ['x'], properties: ['box.label', 'level'] }, { words: ['a\0'], properties: ['level'] }]) {
         t.same(await ids(storage, { search }), await ids(reference, { search }), JSON.stringify(search))
       }
-      t.same(await ids(storage, { search: { words: ['5'], members: ['missing'].slice(1) } }), [], 'a search in no member finds nothing')
-      for (const member of ['day', 'at', 'level', 'box.label']) {
-        t.same(await ids(storage, { order: by(member, 'id') }), await ids(reference, { order: by(member, 'id') }), `ordered by ${member}`)
-        t.same(await ids(storage, { order: by(`-${member}`, 'id') }), await ids(reference, { order: by(`-${member}`, 'id') }), `ordered by ${member}, descending`)
+      t.same(await ids(storage, { search: { words: ['5'], properties: ['missing'].slice(1) } }), [], 'a search in no property finds nothing')
+      for (const property of ['day', 'at', 'level', 'box.label']) {
+        t.same(await ids(storage, { order: by(property, 'id') }), await ids(reference, { order: by(property, 'id') }), `ordered by ${property}`)
+        t.same(await ids(storage, { order: by(`-${property}`, 'id') }), await ids(reference, { order: by(`-${property}`, 'id') }), `ordered by ${property}, descending`)
       }
     })
 
@@ -131,10 +131,10 @@ for (const { name, skip, open } of databases) {
         await reference.insert({ ...thing }, context)
       }
       const orders = [['id'], ['-id'], ['name', 'id'], ['-name', '-id'], ['name', '-id'], ['rank', 'id'], ['-rank', 'id'], ['-rank', '-name', 'id'], ['price', 'rank', '-id']]
-      for (const members of orders) {
-        const order = by(...members)
+      for (const properties of orders) {
+        const order = by(...properties)
         const whole = await reference.list(query({ order }), context)
-        const position = (entry: Entry<Thing>) => order.map(({ member }) => (entry.item[member] ?? null) as string | number | null)
+        const position = (entry: Entry<Thing>) => order.map(({ property }) => (entry.item[property] ?? null) as string | number | null)
         const there: unknown[] = []
         const back: unknown[] = []
         for (let after: Query['after']; ;) {
@@ -151,18 +151,18 @@ for (const { name, skip, open } of databases) {
           if (!more || first === undefined) break
           before = position(first)
         }
-        t.same(there, whole.entries.map(({ id }) => id), `there by ${members.join()}`)
-        t.same(back, whole.entries.map(({ id }) => id).slice(0, -1), `and back by ${members.join()}`)
+        t.same(there, whole.entries.map(({ id }) => id), `there by ${properties.join()}`)
+        t.same(back, whole.entries.map(({ id }) => id).slice(0, -1), `and back by ${properties.join()}`)
         const [from, to] = [whole.entries[5], whole.entries[20]].map((entry) => position(entry as Entry<Thing>))
-        t.same(await ids(storage, { order, after: from, before: to }), await ids(reference, { order, after: from, before: to }), `between two by ${members.join()}`)
+        t.same(await ids(storage, { order, after: from, before: to }), await ids(reference, { order, after: from, before: to }), `between two by ${properties.join()}`)
       }
       t.same(await ids(storage, { after: ['a\0'] }), [], 'a position that no database can hold is past the end')
     })
 
-    await t.test('selects only the members asked for, the id and the version', async (t) => {
+    await t.test('selects only the properties asked for, the id and the version', async (t) => {
       const storage = await storageOf(things)
       const { version } = kept(await storage.insert({ id: 'a', name: 'first', note: null, rank: 1, place: { city: 'Rome' } }, context))
-      const asked = async (...members: string[]) => (await storage.list(query({ members }), context)).entries
+      const asked = async (...properties: string[]) => (await storage.list(query({ properties }), context)).entries
       t.same(await asked('name'), [{ id: 'a', item: { id: 'a', name: 'first' }, version }])
       t.same(await asked('note', 'place.city'), [{ id: 'a', item: { id: 'a', note: null, place: { city: 'Rome' } }, version }])
       t.same(await asked(), [{ id: 'a', item: { id: 'a' }, version }])
@@ -174,15 +174,15 @@ for (const { name, skip, open } of databases) {
       for (const text of hostile) {
         const thing = { id: text, name: text, note: text, order: text, email: text, team: text, tags: [text], place: { city: text } }
         t.same(kept(await storage.insert(structuredClone(thing), context)).item, thing)
-        const same: Filter = { all: [{ member: 'name', is: 'eq', value: text }, { member: 'place.city', is: 'in', value: [text, text, text] }] }
+        const same: Filter = { all: [{ property: 'name', is: 'eq', value: text }, { property: 'place.city', is: 'in', value: [text, text, text] }] }
         t.same(await ids(storage, { filter: same }), [text])
-        t.same(await ids(storage, { filter: { member: 'name', is: 'like', value: text.replace(/[\\*]/g, '\\$&') } }), [text])
-        t.same(await ids(storage, { filter: { all: [same, { not: { member: 'note', is: 'ne', value: text } }] }, search: { words: parseWords(text.replaceAll(/\s/g, '')), members: ['name'] } }), /\s/.test(text) ? [] : [text])
-        t.same(await ids(storage, {}, { ...context, scope: { member: 'team', is: 'eq', value: text } }), [text])
+        t.same(await ids(storage, { filter: { property: 'name', is: 'like', value: text.replace(/[\\*]/g, '\\$&') } }), [text])
+        t.same(await ids(storage, { filter: { all: [same, { not: { property: 'note', is: 'ne', value: text } }] }, search: { words: parseWords(text.replaceAll(/\s/g, '')), properties: ['name'] } }), /\s/.test(text) ? [] : [text])
+        t.same(await ids(storage, {}, { ...context, scope: { property: 'team', is: 'eq', value: text } }), [text])
         t.same((await storage.find(text, { ...context, scope: same }))?.item, thing)
         t.same(await storage.replace(text, thing, text, context), { refused: 'stale' })
         t.same(await storage.remove(text, text, context), { refused: 'stale' })
-        t.same(await storage.insert({ id: text, name: '' }, context), { refused: 'taken', members: ['id'] })
+        t.same(await storage.insert({ id: text, name: '' }, context), { refused: 'not-unique', properties: ['id'] })
       }
       t.equal((await storage.list(query({ count: true, limit: 1 }), context)).total, hostile.length)
     })
@@ -192,8 +192,8 @@ for (const { name, skip, open } of databases) {
         const storage = await storageOf(shape)
         for (const id of impossible) {
           t.equal(await storage.find(id, context), undefined)
-          t.same(await storage.replace(id, { id: 'a', name: '' }, undefined, context), { refused: 'absent' })
-          t.same(await storage.remove(id, undefined, context), { refused: 'absent' })
+          t.same(await storage.replace(id, { id: 'a', name: '' }, undefined, context), { refused: 'not-found' })
+          t.same(await storage.remove(id, undefined, context), { refused: 'not-found' })
         }
       }
     })
@@ -204,7 +204,7 @@ for (const { name, skip, open } of databases) {
       const expected = { id: uuid(7), size: 1, at: '2024-02-29T23:30:00.123Z' }
       t.same(kept(await storage.insert(given, context)).item, expected)
       t.same((await storage.find(uuid(7), context))?.item, expected)
-      t.same(await ids(storage, { filter: { member: 'at', is: 'eq', value: '2024-02-29t23:30:00.123z' } }), [uuid(7)])
+      t.same(await ids(storage, { filter: { property: 'at', is: 'eq', value: '2024-02-29t23:30:00.123z' } }), [uuid(7)])
       t.same(kept(await storage.replace(uuid(7), { ...given, at: '2016-12-31T23:59:60Z' }, undefined, context)).item, { ...expected, at: '2017-01-01T00:00:00.000Z' })
     })
   })

@@ -36,7 +36,7 @@ for (const { name, skip, open } of databases) {
     t.teardown(() => database.end())
 
     for (const way of ['options', 'definition'] as const) {
-      await t.test(`a table made of the ${way} of a collection keeps unique members unique`, async (t) => {
+      await t.test(`a table made of the ${way} of a collection keeps unique properties unique`, async (t) => {
         const storage = database.adapter({ table: `users_by_${way}` })
         const options = { ...described, storage }
         const users = define(options).with(idempotency(), softDelete({ property: 'removedAt' }))
@@ -88,8 +88,8 @@ test('createTable takes the id as a definition has it', { skip: databases[0]!.sk
   const storage = database.adapter()
   const Tag = Type.Object({ id: Type.Integer(), slug: Type.String() })
   const text = (id: object): string => storage.createTableSql({ name: 'tags', schema: Tag, id })
-  t.match(text({ member: 'slug' }), /"slug" TEXT NOT NULL PRIMARY KEY/)
-  t.match(text({ by: 'storage' }), /"id" INTEGER PRIMARY KEY AUTOINCREMENT/)
+  t.match(text({ property: 'slug' }), /"slug" TEXT NOT NULL PRIMARY KEY/)
+  t.match(text({ generate: 'storage' }), /"id" INTEGER PRIMARY KEY AUTOINCREMENT/)
   t.match(text({ by: () => 1 }), /"id" INTEGER NOT NULL PRIMARY KEY/)
 })
 
@@ -122,8 +122,8 @@ test('createTable refuses what does not describe a table, and says what to pass'
     ['no schema', { name: 'users' }, usage],
     ['a schema of text', { name: 'users', schema: Type.String() }, /schema .*Type\.Object/],
     ['an unknown key', { name: 'users', schema: User, uniqe: ['email'] }, /"uniqe".*unique/],
-    ['a unique member that is no list', { name: 'users', schema: User, unique: 'email' }, /unique is "email".*a list/],
-    ['an unknown unique member', { name: 'users', schema: User, unique: ['mail'] }, /no column for mail/],
+    ['a unique property that is no list', { name: 'users', schema: User, unique: 'email' }, /unique is "email".*a list/],
+    ['an unknown unique property', { name: 'users', schema: User, unique: ['mail'] }, /no column for mail/],
     ['an id that is a name', { name: 'users', schema: User, id: 'email' }, /id is "email".*\{ member, by \}/],
     ['an older version', older, /older version of users/]
   ]
@@ -202,7 +202,7 @@ for (const { name, skip, open } of databases) {
   test(`${name}: the table is checked when the app starts`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
-    const users = (unique: Index['unique'] = ['email']) => define({ name: 'users', schema: Member, id: { by: 'client' }, unique, storage: database.adapter(existing) })
+    const users = (unique: Index['unique'] = ['email']) => define({ name: 'users', schema: Member, id: { generate: 'client' }, unique, storage: database.adapter(existing) })
 
     for (const { what, statements, unique, only } of enforcing) {
       if (only?.includes(name) === false) continue
@@ -228,15 +228,15 @@ for (const { name, skip, open } of databases) {
       await t.rejects(start(users([])), { message: /does not keep id unique: .* Run CREATE UNIQUE INDEX .users_id_unique. ON .users. \(.id.\)\.$/ })
       await freshTable(database, `id ${integer[name]} NOT NULL PRIMARY KEY, tenant VARCHAR(50), email VARCHAR(100)`)
       const Numbered = Type.Object({ id: Type.Integer(), tenant: Type.String(), email: Type.String() })
-      await t.resolves(start(define({ name: 'users', schema: Numbered, id: { by: 'client' }, storage: database.adapter(existing) })))
+      await t.resolves(start(define({ name: 'users', schema: Numbered, id: { generate: 'client' }, storage: database.adapter(existing) })))
       await freshTable(database, `id ${integer[name]}, tenant VARCHAR(50), email VARCHAR(100)`)
-      await t.resolves(start(define({ name: 'users', schema: Numbered, id: { by: 'storage' }, storage: database.adapter(existing) })))
+      await t.resolves(start(define({ name: 'users', schema: Numbered, id: { generate: 'storage' }, storage: database.adapter(existing) })))
     })
 
     await t.test('columns that the table does not have are reported together', async (t) => {
       await freshTable(database)
       const More = Type.Object({ ...Member.properties, nick: Type.String(), homePage: Type.String() })
-      const options = { name: 'users', schema: More, id: { by: 'client' }, unique: ['nick'] } as const
+      const options = { name: 'users', schema: More, id: { generate: 'client' }, unique: ['nick'] } as const
       const storage = database.adapter({ columns: { homePage: 'home' }, version: { column: 'etag', as: 'random' } })
       await t.rejects(start(define({ ...options, storage })), {
         message: `Collection users: the table ${q('users')} has no column ${q('nick')}. Add it, or name the column of "nick" with the storage option "columns". ` +
@@ -251,7 +251,7 @@ for (const { name, skip, open } of databases) {
     await t.test('a table of another schema, and one made by createTable', async (t) => {
       const schema = name === 'mysql' ? (await database.rows('SELECT DATABASE() AS name') as Array<{ name: string }>)[0]!.name : name === 'sqlite' ? 'main' : 'public'
       await freshTable(database)
-      const elsewhere = define({ name: 'members', schema: Member, id: { by: 'client' }, unique: ['email'], storage: database.adapter({ ...existing, table: `${schema}.users` }) })
+      const elsewhere = define({ name: 'members', schema: Member, id: { generate: 'client' }, unique: ['email'], storage: database.adapter({ ...existing, table: `${schema}.users` }) })
       await t.rejects(start(elsewhere), { message: /does not keep email unique/ })
       const storage = database.adapter({ table: `${schema}.made`, columns: 'snake_case' })
       const made = define({ ...described, storage })

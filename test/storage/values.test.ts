@@ -28,7 +28,7 @@ const Event = Type.Object({
   any: Type.Optional(Type.Unknown())
 })
 
-const shape = { name: 'events', schema: Event, id: { by: 'storage' as const, member: 'id' as const }, unique: ['code' as const] }
+const shape = { name: 'events', schema: Event, id: { generate: 'storage' as const, property: 'id' as const }, unique: ['code' as const] }
 
 type Settings = Partial<Parameters<typeof define<typeof Event>>[0]>
 interface Opened { readonly app: FastifyInstance, readonly lines: Array<Record<string, unknown>> }
@@ -143,12 +143,12 @@ for (const { name, skip, available } of storages) {
     for (const content of contents) await ask(app, 'POST /events', { content })
     t.match((await ask(app, 'GET /events/1')).json(), { at: '2025-12-31T22:30:00.000Z', more: { at: '2025-12-31T22:30:00.000Z', list: ['2026-01-01T05:00:00.123Z'] } })
     const ids = async (query: string): Promise<number[]> => (await ask(app, `GET /events?${query}`)).json().map(({ id }: { id: number }) => id)
-    for (const member of ['at', 'more.at']) {
-      t.same(await ids(`sort=${member}`), [2, 1, 3], `sort=${member}`)
-      t.same(await ids(`${member}=2025-12-31T23:30:00%2B01:00`), [1], `${member} equals`)
-      t.same(await ids(`${member}.lt=2026-01-01T00:00:00%2B01:00`), [1, 2], `${member} is before`)
-      t.same(await ids(`${member}.in=2025-12-31T17:00:00-05:00,2025-12-31T23:00:00.000Z`), [2, 3], `${member} is one of`)
-      t.same(await ids(`${member}.like=*T22:*`), [1, 2], `${member} is like`)
+    for (const property of ['at', 'more.at']) {
+      t.same(await ids(`sort=${property}`), [2, 1, 3], `sort=${property}`)
+      t.same(await ids(`${property}=2025-12-31T23:30:00%2B01:00`), [1], `${property} equals`)
+      t.same(await ids(`${property}.lt=2026-01-01T00:00:00%2B01:00`), [1, 2], `${property} is before`)
+      t.same(await ids(`${property}.in=2025-12-31T17:00:00-05:00,2025-12-31T23:00:00.000Z`), [2, 3], `${property} is one of`)
+      t.same(await ids(`${property}.like=*T22:*`), [1, 2], `${property} is like`)
     }
     const first = await ask(app, 'GET /events?sort=-more.at&limit=1&at.gt=2025-12-31T00:00:00-11:00')
     const next = /<([^>]+)>; rel="next"/.exec(String(first.headers.link))?.[1]
@@ -157,7 +157,7 @@ for (const { name, skip, available } of storages) {
 
   test(`${name}: a scope compares instants, on reads and on writes`, { skip }, async t => {
     const scope = (filter: object) => ({ scope: () => ({ filter }) }) as unknown as Settings
-    const early = { all: [{ member: 'at', is: 'lt', value: '2026-01-01T02:00:00+02:00' }, { not: { member: 'more.at', is: 'gte', value: '2026-01-01T02:00:00+02:00' } }] }
+    const early = { all: [{ property: 'at', is: 'lt', value: '2026-01-01T02:00:00+02:00' }, { not: { property: 'more.at', is: 'gte', value: '2026-01-01T02:00:00+02:00' } }] }
     const { app } = await open(t, available, scope(early))
     const outside = await ask(app, 'POST /events', { content: { at: '2025-12-31T23:00:00-05:00' } })
     t.match([outside.statusCode, outside.json()], [422, { errors: [{ pointer: '/at', message: 'is outside the scope of the caller' }] }])
@@ -295,7 +295,7 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
     await database.run(narrow[name])
     const { lines, logger } = logged()
     const storage = database.adapter({ version: { derived: true } })
-    const app = await build(t, define({ name: 'narrow', schema: Narrow, id: { by: 'client' }, storage, replace: { creates: true } }).with(bulk()) as Collection, { logger })
+    const app = await build(t, define({ name: 'narrow', schema: Narrow, id: { generate: 'client' }, storage, replace: { creates: true } }).with(bulk()) as Collection, { logger })
     t.equal((await ask(app, 'POST /narrow', { content: { id: 1, stock: 1 } })).statusCode, 201)
     // Of a value that is too long for its column, PostgreSQL does not tell which one it is.
     const untold = name === 'postgres' ? '' : undefined
@@ -320,8 +320,8 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
 test('sqlite: more unreadable rows than a page reads past end the list, which says that there are more', { skip: databases[0]!.skip }, async t => {
   const database = await start(databases[0]!)
   await database.run('DROP TABLE IF EXISTS others', existing.sqlite, 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO others (id, stock) SELECT i, iif(i > 1 AND i < 1000, 9007199254740993, i) FROM n')
-  const storage = database.adapter({ table: 'others', version: { derived: true } })({ name: 'events', schema: Event as never, id: { member: 'id', by: 'storage' }, unique: [] })
-  const query = { filter: undefined, search: undefined, order: [{ member: 'id', descending: false }], after: undefined, before: undefined, limit: 2, members: undefined, count: false }
+  const storage = database.adapter({ table: 'others', version: { derived: true } })({ name: 'events', schema: Event as never, id: { property: 'id', generate: 'storage' }, unique: [] })
+  const query = { filter: undefined, search: undefined, order: [{ property: 'id', descending: false }], after: undefined, before: undefined, limit: 2, properties: undefined, count: false }
   const context = { signal: new AbortController().signal, scope: undefined }
   const page = await storage.list(query, context)
   t.same(page.entries.map(({ id }) => id), [1, 1000])
@@ -341,7 +341,7 @@ test('sqlite: a write is told as done although the database made its row unreada
   const Made = Type.Object({ id: Type.Integer(), stock: Type.Integer(), total: Type.Optional(Type.Integer({ readOnly: true })) })
   const { lines, logger } = logged()
   const storage = database.adapter({ generated: ['total'], version: { column: 'lock', as: 'integer' } })
-  const app = await build(t, define({ name: 'made', schema: Made, id: { by: 'client' }, storage }) as Collection, { logger })
+  const app = await build(t, define({ name: 'made', schema: Made, id: { generate: 'client' }, storage }) as Collection, { logger })
   t.match((await ask(app, 'POST /made', { content: { id: 1, stock: 0 } })).json(), { id: 1, stock: 0, total: 0 })
   const answers = await Promise.all([2, 3].map(id => ask(app, 'POST /made', { content: { id, stock: 1 } })))
   for (const answer of answers) t.match([answer.statusCode, answer.json()], [201, { stock: 1 }])

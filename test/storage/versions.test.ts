@@ -48,15 +48,15 @@ async function makeTable (database: Database, { version, column }: Setting, id: 
   return table
 }
 
-async function serve (database: Database, { version }: Setting, { table, by }: { table: string, by: 'client' | 'storage' }): Promise<FastifyInstance> {
+async function serve (database: Database, { version }: Setting, { table, generate }: { table: string, generate: 'client' | 'storage' }): Promise<FastifyInstance> {
   const adapter = database.adapter({ table, ...version !== undefined && { version } })
-  if (version === undefined) await adapter.createTable({ name: 'notes', schema: Note, id: { member: 'id', by } })
+  if (version === undefined) await adapter.createTable({ name: 'notes', schema: Note, id: { property: 'id', generate } })
   const app = Fastify()
   await app.register(collection, define({
     name: 'notes',
     schema: Note,
     storage: adapter,
-    id: { by },
+    id: { generate },
     authentication: { caller: request => request.headers['x-tenant']?.toString() },
     scope: (_request, _action, tenant = '') => ({ values: { tenant } })
   }))
@@ -72,7 +72,7 @@ function stored<Item> (result: Entry<Item> | Refusal | undefined): Entry<Item> {
 
 interface Item { id: number, tenant: string, text: string }
 
-const shape: Shape = { name: 'notes', schema: Note, id: { member: 'id', by: 'client' }, unique: [] }
+const shape: Shape = { name: 'notes', schema: Note, id: { property: 'id', generate: 'client' }, unique: [] }
 
 /** Whether two versions have so much in common that the rest could be a counter, or come in the order in which they were made. */
 async function looksCounted (storage: Storage<Item>): Promise<boolean> {
@@ -104,7 +104,7 @@ for (const { name, skip, open } of databases) {
       for (const by of name === 'sqlite' ? ['client', 'storage'] as const : ['client'] as const) {
         await t.test(`${setting.name}: an id that ${by === 'client' ? 'another client chooses' : 'SQLite uses'} again shows nothing of the item before`, async t => {
           const table = await makeTable(database, setting, by === 'client' ? 'INT NOT NULL PRIMARY KEY' : generated[name])
-          const app = await serve(database, setting, { table, by })
+          const app = await serve(database, setting, { table, generate: by })
           const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, tenant: string, { payload, match }: { payload?: object, match?: string } = {}) =>
             app.inject({ method, url, headers: { 'x-tenant': tenant, ...match !== undefined && { 'if-match': match } }, ...payload && { payload } })
           const given = by === 'client' ? { id: 1 } : {}
@@ -152,7 +152,7 @@ for (const { name, skip, open } of databases) {
         const present = stored(await storage.find(1, context))
         t.equal(present.item.text, 'second')
         t.not(present.version, before.version)
-        t.equal((await storage.list({ filter: undefined, search: undefined, order: [{ member: 'id', descending: false }], after: undefined, before: undefined, limit: 1, members: ['id'], count: false }, context)).entries[0]?.version, present.version, 'also where only some properties are asked for')
+        t.equal((await storage.list({ filter: undefined, search: undefined, order: [{ property: 'id', descending: false }], after: undefined, before: undefined, limit: 1, properties: ['id'], count: false }, context)).entries[0]?.version, present.version, 'also where only some properties are asked for')
         const written = stored(await storage.replace(1, change, present.version, context))
         t.equal(written.item.text, 'changed')
         t.equal(await storage.remove(1, written.version, context), undefined)

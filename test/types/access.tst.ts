@@ -44,18 +44,18 @@ test('permitted gives names of actions', () => {
   expect(notes).type.toBeAssignableTo<Definition>()
 })
 
-test('a scope is about members of the items', () => {
+test('a scope is about properties of the items', () => {
   define({ ...of034, scope: (request, action, caller) => action === 'list' && caller === undefined ? undefined : { values: { owner: request.user.sub } } })
-  define({ ...of1, scope: async request => ({ filter: { any: [{ member: 'owner', is: 'eq', value: request.user.sub }, { not: { member: 'text', is: 'null', value: false } }] }, values: { owner: request.user.sub } }) })
+  define({ ...of1, scope: async request => ({ filter: { any: [{ property: 'owner', is: 'eq', value: request.user.sub }, { not: { property: 'text', is: 'null', value: false } }] }, values: { owner: request.user.sub } }) })
   expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ values: { ownr: 'ada' } }) })
   expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ values: { owner: 7 } }) })
   expect(define).type.not.toBeCallableWith({ ...of1, scope: () => ({ values: { owner: 7 } }) })
-  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ filter: { member: 'ownr', is: 'eq' as const, value: 'ada' } }) })
-  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ filter: { member: 'owner' as const, is: 'is' as const, value: 'ada' } }) })
+  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ filter: { property: 'ownr', is: 'eq' as const, value: 'ada' } }) })
+  expect(define).type.not.toBeCallableWith({ ...of034, scope: () => ({ filter: { property: 'owner' as const, is: 'is' as const, value: 'ada' } }) })
   expect(define).type.not.toBeCallableWith({ ...of034, scope: () => true })
 })
 
-test('visible is about members of the items', () => {
+test('visible is about properties of the items', () => {
   define({ ...of034, visible: { salary: request => request.user.role === 'hr', text: async (_request, caller) => caller === 'ada' } })
   define({ ...of1, visible: { salary: (_request, caller) => caller === 'ada' } })
   expect(define).type.not.toBeCallableWith({ ...of034, visible: { salry: () => true } })

@@ -19,7 +19,7 @@ export const definition = define({
 
 const users = client<typeof definition, { readOnly: 'id', writeOnly: 'password', default: 'role' }>('/users')
 
-test('what is read has no members that are writeOnly', async () => {
+test('what is read has no properties that are writeOnly', async () => {
   const user = await users.read('1')
   expect(user.name).type.toBe<string>()
   expect(user).type.not.toHaveProperty('password')
@@ -41,7 +41,7 @@ test('null in a patch takes away what is optional, and nothing else; an array is
   expect(users.update).type.not.toBeCallableWith('1', { nothing: 1 })
 })
 
-test('a query has the keys of the members', () => {
+test('a query has the keys of the properties', () => {
   expect(users.list).type.toBeCallableWith({ name: 'Ada', 'age.gte': 18, 'role.in': ['a', 'b'], sort: ['-name'], limit: 5 })
   expect(users.list).type.not.toBeCallableWith({ nothing: 1 })
   expect(users.list).type.not.toBeCallableWith({ sort: ['nothing'] })

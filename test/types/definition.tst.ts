@@ -8,7 +8,7 @@ import { moved } from '../../lib/service/moved.ts'
 import { version } from '../../lib/features/version/version.ts'
 import type { Adapter, Change, Changed, Definition, Options, Registered, Storage } from '../../lib/index.ts'
 import type { MovedOptions } from '../../lib/service/moved.ts'
-import type { ItemOf, MemberOf, StaticOf } from '../../lib/schema/static.ts'
+import type { ItemOf, PropertyOf, StaticOf } from '../../lib/schema/static.ts'
 import { bulk, deprecation, expand, idempotency, jsonServer, reactAdmin, redirects, refine, softDelete, timeout } from 'fastify-collections/features'
 import type { DeprecationOptions } from 'fastify-collections/features'
 import { memory } from '../../lib/storage/memory.ts'
@@ -53,8 +53,8 @@ test('the type of an item is that of its schema, for @sinclair/typebox 0.34 and 
   expect<StaticOf<typeof User1>>().type.toBe<User>()
   expect<ItemOf<typeof User034>>().type.toBe<User>()
   expect<ItemOf<typeof User1>>().type.toBe<User>()
-  expect<MemberOf<ItemOf<typeof User034>>>().type.toBe<Name>()
-  expect<MemberOf<ItemOf<typeof User1>>>().type.toBe<Name>()
+  expect<PropertyOf<ItemOf<typeof User034>>>().type.toBe<Name>()
+  expect<PropertyOf<ItemOf<typeof User1>>>().type.toBe<Name>()
   expect<ItemOf<typeof User034>>().type.not.toBe<any>()
   expect<ItemOf<typeof User1>>().type.not.toBe<any>()
 })
@@ -137,7 +137,7 @@ test('a table is created from a definition or its options, and from nothing else
     expect(create).type.toBeCallableWith(define({ ...of034, unique: ['email', ['email', 'role']] }))
     expect(create).type.toBeCallableWith(define({ name: 'users', schema: User1, storage, unique: ['email'] }).with(idempotency()))
     expect(create).type.toBeCallableWith({ name: 'users', schema: User034, unique: ['email', ['email', 'role']] as const })
-    expect(create).type.toBeCallableWith({ name: 'users', schema: User034, id: { by: () => 1 } })
+    expect(create).type.toBeCallableWith({ name: 'users', schema: User034, id: { generate: () => 1 } })
     expect(create).type.not.toBeCallableWith({ name: 'users', schema: User034, uniqe: ['email'] })
     expect(create).type.not.toBeCallableWith({ name: 'users', schema: User034, unique: 'email' })
     expect(create).type.not.toBeCallableWith({ schema: User034 })
@@ -147,7 +147,7 @@ test('a table is created from a definition or its options, and from nothing else
   expect(define({ name: 'users', schema: User034, storage }).unique).type.toBe<ReadonlyArray<readonly string[]>>()
 })
 
-test('names that are no members are compile errors', () => {
+test('names that are no properties are compile errors', () => {
   const of034 = { name: 'users', schema: User034, storage: memory() }
   const of1 = { name: 'users', schema: User1, storage: memory() }
   expect(define).type.toBeCallableWith({ ...of034, unique: ['email', ['email', 'role']] })
@@ -184,12 +184,12 @@ test('names that are no members are compile errors', () => {
   expect(define).type.not.toBeCallableWith({ ...of034, timestamps: true })
   expect(define).type.not.toBeCallableWith({ ...of1, timestamps: { updated: 'since' } })
 
-  expect(define).type.toBeCallableWith({ ...of034, id: { member: 'email', by: 'client' } })
-  expect(define).type.toBeCallableWith({ ...of034, id: { by: () => 'x' } })
-  expect(define).type.not.toBeCallableWith({ ...of034, id: { member: 'slug', by: 'client' } })
-  expect(define).type.not.toBeCallableWith({ ...of1, id: { member: 'slug', by: 'client' } })
-  expect(define).type.not.toBeCallableWith({ ...of034, id: { by: 'server' } })
-  expect(define).type.not.toBeCallableWith({ ...of034, id: { by: () => true } })
+  expect(define).type.toBeCallableWith({ ...of034, id: { property: 'email', generate: 'client' } })
+  expect(define).type.toBeCallableWith({ ...of034, id: { generate: () => 'x' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, id: { property: 'slug', generate: 'client' } })
+  expect(define).type.not.toBeCallableWith({ ...of1, id: { property: 'slug', generate: 'client' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, id: { generate: 'server' } })
+  expect(define).type.not.toBeCallableWith({ ...of034, id: { generate: () => true } })
 })
 
 test('options that do not exist, or have another value, are compile errors', () => {
@@ -241,7 +241,7 @@ test('a seed of the memory storage is one of items', () => {
 test('a collection is registered as it is, and with the options of register', () => {
   const app = {} as FastifyInstance
   const users = define({ name: 'users', schema: User034, storage: memory() })
-  const animals = define({ name: 'animals', schema: Type1.Object({ id: Type1.Integer() }), id: { by: 'storage' }, storage: memory() })
+  const animals = define({ name: 'animals', schema: Type1.Object({ id: Type1.Integer() }), id: { generate: 'storage' }, storage: memory() })
   app.register(collection, users)
   app.register(collection, animals)
   app.register(collection, { ...users, prefix: '/v1' })
@@ -252,7 +252,7 @@ test('a collection is registered as it is, and with the options of register', ()
   expect(app.collections).type.toBe<readonly Registered[]>()
 })
 
-test('a schema that says nothing of its type has items of unknown members', () => {
+test('a schema that says nothing of its type has items of unknown properties', () => {
   const plain = define({ name: 'plain', schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }, storage: memory() })
   expect(plain).type.not.toBe<Definition<any>>()
   expect(plain).type.not.toBe<Definition<never>>()

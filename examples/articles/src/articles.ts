@@ -43,7 +43,7 @@ export async function articles (database: DatabaseSync, { caller, authors, slugs
     authentication: { caller, challenge: 'Bearer realm="articles"' },
     access: { list: 'public', read: 'public', remove: (request, action, who) => who === 'editor', every: 'authenticated' },
     // To the public there are no drafts.
-    scope: (request, action, who) => who === undefined ? { filter: { member: 'status', is: 'eq', value: 'published' } } : undefined,
+    scope: (request, action, who) => who === undefined ? { filter: { property: 'status', is: 'eq', value: 'published' } } : undefined,
     // So an answer depends on who asks: the reader's own cache may keep it, and asks each time whether it is still the same.
     cache: 'private, no-cache',
     prepare: ({ item, before, request }) => {

@@ -8,7 +8,7 @@ const Slug = Type.Object({
   articleId: Type.String({ format: 'uuid' })
 })
 
-const table = { name: 'slugs', schema: Slug, id: { member: 'slug', by: 'client' } } as const
+const table = { name: 'slugs', schema: Slug, id: { property: 'slug', generate: 'client' } } as const
 
 const context = { signal: new AbortController().signal, scope: undefined }
 

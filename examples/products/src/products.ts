@@ -16,7 +16,7 @@ export const Product = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
-const table = { name: 'products', schema: Product, id: { member: 'sku', by: 'client' } } as const
+const table = { name: 'products', schema: Product, id: { property: 'sku', generate: 'client' } } as const
 
 export async function products (pool: pg.Pool) {
   // The table is that of migrations/; here the one for idempotency keys is made.

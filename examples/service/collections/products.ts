@@ -12,7 +12,7 @@ const Product = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 }, { title: 'Product' })
 
-const table = { name: 'products', schema: Product, id: { member: 'sku', by: 'client' } } as const
+const table = { name: 'products', schema: Product, id: { property: 'sku', generate: 'client' } } as const
 
 export async function products ({ storage }: Database) {
   await storage.createTable(table)

@@ -34,7 +34,7 @@ export async function accounts (database: DatabaseSync) {
     // Members see and change their own account alone. To them there is no other.
     scope: (request, action, caller) => {
       if (action === 'create' || request.user.role === 'admin') return undefined
-      return { filter: { member: 'id', is: 'eq', value: caller ?? '' } }
+      return { filter: { property: 'id', is: 'eq', value: caller ?? '' } }
     },
     prepare: async ({ item, before, request }) => {
       if (item.role !== (before?.role ?? 'member') && request.user?.role !== 'admin') {

@@ -37,14 +37,14 @@ interface Comparison {
 /** In our own words; undefined where the name says nothing to us. A name that we know as it is means what it means to us. */
 function own ({ listing: { filterable } }: Collection, { name, value }: Comparison): Comparison | undefined {
   if (keyOf(name, filterable) !== undefined) {
-    const member = filterable.has(name)
-    if (member && Array.isArray(value)) return { name: `${name}.in`, value }
-    return member && value === null ? { name: `${name}.null`, value: true } : { name, value }
+    const property = filterable.has(name)
+    if (property && Array.isArray(value)) return { name: `${name}.in`, value }
+    return property && value === null ? { name: `${name}.null`, value: true } : { name, value }
   }
-  const [, member = '', end = ''] = /^(.+)_([a-z]+)$/.exec(name) ?? []
+  const [, property = '', end = ''] = /^(.+)_([a-z]+)$/.exec(name) ?? []
   if (!Object.hasOwn(endings, end)) return undefined
   const { is, operand } = endings[end]!
-  return keyOf(`${member}.${is}`, filterable) === undefined ? undefined : { name: `${member}.${is}`, value: operand(value) }
+  return keyOf(`${property}.${is}`, filterable) === undefined ? undefined : { name: `${property}.${is}`, value: operand(value) }
 }
 
 /** The condition, or none where anything would fulfil it; undefined where the name says nothing to us. A value that does not fit is a 400, which tells it of the parameter. */
@@ -55,7 +55,7 @@ export function comparison (collection: Collection, given: Comparison, parameter
   const { filterable } = collection.listing
   const key = keyOf(found.name, filterable)!
   // Several texts are read one by one, as a single one is.
-  const one = keyOf(key.member, filterable)!
+  const one = keyOf(key.property, filterable)!
   const read = (value: unknown): unknown => typeof value === 'string' ? operandOf(one, value) : value
   const operand = Array.isArray(found.value) ? found.value.map(read) : typeof found.value === 'string' ? operandOf(key, found.value) : found.value
   const result = condition(key, operand)
@@ -71,6 +71,6 @@ export function asksNothing (collection: Collection, { name, value }: Comparison
 /** All of them have to hold. Who names items by their ids wants to see each, and not the first page of them. */
 export function filtered ({ id }: Collection, conditions: readonly Condition[]): Question {
   if (conditions.length === 0) return {}
-  const ids = conditions.find(({ member, is }) => member === id.member && is === 'in')?.value
+  const ids = conditions.find(({ property, is }) => property === id.property && is === 'in')?.value
   return { filter: conjunction(conditions), ...Array.isArray(ids) && { limit: Math.max(1, ids.length) } }
 }

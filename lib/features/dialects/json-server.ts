@@ -2,7 +2,7 @@
 
 import type { Feature } from '../feature.ts'
 import { adminClient } from './dialect.ts'
-import { getProblemMembers } from './react-admin.ts'
+import { getProblemProperties } from './react-admin.ts'
 import { underscoreParameters, underscores } from './underscores.ts'
 
 /**
@@ -20,7 +20,7 @@ export function jsonServer (): Feature<object> {
       // Separated by commas for an item, and by repeating the parameter for a list.
       embedding: { parameter: '_embed', names: (value) => String(value).split(',') }
     },
-    problemMembers: getProblemMembers,
+    problemProperties: getProblemProperties,
     readsRemoved: true,
     sendsParts: true
   })

@@ -20,7 +20,7 @@ const text: JsonSchema = { type: 'string', maxLength: longestField, pattern: '^[
 const dialect: Dialect = {
   parameters: {
     range: { ...text, description: 'The numbers of the first and the last item', examples: ['[0,24]'] },
-    filter: { ...text, description: 'Members and values, as JSON', examples: ['{}'] }
+    filter: { ...text, description: 'Properties and values, as JSON', examples: ['{}'] }
   },
   embedding: { parameter: 'embed', names: (value) => [parsed(value)].flat() },
   translate (collection, parameters) {
@@ -38,7 +38,7 @@ const dialect: Dialect = {
 }
 
 /** `errors` is an object by field: as an array it would show nothing, and hide the message as well. */
-export function getProblemMembers (problem: Problem): Record<string, unknown> {
+export function getProblemProperties (problem: Problem): Record<string, unknown> {
   const errors = errorsByField(problem)
   return { message: message(problem), ...errors && { errors } }
 }
@@ -59,7 +59,7 @@ export function reactAdmin (): Feature<object> {
       return { 'content-range': `${name} ${length === 0 ? '*' : `${offset}-${offset + length - 1}`}/${total}` }
     },
     describedHeaders: ['Content-Range'],
-    problemMembers: getProblemMembers,
+    problemProperties: getProblemProperties,
     readsRemoved: true,
     sendsParts: true
   })
@@ -75,9 +75,9 @@ function parsed (text: unknown): unknown {
 
 function readSort (collection: Collection, text: string): Question | Problem {
   const value = parsed(text)
-  const [member, direction, ...others] = Array.isArray(value) ? value as unknown[] : []
+  const [property, direction, ...others] = Array.isArray(value) ? value as unknown[] : []
   const descending = direction === 'DESC'
-  const question = typeof member === 'string' && (descending || direction === 'ASC') && others.length === 0 ? readOrdering(collection, [{ member, descending }]) : undefined
+  const question = typeof property === 'string' && (descending || direction === 'ASC') && others.length === 0 ? readOrdering(collection, [{ property, descending }]) : undefined
   if (question === undefined) return badParameter('sort', `["property","ASC"] or ["property","DESC"], with one of: ${[...collection.listing.sortable.keys()].join(', ')}`)
   return question
 }
@@ -118,7 +118,7 @@ function readSearch (collection: Collection, { name, value }: { name: string, va
   return question
 }
 
-/** Members of members are written as such, while our names have dots. */
+/** Properties of properties are written as such, while our names have dots. */
 function flat (value: Record<string, unknown>, path: string): Array<{ name: string, value: unknown }> {
   return Object.entries(value).flatMap(([name, inner]) => isObject(inner) ? flat(inner, `${path}${name}.`) : [{ name: path + name, value: inner }])
 }

@@ -15,7 +15,7 @@ export function refine (): Feature<object> {
   return adminClient({
     name: 'refine',
     dialect: { parameters: underscoreParameters, translate: underscores, embedding: undefined },
-    problemMembers: (problem) => ({ message: message(problem) }),
+    problemProperties: (problem) => ({ message: message(problem) }),
     // It changes items by PATCH, and needs nothing of one that is removed.
     readsRemoved: false,
     sendsParts: false

@@ -66,9 +66,9 @@ const directions = ['asc', 'desc']
 function readSort (collection: Collection, { sort, direction = '' }: { sort: unknown, direction: unknown }): Question | Problem {
   if (typeof sort !== 'string' || typeof direction !== 'string') return badParameter('_sort', 'given once, as must _order; several properties are separated by commas')
   const given = direction === '' ? [] : direction.toLowerCase().split(',')
-  const members = sort.split(',')
-  if (given.length > members.length || !given.every(name => directions.includes(name))) return badParameter('_order', 'asc or desc, separated by commas, for each property of _sort')
-  const question = ordering(collection, members.map((member, index) => ({ member, descending: given[index] === 'desc' })))
+  const properties = sort.split(',')
+  if (given.length > properties.length || !given.every(name => directions.includes(name))) return badParameter('_order', 'asc or desc, separated by commas, for each property of _sort')
+  const question = ordering(collection, properties.map((property, index) => ({ property, descending: given[index] === 'desc' })))
   if (question === undefined) return badParameter('_sort', `properties separated by commas, each once: ${[...collection.listing.sortable.keys()].join(', ')}`)
   return question
 }

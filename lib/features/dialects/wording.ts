@@ -20,8 +20,8 @@ export function message (problem: Problem): string {
 const form = 'root.serverError'
 
 /** The failures by the names of fields, with dots; undefined where the problem tells none. */
-export function errorsByField ({ members }: Problem): Record<string, string> | undefined {
-  const errors = members?.errors
+export function errorsByField ({ members: properties }: Problem): Record<string, string> | undefined {
+  const errors = properties?.errors
   if (!Array.isArray(errors)) return undefined
   const fields = errors.map((failure: unknown) => {
     const { pointer, message } = isObject(failure) ? failure : {}

@@ -6,12 +6,12 @@ import { refusalIn } from '../../response/refusal.ts'
 
 // The storage of one version of a collection, seen as the storage of another.
 
-/** How items, and the names of their members, are told from one version to the other. */
+/** How items, and the names of their properties, are told from one version to the other. */
 export interface Translation<Item, Old> {
   /** Stands in the versions of entries, so that no entity tag of one is one of the other. */
   readonly label: string
   readonly present: (item: Readonly<Item>) => Old
-  /** By the name of an older member, the current one; each is called as it was unless it stands here. */
+  /** By the name of an older property, the current one; each is called as it was unless it stands here. */
   readonly renamed: Readonly<Record<string, string | undefined>>
 }
 
@@ -28,7 +28,7 @@ export function versionedStorage<Item extends object, Old extends object> (stora
   // Items that are presented otherwise are other representations.
   const suffix = `~${label}.${shortDigest(String(present))}`
   const seen = new WeakMap<Entry<Item>, Entry<Old>>()
-  const original = new Map(Object.entries(renamed).map(([old, member]) => [member, old]))
+  const original = new Map(Object.entries(renamed).map(([old, property]) => [property, old]))
 
   /** The same for the same frozen one, so that what was written of it once can be sent again. */
   function presented (entry: Entry<Item>): Entry<Old> {
@@ -46,7 +46,7 @@ export function versionedStorage<Item extends object, Old extends object> (stora
   }
 
   function refusal (given: Refusal): Refusal {
-    return 'members' in given ? { ...given, members: given.members.map(member => original.get(member) ?? member) } : given
+    return 'properties' in given ? { ...given, properties: given.properties.map(property => original.get(property) ?? property) } : given
   }
 
   /** A transaction that was refused as a whole names the older properties. */
@@ -80,9 +80,9 @@ export function versionedStorage<Item extends object, Old extends object> (stora
   }
 }
 
-/** Of a member within a member, the outer one has the name. */
-export function memberIn (renamed: Translation<never, never>['renamed'], member: string): string {
-  const [outer = '', ...inner] = member.split('.')
+/** Of a property within a property, the outer one has the name. */
+export function propertyIn (renamed: Translation<never, never>['renamed'], property: string): string {
+  const [outer = '', ...inner] = property.split('.')
   return [renamed[outer] ?? outer, ...inner].join('.')
 }
 
@@ -90,7 +90,7 @@ function translated (filter: Filter, renamed: Translation<never, never>['renamed
   if ('all' in filter) return { all: filter.all.map(part => translated(part, renamed)) }
   if ('any' in filter) return { any: filter.any.map(part => translated(part, renamed)) }
   if ('not' in filter) return { not: translated(filter.not, renamed) }
-  return { ...filter, member: memberIn(renamed, filter.member) }
+  return { ...filter, property: propertyIn(renamed, filter.property) }
 }
 
 /** To present an item takes all of it. */
@@ -98,8 +98,8 @@ function translatedQuery ({ filter, search, order, ...query }: Query, renamed: T
   return {
     ...query,
     filter: filter && translated(filter, renamed),
-    search: search && { ...search, members: search.members.map(member => memberIn(renamed, member)) },
-    order: order.map(by => ({ ...by, member: memberIn(renamed, by.member) })),
-    members: undefined
+    search: search && { ...search, properties: search.properties.map(property => propertyIn(renamed, property)) },
+    order: order.map(by => ({ ...by, property: propertyIn(renamed, by.property) })),
+    properties: undefined
   }
 }

@@ -9,10 +9,10 @@ import { buildReplacement } from '../../items/revise.ts'
 import type { Change, Changed, Options } from '../../options.ts'
 import type { Request } from '../../request/request.ts'
 import { canonicalDates, dateTimesOf } from '../../schema/date-times.ts'
-import type { ItemOf, MemberOf, ObjectSchema } from '../../schema/static.ts'
+import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Id, JsonSchema } from '../../storage/contract.ts'
-import { checkRestated, inherited, sharedMembers } from './options.ts'
-import { memberIn, versionedStorage } from './storage.ts'
+import { checkRestated, inherited, sharedProperties } from './options.ts'
+import { propertyIn, versionedStorage } from './storage.ts'
 import type { Origins } from './storage.ts'
 
 /** What the older version has of its own. All else is as the current one has it. */
@@ -26,9 +26,9 @@ interface Mapping<Item extends object, Schema extends ObjectSchema> {
   /** What an item is to a client of this version. */
   present: (item: Readonly<Item>) => ItemOf<Schema>
   /** What a client of the current version would have sent. What is left out stays as it is; undefined takes it away. A throw refuses the write. */
-  accept: (item: Readonly<ItemOf<Schema>>, before: Readonly<Item> | undefined) => { [Member in keyof Item]?: Item[Member] | undefined }
-  /** Members that have another name now, and the same values. */
-  renamed?: { readonly [Member in MemberOf<ItemOf<Schema>>]?: MemberOf<Item> }
+  accept: (item: Readonly<ItemOf<Schema>>, before: Readonly<Item> | undefined) => { [Property in keyof Item]?: Item[Property] | undefined }
+  /** Properties that have another name now, and the same values. */
+  renamed?: { readonly [Property in PropertyOf<ItemOf<Schema>>]?: PropertyOf<Item> }
 }
 
 export type VersionOptions<Item extends object, Schema extends ObjectSchema> = Mapping<Item, Schema> & Omit<Options<Schema>, Restated>
@@ -55,8 +55,8 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
   // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
   const schema = stated.schema as unknown as JsonSchema
-  const lists = sharedMembers({ current, name, schema }, { ...stated, renamed })
-  const dateTimes = dateTimesOf(schema, current.id.member)
+  const lists = sharedProperties({ current, name, schema }, { ...stated, renamed })
+  const dateTimes = dateTimesOf(schema, current.id.property)
 
   async function prepare ({ item, before, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
     const known = before && origins.entry.get(before)
@@ -75,7 +75,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   }
 
   async function made (item: object, content: object, request: Request['original']): Promise<Item | Problem> {
-    const id: Id | undefined = Reflect.get(item, current.id.member)
+    const id: Id | undefined = Reflect.get(item, current.id.property)
     const values = getReadOnlyValues(item)
     const whole = { ...defined(content), ...values }
     return await buildNewItem(current, asked(request, values), { content: whole, ...id !== undefined && { id } }) as Item | Problem
@@ -84,8 +84,8 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   /** Of what the scope and the URI have set in the older item, the properties that only they can set in the current one. */
   function getReadOnlyValues (item: object): Record<string, unknown> {
     return Object.fromEntries(Object.entries(getImposedValues(item))
-      .map(([member, value]) => [memberIn(renamed, member), value] as const)
-      .filter(([member]) => current.members.named.get(member)?.readOnly === true))
+      .map(([property, value]) => [propertyIn(renamed, property), value] as const)
+      .filter(([property]) => current.properties.named.get(property)?.readOnly === true))
   }
 
   async function changed ({ action, before, after, request }: Changed<ItemOf<Schema>>): Promise<void> {
@@ -97,12 +97,12 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     ...stated,
     ...lists,
     name,
-    id: { member: current.id.member, by: current.id.mint ?? current.id.by },
+    id: { property: current.id.property, generate: current.id.generate },
     storage: () => versionedStorage(current.storage, { label, present, renamed }, origins),
     prepare: (change: Change<ItemOf<Schema>>) => unwrapped(prepare(change)),
     ...current.hooks.changed && { changed }
   }
-  // The members that it names are those of the schema: sharedMembers has found them there.
+  // The properties that it names are those of the schema: sharedProperties has found them there.
   return defineVersion(current, whole as unknown as Options<Schema>)
 }
 

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../storage/contract.ts'
 import { attributes, markup } from './escape.ts'
 import type { Markup } from './escape.ts'
 import { input } from './input.ts'
-import type { Member } from './input.ts'
+import type { Property } from './input.ts'
 
 // What the caller may do. A browser's own forms know neither PATCH nor If-Match, so that these are sent by the script, and seen only where it runs.
 
@@ -11,8 +11,8 @@ import type { Member } from './input.ts'
 export function listForms (about: About): Markup | undefined {
   const { offer: { schemas, takesJson }, actions, path, fixed } = about
   if (!actions.has('create') || !takesJson) return undefined
-  const members = membersOf(schemas.create, { item: undefined, fixed })
-  return live(markup`<details><summary>Add an item</summary>${form({ method: 'POST', action: path, button: 'Add' }, members)}</details>`)
+  const properties = propertiesOf(schemas.create, { item: undefined, fixed })
+  return live(markup`<details><summary>Add an item</summary>${form({ method: 'POST', action: path, button: 'Add' }, properties)}</details>`)
 }
 
 /** What can be done with an item; nothing where its state cannot be named. */
@@ -23,9 +23,9 @@ export function itemForms (item: object, links: Links, { offer: { schemas, takes
   const sent = { action: self.href, tag, after: collection?.href }
   const method = actions.has('update') ? 'PATCH' : actions.has('replace') && takesJson ? 'PUT' : undefined
   // What is there stays: a default is for what is new.
-  const members = method === undefined ? [] : membersOf(schemas.replace, { item, fixed, required: schemas.read.required })
+  const properties = method === undefined ? [] : propertiesOf(schemas.replace, { item, fixed, required: schemas.read.required })
   const forms = [
-    method !== undefined && members.length > 0 && markup`<details><summary>Edit</summary>${form({ ...sent, method, button: 'Save' }, members)}</details>`,
+    method !== undefined && properties.length > 0 && markup`<details><summary>Edit</summary>${form({ ...sent, method, button: 'Save' }, properties)}</details>`,
     actions.has('remove') && markup`<details><summary>Delete</summary>${form({ ...sent, method: 'DELETE', button: 'Delete this item' }, [])}</details>`
   ].filter(form => form !== false)
   return forms.length === 0 ? undefined : live(markup`${forms}`)
@@ -45,11 +45,11 @@ interface Sent {
   readonly after?: string | undefined
 }
 
-function form ({ method, action, button, tag, after }: Sent, members: readonly Member[]): Markup {
+function form ({ method, action, button, tag, after }: Sent, properties: readonly Property[]): Markup {
   const label = { POST: 'Add an item', PATCH: 'Edit', PUT: 'Edit', DELETE: 'Delete' }[method]
   return markup`<form${attributes({ autocomplete: 'off', 'aria-label': label, 'data-method': method, 'data-action': action, 'data-tag': tag, 'data-after': after })}>
 <div class="alert" role="alert" tabindex="-1" hidden></div>
-${members.map((member, index) => input(member, `${method.toLowerCase()}-${index}`))}
+${properties.map((property, index) => input(property, `${method.toLowerCase()}-${index}`))}
 <p class="send"><button${attributes({ class: method === 'DELETE' ? 'danger' : undefined })}>${button}</button></p>
 </form>`
 }
@@ -61,7 +61,7 @@ interface Given {
 }
 
 /** What a client can write of an item. */
-function membersOf (schema: JsonSchema, { item, fixed, required = schema.required ?? [] }: Given): Member[] {
+function propertiesOf (schema: JsonSchema, { item, fixed, required = schema.required ?? [] }: Given): Property[] {
   const edited = item !== undefined
   return Object.entries({ ...schema.properties })
     .filter(([name, { immutable }]) => !fixed.includes(name) && !(edited && immutable === true))

@@ -6,7 +6,7 @@ import { kindOf } from './kind.ts'
 import type { Kind } from './kind.ts'
 import { examples } from './question.ts'
 
-export interface Member {
+export interface Property {
   readonly name: string
   readonly schema: JsonSchema
   readonly required: boolean
@@ -16,14 +16,14 @@ export interface Member {
   readonly edited: boolean
 }
 
-/** A member of an item, as a form asks for it. */
-export function input (member: Member, id: string): Markup {
-  const { name, required } = member
-  const hint = hintOf(member)
+/** A property of an item, as a form asks for it. */
+export function input (property: Property, id: string): Markup {
+  const { name, required } = property
+  const hint = hintOf(property)
   const described = { 'aria-describedby': hint === undefined ? `${id}-problem` : `${id}-hint ${id}-problem` }
   return markup`<div class="field">
-<label for="${id}">${name}${required && (member.edited || member.schema.default === undefined) && markup` <span class="needed">required</span>`}</label>
-${control(member, { id, name: pointer([name]), 'data-member': name, ...described })}
+<label for="${id}">${name}${required && (property.edited || property.schema.default === undefined) && markup` <span class="needed">required</span>`}</label>
+${control(property, { id, name: pointer([name]), 'data-property': name, ...described })}
 ${hint !== undefined && markup`<p class="hint" id="${id}-hint">${hint}</p>
 `}<p class="problem" id="${id}-problem" hidden></p>
 </div>
@@ -32,11 +32,11 @@ ${hint !== undefined && markup`<p class="hint" id="${id}-hint">${hint}</p>
 
 type Attributes = Parameters<typeof attributes>[0]
 
-function control (member: Member, given: Attributes): Markup {
-  const { schema, value = member.edited ? undefined : schema.default } = member
+function control (property: Property, given: Attributes): Markup {
+  const { schema, value = property.edited ? undefined : schema.default } = property
   const kind = kindOf(schema)
-  const common = { ...given, required: needsText(member, kind), 'data-kind': kind.type, 'data-empty': emptyMeans(member, kind) }
-  if (kind.type === 'choice') return select(kind, { value, common, optional: !member.required || value === undefined })
+  const common = { ...given, required: needsText(property, kind), 'data-kind': kind.type, 'data-empty': emptyMeans(property, kind) }
+  if (kind.type === 'choice') return select(kind, { value, common, optional: !property.required || value === undefined })
   if (schema.writeOnly === true && kind.type === 'string') return markup`<input${attributes({ ...common, type: 'password', autocomplete: 'new-password' })}>`
   const text = kind.type === 'json' ? value === undefined ? '' : JSON.stringify(value, null, 2) : String(value ?? '')
   if (kind.type === 'json' || hasLines(kind, text)) return area(text, { ...common, spellcheck: kind.type === 'json' ? 'false' : undefined })
@@ -70,18 +70,18 @@ function select (kind: Kind, { value, common, optional }: { value: unknown, comm
 }
 
 /** Whether the browser need not even ask the server. A text may be empty, unless the schema says otherwise. */
-function needsText ({ required, edited, schema: { writeOnly } }: Member, { type, nullable, schema: { minLength, format } }: Kind): boolean {
+function needsText ({ required, edited, schema: { writeOnly } }: Property, { type, nullable, schema: { minLength, format } }: Kind): boolean {
   return required && !nullable && !(edited && writeOnly === true) && (type !== 'string' || Number(minLength) > 0 || format !== undefined)
 }
 
-/** What is sent for a field that is empty; undefined where that is to leave the member out. */
-function emptyMeans ({ required, edited, schema: { writeOnly } }: Member, { type, nullable }: Kind): string | undefined {
+/** What is sent for a field that is empty; undefined where that is to leave the property out. */
+function emptyMeans ({ required, edited, schema: { writeOnly } }: Property, { type, nullable }: Kind): string | undefined {
   if (writeOnly === true && edited) return undefined
   if (nullable && (required || edited)) return 'null'
   return required && type === 'string' ? 'text' : undefined
 }
 
-function hintOf ({ schema: { description, writeOnly }, edited }: Member): string | undefined {
+function hintOf ({ schema: { description, writeOnly }, edited }: Property): string | undefined {
   const kept = writeOnly === true && edited ? 'It is not shown. Left empty, it stays as it is.' : undefined
   const told = [typeof description === 'string' ? description : undefined, kept].filter(part => part !== undefined)
   return told.length === 0 ? undefined : told.join(' ')

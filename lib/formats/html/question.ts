@@ -54,7 +54,7 @@ function choice (name: string, label: string, options: ReadonlyArray<readonly [v
 }
 
 function sorting (sorts: readonly string[], asked: string | null): Markup {
-  const known = sorts.flatMap(member => [[member, member], [`-${member}`, `${member}, descending`]] as const)
+  const known = sorts.flatMap(property => [[property, property], [`-${property}`, `${property}, descending`]] as const)
   const other = asked === null || known.some(([value]) => value === asked) ? [] : [[asked, asked] as const]
   return choice('sort', 'Sort by', [['', 'the usual order'], ...known, ...other].map(([value, text]) => [value!, text!, value === asked]))
 }
@@ -68,17 +68,17 @@ interface Control {
 const compared = new Set(['date-time', 'date', 'time'])
 const exact = new Set(['uuid'])
 
-function controls ({ member, schema }: About['offer']['filters'][number], asked: URLSearchParams): Control[] {
+function controls ({ property, schema }: About['offer']['filters'][number], asked: URLSearchParams): Control[] {
   const { type, choices, schema: { format = '' } } = kindOf(schema)
   const one = (is: string, label: string, rest: Omit<Field, 'name' | 'label' | 'value'>): Control => {
-    const name = is === '' ? member : `${member}.${is}`
+    const name = is === '' ? property : `${property}.${is}`
     return { name, control: field({ name, label, value: asked.get(name), ...rest }) }
   }
-  if (type === 'choice') return [{ name: member, control: choice(member, member, [['', 'any', false], ...choices.map(value => [String(value), String(value), asked.get(member) === String(value)] as const)]) }]
+  if (type === 'choice') return [{ name: property, control: choice(property, property, [['', 'any', false], ...choices.map(value => [String(value), String(value), asked.get(property) === String(value)] as const)]) }]
   const range = type !== 'string' || compared.has(format)
-  if (!range) return [exact.has(format) ? one('', member, { type: 'text' }) : one('like', member, { type: 'text', placeholder: 'text, * for any' })]
+  if (!range) return [exact.has(format) ? one('', property, { type: 'text' }) : one('like', property, { type: 'text', placeholder: 'text, * for any' })]
   const input = type === 'string' ? { type: 'text', placeholder: examples[format]! } : { type: 'number', step: 'any' }
-  return [one('gte', `${member}, from`, input), one('lte', `${member}, to`, input)]
+  return [one('gte', `${property}, from`, input), one('lte', `${property}, to`, input)]
 }
 
 /** What a value of a format looks like. */

@@ -3,7 +3,7 @@ import { followed, markup } from './escape.ts'
 import type { Markup } from './escape.ts'
 import { wholly } from './value.ts'
 
-/** The members of an item, by their names. */
+/** The properties of an item, by their names. */
 export function record (item: object, { offer: { schemas: { read: { properties = {} } } }, related }: About): Markup {
   return markup`<dl>
 ${namesOf(item, properties).map(name => markup`<div><dt>${name}</dt><dd>${wholly(Reflect.get(item, name), { ...properties[name] }, related.get(name))}</dd></div>
@@ -30,7 +30,7 @@ export function relatives (links: Links): Markup | undefined {
 
 /** What an item is called on its page. */
 export function headline (item: object, links: Links): string {
-  const named = ['title', 'name', 'label'].map(member => Reflect.get(item, member) as unknown).find(value => typeof value === 'string' && value !== '')
+  const named = ['title', 'name', 'label'].map(property => Reflect.get(item, property) as unknown).find(value => typeof value === 'string' && value !== '')
   const { self: { href } = { href: '' } } = links
   return typeof named === 'string' ? named.slice(0, 100) : decodeURIComponent(href.slice(href.lastIndexOf('/') + 1))
 }

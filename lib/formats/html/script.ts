@@ -35,13 +35,13 @@ async function content (form, controls) {
   const changed = controls.flatMap((control, index) => control.value === initial.get(control) ? [] : [{ control, value: values[index] }])
   const { method, action } = form.dataset
   if (method === 'DELETE') return { type: undefined, body: undefined }
-  if (method === 'POST') return { type: 'application/json', body: Object.fromEntries(controls.map(({ dataset: { member = '' } }, index) => [member, values[index]])) }
+  if (method === 'POST') return { type: 'application/json', body: Object.fromEntries(controls.map(({ dataset: { property = '' } }, index) => [property, values[index]])) }
   if (changed.length === 0) throw unchanged
   if (method === 'PATCH') return { type: 'application/json-patch+json', body: changed.map(({ control: { name }, value }) => value === undefined ? { op: 'remove', path: name } : { op: 'add', path: name, value }) }
   const answer = await fetch(String(action), { headers: { accept: 'application/json' } })
   if (!answer.ok) throw answer
   const item = new Map(Object.entries(await answer.json()))
-  for (const { control: { dataset: { member = '' } }, value } of changed) item.set(member, value)
+  for (const { control: { dataset: { property = '' } }, value } of changed) item.set(property, value)
   return { type: 'application/json', body: Object.fromEntries(item) }
 }
 

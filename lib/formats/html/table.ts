@@ -19,7 +19,7 @@ ${items.map((item, index) => markup`<tr><th scope="row">${opener(item, links[ind
 </div>`
 }
 
-/** More columns than a person looks at would come of items that are open to any member. */
+/** More columns than a person looks at would come of items that are open to any property. */
 const mostColumns = 40
 
 /** Leads to the item, by its id where that is shown. */

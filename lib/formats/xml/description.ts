@@ -32,12 +32,12 @@ function within (keyword: string, value: unknown): unknown {
   if (!isSchema(value)) return value
   if (one.has(keyword)) return described(value, name)
   if (!maps.has(keyword)) return value
-  return Object.fromEntries(Object.entries(value).map(([member, schema]) =>
-    [member, isSchema(schema) ? described(schema, keyword === 'properties' ? differing(member) : undefined) : schema]))
+  return Object.fromEntries(Object.entries(value).map(([property, schema]) =>
+    [property, isSchema(schema) ? described(schema, keyword === 'properties' ? differing(property) : undefined) : schema]))
 }
 
-/** The name of the element of a member, where it is not the name of the member. */
-function differing (member: string): string | undefined {
-  const element = encodeName(member)
-  return element === member ? undefined : element
+/** The name of the element of a property, where it is not the name of the property. */
+function differing (property: string): string | undefined {
+  const element = encodeName(property)
+  return element === property ? undefined : element
 }

@@ -1,4 +1,4 @@
-// XML 1.0 §2.3: which member names can name an element, and how the others are written.
+// XML 1.0 §2.3: which property names can name an element, and how the others are written.
 //
 // A character that cannot stand in a name is written `_xHHHH_`, its UTF-16 code unit in hexadecimal (ISO/IEC 9075-14 §9.1);
 // an underscore that would read as the start of such an escape is escaped itself, and the empty name is `_`.

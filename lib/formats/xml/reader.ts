@@ -9,7 +9,7 @@ import { Scanner } from './scanner.ts'
 import { rootOf } from './typing.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import type { Kind } from './kind.ts'
-import type { Member, Typing } from './typing.ts'
+import type { Property, Typing } from './typing.ts'
 
 /** How deep arrays and objects can be nested. */
 const deepest = 64
@@ -19,7 +19,7 @@ export function read (content: Buffer, schema: JsonSchema): unknown {
   return new Reader(content).root(rootOf(schema))
 }
 
-type Tag = Pick<Member, 'element' | 'typing'>
+type Tag = Pick<Property, 'element' | 'typing'>
 
 /** What an element says of its content. */
 interface Hints {
@@ -108,7 +108,7 @@ class Reader {
       if (name === '__proto__') this.#scanner.fault('a member cannot be named "__proto__"', start)
       if (name === 'prototype' && parent === 'constructor') this.#scanner.fault('a "constructor" cannot have a "prototype"', start)
       if (Object.hasOwn(object, name)) this.#scanner.fault('the member occurs more than once', start)
-      object[name] = this.#value({ element, typing: typing.members.get(name)?.typing ?? typing.others })
+      object[name] = this.#value({ element, typing: typing.properties.get(name)?.typing ?? typing.others })
     })
     return object
   }

@@ -8,25 +8,25 @@ import type { JsonSchema } from '../../storage/contract.ts'
 import type { Kind } from './kind.ts'
 
 /** An element and what it is read as. */
-export interface Member {
+export interface Property {
   readonly element: string
   readonly typing: Typing
   readonly startTag: string
   readonly endTag: string
 }
 
-export function member (element: string, typing: Typing): Member {
+export function property (element: string, typing: Typing): Property {
   return { element, typing, startTag: `<${element}>`, endTag: `</${element}>` }
 }
 
-const roots = new WeakMap<JsonSchema, Member>()
+const roots = new WeakMap<JsonSchema, Property>()
 
 /** The root element: `<items>` where the schema is of an array, else `<item>`. */
-export function rootOf (schema: JsonSchema): Member {
+export function rootOf (schema: JsonSchema): Property {
   let root = roots.get(schema)
   if (root === undefined) {
     const typing = new Typings(schema).of([schema])
-    root = member(typing.kind === 'array' ? 'items' : 'item', typing)
+    root = property(typing.kind === 'array' ? 'items' : 'item', typing)
     roots.set(schema, root)
   }
   return root
@@ -38,10 +38,10 @@ export class Typing {
   readonly kind: Kind
   readonly #schemas: readonly JsonSchema[]
   readonly #typings: Typings
-  readonly #items: Member[] = []
+  readonly #items: Property[] = []
   /** How many items of an array have a schema of their own. */
   readonly #positions: number
-  #members: Map<string, Member> | undefined
+  #members: Map<string, Property> | undefined
   #others: Typing | undefined
 
   constructor (schemas: readonly JsonSchema[], typings: Typings) {
@@ -54,28 +54,28 @@ export class Typing {
     this.kind = kinds.size > 1 ? 'string' : only
   }
 
-  /** The members that the schema names. */
-  get members (): ReadonlyMap<string, Member> {
+  /** The properties that the schema names. */
+  get properties (): ReadonlyMap<string, Property> {
     if (this.#members !== undefined) return this.#members
     const schemas = new Map<string, JsonSchema[]>()
     for (const { properties = {} } of this.#schemas) {
       for (const [name, schema] of Object.entries(properties)) schemas.set(name, [...schemas.get(name) ?? [], schema])
     }
     this.#members = new Map()
-    for (const [name, own] of schemas) this.#members.set(name, member(encodeName(name), this.#typings.of(own)))
+    for (const [name, own] of schemas) this.#members.set(name, property(encodeName(name), this.#typings.of(own)))
     return this.#members
   }
 
-  /** Of all members that the schema does not name; `patternProperties` count without a look at the pattern, which can be slow. */
+  /** Of all properties that the schema does not name; `patternProperties` count without a look at the pattern, which can be slow. */
   get others (): Typing {
     this.#others ??= this.#typings.of(this.#schemas.flatMap(schema =>
       [...Object.values(schema['patternProperties'] ?? {}), schema['additionalProperties']]))
     return this.#others
   }
 
-  item (index: number): Member {
+  item (index: number): Property {
     const position = Math.min(index, this.#positions)
-    this.#items[position] ??= member('item', this.#typings.of(this.#schemas.map(schema =>
+    this.#items[position] ??= property('item', this.#typings.of(this.#schemas.map(schema =>
       positions(schema)[position] ?? (Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items']))))
     return this.#items[position]
   }

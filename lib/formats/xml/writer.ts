@@ -4,17 +4,17 @@ import { escapeText, noCharacter } from './character.ts'
 import { kindOf } from './kind.ts'
 import { escapeJson } from './leaf.ts'
 import { encodeName } from './name.ts'
-import { member, rootOf } from './typing.ts'
+import { property, rootOf } from './typing.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
-import type { Member, Typing } from './typing.ts'
+import type { Property, Typing } from './typing.ts'
 
 export function write (value: unknown, schema: JsonSchema): string {
   return element(rootOf(schema), value)
 }
 
-function element (member: Member, value: unknown): string {
+function element (property: Property, value: unknown): string {
   const kind = kindOf(value)
-  let attributes = kind === member.typing.kind ? '' : ` type="${kind}"`
+  let attributes = kind === property.typing.kind ? '' : ` type="${kind}"`
   let content = ''
   if (typeof value === 'string') {
     content = value
@@ -24,22 +24,22 @@ function element (member: Member, value: unknown): string {
       content = escapeText(unsayable ? escapeJson(value) : value)
     }
   } else if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) content += element(member.typing.item(index), value[index])
+    for (let index = 0; index < value.length; index++) content += element(property.typing.item(index), value[index])
   } else if (typeof value === 'object' && value !== null) {
-    content = members(value, member.typing)
+    content = properties(value, property.typing)
   } else if (kind !== 'null') {
     content = String(value)
   }
-  if (content === '') return `<${member.element}${attributes}/>`
-  return (attributes === '' ? member.startTag : `<${member.element}${attributes}>`) + content + member.endTag
+  if (content === '') return `<${property.element}${attributes}/>`
+  return (attributes === '' ? property.startTag : `<${property.element}${attributes}>`) + content + property.endTag
 }
 
-function members (object: object, typing: Typing): string {
-  const known = typing.members
+function properties (object: object, typing: Typing): string {
+  const known = typing.properties
   let content = ''
   for (const name of Object.keys(object)) {
     const value: unknown = Reflect.get(object, name)
-    if (value !== undefined) content += element(known.get(name) ?? member(encodeName(name), typing.others), value)
+    if (value !== undefined) content += element(known.get(name) ?? property(encodeName(name), typing.others), value)
   }
   return content
 }

@@ -27,15 +27,15 @@ export function query (asked: Partial<Query> = {}): Query {
     after: undefined,
     before: undefined,
     limit: 1000,
-    members: undefined,
+    properties: undefined,
     count: false,
     ...asked
   })
 }
 
-/** An order as it is mostly written: `-` ahead of a member turns it around. */
-export function by (...members: readonly string[]): Query['order'] {
-  return members.map((member) => ({ member: member.replace(/^-/, ''), descending: member.startsWith('-') }))
+/** An order as it is mostly written: `-` ahead of a property turns it around. */
+export function by (...properties: readonly string[]): Query['order'] {
+  return properties.map((property) => ({ property: property.replace(/^-/, ''), descending: property.startsWith('-') }))
 }
 
 export async function list (storage: Storage<Thing>, asked?: Partial<Query>, context: Context = everywhere): Promise<Page<Thing>> {
@@ -71,15 +71,15 @@ export function copy (thing: Thing): Thing {
   return structuredClone(thing)
 }
 
-/** Equal as JSON is: neither prototypes nor the order of members count. */
+/** Equal as JSON is: neither prototypes nor the order of properties count. */
 export function same (item: Thing, expected: Thing): void {
   assert.deepEqual(JSON.parse(JSON.stringify(item)), expected)
 }
 
 /** Where an entry stands in an order. */
 export function position ({ item }: Entry<Thing>, order: Query['order']): Position {
-  return order.map(({ member }) => {
-    const value = item[member] ?? null
+  return order.map(({ property }) => {
+    const value = item[property] ?? null
     assert.ok(value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
     return value
   })

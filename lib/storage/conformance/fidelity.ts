@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { everywhere, find, kept, list, same, type Case } from './case.ts'
 import type { Thing } from './thing.ts'
 
-const kinds: ReadonlyArray<readonly [what: string, members: Thing]> = [
+const kinds: ReadonlyArray<readonly [what: string, properties: Thing]> = [
   ['text of many scripts', { name: 'Ünïcödé Ελλάδα Россия 日本語 العربية e\u0301 ﷽' }],
   ['emoji, joined ones too', { name: '😀 👩‍👩‍👧‍👦 🏳️‍🌈' }],
   ['empty text', { name: '', note: '' }],
@@ -26,7 +26,7 @@ const kinds: ReadonlyArray<readonly [what: string, members: Thing]> = [
   ['an empty array', { tags: [] }],
   ['an instant', { at: '2024-02-29T23:59:59.123Z' }],
   ['an instant before 1970', { at: '1815-12-10T00:00:00.000Z' }],
-  ['the first and the last instant, as a member and within one', { at: '0001-01-01T00:00:00.000Z', place: { since: '9999-12-31T23:59:59.999Z' } }],
+  ['the first and the last instant, as a property and within one', { at: '0001-01-01T00:00:00.000Z', place: { since: '9999-12-31T23:59:59.999Z' } }],
   ['the last instant', { at: '9999-12-31T23:59:59.999Z' }],
   ['a megabyte of text', { note: 'x€😀 '.repeat(131_072) }]
 ]
@@ -44,10 +44,10 @@ function tamper (value: unknown): void {
 const whole: Thing = { id: 'a', name: 'first', tags: ['x'], place: { city: 'Rome', position: { latitude: 1 } } }
 
 export const fidelity: readonly Case[] = [
-  ...kinds.map(([what, members]): Case => ({
+  ...kinds.map(([what, properties]): Case => ({
     says: `what goes in comes out: ${what}`,
     async holds (storage) {
-      const thing = { id: 'a', name: 'x', ...members }
+      const thing = { id: 'a', name: 'x', ...properties }
       same(kept(await storage.insert(structuredClone(thing), everywhere)).item, thing)
       same((await find(storage, 'a')).item, thing)
       await storage.replace('a', { id: 'a', name: '' }, undefined, everywhere)

@@ -39,82 +39,82 @@ function rest (expected: string): string {
 
 export const filter: readonly Case[] = [
   lets('eq holds for the same value: letter case, accents and spaces count', [
-    [{ member: 'name', is: 'eq', value: 'apple' }, 'a'],
-    [{ member: 'name', is: 'eq', value: 'APPLE' }, ''],
-    [{ member: 'name', is: 'eq', value: 'apple ' }, 'd'],
-    [{ member: 'name', is: 'eq', value: '' }, 'f'],
-    [{ member: 'name', is: 'eq', value: '😀' }, 'e'],
-    [{ member: 'name', is: 'eq', value: "' OR 1=1 --" }, 'g'],
-    [{ member: 'note', is: 'eq', value: '' }, 'a'],
-    [{ member: 'rank', is: 'eq', value: 10 }, 'b'],
-    [{ member: 'rank', is: 'eq', value: 0 }, 'g'],
-    [{ member: 'rank', is: 'eq', value: 2.5 }, ''],
-    [{ member: 'price', is: 'eq', value: -1.25 }, 'b'],
-    [{ member: 'done', is: 'eq', value: true }, 'ad'],
-    [{ member: 'done', is: 'eq', value: false }, 'b'],
-    [{ member: 'at', is: 'eq', value: '2024-02-29T12:00:00.000Z' }, 'd'],
-    [{ member: 'id', is: 'eq', value: 'c' }, 'c']
+    [{ property: 'name', is: 'eq', value: 'apple' }, 'a'],
+    [{ property: 'name', is: 'eq', value: 'APPLE' }, ''],
+    [{ property: 'name', is: 'eq', value: 'apple ' }, 'd'],
+    [{ property: 'name', is: 'eq', value: '' }, 'f'],
+    [{ property: 'name', is: 'eq', value: '😀' }, 'e'],
+    [{ property: 'name', is: 'eq', value: "' OR 1=1 --" }, 'g'],
+    [{ property: 'note', is: 'eq', value: '' }, 'a'],
+    [{ property: 'rank', is: 'eq', value: 10 }, 'b'],
+    [{ property: 'rank', is: 'eq', value: 0 }, 'g'],
+    [{ property: 'rank', is: 'eq', value: 2.5 }, ''],
+    [{ property: 'price', is: 'eq', value: -1.25 }, 'b'],
+    [{ property: 'done', is: 'eq', value: true }, 'ad'],
+    [{ property: 'done', is: 'eq', value: false }, 'b'],
+    [{ property: 'at', is: 'eq', value: '2024-02-29T12:00:00.000Z' }, 'd'],
+    [{ property: 'id', is: 'eq', value: 'c' }, 'c']
   ]),
   lets('ne holds for every other value, and for null and absent', [
-    [{ member: 'name', is: 'ne', value: 'apple' }, 'bcdefg'],
-    [{ member: 'rank', is: 'ne', value: 2 }, 'bcdefg'],
-    [{ member: 'done', is: 'ne', value: true }, 'bcefg'],
-    [{ member: 'note', is: 'ne', value: 'x' }, 'abdefg']
+    [{ property: 'name', is: 'ne', value: 'apple' }, 'bcdefg'],
+    [{ property: 'rank', is: 'ne', value: 2 }, 'bcdefg'],
+    [{ property: 'done', is: 'ne', value: true }, 'bcefg'],
+    [{ property: 'note', is: 'ne', value: 'x' }, 'abdefg']
   ]),
   lets('lt, lte, gt and gte compare numbers by value, and never hold for null or absent', [
-    [{ member: 'rank', is: 'lt', value: 9 }, 'afg'],
-    [{ member: 'rank', is: 'lte', value: 9 }, 'acfg'],
-    [{ member: 'rank', is: 'gt', value: 2 }, 'bc'],
-    [{ member: 'rank', is: 'gte', value: 2 }, 'abc'],
-    [{ member: 'rank', is: 'gt', value: 1.5 }, 'abc'],
-    [{ member: 'price', is: 'lt', value: 0.6 }, 'ab'],
-    [{ member: 'price', is: 'gte', value: 0.5 }, 'ac']
+    [{ property: 'rank', is: 'lt', value: 9 }, 'afg'],
+    [{ property: 'rank', is: 'lte', value: 9 }, 'acfg'],
+    [{ property: 'rank', is: 'gt', value: 2 }, 'bc'],
+    [{ property: 'rank', is: 'gte', value: 2 }, 'abc'],
+    [{ property: 'rank', is: 'gt', value: 1.5 }, 'abc'],
+    [{ property: 'price', is: 'lt', value: 0.6 }, 'ab'],
+    [{ property: 'price', is: 'gte', value: 0.5 }, 'ac']
   ]),
   lets('lt, lte, gt and gte compare text by code point', [
-    [{ member: 'name', is: 'lt', value: 'apple' }, 'bfg'],
-    [{ member: 'name', is: 'lte', value: 'apple' }, 'abfg'],
-    [{ member: 'name', is: 'gt', value: 'z' }, 'ce'],
-    [{ member: 'name', is: 'gt', value: '\uffee' }, 'e'],
-    [{ member: 'name', is: 'gte', value: 'apple ' }, 'cde'],
-    [{ member: 'at', is: 'gt', value: '2024-02-29T12:00:00.000Z' }, 'e'],
-    [{ member: 'at', is: 'lte', value: '2024-02-29T12:00:00.000Z' }, 'd']
+    [{ property: 'name', is: 'lt', value: 'apple' }, 'bfg'],
+    [{ property: 'name', is: 'lte', value: 'apple' }, 'abfg'],
+    [{ property: 'name', is: 'gt', value: 'z' }, 'ce'],
+    [{ property: 'name', is: 'gt', value: '\uffee' }, 'e'],
+    [{ property: 'name', is: 'gte', value: 'apple ' }, 'cde'],
+    [{ property: 'at', is: 'gt', value: '2024-02-29T12:00:00.000Z' }, 'e'],
+    [{ property: 'at', is: 'lte', value: '2024-02-29T12:00:00.000Z' }, 'd']
   ]),
   lets('in holds for any of the values, and for none of an empty list', [
-    [{ member: 'name', is: 'in', value: ['apple', 'Apple', 'nothing'] }, 'ab'],
-    [{ member: 'rank', is: 'in', value: [2, 0, 0] }, 'ag'],
-    [{ member: 'done', is: 'in', value: [false] }, 'b'],
-    [{ member: 'rank', is: 'in', value: [] }, '']
+    [{ property: 'name', is: 'in', value: ['apple', 'Apple', 'nothing'] }, 'ab'],
+    [{ property: 'rank', is: 'in', value: [2, 0, 0] }, 'ag'],
+    [{ property: 'done', is: 'in', value: [false] }, 'b'],
+    [{ property: 'rank', is: 'in', value: [] }, '']
   ]),
   lets('nin holds for none of the values, for null and absent, and for all of an empty list', [
-    [{ member: 'name', is: 'nin', value: ['apple', 'Apple', 'nothing'] }, 'cdefg'],
-    [{ member: 'rank', is: 'nin', value: [2, 0] }, 'bcdef'],
-    [{ member: 'rank', is: 'nin', value: [] }, 'abcdefg']
+    [{ property: 'name', is: 'nin', value: ['apple', 'Apple', 'nothing'] }, 'cdefg'],
+    [{ property: 'rank', is: 'nin', value: [2, 0] }, 'bcdef'],
+    [{ property: 'rank', is: 'nin', value: [] }, 'abcdefg']
   ]),
   lets('null holds for null and absent alike, and not for empty text, zero or false', [
-    [{ member: 'note', is: 'null', value: true }, 'bdefg'],
-    [{ member: 'note', is: 'null', value: false }, 'ac'],
-    [{ member: 'rank', is: 'null', value: true }, 'de'],
-    [{ member: 'rank', is: 'null', value: false }, 'abcfg'],
-    [{ member: 'done', is: 'null', value: false }, 'abd'],
-    [{ member: 'place', is: 'null', value: false }, 'efg']
+    [{ property: 'note', is: 'null', value: true }, 'bdefg'],
+    [{ property: 'note', is: 'null', value: false }, 'ac'],
+    [{ property: 'rank', is: 'null', value: true }, 'de'],
+    [{ property: 'rank', is: 'null', value: false }, 'abcfg'],
+    [{ property: 'done', is: 'null', value: false }, 'abd'],
+    [{ property: 'place', is: 'null', value: false }, 'efg']
   ]),
-  lets('conditions reach nested members; what is not there is null', [
-    [{ member: 'place.city', is: 'eq', value: 'Rome' }, 'e'],
-    [{ member: 'place.city', is: 'like', value: '*ome' }, 'ef'],
-    [{ member: 'place.city', is: 'ne', value: 'Rome' }, 'abcdfg'],
-    [{ member: 'place.floor', is: 'gte', value: 2 }, 'e'],
-    [{ member: 'place.floor', is: 'null', value: true }, 'abcdfg'],
-    [{ member: 'place.open', is: 'eq', value: true }, 'e'],
-    [{ member: 'place.open', is: 'eq', value: false }, 'f'],
-    [{ member: 'place.position.latitude', is: 'gt', value: 41 }, 'e'],
-    [{ member: 'place.position.latitude', is: 'null', value: false }, 'e']
+  lets('conditions reach nested properties; what is not there is null', [
+    [{ property: 'place.city', is: 'eq', value: 'Rome' }, 'e'],
+    [{ property: 'place.city', is: 'like', value: '*ome' }, 'ef'],
+    [{ property: 'place.city', is: 'ne', value: 'Rome' }, 'abcdfg'],
+    [{ property: 'place.floor', is: 'gte', value: 2 }, 'e'],
+    [{ property: 'place.floor', is: 'null', value: true }, 'abcdfg'],
+    [{ property: 'place.open', is: 'eq', value: true }, 'e'],
+    [{ property: 'place.open', is: 'eq', value: false }, 'f'],
+    [{ property: 'place.position.latitude', is: 'gt', value: 41 }, 'e'],
+    [{ property: 'place.position.latitude', is: 'null', value: false }, 'e']
   ]),
   lets('all, any and not combine to any depth; all of nothing holds, any of nothing does not', [
-    [{ all: [{ member: 'rank', is: 'gt', value: 0 }, { member: 'done', is: 'eq', value: true }] }, 'a'],
-    [{ any: [{ member: 'rank', is: 'gt', value: 9 }, { member: 'done', is: 'eq', value: true }] }, 'abd'],
-    [{ not: { any: [{ member: 'rank', is: 'gt', value: 9 }, { member: 'done', is: 'eq', value: true }] } }, 'cefg'],
-    [{ all: [{ any: [{ member: 'id', is: 'eq', value: 'a' }, { member: 'id', is: 'eq', value: 'b' }] }, { not: { member: 'rank', is: 'lt', value: 9 } }] }, 'b'],
-    [{ not: { not: { member: 'rank', is: 'lt', value: 0 } } }, 'f'],
+    [{ all: [{ property: 'rank', is: 'gt', value: 0 }, { property: 'done', is: 'eq', value: true }] }, 'a'],
+    [{ any: [{ property: 'rank', is: 'gt', value: 9 }, { property: 'done', is: 'eq', value: true }] }, 'abd'],
+    [{ not: { any: [{ property: 'rank', is: 'gt', value: 9 }, { property: 'done', is: 'eq', value: true }] } }, 'cefg'],
+    [{ all: [{ any: [{ property: 'id', is: 'eq', value: 'a' }, { property: 'id', is: 'eq', value: 'b' }] }, { not: { property: 'rank', is: 'lt', value: 9 } }] }, 'b'],
+    [{ not: { not: { property: 'rank', is: 'lt', value: 0 } } }, 'f'],
     [{ all: [] }, 'abcdefg'],
     [{ any: [] }, '']
   ]),
@@ -123,7 +123,7 @@ export const filter: readonly Case[] = [
     needs: ['filter', 'order'],
     async holds (storage) {
       await fill(storage, ...all)
-      const asked = { filter: { member: 'rank', is: 'null', value: false }, order: by('-rank', 'id') } as const
+      const asked = { filter: { property: 'rank', is: 'null', value: false }, order: by('-rank', 'id') } as const
       const { entries, more } = await list(storage, { ...asked, after: [10, 'b'], limit: 2 })
       assert.deepEqual([entries.map(({ id }) => id), more], [['c', 'a'], true])
       assert.deepEqual(await ids(storage, { ...asked, before: [2, 'a'], limit: 1 }), ['c'])

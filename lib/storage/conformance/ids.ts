@@ -4,7 +4,7 @@ import { generatedThings } from './thing.ts'
 
 export const ids: readonly Case[] = [
   {
-    says: 'an item without an id gets one from the storage, which the answer has as a member too',
+    says: 'an item without an id gets one from the storage, which the answer has as a property too',
     needs: ['generatedIds'],
     shape: generatedThings,
     async holds (storage) {

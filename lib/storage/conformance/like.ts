@@ -44,10 +44,10 @@ export const like: readonly Case[] = [
     async holds (storage) {
       await fill(storage, ...names.map((name, index) => ({ id: String.fromCharCode(97 + index), name })), { id: 'z', name: 'no note' })
       for (const [value, expected] of patterns) {
-        const { entries } = await list(storage, { filter: { all: [{ member: 'name', is: 'like', value }, { member: 'id', is: 'ne', value: 'z' }] } })
+        const { entries } = await list(storage, { filter: { all: [{ property: 'name', is: 'like', value }, { property: 'id', is: 'ne', value: 'z' }] } })
         assert.deepEqual(entries.map(({ item }) => item['name']), expected, `like ${value}`)
       }
-      assert.deepEqual(await ids(storage, { filter: { member: 'note', is: 'like', value: '*' } }), [], 'null is like nothing')
+      assert.deepEqual(await ids(storage, { filter: { property: 'note', is: 'like', value: '*' } }), [], 'null is like nothing')
     }
   }
 ]

@@ -4,13 +4,13 @@ import { by, everywhere, fill, ids, list, position, type Case } from './case.ts'
 import type { Thing } from './thing.ts'
 
 /** In the order expected, and inserted in another. */
-async function ordered (storage: Storage<Thing>, member: string, values: readonly unknown[]): Promise<void> {
-  const expected = values.map((value, index): Thing => ({ id: `${(index * 7) % 10}${index}`, name: '', [member]: value }))
+async function ordered (storage: Storage<Thing>, property: string, values: readonly unknown[]): Promise<void> {
+  const expected = values.map((value, index): Thing => ({ id: `${(index * 7) % 10}${index}`, name: '', [property]: value }))
   await fill(storage, ...expected.toSorted((a, b) => String(a['id']).localeCompare(String(b['id']))))
-  const order = by(member, 'id')
-  assert.deepEqual((await list(storage, { order })).entries.map(({ item }) => item[member]), values)
-  const { entries } = await list(storage, { order: by(`-${member}`, 'id') })
-  assert.deepEqual(entries.map(({ item }) => item[member]), values.toReversed())
+  const order = by(property, 'id')
+  assert.deepEqual((await list(storage, { order })).entries.map(({ item }) => item[property]), values)
+  const { entries } = await list(storage, { order: by(`-${property}`, 'id') })
+  assert.deepEqual(entries.map(({ item }) => item[property]), values.toReversed())
   for (const [index, entry] of entries.entries()) {
     const after = position(entry, order)
     assert.equal((await ids(storage, { order, after })).length, index, `past ${JSON.stringify(after)}`)
@@ -35,7 +35,7 @@ export const order: readonly Case[] = [
     }
   },
   {
-    says: 'entries that tie come in the order of the next member, the last of which is the id',
+    says: 'entries that tie come in the order of the next property, the last of which is the id',
     needs: ['order'],
     async holds (storage) {
       await fill(storage, ...tied)
@@ -108,7 +108,7 @@ export const order: readonly Case[] = [
     holds: (storage) => ordered(storage, 'at', ['1969-12-31T23:59:59.999Z', '1999-01-01T00:00:00.000Z', '2024-02-29T12:00:00.000Z', '2024-02-29T12:00:00.001Z'])
   },
   {
-    says: 'entries can be ordered by a nested member',
+    says: 'entries can be ordered by a nested property',
     needs: ['order'],
     async holds (storage) {
       await fill(storage,

@@ -77,10 +77,10 @@ export const pages: readonly Case[] = [
     }
   },
   {
-    says: 'members asked for are there, with the version that find gives',
+    says: 'properties asked for are there, with the version that find gives',
     async holds (storage) {
       await fill(storage, { id: 'a', name: 'first', note: 'kept', rank: 1 })
-      const { entries: [entry] } = await list(storage, { members: ['id', 'name'] })
+      const { entries: [entry] } = await list(storage, { properties: ['id', 'name'] })
       const found = await find(storage, 'a')
       assert.equal(entry?.version, found.version)
       assert.deepEqual([entry.id, entry.item['id'], entry.item['name']], ['a', 'a', 'first'])
@@ -105,7 +105,7 @@ export const pages: readonly Case[] = [
     needs: ['count', 'filter'],
     async holds (storage) {
       await fill(storage, ...five)
-      const filter = { member: 'id', is: 'gt', value: 'b' } as const
+      const filter = { property: 'id', is: 'gt', value: 'b' } as const
       assert.equal((await list(storage, { count: true, limit: 1, filter })).total, 3)
     }
   }

@@ -36,7 +36,7 @@ export const races: readonly Case[] = [
       const { version } = await insert(storage, a)
       const results = await race(() => storage.remove('a', version, everywhere))
       assert.equal(results.filter((result) => result === undefined).length, 1)
-      for (const result of results) assert.ok([undefined, 'absent', 'stale'].includes(result?.refused), `refused as ${result?.refused}`)
+      for (const result of results) assert.ok([undefined, 'not-found', 'stale'].includes(result?.refused), `refused as ${result?.refused}`)
     }
   },
   {
@@ -73,7 +73,7 @@ export const races: readonly Case[] = [
   {
     says: 'of 20 parallel inserts of one id exactly one wins',
     async holds (storage) {
-      const won = winner(await race((runner) => storage.insert({ ...a, rank: runner }, everywhere)), 'taken')
+      const won = winner(await race((runner) => storage.insert({ ...a, rank: runner }, everywhere)), 'not-unique')
       same((await find(storage, 'a')).item, won.item)
     }
   },
@@ -81,7 +81,7 @@ export const races: readonly Case[] = [
     says: 'of 20 parallel inserts of one unique value exactly one wins',
     needs: ['unique'],
     async holds (storage) {
-      const won = winner(await race((runner) => storage.insert({ id: `a${runner}`, name: '', email: 'one@example.org' }, everywhere)), 'taken')
+      const won = winner(await race((runner) => storage.insert({ id: `a${runner}`, name: '', email: 'one@example.org' }, everywhere)), 'not-unique')
       assert.deepEqual(await ids(storage), [won.id])
     }
   },
@@ -90,7 +90,7 @@ export const races: readonly Case[] = [
     needs: ['unique'],
     async holds (storage) {
       await race((runner) => insert(storage, { id: `a${runner}`, name: '' }))
-      const won = winner(await race((runner) => storage.replace(`a${runner}`, { id: `a${runner}`, name: '', email: 'one@example.org' }, undefined, everywhere)), 'taken')
+      const won = winner(await race((runner) => storage.replace(`a${runner}`, { id: `a${runner}`, name: '', email: 'one@example.org' }, undefined, everywhere)), 'not-unique')
       assert.equal((await find(storage, won.id)).item['email'], 'one@example.org')
     }
   }

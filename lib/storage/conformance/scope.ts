@@ -6,8 +6,8 @@ const inside: Thing = { id: 'a', name: 'mine', team: 'red', number: 1 }
 const outside: Thing = { id: 'b', name: 'theirs', team: 'blue', number: 1 }
 const unowned: Thing = { id: 'c', name: 'of no team' }
 
-const red = within({ member: 'team', is: 'eq', value: 'red' })
-const absent = { refused: 'absent' }
+const red = within({ property: 'team', is: 'eq', value: 'red' })
+const absent = { refused: 'not-found' }
 
 export const scope: readonly Case[] = [
   {
@@ -27,8 +27,8 @@ export const scope: readonly Case[] = [
       await fill(storage, inside, outside, unowned)
       assert.deepEqual(await ids(storage, {}, red), ['a'])
       assert.equal((await list(storage, { limit: 1 }, red)).more, false)
-      assert.deepEqual(await ids(storage, { filter: { any: [{ member: 'name', is: 'eq', value: 'theirs' }, { all: [] }] } }, red), ['a'])
-      assert.deepEqual(await ids(storage, { filter: { member: 'name', is: 'eq', value: 'theirs' } }, red), [])
+      assert.deepEqual(await ids(storage, { filter: { any: [{ property: 'name', is: 'eq', value: 'theirs' }, { all: [] }] } }, red), ['a'])
+      assert.deepEqual(await ids(storage, { filter: { property: 'name', is: 'eq', value: 'theirs' } }, red), [])
     }
   },
   {
@@ -78,8 +78,8 @@ export const scope: readonly Case[] = [
     needs: ['filter', 'unique'],
     async holds (storage) {
       await fill(storage, inside, outside)
-      assert.deepEqual(await storage.insert({ id: 'b', name: '' }, red), { refused: 'taken', members: ['id'] })
-      const taken = { refused: 'taken', members: ['team', 'number'] }
+      assert.deepEqual(await storage.insert({ id: 'b', name: '' }, red), { refused: 'not-unique', properties: ['id'] })
+      const taken = { refused: 'not-unique', properties: ['team', 'number'] }
       assert.deepEqual(await storage.insert({ ...outside, id: 'd' }, red), taken)
       assert.deepEqual(await storage.replace('a', { ...outside, id: 'a' }, undefined, red), taken)
       same((await find(storage, 'a', everywhere)).item, inside)

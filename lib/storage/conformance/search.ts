@@ -56,12 +56,12 @@ const letters: ReadonlyArray<readonly [text: string, expected: string]> = [
 
 export const search: readonly Case[] = [
   {
-    says: 'search finds what has every word, in any letter case, each in any of the members',
+    says: 'search finds what has every word, in any letter case, each in any of the properties',
     needs: ['search'],
     async holds (storage) {
       await fill(storage, ...all)
       for (const [text, expected] of found) {
-        assert.equal((await ids(storage, { search: { words: parseWords(text), members: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
+        assert.equal((await ids(storage, { search: { words: parseWords(text), properties: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
       }
     }
   },
@@ -71,16 +71,16 @@ export const search: readonly Case[] = [
     async holds (storage) {
       await fill(storage, ...all)
       for (const [text, expected] of letters) {
-        assert.equal((await ids(storage, { search: { words: parseWords(text), members: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
+        assert.equal((await ids(storage, { search: { words: parseWords(text), properties: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
       }
     }
   },
   {
-    says: 'search looks in no other members',
+    says: 'search looks in no other properties',
     needs: ['search'],
     async holds (storage) {
       await fill(storage, ...all)
-      assert.deepEqual(await ids(storage, { search: { words: parseWords('quick'), members: ['note'] } }), ['c'])
+      assert.deepEqual(await ids(storage, { search: { words: parseWords('quick'), properties: ['note'] } }), ['c'])
     }
   },
   {
@@ -88,15 +88,15 @@ export const search: readonly Case[] = [
     needs: ['search', 'filter', 'count'],
     async holds (storage) {
       await fill(storage, ...all)
-      const asked = { search: { words: parseWords('THE'), members: ['name'] }, count: true }
+      const asked = { search: { words: parseWords('THE'), properties: ['name'] }, count: true }
       const { entries, total } = await list(storage, { ...asked, after: ['a'] })
       assert.deepEqual([entries.map(({ id }) => id), total], [['b'], 2])
-      assert.equal((await list(storage, { ...asked, filter: { member: 'note', is: 'null', value: true } })).total, 1)
-      const page = { search: { words: parseWords('É'), members: ['name', 'note'] }, count: true, limit: 1 }
+      assert.equal((await list(storage, { ...asked, filter: { property: 'note', is: 'null', value: true } })).total, 1)
+      const page = { search: { words: parseWords('É'), properties: ['name', 'note'] }, count: true, limit: 1 }
       await fill(storage, { id: 'x', name: 'été' }, { id: 'y', name: 'ÉTÉ' }, { id: 'z', name: 'eté' })
       const after = await list(storage, { ...page, after: ['c'] })
       assert.deepEqual([after.entries.map(({ id }) => id), after.more, after.total], [['x'], true, 4])
-      const before = await list(storage, { ...page, before: ['z'], members: ['id'] })
+      const before = await list(storage, { ...page, before: ['z'], properties: ['id'] })
       assert.deepEqual([before.entries.map(({ id }) => id), before.more, before.total], [['y'], true, 4])
     }
   }

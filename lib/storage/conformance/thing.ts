@@ -41,7 +41,7 @@ const schema: JsonSchema = {
 export const things: Shape = {
   name: 'things',
   schema,
-  id: { member: 'id', by: 'client' },
+  id: { property: 'id', generate: 'client' },
   unique: [['email'], ['team', 'number']]
 }
 
@@ -49,4 +49,4 @@ const withInteger: JsonSchema = { ...schema, properties: { ...schema.properties,
 
 export const numberedThings: Shape = { ...things, schema: withInteger }
 
-export const generatedThings: Shape = { ...things, schema: withInteger, id: { member: 'id', by: 'storage' } }
+export const generatedThings: Shape = { ...things, schema: withInteger, id: { property: 'id', generate: 'storage' } }

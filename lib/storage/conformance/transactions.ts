@@ -59,9 +59,9 @@ export const transactions: readonly Case[] = [
   transaction('a transaction goes on after a refusal', async (storage) => {
     await fill(storage, a)
     await transact(storage, async (inner) => {
-      assert.deepEqual(await inner.insert({ ...a }, everywhere), { refused: 'taken', members: ['id'] })
+      assert.deepEqual(await inner.insert({ ...a }, everywhere), { refused: 'not-unique', properties: ['id'] })
       assert.deepEqual(await inner.replace('a', { ...a }, 'never', everywhere), { refused: 'stale' })
-      assert.deepEqual(await inner.remove('b', undefined, everywhere), { refused: 'absent' })
+      assert.deepEqual(await inner.remove('b', undefined, everywhere), { refused: 'not-found' })
       kept(await inner.insert({ ...b }, everywhere))
     })
     assert.deepEqual(await ids(storage), ['a', 'b'])

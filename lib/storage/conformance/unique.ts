@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { everywhere, fill, find, ids, insert, kept, same, type Case } from './case.ts'
 
-const taken = (...members: readonly string[]) => ({ refused: 'taken', members })
+const taken = (...properties: readonly string[]) => ({ refused: 'not-unique', properties })
 
 export const unique: readonly Case[] = [
   {
@@ -15,7 +15,7 @@ export const unique: readonly Case[] = [
     }
   },
   {
-    says: 'an insert of a unique value that is there is refused as taken, naming the member',
+    says: 'an insert of a unique value that is there is refused as taken, naming the property',
     needs: ['unique'],
     async holds (storage) {
       await fill(storage, { id: 'a', name: '', email: 'one@example.org' })
@@ -24,7 +24,7 @@ export const unique: readonly Case[] = [
     }
   },
   {
-    says: 'a replace with the unique value of another is refused as taken, naming the member',
+    says: 'a replace with the unique value of another is refused as taken, naming the property',
     needs: ['unique'],
     async holds (storage) {
       await fill(storage, { id: 'a', name: '', email: 'one@example.org' }, { id: 'b', name: '', email: 'two@example.org' })
@@ -41,7 +41,7 @@ export const unique: readonly Case[] = [
     async holds (storage) {
       await fill(storage, { id: 'a', name: '', email: 'one@example.org' }, { id: 'b', name: '' })
       assert.deepEqual(await storage.replace('b', { id: 'b', name: '', email: 'one@example.org' }, 'never', everywhere), { refused: 'stale' })
-      assert.deepEqual(await storage.replace('c', { id: 'c', name: '', email: 'one@example.org' }, undefined, everywhere), { refused: 'absent' })
+      assert.deepEqual(await storage.replace('c', { id: 'c', name: '', email: 'one@example.org' }, undefined, everywhere), { refused: 'not-found' })
     }
   },
   {
@@ -74,7 +74,7 @@ export const unique: readonly Case[] = [
     }
   },
   {
-    says: 'a set of members is taken only where all its values are, and all its members are named',
+    says: 'a set of properties is taken only where all its values are, and all its properties are named',
     needs: ['unique'],
     async holds (storage) {
       await fill(storage,

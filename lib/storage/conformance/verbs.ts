@@ -5,7 +5,7 @@ import { numberedThings, things } from './thing.ts'
 const a = { id: 'a', name: 'first' }
 const b = { id: 'b', name: 'second' }
 
-const absent = { refused: 'absent' }
+const absent = { refused: 'not-found' }
 
 export const verbs: readonly Case[] = [
   {
@@ -72,7 +72,7 @@ export const verbs: readonly Case[] = [
     }
   },
   {
-    says: 'a replaced item is the new one as a whole: members left out are gone',
+    says: 'a replaced item is the new one as a whole: properties left out are gone',
     async holds (storage) {
       await fill(storage, { ...a, note: 'was here', rank: 1 }, b)
       const replaced = kept(await storage.replace('a', { id: 'a', name: 'changed', price: 2 }, undefined, everywhere))

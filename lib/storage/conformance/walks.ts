@@ -33,7 +33,7 @@ async function walk (storage: Storage<Thing>, { order, limit }: Pick<Query, 'ord
 }
 
 function turned (order: Query['order']): Query['order'] {
-  return order.map(({ member, descending }) => ({ member, descending: !descending }))
+  return order.map(({ property, descending }) => ({ property, descending: !descending }))
 }
 
 async function walked (storage: Storage<Thing>, orders: ReadonlyArray<Query['order']>): Promise<void> {

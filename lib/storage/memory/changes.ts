@@ -17,7 +17,7 @@ export class Changes<Item extends object> implements Rows<Item> {
     this.shape = rows.shape
     this.mint = rows.mint
     this.#rows = rows
-    this.#uniques = rows.shape.unique.map((members) => new Unique(members))
+    this.#uniques = rows.shape.unique.map((properties) => new Unique(properties))
     this.size = rows.size
   }
 
@@ -39,7 +39,7 @@ export class Changes<Item extends object> implements Rows<Item> {
 
   walk (route: Route, visit: (entry: Entry<Item>) => boolean): void {
     const { order, from, backward } = route
-    const ordering = new Ordering(order, this.shape.id.member)
+    const ordering = new Ordering(order, this.shape.id.property)
     const sign = backward ? -1 : 1
     const own = [...this.#entries.values()]
       .filter((entry) => entry !== undefined)

@@ -1,6 +1,6 @@
 import type { Condition, Filter, Query } from '../contract.ts'
 import { wordMatcher } from '../search-words.ts'
-import { member } from './member.ts'
+import { property } from './property.ts'
 import { compare } from './order.ts'
 
 export type Predicate = (item: object) => boolean
@@ -19,7 +19,7 @@ export function filter (by: Filter): Predicate {
     const part = filter(by.not)
     return (item) => !part(item)
   }
-  const read = member(by.member)
+  const read = property(by.property)
   const holds = condition(by)
   return (item) => holds(read(item))
 }
@@ -79,8 +79,8 @@ function split (pattern: string): string[] {
   return [...runs, run]
 }
 
-export function search ({ words, members }: NonNullable<Query['search']>): Predicate {
+export function search ({ words, properties }: NonNullable<Query['search']>): Predicate {
   const matches = wordMatcher(words)
-  const reads = members.map(member)
+  const reads = properties.map(property)
   return (item) => matches(reads.map((read) => read(item)))
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Id, Shape } from '../contract.ts'
-import { member, type Read } from './member.ts'
+import { property, type Read } from './property.ts'
 
 /** Makes the ids of one storage. */
 export class Mint {
@@ -10,8 +10,8 @@ export class Mint {
   #highest = 0
 
   constructor ({ schema, id }: Shape) {
-    this.given = member(id.member)
-    const types = [schema.properties?.[id.member]?.type].flat()
+    this.given = property(id.property)
+    const types = [schema.properties?.[id.property]?.type].flat()
     this.#counts = types.includes('integer') || types.includes('number')
   }
 

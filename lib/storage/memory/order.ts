@@ -1,5 +1,5 @@
 import type { Entry, Order, Position } from '../contract.ts'
-import { member } from './member.ts'
+import { property } from './property.ts'
 
 /** Null is greater than every value; values of different types are kept apart, so that every order is total. */
 export function compare (a: unknown, b: unknown): number {
@@ -50,8 +50,8 @@ export class Ordering {
   constructor (order: readonly Order[], id: string) {
     this.#keys = order.map((by) => {
       const sign = by.descending ? -1 : 1
-      if (by.member === id) return { read: (entry) => entry.id, sign }
-      const read = member(by.member)
+      if (by.property === id) return { read: (entry) => entry.id, sign }
+      const read = property(by.property)
       return { read: (entry) => read(entry.item), sign }
     })
   }
@@ -64,7 +64,7 @@ export class Ordering {
     return 0
   }
 
-  /** Reads every member once: with many entries that is what sorting takes its time for. */
+  /** Reads every property once: with many entries that is what sorting takes its time for. */
   sort<Holder extends { readonly entry: Entry<object> }> (holders: Iterable<Holder>): Holder[] {
     return Array.from(holders, (holder) => ({ holder, values: this.#keys.map(({ read }) => read(holder.entry)) }))
       .sort((a, b) => this.#difference(a.values, b.values))

@@ -31,7 +31,7 @@ function predicate (query: Query, scope: Filter | undefined): Predicate | undefi
 /** Where both ends are given, the walk comes from `before` and is over at `after`. */
 function over<Item extends object> (rows: Rows<Item>, { order, after, before }: Query): ((entry: Entry<Item>) => boolean) | undefined {
   if (after === undefined || before === undefined) return undefined
-  const ordering = new Ordering(order, rows.shape.id.member)
+  const ordering = new Ordering(order, rows.shape.id.property)
   return (entry) => ordering.distance(entry, after) <= 0
 }
 

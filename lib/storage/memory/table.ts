@@ -19,7 +19,7 @@ export interface Rows<Item> {
   get (id: Id): Entry<Item> | undefined
   /** Puts an entry in, or takes it out. */
   set (id: Id, entry: Entry<Item> | undefined): void
-  /** The first unique members of the item that are held by an owner that counts. */
+  /** The first unique properties of the item that are held by an owner that counts. */
   taken (item: Item, counts: (owner: Id) => boolean): readonly string[] | undefined
   walk (route: Route, visit: (entry: Entry<Item>) => boolean): void
 }
@@ -49,8 +49,8 @@ export class Table<Item extends object> implements Rows<Item> {
   constructor (shape: Shape) {
     this.shape = shape
     this.mint = new Mint(shape)
-    this.#uniques = shape.unique.map((members) => new Unique(members))
-    this.#byId = this.#index([{ member: shape.id.member, descending: false }])
+    this.#uniques = shape.unique.map((properties) => new Unique(properties))
+    this.#byId = this.#index([{ property: shape.id.property, descending: false }])
   }
 
   get size (): number {
@@ -102,9 +102,9 @@ export class Table<Item extends object> implements Rows<Item> {
 
   #indexOf (order: readonly Order[], opposite: boolean): Index<Item> {
     if (order.length === 1) return this.#byId
-    const key = order.map(({ member, descending }) => (descending === opposite ? '+' : '-') + member).join()
+    const key = order.map(({ property, descending }) => (descending === opposite ? '+' : '-') + property).join()
     const index = this.#indexes.get(key) ??
-      this.#index(order.map(({ member, descending }) => ({ member, descending: descending !== opposite })))
+      this.#index(order.map(({ property, descending }) => ({ property, descending: descending !== opposite })))
     this.#indexes.delete(key)
     this.#indexes.set(key, index)
     const [leastRecent] = this.#indexes.keys()
@@ -113,7 +113,7 @@ export class Table<Item extends object> implements Rows<Item> {
   }
 
   #index (order: readonly Order[]): Index<Item> {
-    const ordering = new Ordering(order, this.shape.id.member)
+    const ordering = new Ordering(order, this.shape.id.property)
     const sorted = ordering.sort(this.#cells.values())
     return { ordering, list: new OrderedList((a, b) => ordering.compare(a.entry, b.entry), sorted) }
   }

@@ -1,17 +1,17 @@
 import type { Id } from '../contract.ts'
-import { member, type Read } from './member.ts'
+import { property, type Read } from './property.ts'
 
-/** Who holds the values of one set of members that together occur once. */
+/** Who holds the values of one set of properties that together occur once. */
 export class Unique {
-  readonly members: readonly string[]
+  readonly properties: readonly string[]
   readonly #reads: readonly Read[]
-  /** The value of a single member is a key as it is. */
+  /** The value of a single property is a key as it is. */
   readonly #single: Read | undefined
   readonly #owners = new Map<unknown, Id>()
 
-  constructor (members: readonly string[]) {
-    this.members = members
-    this.#reads = members.map(member)
+  constructor (properties: readonly string[]) {
+    this.properties = properties
+    this.#reads = properties.map(property)
     this.#single = this.#reads.length === 1 ? this.#reads[0] : undefined
   }
 
@@ -40,11 +40,11 @@ export class Unique {
   }
 }
 
-/** The first members of an item that are held by an owner that counts. */
+/** The first properties of an item that are held by an owner that counts. */
 export function taken (uniques: readonly Unique[], item: object, counts: (owner: Id) => boolean): readonly string[] | undefined {
   for (const unique of uniques) {
     const owner = unique.owner(item)
-    if (owner !== undefined && counts(owner)) return unique.members
+    if (owner !== undefined && counts(owner)) return unique.properties
   }
   return undefined
 }

@@ -24,7 +24,7 @@ export const dialect: Dialect = {
     uuid: 'CHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
     date: 'DATE',
     'date-time': 'DATETIME(3)',
-    // MySQL's own JSON type changes the order of members.
+    // MySQL's own JSON type changes the order of properties.
     json: `LONGTEXT ${text}`
   },
   keyText: (length) => `VARCHAR(${length}) ${text}`,

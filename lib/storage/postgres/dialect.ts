@@ -18,7 +18,7 @@ export const dialect: Dialect = {
     uuid: 'uuid',
     date: 'date',
     'date-time': 'timestamptz(3)',
-    // Not jsonb, which changes the order of members.
+    // Not jsonb, which changes the order of properties.
     json: 'json'
   },
   keyText: () => 'text COLLATE "C"',

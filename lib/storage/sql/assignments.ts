@@ -21,7 +21,7 @@ export interface Assigned extends Plan {
 export class Assignments {
   readonly #layout: Layout
   readonly #written: readonly Column[]
-  /** By the members that there are. */
+  /** By the properties that there are. */
   readonly #inserts: Cache<Plan>
   readonly #updates: Cache<Plan>
   readonly #all: string
@@ -83,7 +83,7 @@ export class Assignments {
     return this.#key((column) => isPresent(column, item))
   }
 
-  /** Which members there are: a digit for each column. */
+  /** Which properties there are: a digit for each column. */
   #key (isThere: (column: Column) => boolean): string {
     return this.#written.map((column) => isThere(column) ? '1' : '0').join('')
   }
@@ -111,7 +111,7 @@ interface Slot {
   readonly expression: string
 }
 
-function isPresent ({ member }: Column, item: object): boolean {
-  // The item is of the shape, and its members are the shape's.
-  return (item as Readonly<Record<string, unknown>>)[member] !== undefined
+function isPresent ({ property }: Column, item: object): boolean {
+  // The item is of the shape, and its properties are the shape's.
+  return (item as Readonly<Record<string, unknown>>)[property] !== undefined
 }

@@ -32,8 +32,8 @@ export async function checkTable (layout: Layout, session: Session, context: Pic
   if (rows.length === 0) throw new Error(`The table ${table} does not exist.`)
   const catalog = readCatalog(rows, dialect.foldName)
   // An id that the database generates is unique as long as nothing else writes one.
-  const sets = id.by === 'storage' ? unique : [[id.member], ...unique]
-  return [...findMissingColumns(layout, catalog), ...sets.flatMap((members) => findMissingIndex(layout, catalog, members))]
+  const sets = id.generate === 'storage' ? unique : [[id.property], ...unique]
+  return [...findMissingColumns(layout, catalog), ...sets.flatMap((properties) => findMissingIndex(layout, catalog, properties))]
 }
 
 /** The rows are described at `Dialect.catalog`. */
@@ -59,8 +59,8 @@ function readCatalog (rows: readonly Row[], foldName: (name: string) => string):
 
 function findMissingColumns ({ dialect, table, columns, version, nulls }: Layout, catalog: Catalog): string[] {
   const isMissing = (name: string): boolean => !catalog.columns.has(dialect.foldName(name)) && !dialect.hiddenColumns.includes(dialect.foldName(name))
-  const missing = columns.filter(({ name }) => isMissing(name)).map(({ name, sql, member }) => {
-    const fix = name === member ? `Add it, or name the column of "${member}" with the storage option "columns".` : 'Add it, or correct the storage option "columns".'
+  const missing = columns.filter(({ name }) => isMissing(name)).map(({ name, sql, property }) => {
+    const fix = name === property ? `Add it, or name the column of "${property}" with the storage option "columns".` : 'Add it, or correct the storage option "columns".'
     return `the table ${table} has no column ${sql}. ${fix}`
   })
   if (version.name !== undefined && isMissing(version.name)) {
@@ -72,10 +72,10 @@ function findMissingColumns ({ dialect, table, columns, version, nulls }: Layout
   return missing
 }
 
-function findMissingIndex (layout: Layout, catalog: Catalog, members: readonly string[]): string[] {
+function findMissingIndex (layout: Layout, catalog: Catalog, properties: readonly string[]): string[] {
   const { dialect, path, table, shape: { id } } = layout
   if (catalog.indexes === undefined) return []
-  const columns = members.map((member) => columnOf(layout, member))
+  const columns = properties.map((property) => columnOf(layout, property))
   const names = new Set(columns.map(({ name }) => dialect.foldName(name)))
   // Without the column there is nothing to index; that is reported already.
   if ([...names].some((name) => !catalog.columns.has(name))) return []
@@ -83,10 +83,10 @@ function findMissingIndex (layout: Layout, catalog: Catalog, members: readonly s
   if (covering.some(({ predicate }) => predicate === undefined || isAboutNullOnly(predicate, names))) return []
   const [partial] = covering
   const found = partial === undefined ? 'it has no unique index for that' : `its unique index "${partial.name}" is only for some rows`
-  const statement = `CREATE UNIQUE INDEX ${dialect.indexOn(uniqueName(layout, members), path)} (${columns.map(({ sql }) => sql).join(', ')})`
-  const isId = members.length === 1 && members[0] === id.member
+  const statement = `CREATE UNIQUE INDEX ${dialect.indexOn(uniqueName(layout, properties), path)} (${columns.map(({ sql }) => sql).join(', ')})`
+  const isId = properties.length === 1 && properties[0] === id.property
   const otherwise = isId ? '' : ', or remove it from "unique"'
-  return [`the table ${table} does not keep ${members.join(' and ')} unique: ${found}. Run ${statement}${otherwise}.`]
+  return [`the table ${table} does not keep ${properties.join(' and ')} unique: ${found}. Run ${statement}${otherwise}.`]
 }
 
 /** Whether all that the index covers is among these columns: if they are equal in two rows, the index refuses the second. */

@@ -2,9 +2,9 @@ import type { JsonSchema } from '../contract.ts'
 import type { Codec } from './codec.ts'
 import type { Kind } from './kind.ts'
 
-/** A member of the items, as a table has it. */
+/** A property of the items, as a table has it. */
 export interface Column {
-  readonly member: string
+  readonly property: string
   readonly schema: JsonSchema
   readonly name: string
   /** The name as a statement has it. */
@@ -13,7 +13,7 @@ export interface Column {
   readonly select: string
   readonly kind: Kind
   readonly codec: Codec
-  /** Null is one of the member's values. */
+  /** Null is one of the property's values. */
   readonly nullable: boolean
   readonly required: boolean
   /** Filled by the database alone. */

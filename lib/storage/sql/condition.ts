@@ -41,26 +41,26 @@ export class Conditions {
 
   #condition (by: Condition, holds: boolean): string {
     switch (by.is) {
-      case 'eq': return this.#equal(by.member, [by.value], holds)
-      case 'ne': return this.#equal(by.member, [by.value], !holds)
-      case 'in': return this.#equal(by.member, by.value, holds)
-      case 'nin': return this.#equal(by.member, by.value, !holds)
-      case 'null': return `${this.#operand(by.member).presence} IS ${by.value === holds ? '' : 'NOT '}NULL`
+      case 'eq': return this.#equal(by.property, [by.value], holds)
+      case 'ne': return this.#equal(by.property, [by.value], !holds)
+      case 'in': return this.#equal(by.property, by.value, holds)
+      case 'nin': return this.#equal(by.property, by.value, !holds)
+      case 'null': return `${this.#operand(by.property).presence} IS ${by.value === holds ? '' : 'NOT '}NULL`
       case 'like': return this.#like(by, holds)
-      default: return this.#compare(by.member, { sign: holds ? signs[by.is] : opposites[by.is], value: by.value, holds })
+      default: return this.#compare(by.property, { sign: holds ? signs[by.is] : opposites[by.is], value: by.value, holds })
     }
   }
 
-  #equal (member: string, values: readonly Scalar[], holds: boolean): string {
+  #equal (property: string, values: readonly Scalar[], holds: boolean): string {
     const types = new Set(values.map(typeOf))
-    // A member of several types is compared type by type.
-    const parts = [...types].map((type) => this.#equalOne(member, values.filter((value) => typeOf(value) === type), holds))
+    // A property of several types is compared type by type.
+    const parts = [...types].map((type) => this.#equalOne(property, values.filter((value) => typeOf(value) === type), holds))
     if (parts.length === 0) return holds ? never : always
     return parts.length === 1 ? parts.join() : `(${parts.join(holds ? ' OR ' : ' AND ')})`
   }
 
-  #equalOne (member: string, values: readonly Scalar[], holds: boolean): string {
-    const by = this.#operand(member, values[0])
+  #equalOne (property: string, values: readonly Scalar[], holds: boolean): string {
+    const by = this.#operand(property, values[0])
     const fit = values.filter((value) => by.codec.fits(value) && !isFraction(by, value))
     const [last] = fit.slice(-1)
     if (last === undefined) return holds ? never : always
@@ -72,24 +72,24 @@ export class Conditions {
     return by.equatable.map((expression) => test(expression, 'IN')).join(' AND ')
   }
 
-  #compare (member: string, { sign, value, holds }: { sign: string, value: Scalar, holds: boolean }): string {
-    const by = this.#operand(member, value)
+  #compare (property: string, { sign, value, holds }: { sign: string, value: Scalar, holds: boolean }): string {
+    const by = this.#operand(property, value)
     if (!by.codec.fits(value)) return holds ? never : always
     const test = `${by.ordered} ${sign} ${this.#bind(by, value)}`
     return holds ? test : this.#orNull(by, test)
   }
 
-  #like ({ member, value }: { member: string, value: string }, holds: boolean): string {
-    const by = this.#operand(member, value)
+  #like ({ property, value }: { property: string, value: string }, holds: boolean): string {
+    const by = this.#operand(property, value)
     if (by.text === undefined || value.includes('\0')) return holds ? never : always
     const test = this.#dialect.like(by.text, runs(value), (part) => this.#parameters.bind(part))
     return holds ? test : this.#orNull(by, `NOT (${test})`)
   }
 
   /** The condition of a search. Where `searchIsExact` does not hold, the rows must be checked again. */
-  search ({ words, members }: Search): string {
+  search ({ words, properties }: Search): string {
     const { lowerCase, contains, once, findable } = this.#dialect.search
-    const texts = this.searchTexts(members)
+    const texts = this.searchTexts(properties)
     if (words.some((word) => word.includes('\0')) || (words.length > 0 && texts.length === 0)) return never
     const parts = words.map(findable).filter((part) => part !== '')
     if (parts.length === 0) return always
@@ -102,8 +102,8 @@ export class Conditions {
   }
 
   /** The texts of a row in which a search looks. */
-  searchTexts (members: Search['members']): string[] {
-    return members.map((member) => this.#operand(member).text).filter((expression) => expression !== undefined)
+  searchTexts (properties: Search['properties']): string[] {
+    return properties.map((property) => this.#operand(property).text).filter((expression) => expression !== undefined)
   }
 
   /** Whether the database finds all of each word. */
@@ -111,8 +111,8 @@ export class Conditions {
     return words.every((word) => this.#dialect.search.findable(word) === word)
   }
 
-  #operand (member: string, value?: Scalar): Operand {
-    return operand(this.#layout, member, value)
+  #operand (property: string, value?: Scalar): Operand {
+    return operand(this.#layout, property, value)
   }
 
   #bind (by: Operand, value: Scalar): string {

@@ -6,17 +6,17 @@ import { uniqueName } from './refusal.ts'
 export function createTable (layout: Layout): string[] {
   const { dialect, table, shape, columns, version, nulls, indexes, own } = layout
   if (!own || version.name === undefined) throw new TypeError(`The table of ${shape.name} exists, as its option "version" says: it is not made here`)
-  const uniques = shape.unique.map((members) => members.map((member) => columnOf(layout, member)))
-  const ordered = indexes.map((members) => [...members.map((member) => columnOf(layout, member)), layout.id])
+  const uniques = shape.unique.map((properties) => properties.map((property) => columnOf(layout, property)))
+  const ordered = indexes.map((properties) => [...properties.map((property) => columnOf(layout, property)), layout.id])
   const lines = columns.map((column) => `${column.sql} ${definition(layout, column, keyShare(column, [[layout.id], ...uniques, ...ordered]))}`)
   lines.push(`${dialect.quote(version.name)} ${dialect.keyText(40)} NOT NULL`)
   if (nulls !== undefined) lines.push(`${nulls} ${dialect.types.json}`)
-  shape.unique.forEach((members, index) => {
-    lines.push(`CONSTRAINT ${dialect.quote(uniqueName(layout, members))} UNIQUE (${list(uniques[index])})`)
+  shape.unique.forEach((properties, index) => {
+    lines.push(`CONSTRAINT ${dialect.quote(uniqueName(layout, properties))} UNIQUE (${list(uniques[index])})`)
   })
   const separate: string[] = []
-  indexes.forEach((members, index) => {
-    const name = `${layout.name}_${members.join('_')}_index`.slice(-60)
+  indexes.forEach((properties, index) => {
+    const name = `${layout.name}_${properties.join('_')}_index`.slice(-60)
     if (dialect.inlineIndexes) lines.push(`INDEX ${dialect.quote(name)} (${list(ordered[index])})`)
     else separate.push(`CREATE INDEX IF NOT EXISTS ${dialect.indexOn(name, layout.path)} (${list(ordered[index])})`)
   })
@@ -25,10 +25,10 @@ export function createTable (layout: Layout): string[] {
 
 function definition ({ dialect, id, shape }: Layout, column: Column, share: number): string {
   if (column === id) {
-    if (shape.id.by === 'storage' && column.kind !== 'integer') {
-      throw new TypeError(`The ids of ${shape.name} are made by the database: the schema must have ${column.member} as an integer`)
+    if (shape.id.generate === 'storage' && column.kind !== 'integer') {
+      throw new TypeError(`The ids of ${shape.name} are made by the database: the schema must have ${column.property} as an integer`)
     }
-    if (shape.id.by === 'storage') return dialect.identity
+    if (shape.id.generate === 'storage') return dialect.identity
     return `${type(column)} NOT NULL PRIMARY KEY`
   }
   const check = column.kind === 'json' ? dialect.jsonCheck(column.sql) : ''

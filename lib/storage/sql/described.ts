@@ -1,10 +1,10 @@
-import type { Id, JsonSchema, Shape } from '../contract.ts'
+import type { JsonSchema, Shape } from '../contract.ts'
 
 /** What a table is created from: what `define()` returned, its options, or as much of them as the table needs. */
 export interface Described {
   readonly name: string
   readonly schema: JsonSchema
-  readonly id?: { readonly member?: string, readonly by?: Shape['id']['by'] | (() => Id) }
+  readonly id?: Partial<Shape['id']>
   readonly unique?: ReadonlyArray<string | readonly string[]>
   /** Whether the table of the receipts is created as well: for a definition with the feature `idempotency` it always is. */
   readonly receipts?: boolean
@@ -30,12 +30,12 @@ const usage = 'Pass what define() returned, or { name, schema }, with id and uni
 /** The shape that is described. Throws a TypeError that says what to pass instead if it is none. */
 export function toShape (described: Described): Shape {
   checkDescribed(described)
-  const { name, schema, id: { member = 'id', by = 'library' } = {}, unique = [] } = described
+  const { name, schema, id: { property = 'id', generate = 'uuid' } = {}, unique = [] } = described
   return {
     name,
     schema,
-    id: { member, by: typeof by === 'function' ? 'library' : by },
-    unique: unique.map((members) => [members].flat())
+    id: { property, generate },
+    unique: unique.map((properties) => [properties].flat())
   }
 }
 
@@ -60,7 +60,7 @@ function checkDescribed (given: unknown): void {
   // A definition has keys of its own, and a storage that is no function any more.
   const unknown = isObject(given.storage) ? undefined : Object.keys(given).find((key) => !keys.includes(key) && !otherOptions.has(key))
   if (unknown !== undefined) throw new TypeError(`createTable() does not know "${unknown}" of ${name}. It takes: ${keys.join(', ')}.`)
-  if (id !== undefined && !isObject(id)) throw new TypeError(`The id is ${toText(id)} in the table of ${name}. It must be { member, by }.`)
+  if (id !== undefined && !isObject(id)) throw new TypeError(`The id is ${toText(id)} in the table of ${name}. It must be { property, generate }.`)
   if (unique !== undefined && !Array.isArray(unique)) throw new TypeError(`unique is ${toText(unique)} in the table of ${name}. It must be a list.`)
   if (receipts !== undefined && typeof receipts !== 'boolean') throw new TypeError(`receipts is ${toText(receipts)} in the table of ${name}. It must be true or false.`)
 }

@@ -9,7 +9,7 @@ export type Row = readonly unknown[]
 /** The type of a value within JSON. */
 export type JsonType = 'string' | 'number' | 'boolean'
 
-/** How the members nested in a JSON column are reached. `path` leads there from the column. */
+/** How the properties nested in a JSON column are reached. `path` leads there from the column. */
 export interface JsonFacts {
   /** The name the database has for the type of what is there; SQL's NULL where nothing or null is. */
   type (column: string, path: readonly string[]): string
@@ -72,7 +72,7 @@ export interface Dialect {
   readonly returning: boolean
   /** What an INSERT without a single column says. */
   readonly emptyInsert: string
-  /** What an UPDATE sets where the member is absent, in a table that exists. */
+  /** What an UPDATE sets where the property is absent, in a table that exists. */
   readonly unset: string
 
   /** How a column is selected, where not as it is. */

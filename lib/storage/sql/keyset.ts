@@ -16,7 +16,7 @@ export class Keyset {
 
   constructor (layout: Layout, order: readonly Order[], backward: boolean) {
     this.#dialect = layout.dialect
-    this.#keys = order.map(({ member, descending }) => ({ by: operand(layout, member, undefined), descending: descending !== backward }))
+    this.#keys = order.map(({ property, descending }) => ({ by: operand(layout, property, undefined), descending: descending !== backward }))
   }
 
   orderBy (): string {

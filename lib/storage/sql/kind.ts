@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../contract.ts'
 
-/** What a column, or a member nested in one, holds. */
+/** What a column, or a property nested in one, holds. */
 export type Kind = 'boolean' | 'integer' | 'number' | 'text' | 'uuid' | 'date' | 'date-time' | 'json'
 
 export interface Described {

@@ -21,9 +21,9 @@ export interface Layout {
   readonly own: boolean
   readonly id: Column
   readonly columns: readonly Column[]
-  readonly byMember: ReadonlyMap<string, Column>
+  readonly byProperty: ReadonlyMap<string, Column>
   readonly version: Versioning
-  /** The column, as a statement has it, that names the members that are null where they could be absent too. */
+  /** The column, as a statement has it, that names the properties that are null where they could be absent too. */
   readonly nulls: string | undefined
   readonly indexes: ReadonlyArray<readonly string[]>
   /** The table of the receipts: as a statement has it, as the database has it, and the last of that. */
@@ -31,37 +31,37 @@ export interface Layout {
 }
 
 export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): Layout {
-  const { schema: { properties = {}, required = [] }, id: { member: idMember } } = shape
+  const { schema: { properties = {}, required = [] }, id: { property: idProperty } } = shape
   const own = typeof (options.version ?? '') === 'string'
   const versionColumn = typeof options.version === 'object' && 'column' in options.version ? options.version.column : undefined
   const version = versioning(dialect, options.version ?? 'version')
   const isDigest = version.compare === undefined
   const all = codecs(dialect.instant)
   const kept = own ? all : { ...all, uuid: { ...all.uuid, write: all.text.write } }
-  const columns = Object.entries(properties).map(([member, schema], index): Column => {
+  const columns = Object.entries(properties).map(([property, schema], index): Column => {
     const { kind, nullable } = kindOf(schema)
-    const name = columnName(member, options.columns)
+    const name = columnName(property, options.columns)
     const sql = dialect.quote(name)
     const expression = (isDigest ? dialect.textual : dialect.select[kind])?.(sql) ?? sql
     return {
-      member,
+      property,
       schema,
       name,
       sql,
       select: expression === sql ? sql : `${expression} AS ${dialect.quote(`text ${index}`)}`,
       kind,
       codec: kept[kind],
-      nullable: nullable && member !== idMember,
-      required: required.includes(member) || member === idMember,
-      generated: name === versionColumn || (options.generated?.includes(member) ?? false)
+      nullable: nullable && property !== idProperty,
+      required: required.includes(property) || property === idProperty,
+      generated: name === versionColumn || (options.generated?.includes(property) ?? false)
     }
   })
-  const byMember = new Map(columns.map((column) => [column.member, column]))
-  const id = columnOf({ byMember, shape }, idMember)
+  const byProperty = new Map(columns.map((column) => [column.property, column]))
+  const id = columnOf({ byProperty, shape }, idProperty)
   const nulls = own && columns.some(({ nullable, required }) => nullable && !required) ? 'nulls' : undefined
   for (const reserved of own ? [version.name, nulls] : []) {
     const clash = columns.find(({ name }) => name === reserved)
-    if (clash !== undefined) throw new TypeError(`The column ${reserved} of ${shape.name} is needed by the storage: give the member ${clash.member} another with the option "columns"`)
+    if (clash !== undefined) throw new TypeError(`The column ${reserved} of ${shape.name} is needed by the storage: give the property ${clash.property} another with the option "columns"`)
   }
   const path = (options.table ?? shape.name).split('.')
   const receipts = (options.receipts ?? `${options.table ?? shape.name}_receipts`).split('.')
@@ -75,7 +75,7 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
     own,
     id,
     columns,
-    byMember,
+    byProperty,
     version,
     nulls: nulls === undefined ? undefined : dialect.quote(nulls),
     indexes: options.indexes ?? [],
@@ -83,14 +83,14 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
   }
 }
 
-/** Only a member of the item itself has one; what is nested is part of it. */
-export function columnOf ({ byMember, shape }: Pick<Layout, 'byMember' | 'shape'>, member: string): Column {
-  const column = byMember.get(member)
-  if (column === undefined) throw new TypeError(`${shape.name} has no column for ${member}: the schema has no such member of the item itself`)
+/** Only a property of the item itself has one; what is nested is part of it. */
+export function columnOf ({ byProperty, shape }: Pick<Layout, 'byProperty' | 'shape'>, property: string): Column {
+  const column = byProperty.get(property)
+  if (column === undefined) throw new TypeError(`${shape.name} has no column for ${property}: the schema has no such member of the item itself`)
   return column
 }
 
-function columnName (member: string, columns: SqlOptions['columns']): string {
-  if (columns === 'snake_case') return member.replace(/(?<=[\da-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
-  return columns?.[member] ?? member
+function columnName (property: string, columns: SqlOptions['columns']): string {
+  if (columns === 'snake_case') return property.replace(/(?<=[\da-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+  return columns?.[property] ?? property
 }

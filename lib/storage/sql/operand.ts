@@ -5,7 +5,7 @@ import type { Dialect, JsonType } from './dialect.ts'
 import { kindOf, type Kind } from './kind.ts'
 import { columnOf, type Layout } from './layout.ts'
 
-/** A member as conditions and orders see it. */
+/** A property as conditions and orders see it. */
 export interface Operand {
   readonly kind: Kind
   readonly codec: Codec
@@ -17,15 +17,15 @@ export interface Operand {
   readonly sorted: string
   /** How many characters that are. */
   readonly sortLength: number
-  /** As the text the item has; undefined where the member holds none. */
+  /** As the text the item has; undefined where the property holds none. */
   readonly text: string | undefined
-  /** What is NULL where the member is null or absent. */
+  /** What is NULL where the property is null or absent. */
   readonly presence: string
 }
 
-/** The value tells how a member that holds several types is read; a member of one type never needs it. */
+/** The value tells how a property that holds several types is read; a property of one type never needs it. */
 export function operand (layout: Layout, path: string, value: unknown): Operand {
-  const column = layout.byMember.get(path)
+  const column = layout.byProperty.get(path)
   if (column === undefined) return nested(layout, columnOf(layout, path.split('.', 1).join()), { path: path.split('.').slice(1), value })
   return column.kind === 'json' ? nested(layout, column, { path: [], value }) : ofColumn(layout, column)
 }
@@ -47,7 +47,7 @@ function ofColumn (layout: Layout, column: Column): Operand {
 }
 
 function hasIndex ({ shape: { unique }, indexes }: Layout, column: Column): boolean {
-  return [...unique, ...indexes].some((members) => members.includes(column.member))
+  return [...unique, ...indexes].some((properties) => properties.includes(column.property))
 }
 
 function sortable ({ sortLength }: Dialect, ordered: string): Pick<Operand, 'sorted' | 'sortLength'> {

@@ -2,14 +2,14 @@
 export interface SqlOptions {
   /** The name of the collection, unless said here; `sales.orders` is a table of a schema. */
   readonly table?: string
-  /** The columns of members that are named otherwise, or a rule for all. */
+  /** The columns of properties that are named otherwise, or a rule for all. */
   readonly columns?: 'snake_case' | Readonly<Record<string, string>>
   /**
    * The column that `createTable` makes for versions; `version` unless said here. Anything but a name tells that
    * the table was not made by `createTable`.
    */
   readonly version?: string | ExistingVersion
-  /** Members that the database fills at every write: read, never written. */
+  /** Properties that the database fills at every write: read, never written. */
   readonly generated?: readonly string[]
   /** Indexes that `createTable` makes for orders other than by id; the id is added to each. */
   readonly indexes?: ReadonlyArray<readonly string[]>

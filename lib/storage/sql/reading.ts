@@ -108,7 +108,7 @@ export class Reading<Item extends object> {
       const total = query.count
         ? await session.rows({ text: `SELECT count(*) FROM ${table}${where(matching)}`, values: [...parameters.values], context })
         : undefined
-      const projection = this.#projection(query.members)
+      const projection = this.#projection(query.properties)
       const orderBy = this.#ordered(query, matching, parameters)
       const { values } = parameters
       const limit = parameters.bind(dialect.limit(query.limit + 1))
@@ -126,7 +126,7 @@ export class Reading<Item extends object> {
   /** A list whose rows the database finds by a part of the search only. */
   async #checkedList (session: Session, { query, search, context, matching, parameters }: CheckedList): Promise<Page<Item>> {
     const { table } = this.#layout
-    const texts = new Conditions(this.#layout, parameters).searchTexts(search.members).join(', ')
+    const texts = new Conditions(this.#layout, parameters).searchTexts(search.properties).join(', ')
     const matches = wordMatcher(search.words)
     let total = 0
     if (query.count) {
@@ -136,7 +136,7 @@ export class Reading<Item extends object> {
       }
       await session.rows({ text: `SELECT ${texts} FROM ${table}${where(matching)}`, values: [...parameters.values], context, check: { passes, limit: 1 } })
     }
-    const projection = this.#projection(query.members)
+    const projection = this.#projection(query.properties)
     const { select, width } = projection
     const orderBy = this.#ordered(query, matching, parameters)
     const text = `SELECT ${select}, ${texts} FROM ${table}${where(matching)} ORDER BY ${orderBy}`
@@ -165,15 +165,15 @@ export class Reading<Item extends object> {
     return search === undefined ? matching : [...matching, conditions.search(search)]
   }
 
-  #projection (members: readonly string[] | undefined): Projection<Item> {
+  #projection (properties: readonly string[] | undefined): Projection<Item> {
     // A digest is made of the whole row.
-    if (members === undefined || this.#recent !== undefined) return this.full
-    const key = JSON.stringify(members)
+    if (properties === undefined || this.#recent !== undefined) return this.full
+    const key = JSON.stringify(properties)
     const known = this.#projections.get(key)
     if (known !== undefined) return known
-    // Clients can select more sets of members than a driver should remember: further ones get all, of which the rest is left out later.
+    // Clients can select more sets of properties than a driver should remember: further ones get all, of which the rest is left out later.
     if (this.#projections.size === mostProjections) return this.full
-    const made = projection<Item>(this.#layout, selected(this.#layout, members))
+    const made = projection<Item>(this.#layout, selected(this.#layout, properties))
     this.#projections.set(key, made)
     return made
   }
@@ -231,9 +231,9 @@ async function toPage<Item> (query: Query, rows: readonly Row[], further: Furthe
   return page
 }
 
-function selected ({ columns, id }: Layout, members: readonly string[]): readonly Column[] {
-  const asked = new Set(members.flatMap((path) => [path, path.split('.', 1).join()]))
-  return columns.filter((column) => column === id || asked.has(column.member))
+function selected ({ columns, id }: Layout, properties: readonly string[]): readonly Column[] {
+  const asked = new Set(properties.flatMap((path) => [path, path.split('.', 1).join()]))
+  return columns.filter((column) => column === id || asked.has(column.property))
 }
 
 function where (conditions: readonly string[]): string {

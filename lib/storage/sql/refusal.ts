@@ -4,15 +4,15 @@ import type { Constraint, Unstorable } from './dialect.ts'
 import { columnOf, type Layout } from './layout.ts'
 import type { Session } from './session.ts'
 
-const absent: Refusal = Object.freeze({ refused: 'absent' })
+const absent: Refusal = Object.freeze({ refused: 'not-found' })
 const conflict: Refusal = Object.freeze({ refused: 'conflict' })
 
 /** Long enough for every database: PostgreSQL cuts names at 63 bytes. */
 const nameLength = 60
 
-/** The name of the constraint that keeps these members unique, in a table made for the collection. */
-export function uniqueName ({ name }: Layout, members: readonly string[]): string {
-  return `${name}_${members.join('_')}_unique`.slice(-nameLength)
+/** The name of the constraint that keeps these properties unique, in a table made for the collection. */
+export function uniqueName ({ name }: Layout, properties: readonly string[]): string {
+  return `${name}_${properties.join('_')}_unique`.slice(-nameLength)
 }
 
 /** A write that failed. */
@@ -31,23 +31,23 @@ export async function refusal (layout: Layout, { session, error, assigned }: Fai
   if ('unstorable' in violation) {
     // A DELETE sets nothing: no row has an id that the column cannot hold.
     if (assigned === undefined) return absent
-    if ('index' in violation.unstorable) return { refused: 'unstorable', members: membersOf(layout, await constrained(layout, session, violation.unstorable.index)) }
+    if ('index' in violation.unstorable) return { refused: 'unstorable', properties: propertiesOf(layout, await constrained(layout, session, violation.unstorable.index)) }
     return unstorable(layout, assigned, violation.unstorable)
   }
   const columns = 'columns' in violation ? violation.columns : await constrained(layout, session, violation)
-  return { refused: 'taken', members: membersOf(layout, columns) }
+  return { refused: 'not-unique', properties: propertiesOf(layout, columns) }
 }
 
 function unstorable (layout: Layout, { columns }: Assigned, cause: Exclude<Unstorable, { readonly index: Constraint }>): Refusal {
-  if ('column' in cause) return { refused: 'unstorable', members: cause.column === undefined ? [] : membersOf(layout, [cause.column]) }
-  if ('parameter' in cause) return { refused: 'unstorable', members: columns.slice(cause.parameter - 1, cause.parameter).map(({ member }) => member) }
+  if ('column' in cause) return { refused: 'unstorable', properties: cause.column === undefined ? [] : propertiesOf(layout, [cause.column]) }
+  if ('parameter' in cause) return { refused: 'unstorable', properties: columns.slice(cause.parameter - 1, cause.parameter).map(({ property }) => property) }
   // The check that a JSON column holds JSON, which MariaDB calls by the column: it fails if the value is nested too deeply.
   const checked = columns.find(({ name, kind }) => kind === 'json' && cause.check === `${layout.name}.${name}`)
-  return checked === undefined ? conflict : { refused: 'unstorable', members: [checked.member] }
+  return checked === undefined ? conflict : { refused: 'unstorable', properties: [checked.property] }
 }
 
-function membersOf (layout: Layout, columns: readonly string[]): string[] {
-  return columns.map((name) => layout.columns.find((column) => column.name === name)?.member ?? name)
+function propertiesOf (layout: Layout, columns: readonly string[]): string[] {
+  return columns.map((name) => layout.columns.find((column) => column.name === name)?.property ?? name)
 }
 
 class SqlCommitRefused extends Error implements CommitRefused {
@@ -68,8 +68,8 @@ export async function commitRefused (layout: Layout, session: Session, error: un
 }
 
 async function constrained (layout: Layout, session: Session, { constraint, columnsOf }: Constraint): Promise<readonly string[]> {
-  const known = layout.shape.unique.find((members) => uniqueName(layout, members) === constraint)
-  if (known !== undefined && layout.own) return known.map((member) => columnOf(layout, member).name)
+  const known = layout.shape.unique.find((properties) => uniqueName(layout, properties) === constraint)
+  if (known !== undefined && layout.own) return known.map((property) => columnOf(layout, property).name)
   const { signal } = new AbortController()
   const rows = await session.rows({ text: columnsOf(layout.path), values: [constraint], context: { signal } })
   // An index over expressions has no columns to name.

@@ -3,7 +3,7 @@ import type { Column } from './column.ts'
 import type { Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 
-/** Some columns of a table: what a SELECT says, and how its rows are read. After the columns stand the version, unless it is derived from them, and the members that are null. */
+/** Some columns of a table: what a SELECT says, and how its rows are read. After the columns stand the version, unless it is derived from them, and the properties that are null. */
 export interface Projection<Item> {
   readonly select: string
   /** How many values a row has. */
@@ -28,19 +28,19 @@ export function projection<Item extends object> (layout: Layout, columns: readon
     read (row) {
       const item: Record<string, unknown> = {}
       for (let at = 0; at < count; at++) {
-        const { member, codec, nullable, required } = columns[at]!
+        const { property, codec, nullable, required } = columns[at]!
         const value = row[at]
-        if (value !== null) item[member] = codec.read(value)
-        else if (nullable && (required || nulls === undefined || isNamed(row[count + 1], member))) item[member] = null
+        if (value !== null) item[property] = codec.read(value)
+        else if (nullable && (required || nulls === undefined || isNamed(row[count + 1], property))) item[property] = null
       }
-      // Made of the shape's own members, as far as the columns hold what the schema says.
-      return { id: item[id.member] as Id, item: item as Item, version: versionIn(row) }
+      // Made of the shape's own properties, as far as the columns hold what the schema says.
+      return { id: item[id.property] as Id, item: item as Item, version: versionIn(row) }
     },
     version: versionIn,
     explain (row) {
       const failures = columns.map((column, at) => failure(column, row[at])).filter((reason) => reason !== undefined)
       const key = row[columns.indexOf(id)]
-      return { id: failure(id, key) === undefined ? id.codec.read(key) as Id : undefined, reason: failures.join('; ') || 'the column of null members is no JSON' }
+      return { id: failure(id, key) === undefined ? id.codec.read(key) as Id : undefined, reason: failures.join('; ') || 'the column of null properties is no JSON' }
     },
     substitute: (row, other) => row.map((value, at) => at < count && failure(columns[at]!, value) !== undefined ? other[at] : value)
   }
@@ -57,27 +57,27 @@ function failure ({ name, codec }: Column, value: unknown): string | undefined {
   }
 }
 
-function isNamed (named: unknown, member: string): boolean {
+function isNamed (named: unknown, property: string): boolean {
   if (typeof named !== 'string') return false
-  const members: unknown = JSON.parse(named)
-  return Array.isArray(members) && members.includes(member)
+  const properties: unknown = JSON.parse(named)
+  return Array.isArray(properties) && properties.includes(property)
 }
 
 /** An item as the values of columns; NULL stands for what is null or absent. */
 export function valuesOf (columns: readonly Column[], item: object): Value[] {
-  // The item is of the shape, and its members are the shape's.
-  const members = item as Readonly<Record<string, unknown>>
+  // The item is of the shape, and its properties are the shape's.
+  const properties = item as Readonly<Record<string, unknown>>
   const values: Value[] = []
-  for (const { member, codec } of columns) {
-    const value = members[member]
+  for (const { property, codec } of columns) {
+    const value = properties[property]
     values.push(value === undefined || value === null ? null : codec.write(value))
   }
   return values
 }
 
-/** Which members are null though they could be absent, for the column that tells. */
+/** Which properties are null though they could be absent, for the column that tells. */
 export function nullsOf (columns: readonly Column[], item: object): string | null {
-  const members = item as Readonly<Record<string, unknown>> // as above
-  const named = columns.filter(({ member, nullable, required }) => nullable && !required && members[member] === null)
-  return named.length === 0 ? null : JSON.stringify(named.map(({ member }) => member))
+  const properties = item as Readonly<Record<string, unknown>> // as above
+  const named = columns.filter(({ property, nullable, required }) => nullable && !required && properties[property] === null)
+  return named.length === 0 ? null : JSON.stringify(named.map(({ property }) => property))
 }

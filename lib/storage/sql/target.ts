@@ -7,7 +7,7 @@ import { equated, Parameters } from './parameters.ts'
 import type { Reading } from './reading.ts'
 import type { Session } from './session.ts'
 
-const absent: Refusal = Object.freeze({ refused: 'absent' })
+const absent: Refusal = Object.freeze({ refused: 'not-found' })
 const stale: Refusal = Object.freeze({ refused: 'stale' })
 
 /** The row that a write is meant for. */

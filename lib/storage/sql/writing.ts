@@ -29,7 +29,7 @@ export class Writing<Item extends object> {
     this.#reading = reading
     this.#assignments = new Assignments(layout)
     this.#targets = new Targets(layout, reading)
-    this.#unbounded = !layout.own || layout.shape.id.by === 'storage'
+    this.#unbounded = !layout.own || layout.shape.id.generate === 'storage'
     const { table } = layout
     const returning = layout.dialect.returning ? ` RETURNING ${reading.full.select}` : ''
     this.#inserts = new Cache(100, (assigned) => `INSERT INTO ${table} ${assigned}${returning}`)

@@ -23,8 +23,8 @@ export default fp(async (app: FastifyInstance) => {
   const context = { signal: new AbortController().signal, scope: undefined }
 
   app.decorate('accountOf', async (email: string) => {
-    const filter = { member: 'email', is: 'eq', value: email.toLowerCase() } as const
-    const { entries } = await storage.list({ filter, order: [{ member: 'id', descending: false }], limit: 1, search: undefined, after: undefined, before: undefined, members: undefined, count: false }, context)
+    const filter = { property: 'email', is: 'eq', value: email.toLowerCase() } as const
+    const { entries } = await storage.list({ filter, order: [{ property: 'id', descending: false }], limit: 1, search: undefined, after: undefined, before: undefined, properties: undefined, count: false }, context)
     return entries[0]?.item
   })
 

@@ -1,22 +1,22 @@
 import type { JsonSchema } from '../storage/contract.ts'
 import { branches, elements, openings, resolved } from './subschemas.ts'
 
-// What the schema says of its members, at any depth: which a client may write (readOnly), see (writeOnly) and change
+// What the schema says of its properties, at any depth: which a client may write (readOnly), see (writeOnly) and change
 // (immutable), and which have a default. Where branches of a union disagree, the stricter one counts.
 
 export const marks = ['readOnly', 'writeOnly', 'immutable'] as const
 
 export type Mark = typeof marks[number]
 
-export interface Members extends Readonly<Record<Mark, boolean>> {
+export interface Properties extends Readonly<Record<Mark, boolean>> {
   readonly default: unknown
   /** What is said anywhere below. */
   readonly carries: Record<Mark | 'default' | 'secret', boolean>
-  readonly named: Map<string, Members>
+  readonly named: Map<string, Properties>
   /** The names of those that bear the mark, or carry it; and of those that a client cannot write or see whole. */
   readonly concerned: Record<Mark | 'partly', readonly string[]>
-  others: Members | undefined
-  items: Members | undefined
+  others: Properties | undefined
+  items: Properties | undefined
 }
 
 /** A schema of a value, and whether it is certain that the value is meant to be one of it. */
@@ -25,16 +25,16 @@ interface Part {
   readonly certain: boolean
 }
 
-export function membersOf (schema: JsonSchema): Members {
+export function propertiesOf (schema: JsonSchema): Properties {
   const reader = new Reader(schema)
-  const members = reader.read([{ schema, certain: true }])
+  const properties = reader.read([{ schema, certain: true }])
   settle([...reader.known.values()])
-  return members
+  return properties
 }
 
 class Reader {
   /** By the schemas that make them up, so that a recursive schema ends. */
-  readonly known = new Map<string, Members>()
+  readonly known = new Map<string, Properties>()
   readonly #root: JsonSchema
   readonly #numbers = new Map<JsonSchema, number>()
 
@@ -42,13 +42,13 @@ class Reader {
     this.#root = root
   }
 
-  read (given: readonly Part[]): Members {
+  read (given: readonly Part[]): Properties {
     const parts = spread(given, this.#root)
     const key = parts.map(part => this.#number(part)).sort().join()
     const seen = this.known.get(key)
     if (seen !== undefined) return seen
     const bears = (mark: Mark): boolean => parts.some(({ schema }) => schema[mark] === true)
-    const members: Members = {
+    const properties: Properties = {
       readOnly: bears('readOnly'),
       writeOnly: bears('writeOnly'),
       immutable: bears('immutable'),
@@ -59,16 +59,16 @@ class Reader {
       others: undefined,
       items: undefined
     }
-    this.known.set(key, members)
+    this.known.set(key, properties)
     for (const name of new Set(parts.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))) {
-      members.named.set(name, this.read(below(parts, ({ properties = {} }) => Object.hasOwn(properties, name) ? [properties[name]!] : [])))
+      properties.named.set(name, this.read(below(parts, ({ properties = {} }) => Object.hasOwn(properties, name) ? [properties[name]!] : [])))
     }
-    members.others = this.#optional(below(parts, openings))
-    members.items = this.#optional(below(parts, elements))
-    return members
+    properties.others = this.#optional(below(parts, openings))
+    properties.items = this.#optional(below(parts, elements))
+    return properties
   }
 
-  #optional (parts: readonly Part[]): Members | undefined {
+  #optional (parts: readonly Part[]): Properties | undefined {
     return parts.length === 0 ? undefined : this.read(parts)
   }
 
@@ -108,12 +108,12 @@ function defaultOf (given: readonly Part[], root: JsonSchema): unknown {
   return said.find(schema => schema.default !== undefined)?.default
 }
 
-/** A member that is writeOnly and cannot be changed either: to answer differently to its value and to another would let it be guessed. */
-export function isSecret ({ writeOnly, readOnly, immutable }: Members): boolean {
+/** A property that is writeOnly and cannot be changed either: to answer differently to its value and to another would let it be guessed. */
+export function isSecret ({ writeOnly, readOnly, immutable }: Properties): boolean {
   return writeOnly && (readOnly || immutable)
 }
 
-function settle (nodes: readonly Members[]): void {
+function settle (nodes: readonly Properties[]): void {
   for (const node of nodes) {
     for (const mark of marks) node.carries[mark] = holds(node, child => child[mark])
     node.carries.default = holds(node, child => child.default !== undefined)
@@ -125,7 +125,7 @@ function settle (nodes: readonly Members[]): void {
   }
 }
 
-function holds (node: Members, test: (node: Members) => boolean): boolean {
+function holds (node: Properties, test: (node: Properties) => boolean): boolean {
   const waiting = new Set([node])
   for (const { named, others, items } of waiting) {
     const children = [...named.values(), others, items].filter(child => child !== undefined)
