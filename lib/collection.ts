@@ -2,12 +2,12 @@ import type { TagSuffixes } from './response/tag-suffix.ts'
 import type { Attached, Feature } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { CachePolicy } from './http/cache-control.ts'
-import type { Guard } from './access/guard.ts'
+import type { AccessRules } from './access/rules.ts'
 import type { Identity } from './items/ids.ts'
 import type { Listing } from './listing/listing.ts'
 import type { DateTimes } from './schema/date-times.ts'
 import type { Properties } from './schema/properties.ts'
-import type { ActionName, Change, Changed, RouteOptions } from './options.ts'
+import type { ActionName, HookOptions, RouteOptions } from './options.ts'
 import type { Remembered } from './formats/remembered.ts'
 import type { Messages } from './schema/messages.ts'
 import type { JsonSchema, Order, Storage } from './storage/contract.ts'
@@ -26,6 +26,14 @@ export interface Neighbors {
   readonly children: ReadonlySet<string>
   /** Whether the items in which it is nested can be read. */
   readonly hasParent: boolean
+}
+
+/** What the service plugin sets for all collections of an app. Complete when the app is ready. */
+export interface ServiceInfo {
+  /** An absolute URI that is put before the codes of problems to get their types. */
+  readonly problems?: string | undefined
+  /** The URI of the OpenAPI document. */
+  readonly description?: string | undefined
 }
 
 /** Of a collection that no app serves yet. */
@@ -70,17 +78,17 @@ export interface Collection<Item = object> extends Definition<Item> {
   /** In milliseconds, and rounded up to a second, as dates in HTTP are compared. */
   readonly definedAt: number
   readonly timestamps: Timestamps
-  readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
-  /** Who may do what; undefined where everybody may do everything. */
-  readonly guard: Guard | undefined
-  /** WWW-Authenticate of a 401 that brings none. */
+  readonly routes: Readonly<Partial<Record<ActionName | 'all', RouteOptions>>>
+  /** Who may do what; undefined if everyone may do everything. */
+  readonly access: AccessRules | undefined
+  /** WWW-Authenticate of a 401 that has none. */
   readonly challenge: string
-  readonly page: { readonly default: number, readonly maximum: number }
+  /** The number of items on a page. */
+  readonly limit: { readonly default: number, readonly maximum: number }
   readonly order: readonly Order[]
   readonly listing: Listing
-  readonly replace: { readonly creates: boolean, readonly tag: boolean }
-  readonly precondition: 'optional' | 'required'
-  readonly weakTags: boolean
+  readonly put: { readonly create: boolean }
+  readonly etag: { readonly required: boolean, readonly acceptWeak: boolean, readonly onPut: 'exact' | 'always' }
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
   /** RFC 9875: fields of successful reads and of writes, where anything is kept fresh in caches. */
   readonly groups: { readonly read: Readonly<Record<string, string>>, readonly write: Readonly<Record<string, string>> } | undefined
@@ -92,25 +100,24 @@ export interface Collection<Item = object> extends Definition<Item> {
   /** Changes when the same items look otherwise, in every format. */
   readonly digest: string
   readonly tagSuffixes: TagSuffixes
-  readonly serviceDescription: string | undefined
-  readonly problems: string | undefined
+  /** What is set once for the whole service. */
+  readonly service: ServiceInfo
   readonly properties: Properties
   /** Where items have date-times; undefined if they have none. */
   readonly dateTimes: DateTimes | undefined
   /** The properties that the present caller does not see; undefined where it sees them all. */
   readonly hidden: ReadonlySet<string> | undefined
   readonly schemas: Messages
-  /** Before `prepare`, with readOnly properties not yet filled, and after it. */
+  /** Before `hooks.beforeValidation`, when readOnly properties may be missing, and after it. */
   readonly validate: { readonly draft: Validator, readonly item: Validator }
   /** Where it is nested in another collection. */
   readonly parent: Parent | undefined
   readonly neighbors: Neighbors
-  readonly hooks: { readonly prepare: boolean, readonly changed: boolean, readonly links: boolean }
+  readonly hooks: Readonly<HookOptions<Item>>
   /** What the features have attached. */
   readonly attached: Attached
-  links (item: Readonly<Item>): Readonly<Record<string, Link>>
-  prepare (change: Change<Item>): Item | Promise<Item>
-  changed (change: Changed<Item>): void | Promise<void>
+  /** Further links of an item. */
+  links? (context: { readonly item: Readonly<Item> }): Readonly<Record<string, Link>>
   with (...features: ReadonlyArray<Feature<Item>>): Collection<Item>
 }
 
@@ -127,14 +134,14 @@ export function pathOfCollection (collection: Collection): string {
 export interface Related {
   readonly name: string
   readonly actions: ReadonlySet<ActionName>
-  readonly routes: Readonly<Partial<Record<ActionName | 'every', object>>>
+  readonly routes: Readonly<Partial<Record<ActionName | 'all', object>>>
   readonly storage: Storage<object>
   readonly baseStorage: Storage<object>
   readonly id: Identity
   readonly schema: JsonSchema
   readonly properties: Properties
   readonly dateTimes: DateTimes | undefined
-  readonly guard: Guard | undefined
+  readonly access: AccessRules | undefined
   readonly schemas: Messages
   readonly digest: string
   readonly attached: Attached

@@ -6,7 +6,7 @@ import { json } from './formats/json.ts'
 import { cachePolicy } from './http/cache-control.ts'
 import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
 import { anyChallenge } from './http/www-authenticate.ts'
-import { checkCache, guardOf, isPersonal } from './access/guard.ts'
+import { checkCache, isPersonal, readAccess, toRuleTable } from './access/rules.ts'
 import type { Feature } from './features/feature.ts'
 import { Attachments } from './features/host.ts'
 import { identity } from './items/ids.ts'
@@ -15,14 +15,20 @@ import { totalOrder } from './listing/total-order.ts'
 import { remembered } from './formats/remembered.ts'
 import { propertiesOf } from './schema/properties.ts'
 import { actionNames } from './options.ts'
-import type { Options } from './options.ts'
+import type { AccessOptions } from './access/rules.ts'
+import type { ListOptions, Options } from './options.ts'
 import { canonicalDates, dateTimesOf } from './schema/date-times.ts'
 import { checkFilled, checkProperties, checkOrder, checkSchema, compiled } from './schema/checks.ts'
 import { lacking, derived, marked, trusting } from './schema/derived.ts'
 import { Messages } from './schema/messages.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
-import type { JsonSchema } from './storage/contract.ts'
+import type { Adapter, JsonSchema } from './storage/contract.ts'
 import { timestampsOf } from './items/timestamps.ts'
+
+/** The names of properties, whatever the type of the item. */
+function getListOptions ({ list = {} }: { list?: object }): ListOptions<Record<string, unknown>> {
+  return list
+}
 
 /** Checks the options, opens the storage and derives what does not depend on features. */
 function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
@@ -32,15 +38,21 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   const given = checkSchema(name, options.schema as unknown as JsonSchema)
   const id = identity(name, given, options.id)
   const timestamps = timestampsOf(name, given, options.timestamps)
+  const stamped = Object.values(timestamps).filter((property) => property !== undefined)
   const schema = marked(given, {
     [id.property]: id.generate === 'client' ? 'immutable' : 'readOnly',
-    ...Object.fromEntries(Object.values(timestamps).filter(property => property !== undefined).map(property => [property, 'readOnly' as const]))
+    ...Object.fromEntries(stamped.map((property) => [property, 'readOnly' as const]))
   })
-  const unique = (options.unique ?? []).map(properties => [properties].flat())
-  const order = totalOrder(options.order ?? [], id.property)
-  const guard = guardOf(options, id.property)
-  const visible = [...guard?.visible.keys() ?? []]
-  checkProperties(name, schema, { unique: unique.flat(), order: order.map(({ property }) => property), visible })
+  const unique = (options.unique ?? []).map((properties) => [properties].flat())
+  const list = getListOptions(options)
+  const order = totalOrder(list.order ?? [], id.property)
+  const access = readAccess(name, options.access as AccessOptions, id.property)
+  const visible = [...access?.visible.keys() ?? []]
+  checkProperties(name, schema, {
+    unique: unique.flat(),
+    'list.order': order.map(({ property }) => property),
+    'access.visible': visible
+  })
   checkOrder(name, schema, order)
   const dateTimes = dateTimesOf(schema, id.property)
   const storage = checkStorage(name, options.storage({
@@ -48,13 +60,20 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     schema,
     unique,
     id: { property: id.property, generate: id.generate },
-    canonical: item => canonicalDates(item, dateTimes)
+    canonical: (item) => canonicalDates(item, dateTimes)
   }))
-  checkSupport(name, storage, { unique: unique.length > 0, generatedIds: id.generate === 'storage', order: order.length > 1 || options.sort !== undefined, filter: options.filter !== undefined || options.scope !== undefined, search: options.search !== undefined })
-  const [actions, routes] = [new Set(options.actions ?? actionNames), options.routes ?? {}]
+  checkSupport(name, storage, {
+    unique: unique.length > 0,
+    generatedIds: id.generate === 'storage',
+    order: order.length > 1 || list.sort !== undefined,
+    filter: list.filter !== undefined || access?.scope !== undefined,
+    search: list.search !== undefined
+  })
   const formats = options.formats ?? [json]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
-  for (const action of ['list', 'read'] as const) if (isPersonal(guard, action)) checkCache(name, action, cache?.[action])
+  for (const action of ['list', 'read'] as const) {
+    if (isPersonal(access, action)) checkCache(name, action, cache?.[action])
+  }
   return {
     name,
     schema,
@@ -64,42 +83,38 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     definedAt: Math.ceil(Date.now() / 1000) * 1000,
     versionOf: undefined as string | undefined,
     timestamps,
-    actions,
-    routes,
-    guard,
-    challenge: options.authentication?.challenge ?? anyChallenge,
-    page: { default: 20, maximum: 100, ...options.page },
+    actions: new Set(options.actions ?? actionNames),
+    routes: options.routes ?? {},
+    access,
+    challenge: options.access?.challenge ?? anyChallenge,
+    limit: { default: 20, maximum: 100, ...list.limit },
     order,
-    replace: { creates: false, tag: false, ...options.replace },
-    precondition: options.precondition ?? 'optional',
-    weakTags: options.weakTags === 'tolerated',
+    put: { create: false, ...options.put },
+    etag: { required: false, acceptWeak: false, onPut: 'exact', ...options.etag },
     cache: { list: cachePolicy(cache?.list), read: cachePolicy(cache?.read) },
     groups: cache === undefined ? undefined : { read: cacheGroups(name), write: cacheGroupInvalidation(name) },
     formats,
-    mediaTypes: formats.map(format => format.mediaType),
-    serviceDescription: options.serviceDescription,
-    problems: options.problems,
+    mediaTypes: formats.map((format) => format.mediaType),
+    service: {},
     dateTimes,
     hidden: undefined,
     neighbors: noNeighbors,
-    hooks: { prepare: options.prepare !== undefined, changed: options.changed !== undefined, links: options.links !== undefined },
-    links: options.links ?? (() => ({})),
-    prepare: options.prepare ?? (({ item }) => item),
-    changed: options.changed ?? (() => {})
+    hooks: options.hooks ?? {},
+    ...options.links !== undefined && { links: options.links }
   } satisfies Partial<Collection<ItemOf<Schema>>>
 }
 
 type Base<Schema extends ObjectSchema> = ReturnType<typeof readOptions<Schema>>
 
 /** What is derived from the schema. Compiling the validators takes most of the time that a definition takes. */
-function deriveSchema<Schema extends ObjectSchema> (options: Options<Schema>, { name, id, timestamps, guard, schema: given }: Base<Schema>, marks: Attachments['marks']) {
+function deriveSchema<Schema extends ObjectSchema> (options: Options<Schema>, { name, id, timestamps, access, schema: given }: Base<Schema>, marks: Attachments['marks']) {
   const schema = marked(given, marks)
-  const visible = [...guard?.visible.keys() ?? []]
-  // What a client cannot give is filled otherwise, or was not.
-  const fills = options.prepare !== undefined || options.scope !== undefined
+  const visible = [...access?.visible.keys() ?? []]
+  // Something else than the client sets properties, so that the whole item has to be validated again.
+  const fills = options.hooks?.beforeValidation !== undefined || access?.scope !== undefined
   const rechecked = fills || visible.length > 0
   if (!fills) checkFilled(name, schema, [id.generate === 'client' ? undefined : id.property, timestamps.created, timestamps.updated])
-  const trusted = [...id.assured ? [id.property] : [], ...Object.values(timestamps)].filter(property => property !== undefined)
+  const trusted = [...id.assured ? [id.property] : [], ...Object.values(timestamps)].filter((property) => property !== undefined)
   const draft = compiled(name, derived(trusting(schema, trusted), { optional: ['readOnly'] }))
   const item = rechecked ? compiled(name, derived(id.generate === 'storage' ? lacking(schema, id.property) : schema, {})) : draft
   return { schema, properties: propertiesOf(schema), schemas: new Messages(schema, visible), digest: digestSchema(schema, visible), validate: { draft, item } }
@@ -107,18 +122,19 @@ function deriveSchema<Schema extends ObjectSchema> (options: Options<Schema>, { 
 
 /** Makes the collection with any features: those that mark no property share what is derived from the schema. */
 function composer<Schema extends ObjectSchema> (options: Options<Schema>, base: Base<Schema>): (features: readonly Feature[]) => Collection<ItemOf<Schema>> {
-  const { name, formats, links } = base
+  const { name, formats, links } = base as Pick<Collection, 'name' | 'formats' | 'links'>
+  const list = getListOptions(options)
   const known = new Map<string, ReturnType<typeof deriveSchema<Schema>>>()
 
   return function compose (features) {
-    const attached = new Attachments({ ...base, filter: options.filter }, features)
+    const attached = new Attachments({ ...base, filter: list.filter }, features)
     // What features put around the storage handles items of any type.
     const storage = attached.composeStorage(base.storage) as typeof base.storage
     const key = JSON.stringify(attached.marks)
     const ofSchema = known.get(key) ?? deriveSchema(options, base, attached.marks)
     known.set(key, ofSchema)
-    const lists = listing(ofSchema, { ...options, parameters: [...attached.queryParameters.keys()] }, storage.supports)
-    checkListing(name, lists.known, options)
+    const lists = listing(ofSchema, { ...list, parameters: [...attached.queryParameters.keys()] }, storage.supports)
+    checkListing(name, lists.known, list)
     return Object.freeze({
       ...base,
       ...ofSchema,
@@ -129,7 +145,7 @@ function composer<Schema extends ObjectSchema> (options: Options<Schema>, base: 
       parent: attached.parent,
       listing: lists,
       written: remembered(formats),
-      tagSuffixes: new TagSuffixes({ formats, digest: ofSchema.digest, links, neighbors: noNeighbors }),
+      tagSuffixes: new TagSuffixes({ formats, digest: ofSchema.digest, neighbors: noNeighbors, ...links && { links } }),
       with: (...more: readonly Feature[]) => compose([...features, ...more])
     })
   }
@@ -148,23 +164,42 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
 }
 
 /** Options that do not depend on the items of a collection. */
-export type Defaults = Partial<Pick<Options<ObjectSchema, object>, 'storage' | 'actions' | 'routes' | 'authentication' | 'access' | 'page' | 'replace' | 'precondition' | 'weakTags' | 'cache' | 'formats' | 'serviceDescription' | 'problems'>>
+export interface Defaults extends Pick<Options<ObjectSchema>, 'actions' | 'routes' | 'put' | 'etag' | 'cache' | 'formats'> {
+  storage?: Adapter<object>
+  access?: Omit<AccessOptions, 'scope' | 'visible'>
+  list?: Pick<ListOptions<object>, 'limit'>
+}
 
-/** The options of a definition, of which those with a default can be left out. */
+/** The options of a definition. `storage` can be left out if the defaults have one. */
 type Remaining<Schema extends ObjectSchema, Given> = Omit<Options<Schema>, keyof Given & 'storage'> & Partial<Pick<Options<Schema>, 'storage'>>
 
 /**
- * Returns a `define` with options and features that all collections of an app share. An option of a definition replaces the default.
+ * Returns a `define` with options and features that all collections of an app share. A definition can add to them or replace
+ * them, option by option: `access: { allow: { list: 'public' } }` keeps `authenticate` and the other rules of the defaults.
  *
  * @example
- * export const define = defineWith({ storage: sqlite(database), authentication }, idempotency())
+ * export const define = defineWith({ storage: sqlite(database), access: { authenticate } }, idempotency())
  * const users = define({ name: 'users', schema: User })
  */
 export function defineWith<const Given extends Defaults> (defaults: Given, ...features: ReadonlyArray<Feature<object>>) {
   return <const Schema extends ObjectSchema>(options: Remaining<Schema, Given>): Definition<ItemOf<Schema>> => {
     // What is missing in the options is in the defaults; TypeScript does not follow that.
-    return define({ ...defaults, ...options } as unknown as Options<Schema>).with(...features)
+    return define(mergeOptions(defaults, options as unknown as Options<Schema>)).with(...features)
   }
+}
+
+/** Merges the options of a definition into those that it shares with others, group by group. */
+export function mergeOptions<Schema extends ObjectSchema> (defaults: Defaults, options: Options<Schema>): Options<Schema> {
+  const merged: Record<string, unknown> = { ...defaults, ...options }
+  for (const name of ['routes', 'access', 'list', 'put', 'etag'] as const) {
+    if (defaults[name] !== undefined && options[name] !== undefined) merged[name] = { ...defaults[name], ...options[name] }
+  }
+  const [general, own] = [defaults.access?.allow, options.access?.allow]
+  // A definition that has a rule for all actions replaces the rules of the defaults; otherwise it adds to them.
+  if (general !== undefined && typeof own === 'object' && own.all === undefined) {
+    merged.access = { ...merged.access as AccessOptions, allow: { ...toRuleTable(general), ...own } }
+  }
+  return merged as unknown as Options<Schema>
 }
 
 /** An older version of a collection, with those of its features that do not depend on its items. */

@@ -5,8 +5,8 @@ import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
 import { Fault, HookError, logFailure, problemOfError } from './failure.ts'
 import type { Format } from './formats/format.ts'
-import { grantOf, isGuarded, variedBy } from './access/access.ts'
-import type { Grant } from './access/access.ts'
+import { getAuthorization, isProtected, varyHeaders } from './access/authorize.ts'
+import type { Authorization } from './access/authorize.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { applied, preferences } from './http/prefer.ts'
 import type { Preferences } from './http/prefer.ts'
@@ -14,7 +14,7 @@ import { Problem, problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
 import { joinedFilter } from './storage/filter.ts'
 import { formatOf, notAcceptable } from './request/headers.ts'
-import { placeOf } from './access/parent.ts'
+import { findPlace } from './access/parent.ts'
 import type { Place } from './access/parent.ts'
 import { checkQuery } from './request/query.ts'
 import { head, never, refuse, safe, write } from './response/reply.ts'
@@ -36,9 +36,9 @@ export interface Served {
 
 /** Turns the request into one of our own, runs the action, and sends its result. */
 export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
-  const guarded = isGuarded(collection)
+  const guarded = isProtected(collection)
   const isNested = collection.parent !== undefined
-  const varied = vary(undefined, 'Accept', ...variedBy(collection, cache))
+  const varied = vary(undefined, 'Accept', ...varyHeaders(collection, cache))
   const variedByPreference = `${varied}, Prefer`
 
   function send (answer: Answer, lenient: boolean, reply: FastifyReply): string | undefined {
@@ -54,13 +54,13 @@ export function handler (collection: Collection, { action, queried, cache, prefe
     try {
       const format = formatOf(collection, incoming.headers.accept)
       if (format === undefined && negotiated) return refuse(collection, notAcceptable(collection), reply)
-      const place = isNested ? placeOf(collection, incoming.params) : undefined
+      const place = isNested ? findPlace(collection, incoming.params) : undefined
       if (place instanceof Problem) return refuse(collection, place, reply)
-      const grant = guarded ? grantOf(incoming) : undefined
-      const request = requestOf(format ?? collection.formats[0]!, { place, grant }, reply)
+      const authorization = guarded ? getAuthorization(incoming) : undefined
+      const request = requestOf(format ?? collection.formats[0]!, { place, authorization }, reply)
       const lenient = queried ? false : checkQuery(request)
       if (lenient instanceof Problem) return refuse(collection, lenient, reply)
-      const seen = grant?.hidden === undefined ? collection : collectionSeen(collection, grant.hidden)
+      const seen = authorization?.hidden === undefined ? collection : collectionSeen(collection, authorization.hidden)
       const result = await action(seen, request)
       request.context.end()
       return result instanceof Problem ? refuse(collection, result, reply) : send(result, lenient, reply)
@@ -103,7 +103,7 @@ export function errorHandler (collection: Collection) {
 /** The fields that only an answer of ours has. */
 const decided = ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'idempotent-replayed', 'cache-groups', 'cache-group-invalidation']
 
-function requestOf (format: Format, { place, grant }: { place: Place | undefined, grant: Grant | undefined }, reply: FastifyReply): Request {
+function requestOf (format: Format, { place, authorization }: { place: Place | undefined, authorization: Authorization | undefined }, reply: FastifyReply): Request {
   const incoming = reply.request
   const { url, headers } = incoming
   const preferred = preferences(headers.prefer as string | undefined)
@@ -119,11 +119,11 @@ function requestOf (format: Format, { place, grant }: { place: Place | undefined
     content: incoming.body as Buffer | undefined,
     format,
     // Who may write, but not read, gets nothing to read.
-    preferences: grant?.shown === false ? { ...preferred, return: 'minimal' } : preferred,
+    preferences: authorization?.canRead === false ? { ...preferred, return: 'minimal' } : preferred,
     fixed: place?.fixed,
-    context: new RequestContext(reply.raw, place === undefined ? grant?.scope?.filter : joinedFilter(place.scope, grant?.scope?.filter)),
-    caller: grant?.caller,
-    scope: grant?.scope,
+    context: new RequestContext(reply.raw, place === undefined ? authorization?.scope?.filter : joinedFilter(place.scope, authorization?.scope?.filter)),
+    caller: authorization?.caller,
+    scope: authorization?.scope,
     original: incoming
   }
 }

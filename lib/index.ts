@@ -25,29 +25,30 @@ import { checkStorages } from './storage-check.ts'
 async function collection (app: FastifyInstance, given: Definition): Promise<void> {
   const definition = toCollection(given)
   if (definition?.storage === undefined || definition.schemas === undefined) throw new NoDefinition()
-  // Of our own, and encapsulated: twice on one instance it would end the process.
+  // Once for all collections of the app, when all of them are registered.
+  if (registered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
+  const served = enrol(app, definition)
+  // The collection registers its own: the plugin cannot be registered twice on one instance.
   await app.register(sensible)
-  app.setErrorHandler(errorHandler(definition))
-  // Content is read by the actions, after the preconditions; schemas of routes are for documentation alone.
+  app.setErrorHandler(errorHandler(served))
+  // Actions read the content after the preconditions; the schemas of routes are only used for documentation.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...new Set(['*', ...representationTypes(definition), ...patchTypes])], intake(app))
+  app.addContentTypeParser([...new Set(['*', ...representationTypes(served), ...patchTypes])], intake(app))
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.addHook('onRoute', tagCodings)
-  varyByVersion(app, definition)
-  for (const plugin of definition.attached.plugins) await plugin(app)
+  varyByVersion(app, served)
+  for (const plugin of served.attached.plugins) await plugin(app)
   tellQuotas(app)
-  // Once for all collections of the app, when all of them are registered.
-  if (registered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
   const openapi = app.hasDecorator('swagger') ? await import('./openapi/description.ts') : undefined
-  routes(app, enrol(app, definition), openapi?.completing)
+  routes(app, served, openapi?.completing)
 }
 
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })
 
 export default plugin
 export { plugin as collection }
-export { permitted } from './access/access.ts'
+export { allowedActions } from './access/authorize.ts'
 export { corsOptions } from './service/cors.ts'
 export { define, defineWith } from './define.ts'
 export type { Defaults } from './define.ts'
@@ -55,11 +56,22 @@ export type { Definition } from './collection.ts'
 export { Malformed } from './formats/format.ts'
 export type { About, Content, Format, Link, Links, ListLinks, Offer } from './formats/format.ts'
 export type { Feature, Host } from './features/feature.ts'
-export type { Access, Authentication, Predicate, RowScope, Rule, Scoping, Verdict, Visibility } from './access/guard.ts'
+export type * from './access/caller.ts'
+export type {
+  AccessContext,
+  AccessOptions,
+  AllowFunction,
+  Authenticate,
+  RowScope,
+  Rule,
+  ScopeFunction,
+  Verdict,
+  VisibleFunction
+} from './access/rules.ts'
 export { json } from './formats/json.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
-export type { ActionName, Change, Changed, Options, RouteOptions } from './options.ts'
+export type { ActionName, Change, CommittedChange, HookOptions, ListOptions, Options, RouteOptions } from './options.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'
-export type { Adapter, Context, Draft, Entry, Filter, Id, Order, Page, Position, Query, Receipt, Receipts, Refusal, Shape, Storage, Supports, Unreachable, Version } from './storage/contract.ts'
+export type { Adapter, Context, Draft, Entry, Filter, GenerateId, Id, Order, Page, Position, Query, Receipt, Receipts, Refusal, Shape, Storage, Supports, Unreachable, Version } from './storage/contract.ts'

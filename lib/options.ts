@@ -1,103 +1,239 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { Caller } from './access/caller.ts'
+import type { AccessOptions } from './access/rules.ts'
 import type { ActionName } from './action.ts'
 import type { Format, Link } from './formats/format.ts'
-import type { Access, Authentication, Scoping, Visibility } from './access/guard.ts'
-import type { ItemOf, PropertyOf, ObjectSchema } from './schema/static.ts'
+import type { ItemOf, ObjectSchema, PropertyOf } from './schema/static.ts'
 import type { Adapter, GenerateId } from './storage/contract.ts'
 
-// What a user writes. docs/definition.md has a line for each.
+// What a user writes. docs/definition.md has a section for each option.
 
 export { actionNames } from './action.ts'
 export type { ActionName } from './action.ts'
 export type { Related } from './collection.ts'
 
-/** Fastify's own route options, but for those that the library sets itself. */
+/** Route options of Fastify, except for those that the library sets itself. */
 export type RouteOptions = Omit<RouteShorthandOptions, OwnedRouteOption>
 
-export const ownedRouteOptions = ['schema', 'attachValidation', 'exposeHeadRoute', 'validatorCompiler', 'serializerCompiler', 'schemaErrorFormatter', 'errorHandler', 'prefixTrailingSlash'] as const
+export const ownedRouteOptions = [
+  'schema',
+  'attachValidation',
+  'exposeHeadRoute',
+  'validatorCompiler',
+  'serializerCompiler',
+  'schemaErrorFormatter',
+  'errorHandler',
+  'prefixTrailingSlash'
+] as const
 
 type OwnedRouteOption = typeof ownedRouteOptions[number]
 
+/** A write that is about to happen: the argument of `hooks.beforeValidation`. */
 export interface Change<Item> {
   readonly action: 'create' | 'replace' | 'update'
-  /** The item to be written. Properties that are readOnly and that nothing has filled yet are absent. */
+  /** The item to write. Properties that are `readOnly` are missing unless something has set them already. */
   readonly item: Item
-  /** The item as it is stored; undefined on create. */
+  /** The stored item; undefined on create. */
   readonly before: Readonly<Item> | undefined
-  readonly request: FastifyRequest
+  /** What `access.authenticate` returned; undefined for an anonymous caller. */
+  readonly caller: Caller | undefined
+  /** The HTTP request; undefined if the call comes from code. */
+  readonly request: FastifyRequest | undefined
 }
 
-export interface Changed<Item> {
+/** A write that is stored: the argument of `hooks.afterCommit`. */
+export interface CommittedChange<Item> {
   readonly action: 'create' | 'replace' | 'update' | 'remove'
-  /** Undefined on create. */
+  /** The item before the write; undefined on create. */
   readonly before: Readonly<Item> | undefined
-  /** Undefined on remove. */
+  /** The item after the write; undefined on remove. */
   readonly after: Readonly<Item> | undefined
-  readonly request: FastifyRequest
+  /** What `access.authenticate` returned; undefined for an anonymous caller. */
+  readonly caller: Caller | undefined
+  /** The HTTP request; undefined if the call comes from code. */
+  readonly request: FastifyRequest | undefined
 }
 
-export interface Options<Schema extends ObjectSchema, Item extends object = ItemOf<Schema>> {
-  /** The path segment of the collection: `users` is served at `/users`. */
-  name: string
-  /** A TypeBox object. `readOnly`, `writeOnly`, `immutable` and `default` of its properties are honoured. */
-  schema: Schema
-  /** `memory()`, or any other storage. */
-  storage: Adapter<Item>
-  /** The property that stands in the URI, and who makes its value. */
-  id?: {
-    property?: PropertyOf<Item>
-    generate?: GenerateId
-  }
-  /** Properties, or sets of properties, of which no two items have the same value. */
-  unique?: ReadonlyArray<PropertyOf<Item> | ReadonlyArray<PropertyOf<Item>>>
-  /** Properties kept by the library; by default `createdAt` and `updatedAt` where the schema has them as readOnly date-times. */
-  timestamps?: false | { created?: PropertyOf<Item>, updated?: PropertyOf<Item> }
-  /** The actions to serve; any other answers 405. */
-  actions?: readonly ActionName[]
-  /** Fastify's route options, for one action or for every one. */
-  routes?: Partial<Record<ActionName | 'every', RouteOptions>>
-  /** How a caller is known. */
-  authentication?: Authentication
-  /** Who may do what: for every action, or for each. */
-  access?: Access
-  /** The rows that a caller can see and touch, and what a new one has to carry; without it, or where it gives undefined, every row. */
-  scope?: Scoping<Item>
-  /** By property, whether the caller sees it; who does not can neither read, ask for nor write it. */
-  visible?: Readonly<Partial<Record<PropertyOf<Item>, Visibility>>>
-  /** How many items a page has where the client does not say, and at most. */
-  page?: { default?: number, maximum?: number }
-  /** The order of lists; `-` in front means descending. The id is always the last. */
+/** A property, or a nested one such as `address.city`. */
+export type PropertyPath<Item> = PropertyOf<Item> | `${PropertyOf<Item>}.${string}`
+
+/** How lists are read. */
+export interface ListOptions<Item> {
+  /**
+   * How many items a page has if the client does not say, and at most.
+   *
+   * @default { default: 20, maximum: 100 }
+   */
+  limit?: { default?: number, maximum?: number }
+  /**
+   * The order of a list if the client does not say. A `-` means descending. The id is always added as the last property.
+   *
+   * @default the id
+   * @example
+   * order: ['-createdAt']
+   */
   order?: ReadonlyArray<PropertyOf<Item> | `-${PropertyOf<Item>}`>
-  /** The properties that a list can be filtered by; by default every scalar that a client can see. */
-  filter?: ReadonlyArray<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
-  /** The properties that a list can be sorted by; by default every scalar that a client can see. */
-  sort?: ReadonlyArray<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
-  /** The properties that `?q=` looks into; without it there is no search. */
-  search?: ReadonlyArray<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
-  /** PUT: whether it creates an absent item, and whether its answer bears the entity tag although the item differs from what was sent. */
-  replace?: { creates?: boolean, tag?: boolean }
-  /** Whether PUT, PATCH and DELETE need a precondition; without one they are answered 428. */
-  precondition?: 'optional' | 'required'
-  /** Whether If-Match takes our own tag behind a `W/` that a proxy has put there. */
-  weakTags?: 'refused' | 'tolerated'
-  /** Cache-Control of successful reads, for every caller. */
-  cache?: string | { list?: string, read?: string }
-  /** The formats that are spoken, the default first. */
-  formats?: readonly Format[]
-  /** Further links of an item, by relation, for formats that carry links. */
-  links?: (item: Readonly<Item>) => Record<string, Link>
-  /** The URI of the OpenAPI document of the service, told in the field Link as `service-desc`. */
-  serviceDescription?: string
-  /** An absolute URI in front of the names of problems, to make their types of; without it they are about:blank. */
-  problems?: string
-  /** Before the item is validated as a whole and written: fills and changes it. A throw refuses the write. */
-  prepare?: (change: Change<Item>) => Item | Promise<Item>
-  /** After the write. A throw is logged and changes nothing. */
-  changed?: (change: Changed<Item>) => void | Promise<void>
+  /**
+   * The properties that clients can filter by.
+   *
+   * @default every string, number and boolean that clients can read
+   * @example
+   * filter: ['email', 'address.city']
+   */
+  filter?: ReadonlyArray<PropertyPath<Item>>
+  /**
+   * The properties that clients can sort by.
+   *
+   * @default every string, number and boolean that clients can read
+   * @example
+   * sort: ['name', 'createdAt']
+   */
+  sort?: ReadonlyArray<PropertyPath<Item>>
+  /**
+   * The strings that `?q=` searches.
+   *
+   * @default none: there is no `?q=`
+   * @example
+   * search: ['name', 'email']
+   */
+  search?: ReadonlyArray<PropertyPath<Item>>
 }
 
-/** Every option, so that one that does not exist can be told. */
-export const optionNames: ReadonlySet<string> = new Set<keyof Options<ObjectSchema>>([
-  'name', 'schema', 'storage', 'id', 'unique', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order', 'filter', 'sort', 'search', 'replace', 'precondition',
-  'weakTags', 'cache', 'formats', 'links', 'serviceDescription', 'problems', 'prepare', 'changed'
-])
+/** Functions that are called around a write. */
+export interface HookOptions<Item> {
+  /**
+   * Called with a valid content, before the whole item is validated and written. Returns the item to write. A throw refuses
+   * the write. After a race it is called again.
+   *
+   * @example
+   * beforeValidation: async ({ item, before }) => ({ ...item, slug: before?.slug ?? await createSlug(item.title) })
+   */
+  beforeValidation? (change: Change<Item>): Item | Promise<Item>
+  /**
+   * Called after a write is stored, also after a DELETE. The response waits for it. A throw is logged and changes nothing.
+   *
+   * @example
+   * afterCommit: ({ action, after }) => { events.emit(action, after) }
+   */
+  afterCommit? (change: CommittedChange<Item>): void | Promise<void>
+}
+
+/** The argument of `define()`. */
+export interface Options<Schema extends ObjectSchema, Item extends object = ItemOf<Schema>> {
+  /**
+   * The path segment of the collection: `users` is served at `/users`.
+   *
+   * @example
+   * name: 'users'
+   */
+  name: string
+  /**
+   * The schema of an item: a TypeBox object. The keywords `readOnly`, `writeOnly`, `immutable` and `default` of its properties apply.
+   *
+   * @example
+   * schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), email: Type.String({ format: 'email' }) })
+   */
+  schema: Schema
+  /**
+   * Where items are stored: `memory()`, `sqlite(database)`, `postgres(pool)`, `mysql(pool)`, or your own.
+   *
+   * @example
+   * storage: postgres(pool)
+   */
+  storage: Adapter<Item>
+  /**
+   * The property that is in the URI of an item, and where its value comes from: a random UUID, the client, the storage, or a function.
+   *
+   * @default { property: 'id', generate: 'uuid' }
+   * @example
+   * id: { property: 'slug', generate: 'client' }
+   */
+  id?: { property?: PropertyOf<Item>, generate?: GenerateId }
+  /**
+   * Properties, or sets of properties, whose value no two items share.
+   *
+   * @default []
+   * @example
+   * unique: ['email', ['team', 'number']]
+   */
+  unique?: ReadonlyArray<PropertyOf<Item> | ReadonlyArray<PropertyOf<Item>>>
+  /**
+   * The date-times that the library sets when an item is created and updated; `false` sets none.
+   *
+   * @default `createdAt` and `updatedAt`, if the schema has them as readOnly date-times
+   * @example
+   * timestamps: { created: 'born', updated: 'changed' }
+   */
+  timestamps?: false | { created?: PropertyOf<Item>, updated?: PropertyOf<Item> }
+  /**
+   * The actions to serve. The others respond with 405.
+   *
+   * @default ['list', 'create', 'read', 'replace', 'update', 'remove']
+   * @example
+   * actions: ['list', 'read']
+   */
+  actions?: readonly ActionName[]
+  /**
+   * Route options of Fastify, for all actions or for one.
+   *
+   * @default {}
+   * @example
+   * routes: { all: { logLevel: 'warn' }, remove: { onRequest: requireAdmin } }
+   */
+  routes?: Partial<Record<ActionName | 'all', RouteOptions>>
+  /**
+   * Who may do what, with which rows, and who sees which properties.
+   *
+   * @default everyone may do everything
+   * @example
+   * access: { authenticate: async ({ request }) => (await request.jwtVerify<{ sub: string }>()).sub, allow: { list: 'public' } }
+   */
+  access?: AccessOptions<Item>
+  /**
+   * Pages, order, filters and search of lists.
+   *
+   * @example
+   * list: { order: ['-createdAt'], search: ['name'] }
+   */
+  list?: ListOptions<Item>
+  /**
+   * Whether PUT creates an item that does not exist.
+   *
+   * @default { create: false }
+   */
+  put?: { create?: boolean }
+  /**
+   * Entity tags and preconditions. `required`: PUT, PATCH and DELETE without a precondition respond with 428.
+   * `acceptWeak`: If-Match accepts a tag that a proxy has made weak. `onPut`: whether the response to a PUT has an ETag only if
+   * the item was stored exactly as sent (RFC 9110, section 9.3.4), or always.
+   *
+   * @default { required: false, acceptWeak: false, onPut: 'exact' }
+   */
+  etag?: { required?: boolean, acceptWeak?: boolean, onPut?: 'exact' | 'always' }
+  /**
+   * `Cache-Control` of successful reads.
+   *
+   * @default 'no-cache'; 'no-store' if the request has credentials or responses depend on the caller
+   * @example
+   * cache: { list: 'no-cache', read: 'private, max-age=60' }
+   */
+  cache?: string | { list?: string, read?: string }
+  /**
+   * The formats of representations. The first is the default.
+   *
+   * @default [json]
+   * @example
+   * formats: [json, xml]
+   */
+  formats?: readonly Format[]
+  /**
+   * Further links of an item, by relation, for formats that have links.
+   *
+   * @default no further links
+   * @example
+   * links: ({ item }) => ({ avatar: { href: `/avatars/${item.id}` } })
+   */
+  links? (context: { readonly item: Readonly<Item> }): Record<string, Link>
+  /** Functions that are called around a write. */
+  hooks?: HookOptions<Item>
+}

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadOption } from './errors.ts'
-import type { Collection, Definition, Neighbors, Related } from './collection.ts'
+import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
 import { TagSuffixes } from './response/tag-suffix.ts'
 import { pathOfCollection } from './collection.ts'
 import { remembered } from './formats/remembered.ts'
@@ -37,6 +37,19 @@ export function registered (app: FastifyInstance): ServedCollection[] {
   return collections
 }
 
+const services = new WeakMap<object, { problems?: string | undefined, description?: string | undefined }>()
+
+/** What the service plugin sets for all collections of the app. Collections read it when a request comes, so the order of registration does not matter. */
+function getServiceInfo (app: FastifyInstance): ServiceInfo {
+  let info = services.get(app.server)
+  if (info === undefined) services.set(app.server, info = {})
+  return info
+}
+
+export function setServiceInfo (app: FastifyInstance, { problems, description }: ServiceInfo): void {
+  Object.assign(getServiceInfo(app), { problems, description })
+}
+
 /** What an app serves at the path of a collection, and within its items. */
 interface Place {
   isRead: boolean
@@ -46,10 +59,10 @@ interface Place {
 const places = new WeakMap<object, Map<string, Place>>()
 
 /** Of collections at the same path, those with the same constraints are reached by the same requests. */
-function placeAt (app: FastifyInstance, path: string, { routes: { every } }: Collection): Place {
+function placeAt (app: FastifyInstance, path: string, { routes: { all } }: Collection): Place {
   let known = places.get(app.server)
   if (known === undefined) places.set(app.server, known = new Map())
-  const key = JSON.stringify([app.prefix + path, every?.constraints ?? {}])
+  const key = JSON.stringify([app.prefix + path, all?.constraints ?? {}])
   let place = known.get(key)
   if (place === undefined) known.set(key, place = { isRead: false, children: new Set() })
   return place
@@ -75,6 +88,7 @@ export function enrol (app: FastifyInstance, definition: Collection): Collection
   const collection = Object.freeze({
     ...definition,
     neighbors,
+    service: getServiceInfo(app),
     tagSuffixes: new TagSuffixes({ ...definition, neighbors }),
     written: remembered(definition.formats)
   })

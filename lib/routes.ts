@@ -6,7 +6,7 @@ import { read } from './actions/read.ts'
 import { remove } from './actions/remove.ts'
 import { replace } from './actions/replace.ts'
 import { update } from './actions/update.ts'
-import { permitted } from './access/access.ts'
+import { allowedActions } from './access/authorize.ts'
 import type { Action } from './action.ts'
 import { admit, leaveDeeper, refuseMethod } from './request/headers.ts'
 import type { Taken } from './request/headers.ts'
@@ -16,7 +16,7 @@ import type { Collection } from './collection.ts'
 import type { completing } from './openapi/description.ts'
 import { describe, hidden } from './openapi/summary.ts'
 import { DuplicatePath } from './errors.ts'
-import { admitCaller, isGuarded, isShaped, policyOf } from './access/access.ts'
+import { authorize, isProtected, canIdentify, cachePolicyOf } from './access/authorize.ts'
 import { absent, handler, options } from './handler.ts'
 import { allow } from './http/allow.ts'
 import { merged, withoutHooks } from './route-options.ts'
@@ -66,9 +66,9 @@ function serve (app: FastifyInstance, collection: Collection, { at, url, complet
   const methods = methodsOf(rows)
   const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
   for (const row of rows) {
-    const route = merged(deeper, collection.routes.every ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
+    const route = merged(deeper, collection.routes.all ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
     const queried = row.queried === true
-    const served = { action: composeAction(collection, row.action, { name: row.name, at: row.at, safe: queried }), queried, cache: policyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
+    const served = { action: composeAction(collection, row.action, { name: row.name, at: row.at, safe: queried }), queried, cache: cachePolicyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
       const schema: FastifySchema = index === 0 && documented(row, url) ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
@@ -89,9 +89,9 @@ function methodsOf (rows: readonly Row[]): HTTPMethods[] {
 function optionsOf (collection: Collection, rows: readonly Row[]): Parameters<typeof options>[0] {
   const of = (rows: readonly Row[]): Record<string, string> => ({ allow: allow(methodsOf(rows)), ...accepted(collection, rows) })
   const every = of(rows)
-  if (!isShaped(collection)) return () => every
+  if (!canIdentify(collection)) return () => every
   return async incoming => {
-    const actions = await permitted(collection, incoming)
+    const actions = await allowedActions(collection, incoming)
     return of(rows.filter(({ name }) => actions.has(name)))
   }
 }
@@ -106,15 +106,15 @@ function known (app: FastifyInstance): HTTPMethods[] {
 }
 
 /** What is not about an action but about the URI: OPTIONS and 405 ask for no credentials. */
-function about ({ routes: { every = {} } }: Collection): RouteOptions & { schema: object } {
-  return { ...withoutHooks(every), schema: hidden }
+function about ({ routes: { all = {} } }: Collection): RouteOptions & { schema: object } {
+  return { ...withoutHooks(all), schema: hidden }
 }
 
 /** A structured-field list of tokens (RFC 9651 section 3.3.4), which a media type happens to be. */
 const queryTypes: readonly string[] = ['application/json']
 
 function guarding (collection: Collection, { name }: Row): RouteOptions {
-  return isGuarded(collection) ? { onRequest: admitCaller(collection, name) } : {}
+  return isProtected(collection) ? { onRequest: authorize(collection, name) } : {}
 }
 
 /** Where content comes in, what can be refused is refused before it is read. */

@@ -4,10 +4,10 @@ import { listing } from './listing/listing.ts'
 import { remembered } from './formats/remembered.ts'
 import { derived } from './schema/derived.ts'
 import { validatorOf } from './schema/validation.ts'
-import { concealing, Known, propertiesSeen } from './access/visible.ts'
+import { hideProperties, HiddenCache, getVisibleProperties } from './access/visible.ts'
 import type { Hidden } from './access/visible.ts'
 
-const knownCollections = new Known<Collection>()
+const knownCollections = new HiddenCache<Collection>()
 
 /** The collection as it is to a caller who does not see these properties; what was written of it is never what others are shown. */
 export function collectionSeen (collection: Collection, hidden: Hidden): Collection {
@@ -16,7 +16,7 @@ export function collectionSeen (collection: Collection, hidden: Hidden): Collect
 
 function narrowed (collection: Collection, hidden: Hidden): Collection {
   const { formats, order, storage, validate: { item } } = collection
-  const [schema, properties] = [concealing(collection, hidden), propertiesSeen(collection, hidden)]
+  const [schema, properties] = [hideProperties(collection, hidden), getVisibleProperties(collection, hidden)]
   const isSeen = (property: string): boolean => !hidden.has(property.split('.', 1)[0]!)
   const { filterable, sortable, search } = collection.listing
   const draft = derived(schema, { optional: ['readOnly'] })

@@ -1,4 +1,5 @@
 import auth from '@fastify/auth'
+import { idempotency } from '../lib/features/idempotency.ts'
 import basicAuth from '@fastify/basic-auth'
 import bearerAuth from '@fastify/bearer-auth'
 import jwt from '@fastify/jwt'
@@ -7,10 +8,11 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { define, permitted, problem } from '../lib/index.ts'
+import collection, { allowedActions, define, problem } from '../lib/index.ts'
 import type { Collection, Definition } from '../lib/collection.ts'
-import type { Access, Authentication, Options } from '../lib/index.ts'
+import type { AccessContext, AccessOptions, Options } from '../lib/index.ts'
 import { expand } from '../lib/features/expand.ts'
+import { mergeOptions } from '../lib/define.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { within } from '../lib/features/within.ts'
@@ -20,8 +22,8 @@ const Note = Type.Object({ id: Type.Integer(), text: Type.String() })
 const items = [{ id: 1, text: 'one' }, { id: 2, text: 'two' }]
 
 /** Credentials that are a name; `mallory` has bad ones. */
-const named: Authentication = {
-  caller: async ({ headers: { authorization } }) => {
+const named: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
+  authenticate: async ({ request: { headers: { authorization } } }) => {
     const [, name] = /^token (\w+)$/i.exec(authorization ?? '') ?? []
     if (name === 'mallory') throw new Error('the secret of mallory is not this')
     return name
@@ -29,7 +31,7 @@ const named: Authentication = {
 }
 
 function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), authentication: named, ...options }) as Collection
+  return define(mergeOptions({ access: named }, { name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), ...options })) as Collection
 }
 
 /** Where nobody asks who is calling. */
@@ -72,7 +74,7 @@ test('where callers are known, everybody else is refused with 401 and a challeng
 })
 
 test('a method that is not supported is 405 for everybody, with all that is supported (RFC 9110 15.5.6)', async t => {
-  const app = await serve(t, notes({ access: { every: 'authenticated', list: 'public' } }))
+  const app = await serve(t, notes({ access: { allow: { all: 'authenticated', list: 'public' } } }))
   const answer = await ask(app, 'DELETE /notes')
   t.equal(answer.statusCode, 405)
   t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
@@ -82,12 +84,14 @@ test('each action has a rule of its own: public, authenticated or a predicate', 
   const asked: unknown[] = []
   const app = await serve(t, notes({
     access: {
-      every: 'authenticated',
-      list: 'public',
-      read: 'public',
-      replace: (request, action, caller) => { asked.push([request.method, action, caller]); return caller === 'ada' },
-      update: async (_request, _action, caller) => caller === 'ada' ? true : 'hidden',
-      remove: (_request, _action, caller) => caller === 'root'
+      allow: {
+        all: 'authenticated',
+        list: 'public',
+        read: 'public',
+        replace: ({ request, action, caller }: AccessContext) => { asked.push([request?.method, action, caller]); return caller === 'ada' },
+        update: async ({ caller }) => caller === 'ada' ? true : 'hidden',
+        remove: ({ caller }) => caller === 'root'
+      }
     }
   }))
   const content = { text: 'new' }
@@ -112,7 +116,7 @@ test('each action has a rule of its own: public, authenticated or a predicate', 
 
 test('only true lets in', async t => {
   for (const verdict of [undefined, null, 1, 'yes', {}]) {
-    const app = await serve(t, notes({ access: (() => verdict) as unknown as Access }))
+    const app = await serve(t, notes({ access: { allow: () => verdict as boolean } }))
     t.equal((await ask(app, 'GET /notes', as('ada'))).statusCode, 403, String(verdict))
   }
 })
@@ -123,9 +127,11 @@ test('a predicate that throws answers with the status of what it throws, and let
   t.after(() => app.close())
   await app.register(collection, notes({
     access: {
-      list: () => { throw problem('forbidden', { detail: 'Not on Sundays.' }) },
-      read: () => { throw new Error('the database is called prod-7') },
-      create: () => { throw Object.assign(new Error('Later.'), { statusCode: 429 }) }
+      allow: {
+        list: () => { throw problem('forbidden', { detail: 'Not on Sundays.' }) },
+        read: () => { throw new Error('the database is called prod-7') },
+        create: () => { throw Object.assign(new Error('Later.'), { statusCode: 429 }) }
+      }
     }
   }))
   t.equal((await ask(app, 'GET /notes', as('ada'))).json().detail, 'Not on Sundays.')
@@ -138,10 +144,10 @@ test('a predicate that throws answers with the status of what it throws, and let
 
 test('who is calling is asked once for each request, before content is read, and only by collections that want to know', async t => {
   let asked = 0
-  const authentication: Authentication = { caller: request => { asked++; t.equal(request.body, undefined); return request.headers.authorization } }
+  const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = { authenticate: ({ request }) => { asked++; t.equal(request.body, undefined); return request.headers.authorization } }
   const other = open('others') as Collection
-  const rule: Access = { every: (_request, _action, caller) => caller !== undefined }
-  const app = await serve(t, [notes({ authentication, access: rule }).with(bulk()), other])
+  const rule: NonNullable<AccessOptions['allow']> = { all: ({ caller }) => caller !== undefined }
+  const app = await serve(t, [notes({ access: { ...authentication, allow: rule } }).with(bulk()), other])
   await ask(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'b' }], ...as('ada') })
   t.equal(asked, 1)
   await ask(app, 'OPTIONS /notes', as('ada'))
@@ -152,7 +158,7 @@ test('who is calling is asked once for each request, before content is read, and
 })
 
 test('an error of the authentication keeps its status; a fault is not the fault of the client', async t => {
-  const fails = (error: unknown): Authentication => ({ caller: () => { throw error } })
+  const fails = (error: unknown): Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> => ({ authenticate: () => { throw error } })
   for (const [error, status, open] of [
     [Object.assign(new Error('Expired.'), { statusCode: 401 }), 401, 200],
     [Object.assign(new Error('What is this?'), { status: 400 }), 400, 200],
@@ -160,12 +166,12 @@ test('an error of the authentication keeps its status; a fault is not the fault 
     ['nothing', 401, 200],
     [Object.assign(new Error('down'), { statusCode: 503 }), 503, 503]
   ] as const) {
-    const app = await serve(t, notes({ authentication: fails(error), access: { list: 'public' } }))
+    const app = await serve(t, notes({ access: { ...fails(error), allow: { list: 'public' } } }))
     t.equal((await ask(app, 'GET /notes/1')).statusCode, status)
     t.equal((await ask(app, 'GET /notes')).statusCode, open)
   }
   for (const [id, status] of [['', 401], [null, 401], [7, 500], [{}, 500]] as const) {
-    const app = await serve(t, notes({ authentication: { caller: (() => id) as unknown as () => string } }))
+    const app = await serve(t, notes({ access: { authenticate: () => id as string } }))
     t.equal((await ask(app, 'GET /notes/1')).statusCode, status, JSON.stringify(id))
   }
 })
@@ -173,20 +179,20 @@ test('an error of the authentication keeps its status; a fault is not the fault 
 test('the challenge is that of the definition, unless the 401 brings its own; a refused token is said to be one (RFC 6750 3.1)', async t => {
   const told = async (options: Partial<Options<typeof Note>>, authorization?: string): Promise<unknown> =>
     (await ask(await serve(t, notes(options)), 'GET /notes', authorization === undefined ? {} : { fields: { authorization } })).headers['www-authenticate']
-  const { caller } = named
-  t.equal(await told({ authentication: { caller, challenge: 'Bearer realm="notes"' } }), 'Bearer realm="notes"')
-  t.equal(await told({ authentication: { caller, challenge: 'Bearer realm="notes"' } }, 'bEARER stale'), 'Bearer realm="notes", error="invalid_token"')
+  const authenticate = named.authenticate!
+  t.equal(await told({ access: { authenticate, challenge: 'Bearer realm="notes"' } }), 'Bearer realm="notes"')
+  t.equal(await told({ access: { authenticate, challenge: 'Bearer realm="notes"' } }, 'bEARER stale'), 'Bearer realm="notes", error="invalid_token"')
   t.equal(await told({}, 'Bearer stale'), 'Bearer error="invalid_token"')
-  t.equal(await told({ authentication: { caller, challenge: 'bearer' } }, 'Bearer'), 'bearer error="invalid_token"')
-  t.equal(await told({ authentication: { caller, challenge: 'Bearer error="mine"' } }, 'Bearer stale'), 'Bearer error="mine"')
-  t.equal(await told({ authentication: { caller, challenge: 'Basic realm="notes", Bearer' } }, 'Bearer stale'), 'Basic realm="notes", Bearer')
-  t.equal(await told({ authentication: { caller, challenge: 'Basic realm="notes"' } }, 'Bearer stale'), 'Basic realm="notes"')
-  t.equal(await told({ authentication: { caller: () => { throw problem('unauthenticated', { fields: { 'www-authenticate': 'Mine' } }) } } }), 'Mine')
+  t.equal(await told({ access: { authenticate, challenge: 'bearer' } }, 'Bearer'), 'bearer error="invalid_token"')
+  t.equal(await told({ access: { authenticate, challenge: 'Bearer error="mine"' } }, 'Bearer stale'), 'Bearer error="mine"')
+  t.equal(await told({ access: { authenticate, challenge: 'Basic realm="notes", Bearer' } }, 'Bearer stale'), 'Basic realm="notes", Bearer')
+  t.equal(await told({ access: { authenticate, challenge: 'Basic realm="notes"' } }, 'Bearer stale'), 'Basic realm="notes"')
+  t.equal(await told({ access: { authenticate: () => { throw problem('unauthenticated', { fields: { 'www-authenticate': 'Mine' } }) } } }), 'Mine')
   t.equal(await told({ routes: { list: { onRequest: async () => { throw Object.assign(new Error('Who?'), { statusCode: 401 }) } } } }), 'Bearer')
 })
 
 test('OPTIONS tells what the caller may do, where callers are known; to nobody it is refused, and no cache keeps it', async t => {
-  const app = await serve(t, notes({ access: { list: 'public', read: 'public', create: 'authenticated', every: (_request, _action, caller) => caller === 'root' } }))
+  const app = await serve(t, notes({ access: { allow: { list: 'public', read: 'public', create: 'authenticated', all: ({ caller }) => caller === 'root' } } }))
   const told = async (url: string, name?: string): Promise<unknown[]> => {
     const answer = await ask(app, `OPTIONS ${url}`, name === undefined ? {} : as(name))
     t.equal(answer.statusCode, 204)
@@ -206,17 +212,17 @@ test('OPTIONS tells everything where hooks of the app know the callers: they are
     schema: Note,
     id: { generate: 'storage' },
     storage: memory(),
-    access: () => { t.fail('asked'); return false }
+    access: { allow: () => { t.fail('asked'); return false } }
   }))
   t.equal((await ask(app, 'OPTIONS /notes')).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('permitted() tells the actions of the present caller', async t => {
-  const guarded = notes({ actions: ['list', 'read', 'create', 'remove'], access: { list: 'public', remove: (_request, _action, caller) => caller === 'root', every: 'authenticated' } })
+test('allowedActions() tells the actions of the present caller', async t => {
+  const guarded = notes({ actions: ['list', 'read', 'create', 'remove'], access: { allow: { list: 'public', remove: ({ caller }) => caller === 'root', all: 'authenticated' } } })
   const nested = open('nested').with(within(guarded, 'id')) as Collection
   const app = Fastify()
   t.after(() => app.close())
-  const tell = async (request: FastifyRequest): Promise<string[][]> => Promise.all([guarded, open('open', { actions: ['list'] }) as Collection, nested].map(async each => [...await permitted(each, request)]))
+  const tell = async (request: FastifyRequest): Promise<string[][]> => Promise.all([guarded, open('open', { actions: ['list'] }) as Collection, nested].map(async each => [...await allowedActions(each, request)]))
   app.get('/', tell)
   t.strictSame((await ask(app, 'GET /')).json(), [['list'], ['list'], []])
   t.strictSame((await ask(app, 'GET /', as('ada'))).json(), [['list', 'read', 'create'], ['list'], ['list', 'create', 'read', 'replace', 'update', 'remove']])
@@ -224,7 +230,7 @@ test('permitted() tells the actions of the present caller', async t => {
 })
 
 test('who may write but not read is shown nothing of what is written', async t => {
-  const app = await serve(t, notes({ replace: { tag: true }, access: { every: 'authenticated', read: (_request, _action, caller) => caller === 'root' } }).with(bulk()))
+  const app = await serve(t, notes({ etag: { onPut: 'always' }, access: { allow: { all: 'authenticated', read: ({ caller }) => caller === 'root' } } }).with(bulk()))
   const content = { text: 'secret' }
   for (const [target, given, status] of [['POST /notes', content, 201], ['POST /notes', [content], 201], ['PUT /notes/1', content, 204], ['PATCH /notes/1', {}, 204], ['DELETE /notes/2', undefined, 204]] as const) {
     const answer = await ask(app, target, { ...given && { content: given }, fields: { ...as('ada').fields, prefer: 'return=representation' } })
@@ -232,13 +238,13 @@ test('who may write but not read is shown nothing of what is written', async t =
     t.equal(answer.payload, '')
   }
   t.equal((await ask(app, 'PATCH /notes/1', { content: {}, ...as('root') })).json().text, 'secret')
-  const write = await serve(t, notes({ actions: ['create'], access: 'authenticated' }))
+  const write = await serve(t, notes({ actions: ['create'], access: { allow: 'authenticated' } }))
   t.equal((await ask(write, 'POST /notes', { content, ...as('ada') })).json().text, 'secret', 'where nothing is read at all, it is no secret')
 })
 
 test('a PUT creates only for who may create', async t => {
   const Page = Type.Object({ id: Type.String(), text: Type.String() })
-  const pages = define({ name: 'pages', schema: Page, id: { generate: 'client' }, storage: memory(), replace: { creates: true }, authentication: named, access: { every: 'authenticated', create: (_request, _action, caller) => caller === 'root' } })
+  const pages = define({ name: 'pages', schema: Page, id: { generate: 'client' }, storage: memory(), put: { create: true }, access: { ...named, allow: { all: 'authenticated', create: ({ caller }) => caller === 'root' } } })
   const app = await serve(t, pages as Collection)
   const content = { text: 'x' }
   t.equal((await ask(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 404)
@@ -247,7 +253,7 @@ test('a PUT creates only for who may create', async t => {
 })
 
 test('what lies in a parent is for those who may read the parent', async t => {
-  const parents = notes({ name: 'parents', access: { every: 'authenticated', read: (_request, _action, caller) => caller === 'bob' ? 'hidden' : caller === 'ada' } })
+  const parents = notes({ name: 'parents', access: { allow: { all: 'authenticated', read: ({ caller }) => caller === 'bob' ? 'hidden' : caller === 'ada' } } })
   const children = define({ name: 'children', schema: Type.Object({ id: Type.Integer(), parentId: Type.Integer() }), id: { generate: 'storage' }, storage: memory() })
   const app = await serve(t, [parents, children.with(within(parents, 'parentId')) as Collection])
   const content = {}
@@ -260,7 +266,7 @@ test('what lies in a parent is for those who may read the parent', async t => {
 
 test('the hooks of the app and of the route come first, and know no rule', async t => {
   const order: string[] = []
-  const app = await serve(t, notes({ routes: { every: { onRequest: async () => { order.push('every') } }, list: { onRequest: async () => { order.push('list') } } }, access: () => { order.push('access'); return true } }), app => {
+  const app = await serve(t, notes({ routes: { all: { onRequest: async () => { order.push('every') } }, list: { onRequest: async () => { order.push('list') } } }, access: { allow: () => { order.push('access'); return true } } }), app => {
     app.addHook('onRequest', async () => { order.push('app') })
   })
   await ask(app, 'GET /notes', as('ada'))
@@ -276,8 +282,11 @@ declare module '@fastify/jwt' {
 
 test('with @fastify/jwt', async t => {
   const app = await serve(t, notes({
-    authentication: { caller: async request => (await request.jwtVerify<{ sub: string }>()).sub, challenge: 'Bearer realm="notes"' },
-    access: { every: 'authenticated', list: 'public', remove: request => request.user.role === 'admin' }
+    access: {
+      authenticate: async ({ request }) => (await request.jwtVerify<{ sub: string }>()).sub,
+      challenge: 'Bearer realm="notes"',
+      allow: { all: 'authenticated', list: 'public', remove: ({ request }) => request?.user.role === 'admin' }
+    }
   }), app => { app.register(jwt, { secret: 'a secret that is long enough' }) })
   const token = (role: string, payload: { exp?: number } = {}): string => app.jwt.sign({ sub: 'ada', role, ...payload })
   const status = async (target: string, authorization?: string): Promise<number> => (await ask(app, target, authorization === undefined ? {} : { fields: { authorization } })).statusCode
@@ -302,7 +311,7 @@ test('with @fastify/bearer-auth, in a hook of the routes', async t => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(bearerAuth, { keys: ['the key'], addHook: false, specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug' })
-  await app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), routes: { every: { onRequest: app.verifyBearerAuth! } }, access: { remove: () => false } }))
+  await app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), routes: { all: { onRequest: app.verifyBearerAuth! } }, access: { allow: { remove: () => false } } }))
   for (const [fields, status, challenge] of [
     [{}, 401, 'Bearer'],
     [{ authorization: 'Bearer wrong' }, 401, 'Bearer error="invalid_token"'],
@@ -322,7 +331,7 @@ test('with @fastify/basic-auth, whose challenge survives', async t => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(basicAuth, { validate: async (name, password) => { if (password !== `${name}!`) throw new Error('Wrong.') }, authenticate: { realm: 'the notes' } })
-  await app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), routes: { every: { onRequest: app.basicAuth } } }))
+  await app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), routes: { all: { onRequest: app.basicAuth } } }))
   const basic = (text: string, scheme = 'Basic'): { fields: Record<string, string> } => ({ fields: { authorization: `${scheme} ${Buffer.from(text).toString('base64')}` } })
   for (const given of [{}, basic('ada:wrong')]) {
     const answer = await ask(app, 'GET /notes', given)
@@ -352,8 +361,10 @@ test('with @fastify/auth, of which one way in is enough, and a predicate over wh
     schema: Note,
     id: { generate: 'storage' },
     storage: memory({ items }),
-    routes: { every: { onRequest: app.auth([byKey, app.basicAuth]) } },
-    access: { remove: request => request.property === 'root' ? true : 'hidden', update: request => request.property !== 'machine' }
+    routes: { all: { onRequest: app.auth([byKey, app.basicAuth]) } },
+    access: {
+      allow: { remove: ({ request }) => request?.property === 'root' ? true : 'hidden', update: ({ request }) => request?.property !== 'machine' }
+    }
   }))
   const basic = (name: string): { fields: Record<string, string> } => ({ fields: { authorization: `Basic ${Buffer.from(`${name}:${name}!`).toString('base64')}` } })
   const refused = await ask(app, 'GET /notes')
@@ -366,22 +377,42 @@ test('with @fastify/auth, of which one way in is enough, and a predicate over wh
   t.equal((await ask(app, 'DELETE /notes/1', basic('root'))).statusCode, 204)
 })
 
-test('mistakes in authentication and access are told at boot', async t => {
+test('a caller can be an object with an id, by which idempotency keys are told apart', async t => {
+  const seen: unknown[] = []
+  const callers: Record<string, unknown> = { ada: { id: 1, role: 'admin' }, also: { id: 1, role: 'member' }, bob: { id: 2 }, none: { name: 'x' }, empty: { id: '' }, list: ['a'], number: 5 }
+  const definition = notes({
+    access: {
+      authenticate: ({ request }) => callers[String(request.headers['x-user'])] as string,
+      scope: ({ caller }) => { seen.push(caller); return undefined }
+    },
+    hooks: { beforeValidation: ({ item, caller }) => { seen.push(caller); return item }, afterCommit: ({ caller }) => { seen.push(caller) } }
+  }).with(idempotency())
+  const app = await serve(t, definition)
+  const post = (user: string) => ask(app, 'POST /notes', { content: { text: 'new' }, fields: { 'x-user': user, 'idempotency-key': '"k"' } })
+  const [first, again, other] = [await post('ada'), await post('also'), await post('bob')]
+  t.equal(first.statusCode, 201)
+  t.strictSame(seen.slice(0, 3), [callers.ada, callers.ada, callers.ada])
+  t.equal(again.headers.location, first.headers.location, 'the same id is the same caller')
+  t.not(other.headers.location, first.headers.location)
+  for (const user of ['none', 'empty', 'list', 'number']) t.equal((await post(user)).statusCode, 500, user)
+})
+
+test('mistakes in access are refused at boot', async t => {
   const wrong = (options: object): void => { notes(options as Partial<Options<typeof Note>>) }
-  t.throws(() => wrong({ authentication: undefined, access: 'authenticated' }), { code: 'FST_COLLECTION_BAD_OPTION', message: /nothing tells who is calling/ })
-  t.throws(() => wrong({ authentication: undefined, access: { remove: 'authenticated' } }), { message: /nothing tells who is calling/ })
-  t.throws(() => wrong({ access: 'everybody' }), { message: /access is "everybody". It must be "public", "authenticated" or a function/ })
-  t.throws(() => wrong({ access: { list: true } }), { message: /access is true for list/ })
-  t.throws(() => wrong({ access: { delete: 'public' } }), { message: /access names "delete"/ })
-  t.throws(() => wrong({ access: 7 }), { message: /access is 7/ })
-  t.throws(() => wrong({ authentication: {} }), { message: /authentication.caller is missing/ })
-  t.throws(() => wrong({ authentication: { caller: () => undefined, realm: 'x' } }), { message: /no option "authentication.realm"/ })
-  for (const challenge of ['', 'Bearer\r\nx: y', 'realm="x"', 'Bearer\u00e9']) t.throws(() => wrong({ authentication: { caller: () => undefined, challenge } }), { message: /authentication.challenge is/ }, challenge)
+  t.throws(() => wrong({ access: { authenticate: undefined, allow: 'authenticated' } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /callers are not identified\. Add access: \{ authenticate/ })
+  t.throws(() => wrong({ access: { authenticate: undefined, allow: { remove: 'authenticated' } } }), { message: /callers are not identified\. Add access: \{ authenticate/ })
+  t.throws(() => wrong({ access: { allow: 'everybody' } }), { message: /access\.allow is "everybody"\. It must be "public", "authenticated" or a function/ })
+  t.throws(() => wrong({ access: { allow: { list: true } } }), { message: /access\.allow is true for list/ })
+  t.throws(() => wrong({ access: { allow: { delete: 'public' } } }), { message: /access\.allow names "delete"/ })
+  t.throws(() => wrong({ access: { allow: 7 } }), { message: /access\.allow is 7/ })
+  t.throws(() => wrong({ access: { authenticate: 'ada' } }), { message: /access\.authenticate is "ada"\. It must be a function/ })
+  t.throws(() => wrong({ access: { authenticate: () => undefined, realm: 'x' } }), { message: /no option "access\.realm"\. Available options: access\.authenticate/ })
+  for (const challenge of ['', 'Bearer\r\nx: y', 'realm="x"', 'Bearer\u00e9']) t.throws(() => wrong({ access: { authenticate: () => undefined, challenge } }), { message: /access\.challenge is/ }, challenge)
 })
 
 test('a client that is refused has not to send its content', async t => {
   const app = await serve(t, notes())
-  const { at } = await created(await serve(t, notes({ access: 'public' })), '/notes', { text: 'x' })
+  const { at } = await created(await serve(t, notes({ access: { allow: 'public' } })), '/notes', { text: 'x' })
   t.equal(at, '/notes/3')
   const answer = await app.inject({ method: 'POST', url: '/notes', headers: { 'content-type': 'application/json', 'content-length': '99999999' }, payload: '{}' })
   t.equal(answer.statusCode, 401, 'before 413')
@@ -389,26 +420,25 @@ test('a client that is refused has not to send its content', async t => {
 
 test('what depends on who asks is in no cache, however the caller is known, unless the definition says private', async t => {
   const kept = async (options: Partial<Options<typeof Note>>, target = 'GET /notes', fields: Record<string, string> = { 'x-api-key': 'ada' }): Promise<unknown[]> => {
-    const { caller } = { caller: (request: FastifyRequest) => request.headers['x-api-key']?.toString() }
-    const answer = await ask(await serve(t, notes({ authentication: { caller, ...options.authentication }, ...options })), target, { fields })
+    const answer = await ask(await serve(t, notes({ ...options, access: { authenticate: ({ request }) => request.headers['x-api-key']?.toString(), ...options.access } })), target, { fields })
     return [answer.statusCode, answer.headers['cache-control'], answer.headers.vary]
   }
   t.strictSame(await kept({}), [200, 'no-store', 'Accept, Prefer'])
   t.strictSame(await kept({}, 'GET /notes/1'), [200, 'no-store', 'Accept'])
   t.strictSame(await kept({}, 'GET /notes/9'), [404, 'no-store', 'Accept'], 'nor is its absence')
-  t.strictSame(await kept({ access: 'public' }), [200, 'no-cache', 'Accept, Prefer'], 'what everybody may see is the same for everybody')
-  t.strictSame(await kept({ access: 'public' }, 'GET /notes', { authorization: 'x' }), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: 'public', cache: 'public, max-age=60' }), [200, 'public, max-age=60', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: 'public', scope: () => undefined }), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: 'public', visible: { text: () => true } }), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: { list: 'public', read: 'authenticated' } }), [200, 'no-cache', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: { list: 'public', read: 'authenticated' } }, 'GET /notes/1'), [200, 'no-store', 'Accept'])
+  t.strictSame(await kept({ access: { allow: 'public' } }), [200, 'no-cache', 'Accept, Prefer'], 'what everybody may see is the same for everybody')
+  t.strictSame(await kept({ access: { allow: 'public' } }, 'GET /notes', { authorization: 'x' }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: { allow: 'public' }, cache: 'public, max-age=60' }), [200, 'public, max-age=60', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: { allow: 'public', scope: () => undefined } }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: { allow: 'public', visible: { text: () => true } } }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: { allow: { list: 'public', read: 'authenticated' } } }), [200, 'no-cache', 'Accept, Prefer'])
+  t.strictSame(await kept({ access: { allow: { list: 'public', read: 'authenticated' } } }, 'GET /notes/1'), [200, 'no-store', 'Accept'])
   const cache = 'private, max-age=60'
   t.strictSame(await kept({ cache }), [200, cache, 'Accept, Authorization, Cookie, Prefer'])
   t.strictSame(await kept({ cache: { read: cache } }, 'GET /notes/1'), [200, cache, 'Accept, Authorization, Cookie'])
   t.strictSame(await kept({ cache: { read: cache } }), [200, 'no-store', 'Accept, Prefer'])
   t.strictSame(await kept({ cache: 'no-store' }), [200, 'no-store', 'Accept, Prefer'])
-  const app = await serve(t, notes({ authentication: { caller: () => 'ada', fields: ['X-Api-Key'] }, cache }))
+  const app = await serve(t, notes({ access: { authenticate: () => 'ada', vary: ['X-Api-Key'] }, cache }))
   const answer = await ask(app, 'GET /notes/1')
   t.equal(answer.headers.vary, 'Accept, X-Api-Key')
   const unchanged = await ask(app, 'GET /notes/1', { fields: { 'if-none-match': String(answer.headers.etag) } })
@@ -431,7 +461,7 @@ test('what is nested in a parent, or expanded, is kept as that would be', async 
   t.equal((await ask(app, 'GET /children?fields=id')).headers['cache-control'], 'no-cache')
   const same = await ask(app, 'GET /children/1?expand=parent', { fields: { ...as('ada').fields, 'if-none-match': String(expanded.headers.etag) } })
   t.strictSame([same.statusCode, same.headers['cache-control']], [304, 'no-store'])
-  t.throws(() => children.with(within(parents, 'parentId')), { code: 'FST_COLLECTION_BAD_OPTION', message: /whose answers depend on who asks/ })
+  t.throws(() => children.with(within(parents, 'parentId')), { code: 'FST_COLLECTION_BAD_OPTION', message: /its responses depend on the caller/ })
   const nested = await serve(t, [parents, define(options).with(within(parents, 'parentId')) as Collection])
   t.equal((await ask(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
   const kept = await serve(t, [parents, define({ ...options, cache: 'private, max-age=5' }).with(expand({ parent: { collection: parents, property: 'parentId' } })).with(within(parents, 'parentId')) as Collection])
@@ -440,14 +470,14 @@ test('what is nested in a parent, or expanded, is kept as that would be', async 
 })
 
 test('a policy by which a shared cache would keep what is not for everybody is refused at boot', async t => {
-  const personal: ReadonlyArray<Partial<Options<typeof Note>>> = [{}, { access: () => true }, { access: 'public', scope: () => undefined }, { access: 'public', visible: { text: () => true } }]
+  const personal: ReadonlyArray<Partial<Options<typeof Note>>> = [{}, { access: { allow: () => true } }, { access: { allow: 'public', scope: () => undefined } }, { access: { allow: 'public', visible: { text: () => true } } }]
   for (const options of personal) {
     for (const cache of ['public', 'public, max-age=60', 'max-age=60', 'S-MaxAge=60', 'private, s-maxage=60', 'Public, private', 'no-cache', 'private="x-field", max-age=60', 'must-revalidate']) {
-      t.throws(() => notes({ ...options, cache }), { code: 'FST_COLLECTION_BAD_OPTION', message: /depend on who asks/ }, cache)
+      t.throws(() => notes({ ...options, cache }), { code: 'FST_COLLECTION_BAD_OPTION', message: /depend on the caller/ }, cache)
       t.throws(() => notes({ ...options, cache: { read: cache } }), { message: /for read/ })
     }
     for (const cache of ['private', 'Private , max-age=60', 'no-store', 'private, no-cache']) t.doesNotThrow(() => notes({ ...options, cache }), cache)
   }
-  t.doesNotThrow(() => notes({ access: { list: 'public' }, cache: { list: 'public, max-age=60' } }))
-  t.throws(() => notes({ authentication: { caller: () => 'ada', fields: ['X Api Key'] } }), { message: /authentication.fields names "X Api Key"/ })
+  t.doesNotThrow(() => notes({ access: { allow: { list: 'public' } }, cache: { list: 'public, max-age=60' } }))
+  t.throws(() => notes({ access: { authenticate: () => 'ada', vary: ['X Api Key'] } }), { message: /access\.vary is \["X Api Key"\]/ })
 })

@@ -6,6 +6,8 @@ import { hal } from '../lib/formats/hal.ts'
 import { xml } from '../lib/formats/xml.ts'
 import type { Collection, Definition } from '../lib/collection.ts'
 import type { Options, Storage } from '../lib/index.ts'
+import { service } from '../lib/service/service.ts'
+import type { ServiceOptions } from '../lib/service/service.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 // The app of most tests: users, with every kind of property that the rules of HTTP speak of.
@@ -41,10 +43,19 @@ export function notes (options: Partial<Options<typeof Note>> = {}): Collection 
 
 interface Closing { after (close: () => Promise<unknown>): void }
 
+interface BuildOptions extends FastifyServerOptions {
+  /** Options of the plugin `service`, which is registered with them. */
+  service?: ServiceOptions
+}
+
+/** The service without its own routes and checks. */
+export const withoutPaths: ServiceOptions = { home: false, catalog: false, health: { live: false, ready: false }, audit: false, requestTimeout: false }
+
 /** An app that serves the collections; it is closed when the test ends. */
-export async function build (t: Closing, collections: Definition | readonly Definition[], options: FastifyServerOptions = {}): Promise<FastifyInstance> {
+export async function build (t: Closing, collections: Definition | readonly Definition[], { service: info, ...options }: BuildOptions = {}): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true, ...options })
   t.after(() => app.close())
+  if (info !== undefined) await app.register(service, { ...withoutPaths, ...info })
   for (const definition of [collections].flat()) await app.register(collection, definition)
   return app
 }

@@ -56,7 +56,7 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
   ['@fastify/etag beside them', [], { before: async app => app.register(async scope => { await scope.register(etag); scope.get('/own', async () => 'own') }) }],
   ['a limit that nobody keeps', ['RATE_LIMIT'], { collections: [limited()] }],
   ['a limit that comes too late', ['RATE_LIMIT'], { collections: [limited()], after: async app => app.register(rateLimit) }],
-  ['a limit that is kept', [], { before: async app => app.register(rateLimit, { global: false }), collections: [limited(), notes({ name: 'others', routes: { every: { config: { rateLimit: false } as never } } } as never)] }],
+  ['a limit that is kept', [], { before: async app => app.register(rateLimit, { global: false }), collections: [limited(), notes({ name: 'others', routes: { all: { config: { rateLimit: false } as never } } } as never)] }],
   ['@fastify/rate-limit for others alone', [], { after: async app => app.register(rateLimit, { global: false }) }],
   ['a router that knows no case', ['ROUTER_CASE'], { server: { routerOptions: { caseSensitive: false } } }],
   ['a name in capital letters', [], { collections: [notes({ name: 'NOTES' } as never)] }],
@@ -97,7 +97,7 @@ test('a strict audit refuses the app, and says everything at once; one without f
 
 test('no storage is asked, and what is served by more than its path is left alone', async t => {
   let asked = 0
-  const definition = notes({ routes: { every: { constraints: { host: 'api.example' } } } })
+  const definition = notes({ routes: { all: { constraints: { host: 'api.example' } } } })
   const { storage } = definition
   for (const verb of ['list', 'find', 'insert', 'replace', 'remove'] as const) storage[verb] = async () => { asked++; throw new Error() }
   t.strictSame((await audited(t, { collections: [definition], before: async app => app.register(cors, { origin: '*' }) }))[0], [])

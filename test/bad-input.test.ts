@@ -169,7 +169,7 @@ test('content in a known coding is decoded, anything else is 415 with Accept-Enc
 })
 
 test('content past the limit is 413, and so is a small one that inflates past it (RFC 9110 15.5.14)', async t => {
-  const app = await build(t, notes({ routes: { every: { bodyLimit: 100_000 } } }))
+  const app = await build(t, notes({ routes: { all: { bodyLimit: 100_000 } } }))
   const port = await listen(app)
   const large = Buffer.from(`{"text":"${'x'.repeat(3_000_000)}"}`)
   const bombs: ReadonlyArray<readonly [string, readonly string[], Buffer]> = [
@@ -198,7 +198,7 @@ test('content past the limit is 413, and so is a small one that inflates past it
 
 test('content that ends too early stores nothing and harms nobody', async t => {
   let fails = (): void => {}
-  const app = await build(t, notes({ routes: { every: { onError: async () => fails() } } }))
+  const app = await build(t, notes({ routes: { all: { onError: async () => fails() } } }))
   const port = await listen(app)
   for (const [content, ...fields] of [['{"text":', 'Content-Length: 1000'], ['{"text":', 'Transfer-Encoding: chunked'], ['{"text":', 'Content-Length: 1000', 'Content-Encoding: gzip'], [gzipSync('{"text":"a"}').subarray(0, 15), 'Content-Length: 1000', 'Content-Encoding: gzip']] as const) {
     const wire = new Wire(port)

@@ -1,4 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
+import { service } from '../lib/service/service.ts'
+import { withoutPaths } from './app.ts'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import helmet from '@fastify/helmet'
@@ -52,7 +54,7 @@ async function serve (t: Test, options: Partial<Options<typeof Person>> = {}, fe
   t.after(() => app.close())
   // Its policy would keep the script from running, if ours did not take its place.
   await app.register(helmet, { hsts: false })
-  await app.register(collection, define({ name: 'people', schema: Person, unique: ['email'], storage: memory(), formats: [json, html], page: { default: 2 }, search: ['name'], ...options }).with(...features) as Collection)
+  await app.register(collection, define({ name: 'people', schema: Person, unique: ['email'], storage: memory(), formats: [json, html], list: { limit: { default: 2 }, search: ['name'] }, ...options }).with(...features) as Collection)
   const ids: string[] = []
   for (const [index, name] of names.entries()) {
     const made = await app.inject({ method: 'POST', url: '/people', payload: { name, email: `person${index}@example.com`, role: index === 2 ? 'admin' : 'member', age: 30 + index, bio: 'First line.\nSecond line.', password: 'analytical', homepage: 'https://example.com/', address: { city: 'London' } } })
@@ -383,7 +385,8 @@ test('the reference of the API is served without anything from elsewhere, under 
   // As docs/page.md has it.
   const staticCSP = { 'default-src': "'none'", 'script-src': "'self'", 'style-src': "'self' 'unsafe-inline'", 'img-src': "'self' data:", 'connect-src': "'self'", 'base-uri': "'none'", 'frame-ancestors': "'none'" }
   await app.register(swaggerUi, { routePrefix: '/reference', uiConfig: { validatorUrl: null }, staticCSP })
-  await app.register(collection, define({ name: 'people', schema: Person, storage: memory(), formats: [json, html], serviceDescription: '/reference/json' }) as Collection)
+  await app.register(collection, define({ name: 'people', schema: Person, storage: memory(), formats: [json, html] }) as Collection)
+  await app.register(service, { ...withoutPaths, description: '/reference/json' })
   await app.listen()
   const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   const { page, complaints } = await open(t, `${origin}/people`)

@@ -13,7 +13,7 @@ const people = (count: number) => Array.from({ length: count }, (_, index) => ({
 
 test('POST of an array makes all items, in their order', async t => {
   const told: unknown[] = []
-  const app = await build(t, define({ ...definition, storage: memory(), changed: ({ action, after }) => { told.push([action, after?.email]) } }).with(bulk()))
+  const app = await build(t, define({ ...definition, storage: memory(), hooks: { afterCommit: ({ action, after }) => { told.push([action, after?.email]) } } }).with(bulk()))
   const answer = await ask(app, 'POST /users', { content: people(3) })
   t.equal(answer.statusCode, 201)
   t.equal(answer.headers['content-type'], 'application/json')
@@ -48,9 +48,11 @@ test('what a hook throws refuses all, in its own words', async t => {
   const app = await build(t, define({
     ...definition,
     storage: memory(),
-    prepare: ({ item, request }) => {
-      if (item.email.startsWith('u1')) throw request.server.httpErrors.forbidden('not you')
-      return item
+    hooks: {
+      beforeValidation: ({ item, request }) => {
+        if (item.email.startsWith('u1')) throw request?.server.httpErrors.forbidden('not you')
+        return item
+      }
     }
   }).with(bulk()))
   t.match((await ask(app, 'POST /users', { content: people(3) })).json(), { status: 403, detail: 'not you' })

@@ -136,7 +136,7 @@ test('a problem is an error that says what to mend', async t => {
 })
 
 test('a fetch, fields and a signal of one\'s own; an id by another name', async t => {
-  const goods = define({ name: 'users', schema: Type.Object({ sku: Type.String(), stock: Type.Integer() }), id: { property: 'sku', generate: 'client' }, precondition: 'required', storage: memory() })
+  const goods = define({ name: 'users', schema: Type.Object({ sku: Type.String(), stock: Type.Integer() }), id: { property: 'sku', generate: 'client' }, etag: { required: true }, storage: memory() })
   const { base, asked } = await service(t, goods)
   let calls = 0
   const products = client<typeof goods, { readOnly: never }>(base, { id: 'sku', headers: async () => ({ authorization: `Bearer ${++calls}` }), fetch: async (...given) => fetch(...given) })

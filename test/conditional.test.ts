@@ -158,7 +158,7 @@ test('a precondition of POST is asked of the list that a GET would give (RFC 911
 })
 
 test('If-None-Match: * makes PUT create only, If-Match makes it replace only (RFC 9110 13.1.1, 13.1.2)', async t => {
-  const app = await build(t, notes({ replace: { creates: true }, prepare: async ({ item }) => { await wait(1); return item } }))
+  const app = await build(t, notes({ put: { create: true }, hooks: { beforeValidation: async ({ item }) => { await wait(1); return item } } }))
   const at = nowhere.replace('users', 'notes')
   t.equal((await ask(app, `PUT ${at}`, { content: { text: 'a' }, fields: { 'if-match': '*' } })).statusCode, 412)
   t.equal((await ask(app, `PUT ${at}`, { content: { text: 'a' }, fields: { 'if-none-match': '*' } })).statusCode, 201)
@@ -173,7 +173,7 @@ test('If-None-Match: * makes PUT create only, If-Match makes it replace only (RF
 })
 
 test('precondition: required answers 428 that says how to retry, and only to writes of an item (RFC 6585 3)', async t => {
-  const app = await build(t, users({ precondition: 'required' }))
+  const app = await build(t, users({ etag: { required: true } }))
   const { at, tag } = await created(app, '/users', ada)
   for (const method of ['PUT', 'PATCH', 'DELETE']) {
     const content = method === 'DELETE' ? undefined : ada
@@ -192,7 +192,7 @@ test('precondition: required answers 428 that says how to retry, and only to wri
 })
 
 test('weakTags: tolerated takes our own tag behind a W/ of a proxy, and no other', async t => {
-  const app = await build(t, users({ weakTags: 'tolerated' }))
+  const app = await build(t, users({ etag: { acceptWeak: true } }))
   const { at, tag } = await created(app, '/users', ada)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${stale}` } })).statusCode, 412)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${tag}` } })).statusCode, 200)
@@ -207,7 +207,7 @@ async function race (app: FastifyInstance, at: string, [method, fields]: [string
 
 test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110 13.1.1)', async t => {
   const plain = users()
-  const waiting = users({ name: 'waiting', prepare: async ({ item }) => { await yields(); return item } })
+  const waiting = users({ name: 'waiting', hooks: { beforeValidation: async ({ item }) => { await yields(); return item } } })
   const slow = users({ name: 'slow', storage: altered(storage => ({ find: async (id, context) => { await wait(Math.random() * 5); return storage.find(id, context) } })) })
   const app = await build(t, [plain, waiting, slow])
   for (const name of ['users', 'waiting', 'slow']) {
@@ -233,7 +233,7 @@ test('200 parallel unconditional merge patches of different properties all survi
     timer: async <Item>({ item }: { item: Item }) => { await wait(1); return item }
   }
   for (const [name, prepare] of Object.entries(hooks)) {
-    const app = await build(t, notes(prepare === undefined ? {} : { prepare }))
+    const app = await build(t, notes(prepare === undefined ? {} : { hooks: { beforeValidation: prepare } }))
     const { at } = await created(app, '/notes', { text: 'a' })
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => ask(app, `PATCH ${at}`, { content: { marks: { [`m${index}`]: index } } })))
     t.strictSame([...new Set(answers.map(({ statusCode }) => statusCode))], [200], `with ${name}`)
@@ -263,11 +263,13 @@ test('a writer that takes very long holds up others no longer than a second', as
   const [stuck, waiting] = [gate(), gate()]
   let tries = 0
   const app = await build(t, notes({
-    prepare: async ({ item }) => {
-      if (item.text !== 'slow' || ++tries === 1) return item
-      waiting.open()
-      await stuck.opened
-      return item
+    hooks: {
+      beforeValidation: async ({ item }) => {
+        if (item.text !== 'slow' || ++tries === 1) return item
+        waiting.open()
+        await stuck.opened
+        return item
+      }
     },
     storage: altered(storage => ({ replace: async (id, item, expected, context) => (item as { text: string }).text === 'slow' ? { refused: 'stale' } : storage.replace(id, item, expected, context) }))
   }))

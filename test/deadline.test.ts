@@ -73,7 +73,7 @@ test('an action that is not done by its deadline is 503 with Retry-After over a 
 test('a deadline that passes in `prepare` refuses the write for good', async t => {
   const prepared = gate()
   const changes: string[] = []
-  const app = await build(t, notes({ prepare: async ({ item }) => { await prepared.opened; return item }, changed: ({ action }) => { changes.push(action) } }).with(timeout({ create: 50 })))
+  const app = await build(t, notes({ hooks: { beforeValidation: async ({ item }) => { await prepared.opened; return item }, afterCommit: ({ action }) => { changes.push(action) } } }).with(timeout({ create: 50 })))
   const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
   t.match(answer.json(), { ...passed, detail: unchanged })
   prepared.open()
@@ -84,7 +84,7 @@ test('a deadline that passes in `prepare` refuses the write for good', async t =
 
 test('in a bulk POST a deadline that passes in the middle undoes the whole', async t => {
   let count = 0
-  const app = await build(t, notes({ prepare: async ({ item }) => { if (++count === 3) await wait(100); return item } }).with(timeout(50), bulk()))
+  const app = await build(t, notes({ hooks: { beforeValidation: async ({ item }) => { if (++count === 3) await wait(100); return item } } }).with(timeout(50), bulk()))
   t.match((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }, { text: '3' }] })).json(), passed)
   await wait(80)
   t.strictSame(await texts(app), [])
@@ -98,7 +98,7 @@ function slowly (milliseconds: number, write: (storage: Storage<object>) => Stor
 
 test('a write that had begun in time and is done is told as done', async t => {
   const changes: string[] = []
-  const app = await build(t, notes({ storage: slowly(120), changed: ({ action }) => { changes.push(action) } }).with(timeout(50)))
+  const app = await build(t, notes({ storage: slowly(120), hooks: { afterCommit: ({ action }) => { changes.push(action) } } }).with(timeout(50)))
   const answer = await ask(app, 'POST /notes', { content: { text: 'done' } })
   t.equal(answer.statusCode, 201)
   t.strictSame([await texts(app), changes], [['done'], ['create']])
@@ -124,7 +124,7 @@ test('a write that raced begins no more once the deadline has passed', async t =
 test('a write of which nothing is heard for a second is told as not known, and `changed` is told when it is done', async t => {
   const [changed, stuck] = [gate(), gate()]
   const storage = altered(({ insert }) => ({ insert: async (...asked) => { await stuck.opened; return insert(...asked) } }))
-  const app = await build(t, notes({ storage, changed: changed.open }).with(timeout(50)))
+  const app = await build(t, notes({ storage, hooks: { afterCommit: changed.open } }).with(timeout(50)))
   t.match((await ask(app, 'POST /notes', { content: { text: 'later' } })).json(), { ...passed, detail: begun })
   stuck.open()
   await changed.opened
@@ -135,13 +135,13 @@ test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: no
   const fields = { 'idempotency-key': '"k1"' }
   const post = (app: FastifyInstance) => ask(app, 'POST /notes', { content: { text: 'once' }, fields })
   let slow = true
-  const before = await build(t, notes({ prepare: async ({ item }) => { if (slow) await wait(100); return item } }).with(timeout(50), idempotency()))
+  const before = await build(t, notes({ hooks: { beforeValidation: async ({ item }) => { if (slow) await wait(100); return item } } }).with(timeout(50), idempotency()))
   t.match((await post(before)).json(), { ...passed, detail: unchanged })
   slow = false
   await wait(100)
   t.equal((await post(before)).statusCode, 201, 'the key is free again')
   t.strictSame(await texts(before), ['once'])
-  const after = await build(t, notes({ changed: async () => { if (slow) await wait(1300) } }).with(timeout(50), idempotency()))
+  const after = await build(t, notes({ hooks: { afterCommit: async () => { if (slow) await wait(1300) } } }).with(timeout(50), idempotency()))
   slow = true
   t.match((await post(after)).json(), { ...passed, detail: begun })
   slow = false

@@ -90,12 +90,12 @@ test('whatever else determines the bytes changes the entity tags of the formats 
   const changes: Array<[what: string, options: Partial<Options<any>>, formats: readonly string[]]> = [
     ['the order of properties', { schema: Type.Object({ name, id, secret: Type.String(), updatedAt }) }, formats],
     ['a property of another type', { schema: Type.Object({ ...People.properties, secret: Type.Union([Type.String(), Type.Null()]) }) }, formats],
-    ['a property that not every caller sees', { visible: { secret: () => true } }, formats],
+    ['a property that not every caller sees', { access: { visible: { secret: () => true } } }, formats],
     ['links', { links: () => ({ home: { href: '/' } }) }, ['application/hal+json']],
     ['a format that writes otherwise', { formats: [json, { ...hal, item: (item, links) => `${hal.item(item, links, {})} ` }, xml] }, ['application/hal+json']],
     ['a title, which a format could show', { schema: Type.Object({ ...People.properties, name: Type.String({ title: 'Name' }) }) }, formats],
     ['a default, which is stored in the item', { schema: Type.Object({ ...People.properties, name: Type.String({ default: String(Math.random()) }) }) }, []],
-    ['what clients can do', { actions: ['list', 'read'], page: { default: 50 }, sort: ['name'] }, []]
+    ['what clients can do', { actions: ['list', 'read'], list: { limit: { default: 50 }, sort: ['name'] } }, []]
   ]
   for (const [what, options, concerned] of changes) {
     const { answers } = await read(t, people(storage, options))

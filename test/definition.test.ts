@@ -32,40 +32,38 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['a name that ends with a dot', { ...things, name: 'a.' }, 'BAD_NAME', /"a\." is not/],
   ['a name with a parameter', { ...things, name: ':id' }, 'BAD_NAME', /":id" is not/],
   ['no name', { schema: Thing, storage: memory() }, 'BAD_NAME', /undefined is not/],
-  ['an option that does not exist', { ...things, uniques: ['name'] }, 'BAD_OPTION', /no option "uniques"\. The options are: name, schema/],
-  ['a part of an option that does not exist', { ...things, page: { max: 5 } }, 'BAD_OPTION', /no option "page\.max"\. page is an object with default and maximum/],
-  ['a part of timestamps that does not exist', { ...things, timestamps: { create: 'at' } }, 'BAD_OPTION', /no option "timestamps\.create".*false or an object with created and updated/],
+  ['an option that does not exist', { ...things, uniques: ['name'] }, 'BAD_OPTION', /no option "uniques"\. Available options: name, schema/],
+  ['a part of an option that does not exist', { ...things, list: { limit: { max: 5 } } }, 'BAD_OPTION', /no option "list\.limit\.max"\. Available options: list\.limit\.default, list\.limit\.maximum/],
+  ['a part of timestamps that does not exist', { ...things, timestamps: { create: 'at' } }, 'BAD_OPTION', /no option "timestamps\.create".*timestamps\.created, timestamps\.updated/],
   ['a part of id that does not exist', { ...things, id: { name: 'name' } }, 'BAD_OPTION', /no option "id\.name"/],
   ['an option of another kind', { ...things, unique: 'name' }, 'BAD_OPTION', /unique is "name"\. It must be an array/],
-  ['an id that is text', { ...things, id: 'name' }, 'BAD_OPTION', /id is "name"\. It must be an object with member and by/],
+  ['an id that is text', { ...things, id: 'name' }, 'BAD_OPTION', /id is "name"\. It must be an object with property, generate/],
   ['timestamps that are true', { ...things, timestamps: true }, 'BAD_OPTION', /timestamps is true\. It must be false or/],
-  ['a precondition that is not known', { ...things, precondition: 'always' }, 'BAD_OPTION', /precondition is "always"\. It must be "optional" or "required"/],
-  ['weak tags that are not known', { ...things, weakTags: true }, 'BAD_OPTION', /"refused" or "tolerated"/],
-  ['a cache policy that is a number', { ...things, cache: 60 }, 'BAD_OPTION', /cache is 60\. It must be text or an object with list and read/],
+  ['required tags that are neither true nor false', { ...things, etag: { required: 'always' } }, 'BAD_OPTION', /etag\.required is "always"\. It must be true or false/],
+  ['a tag on PUT that is not known', { ...things, etag: { onPut: true } }, 'BAD_OPTION', /etag\.onPut is true\. It must be "exact" or "always"/],
+  ['a cache policy that is a number', { ...things, cache: 60 }, 'BAD_OPTION', /cache is 60\. It must be a string or an object with list, read/],
   ['a cache policy for another action', { ...things, cache: { items: 'no-cache' } }, 'BAD_OPTION', /no option "cache\.items"/],
   ['routes that are null', { ...things, routes: null }, 'BAD_OPTION', /routes is null\. It must be an object/],
-  ['a hook that is no function', { ...things, prepare: {} }, 'BAD_OPTION', /prepare is \{\}\. It must be a function/],
-  ['a service description that is no text', { ...things, serviceDescription: 1 }, 'BAD_OPTION', /serviceDescription is 1\. It must be text/],
-  ['no storage', { name: 'things', schema: Thing }, 'BAD_OPTION', /storage is missing\. Give it one, such as storage: memory\(\)/],
+  ['a hook that is no function', { ...things, hooks: { beforeValidation: {} } }, 'BAD_OPTION', /hooks\.beforeValidation is \{\}\. It must be a function/],
+  ['no storage', { name: 'things', schema: Thing }, 'BAD_OPTION', /storage is missing\. Add one, such as storage: memory\(\)/],
   ['a storage that was made already', { ...things, storage: memory()({ name: 'things', schema: {}, id: { property: 'id', generate: 'uuid' }, unique: [] }) }, 'BAD_STORAGE', /storage: memory\(\)/],
-  ['an action that does not exist', { ...things, actions: ['delete'] }, 'BAD_OPTION', /no action "delete"\. The actions are: list, create, read, replace, update, remove/],
-  ['routes of an action that does not exist', { ...things, routes: { delete: {} } }, 'BAD_OPTION', /routes names "delete"\. Use "every" or an action/],
-  ['a route option of the library', { ...things, routes: { read: { schema: {} } } }, 'BAD_OPTION', /routes\.read\.schema is set by the library itself\. Take it away/],
-  ['a page of nothing', { ...things, page: { default: 0 } }, 'BAD_OPTION', /page is \{ default: 0, maximum: 100 \}\. Both are whole numbers/],
-  ['a page larger than the maximum', { ...things, page: { default: 50, maximum: 10 } }, 'BAD_OPTION', /1 <= default <= maximum/],
-  ['a page of half an item', { ...things, page: { maximum: 20.5 } }, 'BAD_OPTION', /whole numbers/],
-  ['a default page that is no number', { ...things, page: { default: '5' } }, 'BAD_OPTION', /whole numbers/],
-  ['PUT that creates what the storage names', { ...things, id: { generate: 'storage' }, replace: { creates: true } }, 'BAD_OPTION', /Leave one of them out/],
-  ['problems at a relative URI', { ...things, problems: '/problems/' }, 'BAD_OPTION', /Make it an absolute URI/],
+  ['an action that does not exist', { ...things, actions: ['delete'] }, 'BAD_OPTION', /no action "delete"\. Available actions: list, create, read, replace, update, remove/],
+  ['routes of an action that does not exist', { ...things, routes: { delete: {} } }, 'BAD_OPTION', /routes names "delete"\. Use "all" or an action/],
+  ['a route option of the library', { ...things, routes: { read: { schema: {} } } }, 'BAD_OPTION', /routes\.read\.schema is set by the library itself\. Remove it/],
+  ['a page of nothing', { ...things, list: { limit: { default: 0 } } }, 'BAD_OPTION', /list\.limit is \{ default: 0, maximum: 100 \}\. Both must be integers/],
+  ['a page larger than the maximum', { ...things, list: { limit: { default: 50, maximum: 10 } } }, 'BAD_OPTION', /1 <= default <= maximum/],
+  ['a page of half an item', { ...things, list: { limit: { maximum: 20.5 } } }, 'BAD_OPTION', /integers/],
+  ['a default page that is no number', { ...things, list: { limit: { default: '5' } } }, 'BAD_OPTION', /integers/],
+  ['PUT that creates what the storage names', { ...things, id: { generate: 'storage' }, put: { create: true } }, 'BAD_OPTION', /Remove one of them/],
   ['no formats', { ...things, formats: [] }, 'BAD_OPTION', /at least one format/],
-  ['two formats of one name', { ...things, formats: [json, { ...hal, name: 'json' }] }, 'BAD_OPTION', /a name and a media type of its own/],
-  ['two formats of one media type', { ...things, formats: [json, { ...hal, mediaType: 'application/json' }] }, 'BAD_OPTION', /a name and a media type of its own/],
-  ['an order by what may not leave', { ...things, schema: Type.Object({ id, pin: Type.String({ writeOnly: true }) }), order: ['pin'] }, 'BAD_OPTION', /"pin", which is writeOnly.*Take it away/],
-  ['an order by objects', { ...things, schema: Type.Object({ id, o: Type.Object({}) }), order: ['o'] }, 'BAD_OPTION', /"o", whose values have no order/],
-  ['an order by nullable lists', { ...things, schema: Type.Object({ id, o: Type.Union([Type.Null(), Type.Array(Type.String())]) }), order: ['-o'] }, 'BAD_OPTION', /"o", whose values have no order/],
-  ['an order by what is only known within the whole', { ...things, schema: { type: 'object', required: ['id'], $defs: { Rank: { type: 'integer' } }, properties: { id, rank: { $ref: '#/$defs/Rank' } } }, order: ['rank'] }, 'BAD_SCHEMA', /cannot be compiled\. .*#\/\$defs\/Rank/],
+  ['two formats of one name', { ...things, formats: [json, { ...hal, name: 'json' }] }, 'BAD_OPTION', /no two with the same name or media type/],
+  ['two formats of one media type', { ...things, formats: [json, { ...hal, mediaType: 'application/json' }] }, 'BAD_OPTION', /no two with the same name or media type/],
+  ['an order by what may not leave', { ...things, schema: Type.Object({ id, pin: Type.String({ writeOnly: true }) }), list: { order: ['pin'] } }, 'BAD_OPTION', /"pin", which is writeOnly.*Take it away/],
+  ['an order by objects', { ...things, schema: Type.Object({ id, o: Type.Object({}) }), list: { order: ['o'] } }, 'BAD_OPTION', /"o", whose values have no order/],
+  ['an order by nullable lists', { ...things, schema: Type.Object({ id, o: Type.Union([Type.Null(), Type.Array(Type.String())]) }), list: { order: ['-o'] } }, 'BAD_OPTION', /"o", whose values have no order/],
+  ['an order by what is only known within the whole', { ...things, schema: { type: 'object', required: ['id'], $defs: { Rank: { type: 'integer' } }, properties: { id, rank: { $ref: '#/$defs/Rank' } } }, list: { order: ['rank'] } }, 'BAD_SCHEMA', /cannot be compiled\. .*#\/\$defs\/Rank/],
   ['unique of a property with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), unique: ['a.b'] }, 'BAD_OPTION', /unique names "a\.b".*Call it by a name without a dot/],
-  ['order by a property with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), order: ['-a.b'] }, 'BAD_OPTION', /order names "a\.b"/],
+  ['order by a property with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), list: { order: ['-a.b'] } }, 'BAD_OPTION', /order names "a\.b"/],
   ['an id with a dot in its name', { ...things, schema: Type.Object({ 'a.b': Type.String() }), id: { property: 'a.b', generate: 'client' } }, 'BAD_ID', /"a\.b" has a dot in its name.*Call it otherwise/],
   ['a schema that is no object', { ...things, schema: Type.String() }, 'BAD_SCHEMA', /the schema is no object\. Use Type\.Object/],
   ['no schema', { name: 'things', storage: memory() }, 'BAD_SCHEMA', /Use Type\.Object/],
@@ -78,24 +76,24 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['a default that does not fit', { ...things, schema: Type.Object({ id, n: Type.Integer({ default: '1' }) }) }, 'BAD_SCHEMA', /default "1" does not fit.*Change one of them/],
   ['a nested default that does not fit', { ...things, schema: Type.Object({ id, o: Type.Object({ n: Type.Integer() }, { default: {} }) }) }, 'BAD_SCHEMA', /default \{\} does not fit/],
   ['a timestamp that is no date-time', { ...things, timestamps: { created: 'name' } }, 'BAD_SCHEMA', /"name" is kept as a timestamp, so it must be Type\.String\(\{ format: 'date-time' \}\)/],
-  ['no id', { ...things, schema: Type.Object({ name: Type.String() }) }, 'BAD_ID', /no member "id"\. Add id: Type\.String/],
-  ['an id by another name', { ...things, id: { property: 'slug', generate: 'client' } }, 'BAD_ID', /no member "slug"/],
+  ['no id', { ...things, schema: Type.Object({ name: Type.String() }) }, 'BAD_ID', /no property "id"\. Add id: Type\.String/],
+  ['an id by another name', { ...things, id: { property: 'slug', generate: 'client' } }, 'BAD_ID', /no property "slug"/],
   ['an optional id', { ...things, id: { property: 'size', generate: 'client' } }, 'BAD_ID', /"size" is optional.*Take the Type\.Optional away/],
   ['an id made by nobody known', { ...things, id: { generate: 'server' } }, 'BAD_ID', /id\.generate is "server"\. Use 'uuid', 'client', 'storage' or a function/],
   ['a UUID for an integer', { ...things, schema: Type.Object({ id: Type.Integer() }) }, 'BAD_ID', /does not fit the schema of "id"\. Use Type\.String\(\{ format: 'uuid' \}\)/],
   ['a function whose ids do not fit', { ...things, id: { generate: () => 'x' } }, 'BAD_ID', /an id such as "x" does not fit/],
   ['a function whose ids cannot be part of a URI', { ...things, schema: Type.Object({ id: Type.String() }), id: { generate: () => '..' } }, 'BAD_ID', /an id such as "\.\."/],
-  ['unique of what is no property', { ...things, unique: ['email'] }, 'UNKNOWN_PROPERTY', /unique names "email", which is no member.*Its members are: id, name, size, at/],
+  ['unique of what is no property', { ...things, unique: ['email'] }, 'UNKNOWN_PROPERTY', /unique names "email", which is no property.*Its properties are: id, name, size, at/],
   ['unique of a set with what is no property', { ...things, unique: [['name', 'email']] }, 'UNKNOWN_PROPERTY', /unique names "email"/],
-  ['order by what is no property', { ...things, order: ['-email'] }, 'UNKNOWN_PROPERTY', /order names "email"/],
+  ['order by what is no property', { ...things, list: { order: ['-email'] } }, 'UNKNOWN_PROPERTY', /order names "email"/],
   ['a timestamp in what is no property', { ...things, timestamps: { updated: 'changed' } }, 'UNKNOWN_PROPERTY', /timestamps names "changed"/],
   ['a property that nothing fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }) }, 'UNFILLED_PROPERTY', /"owner" is required and readOnly.*Give it a default, name it in timestamps, set it in prepare, or make it optional/],
   ['a nested property that nothing fills', { ...things, schema: Type.Object({ id, o: Type.Array(Type.Object({ id: Type.String({ readOnly: true }) })) }) }, 'UNFILLED_PROPERTY', /"o\.id" is required/],
   ['an id of the client that no client can give', { ...things, schema: Type.Object({ id: Type.String({ readOnly: true }) }), id: { generate: 'client' } }, 'UNFILLED_PROPERTY', /"id" is required/],
   ['timestamps that are switched off', { ...things, timestamps: false, schema: Type.Object({ id, createdAt: Type.String({ format: 'date-time', readOnly: true }) }) }, 'UNFILLED_PROPERTY', /"createdAt"/],
-  ['unique in a storage without', { ...things, storage: lacking('unique'), unique: ['name'] }, 'UNSUPPORTED', /unique is asked for, which the storage bare does not support\. Leave it out, or choose/],
-  ['order in a storage without', { ...things, storage: lacking('order'), order: ['name'] }, 'UNSUPPORTED', /an order by other members than the id/],
-  ['ids by a storage that makes none', { ...things, storage: lacking('generatedIds'), id: { generate: 'storage' } }, 'UNSUPPORTED', /ids made by the storage/]
+  ['unique in a storage without', { ...things, storage: lacking('unique'), unique: ['name'] }, 'UNSUPPORTED', /unique needs unique values, which the storage bare does not support\. Leave it out, or choose/],
+  ['order in a storage without', { ...things, storage: lacking('order'), list: { order: ['name'] } }, 'UNSUPPORTED', /an order by other properties than the id/],
+  ['ids by a storage that makes none', { ...things, storage: lacking('generatedIds'), id: { generate: 'storage' } }, 'UNSUPPORTED', /ids from the storage/]
 ]
 
 test('a definition with a mistake is refused at boot, by an error that says how to mend it', async t => {
@@ -107,20 +105,20 @@ test('a definition with a mistake is refused at boot, by an error that says how 
 test('what asks no more than it gets is no mistake', async t => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
   const right: Array<[string, object]> = [
-    ['every option', { ...things, id: { property: 'id', generate: 'uuid' }, unique: ['name', ['name', 'size']], timestamps: { created: 'at', updated: 'at' }, actions: ['list'], routes: { every: { config: {} }, read: {} }, page: { default: 1, maximum: 1 }, order: ['-size', 'name'], replace: { creates: true, tag: true }, precondition: 'required', weakTags: 'tolerated', cache: { list: 'no-store', read: 'no-cache' }, formats: [json, hal, xml], links: () => ({}), serviceDescription: '/openapi.json', problems: 'https://example.com/', prepare: ({ item }: { item: object }) => item, changed: () => {} }],
+    ['every option', { ...things, id: { property: 'id', generate: 'uuid' }, unique: ['name', ['name', 'size']], timestamps: { created: 'at', updated: 'at' }, actions: ['list'], routes: { all: { config: {} }, read: {} }, list: { limit: { default: 1, maximum: 1 }, order: ['-size', 'name'] }, put: { create: true }, etag: { onPut: 'always', required: true, acceptWeak: true }, cache: { list: 'no-store', read: 'no-cache' }, formats: [json, hal, xml], links: () => ({}), hooks: { beforeValidation: ({ item }: { item: object }) => item, afterCommit: () => {} } }],
     ['a cache policy for all reads', { ...things, cache: 'no-cache' }],
-    ['options that are undefined', { ...things, unique: undefined, prepare: undefined, page: undefined, id: undefined, timestamps: undefined }],
-    ['the id alone as the order of a storage without', { ...things, storage: lacking('order'), order: ['-id'] }],
+    ['options that are undefined', { ...things, unique: undefined, hooks: undefined, list: { limit: undefined }, id: undefined, timestamps: undefined }],
+    ['the id alone as the order of a storage without', { ...things, storage: lacking('order'), list: { order: ['-id'] } }],
     ['a readOnly property with a default', { ...things, schema: Type.Object({ id, views: Type.Integer({ readOnly: true, default: 0 }) }) }],
     ['a readOnly property that is optional', { ...things, schema: Type.Object({ id, views: Type.Optional(Type.Integer({ readOnly: true })) }) }],
-    ['a readOnly property that prepare fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }), prepare: ({ item }: { item: object }) => ({ ...item, owner: 'x' }) }],
+    ['a readOnly property that prepare fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }), hooks: { beforeValidation: ({ item }: { item: object }) => ({ ...item, owner: 'x' }) } }],
     ['readOnly properties within a readOnly one', { ...things, schema: Type.Object({ id, o: Type.Optional(Type.Object({ x: stamp }, { readOnly: true })) }) }],
     ['timestamps by convention', { ...things, schema: Type.Object({ id, createdAt: stamp, updatedAt: stamp }) }],
-    ['a recursive schema', { ...things, schema: Type.Recursive(This => Type.Object({ id, children: Type.Array(This), up: Type.Optional(This) })), timestamps: false, prepare: ({ item }: { item: object }) => item }],
+    ['a recursive schema', { ...things, schema: Type.Recursive(This => Type.Object({ id, children: Type.Array(This), up: Type.Optional(This) })), timestamps: false, hooks: { beforeValidation: ({ item }: { item: object }) => item } }],
     ['a default in a recursive schema', { ...things, schema: Type.Object({ id, tree: Type.Recursive(This => Type.Object({ children: Type.Array(This, { default: [] }) }), { default: {} }) }) }],
     ['typebox 1', { ...things, schema: Type1.Object({ id: Type1.String({ format: 'uuid' }), name: Type1.Optional(Type1.String()) }) }],
     ['a schema of plain JSON', { ...things, schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] } }],
-    ['an order by a nullable property', { ...things, schema: Type.Object({ id, n: Type.Union([Type.Null(), Type.Integer()]), u: Type.Unknown() }), order: ['n', 'u'] }]
+    ['an order by a nullable property', { ...things, schema: Type.Object({ id, n: Type.Union([Type.Null(), Type.Integer()]), u: Type.Unknown() }), list: { order: ['n', 'u'] } }]
   ]
   for (const [what, options] of right) t.doesNotThrow(() => loose(options), what)
 })
@@ -133,17 +131,15 @@ test('the definition is frozen, and has its defaults', async t => {
     name: 'things',
     id: { property: 'id', generate: 'uuid' },
     timestamps: { created: undefined, updated: undefined },
-    page: { default: 20, maximum: 100 },
+    limit: { default: 20, maximum: 100 },
     order: [{ property: 'id', descending: false }],
-    replace: { creates: false, tag: false },
-    precondition: 'optional',
-    weakTags: false,
+    put: { create: false },
+    etag: { required: false, acceptWeak: false, onPut: 'exact' },
     formats: [json],
-    mediaTypes: ['application/json'],
-    problems: undefined
+    mediaTypes: ['application/json']
   })
   t.strictSame([...definition.actions], ['list', 'create', 'read', 'replace', 'update', 'remove'])
-  t.strictSame(toCollection(definition).links({ id: 'x', name: 'y' }), {})
+  t.equal(toCollection(definition).links, undefined)
 })
 
 test('properties may be called as methods of objects are', async t => {
@@ -161,7 +157,7 @@ test('the schema given is left as it is', async t => {
 })
 
 test('the order ends with the id', async t => {
-  const order = (...properties: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => toCollection(define({ ...things, order: properties })).order.map(({ property, descending }) => (descending ? '-' : '') + property)
+  const order = (...properties: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => toCollection(define({ ...things, list: { order: properties } })).order.map(({ property, descending }) => (descending ? '-' : '') + property)
   t.strictSame(order(), ['id'])
   t.strictSame(order('-name', 'size'), ['-name', 'size', 'id'])
   t.strictSame(order('-id'), ['-id'])
@@ -171,12 +167,12 @@ test('the order ends with the id', async t => {
 test('the storage is told the shape of the collection', async t => {
   const shapes: Shape[] = []
   define({ name: 'things', schema: Thing, unique: ['name', ['name', 'size']], id: { generate: () => '0190a000-0000-7000-8000-000000000000' }, storage: shape => { shapes.push(shape); return memory()(shape) } })
-  t.match(shapes, [{ name: 'things', id: { property: 'id', generate: 'uuid' }, unique: [['name'], ['name', 'size']], schema: { type: 'object', properties: { id: { readOnly: true } } } }])
+  t.match(shapes, [{ name: 'things', id: { property: 'id', generate: Function }, unique: [['name'], ['name', 'size']], schema: { type: 'object', properties: { id: { readOnly: true } } } }])
 })
 
 test('timestamps are properties by convention, by option, or none', async t => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
-  const of = (schema: object, timestamps?: unknown) => (loose({ name: 'things', schema, storage: memory(), timestamps, prepare: ({ item }: { item: object }) => item }) as ReturnType<typeof users>).timestamps
+  const of = (schema: object, timestamps?: unknown) => (loose({ name: 'things', schema, storage: memory(), timestamps, hooks: { beforeValidation: ({ item }: { item: object }) => item } }) as ReturnType<typeof users>).timestamps
   const none = { created: undefined, updated: undefined }
   t.strictSame(of(Type.Object({ id, createdAt: stamp, updatedAt: stamp })), { created: 'createdAt', updated: 'updatedAt' })
   t.strictSame(of(Type.Object({ id, updatedAt: stamp })), { created: undefined, updated: 'updatedAt' })
@@ -220,7 +216,7 @@ test('two collections on one path are refused', async t => {
 })
 
 test('versions of one path live side by side by constraints', async t => {
-  const versioned = (version: string) => users({ routes: { every: { constraints: { version } } } })
+  const versioned = (version: string) => users({ routes: { all: { constraints: { version } } } })
   const app = await build(t, [versioned('1.0.0'), versioned('2.0.0')])
   const answer = await ask(app, 'POST /users', { content: ada, fields: { 'accept-version': '1.x' } })
   t.equal(answer.statusCode, 201)

@@ -11,7 +11,7 @@ const deprecated = { since: '2026-01-01', sunset: new Date('2027-01-01T00:00:00.
 const links = '</docs/v2>; rel="deprecation", </docs/v2>; rel="sunset"'
 
 test('every answer of a deprecated collection says so (RFC 9745, RFC 8594)', async t => {
-  const app = await build(t, users({ serviceDescription: '/openapi.json', routes: { remove: { onRequest: async () => { throw new Error('out of order') } } } }).with(deprecation(deprecated)))
+  const app = await build(t, users({ routes: { remove: { onRequest: async () => { throw new Error('out of order') } } } }).with(deprecation(deprecated)), { service: { description: '/openapi.json' } })
   const { at, tag } = await created(app, '/users', ada)
   const answers: Array<[string, number, Parameters<typeof ask>[2]]> = [
     ['GET /users', 200, {}],

@@ -10,7 +10,7 @@ import type { InjectOptions } from 'fastify'
 import t, { test } from 'tap'
 import { problems } from '../lib/http/problems.ts'
 import collection, { define } from '../lib/index.ts'
-import { optionNames } from '../lib/options.ts'
+import { optionNames } from '../lib/checks.ts'
 import { things } from '../lib/storage/conformance/thing.ts'
 import type { Adapter, Receipt, Storage, Supports } from '../lib/storage/contract.ts'
 import type { Feature } from '../lib/index.ts'
@@ -191,7 +191,7 @@ type Ask = (tag: string) => Question
 const merge = (payload: object | string, type = 'application/merge-patch+json'): Question => ({ payload, headers: { 'content-type': type } })
 const steps = (...payload: object[]): Question => merge(JSON.stringify(payload), 'application/json-patch+json')
 const broken = (type = 'application/json'): Question => ({ payload: '{', headers: { 'content-type': type } })
-const required: Variation = { precondition: 'required' }
+const required: Variation = { etag: { required: true } }
 
 const keyed: Question = { payload: { email: '3' }, headers: { 'idempotency-key': '"a"' } }
 /** Where a receipt stands at every key. */
@@ -244,13 +244,13 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'GET, HEAD: the id cannot exist': () => ({ at: '/none' }),
     'GET, HEAD: Accept names no format': () => ({ headers: { accept: 'image/png' } }),
     'PUT: the item is replaced': () => ({ payload: { email: '3' } }),
-    'PUT: the item is replaced, replace: { tag: true }': () => ({ payload: { email: '3' }, given: { replace: { tag: true } } }),
+    'PUT: the item is replaced, etag: { onPut: \'always\' }': () => ({ payload: { email: '3' }, given: { etag: { onPut: 'always' } } }),
     'PUT: the item is replaced, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
     'PUT: there is no such item': () => ({ at: `/${none}`, payload: { email: '3' } }),
-    'PUT: there is no such item, replace: { creates: true }': () => ({ at: `/${none}`, payload: { email: '3' }, given: { replace: { creates: true } } }),
+    'PUT: there is no such item, put: { create: true }': () => ({ at: `/${none}`, payload: { email: '3' }, given: { put: { create: true } } }),
     'PUT: If-Match names another tag, whatever the content': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
     'PUT: If-None-Match: *, and the item is there': () => ({ payload: { email: '3' }, headers: { 'if-none-match': '*' } }),
-    "PUT: no precondition, precondition: 'required'": () => ({ payload: { email: '3' }, given: required }),
+    'PUT: no precondition, etag: { required: true }': () => ({ payload: { email: '3' }, given: required }),
     'PUT: content that cannot be read': () => broken(),
     'PUT: Content-Range': () => ({ payload: { email: '3' }, headers: { 'content-range': 'bytes 0-9/20' } }),
     'PUT: content that does not fit the schema': () => ({ payload: { email: 3 } }),
@@ -263,7 +263,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'PATCH: the patch is applied, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
     'PATCH: there is no such item': () => ({ at: `/${none}`, payload: { email: '3' } }),
     'PATCH: If-Match names another tag, whatever the content': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
-    "PATCH: no precondition, precondition: 'required'": () => ({ payload: { email: '3' }, given: required }),
+    'PATCH: no precondition, etag: { required: true }': () => ({ payload: { email: '3' }, given: required }),
     'PATCH: content that cannot be read': () => broken(),
     'PATCH: a test of a JSON Patch fails': () => steps({ op: 'test', path: '/email', value: '3' }),
     'PATCH: a JSON Patch names what is not there': () => steps({ op: 'remove', path: '/colour' }),
@@ -276,19 +276,19 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'DELETE: a JSON Content-Type and no content': () => ({ headers: { 'content-type': 'application/json' } }),
     'DELETE: there is no such item, or not any more': () => ({ at: `/${none}` }),
     'DELETE: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
-    "DELETE: no precondition, precondition: 'required'": () => ({ given: required }),
+    'DELETE: no precondition, etag: { required: true }': () => ({ given: required }),
     'GET, HEAD, PUT, PATCH, DELETE: there is no such item, and redirects knows where it is': () => ({ at: '/none', features: [redirects({ to: () => id })] }),
     'GET, HEAD, PUT, PATCH, DELETE: the item was removed, softDelete': () => ({ at: `/${removed.id}`, given: { storage: memory({ items: [ada, removed] }) }, features: [softDelete({ property: 'removedAt' })] }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'POST' })
   },
   Either: {
-    'any: nobody is calling, and access wants to know who': () => ({ given: { authentication: { caller: () => undefined } } }),
-    'any: the caller is known, and access says no': () => ({ given: { authentication: { caller: () => 'ada' }, access: () => false } }),
-    "any: access says 'hidden'": () => ({ given: { access: () => 'hidden' } }),
-    'any: the item is outside the scope of the caller': () => ({ given: { scope: () => ({ values: { tenant: 'other' } }) } }),
-    'PUT, PATCH: the item would be outside the scope of the caller': () => ({ payload: { email: '3' }, given: { scope: () => ({ filter: { property: 'email', is: 'eq', value: '1' } }) } }),
-    'any: a hook throws an error with a status': () => ({ given: { routes: { every: { onRequest: async () => { throw Object.assign(new Error(), { statusCode: 418 }) } } } } }),
+    'any: nobody is calling, and access wants to know who': () => ({ given: { access: { authenticate: () => undefined } } }),
+    'any: the caller is known, and access says no': () => ({ given: { access: { authenticate: () => 'ada', allow: () => false } } }),
+    "any: access says 'hidden'": () => ({ given: { access: { allow: () => 'hidden' } } }),
+    'any: the item is outside the access.scope of the caller': () => ({ given: { access: { scope: () => ({ values: { tenant: 'other' } }) } } }),
+    'PUT, PATCH: the item would be outside the access.scope of the caller': () => ({ payload: { email: '3' }, given: { access: { scope: () => ({ filter: { property: 'email', is: 'eq', value: '1' } }) } } }),
+    'any: a hook throws an error with a status': () => ({ given: { routes: { all: { onRequest: async () => { throw Object.assign(new Error(), { statusCode: 418 }) } } } } }),
     'any: the storage cannot be reached': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw Object.assign(new Error(), { unreachable: true }) } }) } }),
     'any: anything else is thrown': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw new Error() } }) } }),
     'PUT, PATCH: no precondition, and others wrote in between 20 times': () => ({ payload: { email: '3' }, given: { storage: failing(storage => { storage.replace = async () => ({ refused: 'stale' }) }) } })
@@ -335,8 +335,15 @@ test('docs/problems.md has the rows of lib/http/problems.ts, and no other', asyn
 })
 
 test('docs/definition.md and README.md have every option, and no other', async t => {
-  t.same([...text('docs/definition.md').matchAll(/^## (.*)$/gm)].map(match => match[1]), [...optionNames])
-  t.same(rows('README.md', 'Options').slice(1).map(([option]) => /\[(\w+)\]/.exec(option!)?.[1]), [...optionNames])
+  const [whole, groups] = [optionNames.filter(name => !name.includes('.')), optionNames.filter(name => name.includes('.'))]
+  const sections = text('docs/definition.md').split(/^## /m).slice(1)
+  t.same(sections.map(section => section.split('\n')[0]), whole)
+  t.same(rows('README.md', 'Options').slice(1).map(([option]) => /\[(\w+)\]/.exec(option!)?.[1]), whole)
+  for (const name of groups) {
+    const [group = '', ...rest] = name.split('.')
+    const section = sections[whole.indexOf(group)]!
+    t.ok(section.includes(`### ${name}\n`) || section.includes(`${rest.at(-1)}?:`), name)
+  }
 })
 
 test('docs/storage.md says of each storage what its `supports` says', async t => {

@@ -64,19 +64,18 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['an option that does not exist', () => loose({ ...users, uniqe: ['email'] }), /"uniqe".*unique/],
     ['no storage', () => loose({ ...users, storage: undefined }), /memory\(\)/],
     ['an action that does not exist', () => loose({ ...users, actions: ['delete'] }), /"delete".*remove/],
-    ['route options of an action that does not exist', () => loose({ ...users, routes: { delete: {} } }), /"delete".*every/],
+    ['route options of an action that does not exist', () => loose({ ...users, routes: { delete: {} } }), /"delete".*all/],
     ['a route option of the library', () => loose({ ...users, routes: { list: { schema: {} } } }), /routes\.list\.schema/],
-    ['a page above its maximum', () => define({ ...users, page: { default: 200 } }), /default: 200, maximum: 100/],
+    ['a page above its maximum', () => define({ ...users, list: { limit: { default: 200 } } }), /default: 200, maximum: 100/],
     ['a timeout of an action that does not exist', () => define(users).with(timeout({ delete: 5 } as never)), /timeout: there is no option "delete".*remove/],
     ['a timeout that is no time', () => define(users).with(timeout(0)), /timeout: "all" is 0.*milliseconds/],
     ['a timeout of a part of a millisecond', () => define(users).with(timeout({ list: 0.5 })), /timeout: "list" is 0\.5/],
     ['a timeout further than a timer goes', () => define(users).with(timeout(2 ** 31)), /2147483647/],
     ['a timeout in words', () => define(users).with(timeout('5s' as never)), /timeout takes an object with all.*but got "5s"/],
-    ['a page of no items', () => define({ ...users, page: { default: 0 } }), /default: 0/],
-    ['PUT that creates, with ids by the storage', () => define({ ...users, id: { generate: 'storage' }, replace: { creates: true } }), /replace\.creates/],
-    ['a filter by what is no property', () => loose({ ...users, filter: ['mail'] }), /filter names "mail".*Choose of: id, email/],
-    ['a search in what is no text', () => loose({ ...users, schema: Type.Object({ id: uuid, age: Type.Integer() }), search: ['age'] }), /search names "age".*no text/],
-    ['problems without an absolute URI', () => define({ ...users, problems: '/problems/' }), /absolute URI/]
+    ['a page of no items', () => define({ ...users, list: { limit: { default: 0 } } }), /default: 0/],
+    ['PUT that creates, with ids by the storage', () => define({ ...users, id: { generate: 'storage' }, put: { create: true } }), /put\.create/],
+    ['a filter by what is no property', () => loose({ ...users, list: { filter: ['mail'] } }), /list\.filter contains "mail".*Available properties: id, email/],
+    ['a search in what is no text', () => loose({ ...users, schema: Type.Object({ id: uuid, age: Type.Integer() }), list: { search: ['age'] } }), /list\.search contains "age".*not a string/]
   ],
   FST_COLLECTION_BAD_NAME: [
     ['a name with a space', () => define({ ...users, name: 'my users' }), /"my users".*letters/],
@@ -97,20 +96,20 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['an id by nobody', () => loose({ ...users, id: { generate: 'nobody' } }), /"nobody".*'client'/],
     ['a minted id that does not fit', () => define({ name: 'users', schema: Type.Object({ id: Type.Integer() }), storage: memory() }), /does not fit.*uuid/]
   ],
-  FST_COLLECTION_UNKNOWN_MEMBER: [
+  FST_COLLECTION_UNKNOWN_PROPERTY: [
     ['unique', () => loose({ ...users, unique: ['mail'] }), /unique names "mail".*id, email/],
-    ['order', () => loose({ ...users, order: ['-mail'] }), /order names "mail".*id, email/],
+    ['order', () => loose({ ...users, list: { order: ['-mail'] } }), /order names "mail".*id, email/],
     ['timestamps', () => loose({ ...users, timestamps: { updated: 'at' } }), /timestamps names "at".*id, email/]
   ],
-  FST_COLLECTION_UNFILLED_MEMBER: [
+  FST_COLLECTION_UNFILLED_PROPERTY: [
     ['a required property that is readOnly', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ readOnly: true }) }) }), /"email".*prepare/]
   ],
   FST_COLLECTION_UNSUPPORTED: [
     ['unique', () => define({ ...users, storage: without('unique'), unique: ['email'] }), /unique.*memory/],
     ['ids by the storage', () => define({ ...users, storage: without('generatedIds'), id: { generate: 'storage' } }), /id\.generate.*memory/],
-    ['an order by other properties', () => define({ ...users, storage: without('order'), order: ['email'] }), /order.*memory/],
-    ['filters', () => define({ ...users, storage: without('filter'), filter: ['email'] }), /filters.*memory/],
-    ['a search', () => define({ ...users, storage: without('search'), search: ['email'] }), /search.*memory/]
+    ['an order by other properties', () => define({ ...users, storage: without('order'), list: { order: ['email'] } }), /order.*memory/],
+    ['filters', () => define({ ...users, storage: without('filter'), list: { filter: ['email'] } }), /filters.*memory/],
+    ['a search', () => define({ ...users, storage: without('search'), list: { search: ['email'] } }), /search.*memory/]
   ],
   FST_COLLECTION_BAD_STORAGE: [
     ['a storage that was not called', () => loose({ ...users, storage: memory }), /^Collection users: storage returns a function.*Call it.*memory\(\)/],

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { define, defineWith } from '../lib/index.ts'
@@ -21,8 +22,8 @@ const all: Readonly<Record<string, Feature<object>>> = {
   bulk: features.bulk({ maximum: 2 }),
   deprecation: features.deprecation({ since: '2026-01-01' }),
   idempotency: features.idempotency(),
-  redirects: features.redirects({ to: (segment) => segment === 'old' ? { href: '/elsewhere' } : undefined }),
-  softDelete: features.softDelete({ property: 'deletedAt', permitted: (request) => request.headers.authorization === 'admin' }),
+  redirects: features.redirects({ to: ({ id: segment }) => segment === 'old' ? { href: '/elsewhere' } : undefined }),
+  softDelete: features.softDelete({ property: 'deletedAt', allow: ({ request }) => request?.headers.authorization === 'admin' }),
   timeout: features.timeout(60_000)
 }
 
@@ -208,14 +209,40 @@ test('two definitions over one storage that disagree about its rows are refused'
 })
 
 test('defineWith() shares options and features', async (t) => {
-  const defineNote = defineWith({ storage: memory(), page: { default: 1 } }, features.bulk())
+  const defineNote = defineWith({ storage: memory(), list: { limit: { default: 1 } } }, features.bulk())
   const first = defineNote({ name: 'first', schema: Note })
-  const second = defineNote({ name: 'second', schema: Note, page: { default: 2 } }).with(features.deprecation({ since: '2026-01-01' }))
+  const second = defineNote({ name: 'second', schema: Note, list: { limit: { default: 2 } } }).with(features.deprecation({ since: '2026-01-01' }))
   const app = await build(t, [first, second])
   for (const name of ['first', 'second']) t.equal((await ask(app, `POST /${name}`, { content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] })).statusCode, 201)
   t.equal((await ask(app, 'GET /first')).json().length, 1)
   t.equal((await ask(app, 'GET /second')).json().length, 2)
   t.throws(() => defineWith({})({ name: 'third', schema: Note } as never), { code: 'FST_COLLECTION_BAD_OPTION', message: /storage is missing/ })
+})
+
+test('a definition adds to the access rules of defineWith(), and keeps the others', async (t) => {
+  const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
+  const isAdmin = ({ caller }: { caller: string | undefined }) => caller === 'admin'
+  const protect = defineWith({ storage: memory(), access: { authenticate, allow: isAdmin } })
+  const app = await build(t, [
+    protect({ name: 'closed', schema: Note }),
+    protect({ name: 'listed', schema: Note, access: { allow: { list: 'public' } } }),
+    protect({ name: 'known', schema: Note, access: { allow: { all: 'authenticated' } } }),
+    protect({ name: 'open', schema: Note, access: { allow: 'public' } }),
+    protect({ name: 'scoped', schema: Note, access: { scope: () => ({ values: { text: 'a' } }) } })
+  ])
+  const status = async (target: string, user?: string): Promise<number> => {
+    return (await ask(app, target, { content: { text: 'a' }, fields: user === undefined ? {} : { 'x-user': user } })).statusCode
+  }
+  for (const name of ['closed', 'scoped']) {
+    t.equal(await status(`GET /${name}`), 401, name)
+    t.equal(await status(`GET /${name}`, 'ada'), 403, name)
+    t.equal(await status(`GET /${name}`, 'admin'), 200, name)
+  }
+  t.equal(await status('GET /listed'), 200)
+  t.equal(await status('POST /listed', 'ada'), 403, 'the rule of the defaults still applies to the other actions')
+  t.equal(await status('POST /known', 'ada'), 201, 'a rule for all actions replaces that of the defaults')
+  t.equal(await status('POST /known'), 401, 'with the same authenticate')
+  t.equal(await status('POST /open'), 201)
 })
 
 test('what several features need of an item is read, whichever fields are selected', async (t) => {

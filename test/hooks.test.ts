@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { json, problem } from '../lib/index.ts'
 import { hal } from '../lib/formats/hal.ts'
 import type { Collection } from '../lib/collection.ts'
-import type { Change, Changed, Options } from '../lib/index.ts'
+import type { Change, CommittedChange, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { ada, altered, ask, build, created, gate, logged, users } from './app.ts'
 import { define } from './define.ts'
@@ -66,9 +66,11 @@ test('readOnly properties are ignored on POST and PUT, at any depth, so that GET
     o: Type.Object({ seal: Type.Optional(Type.String({ readOnly: true })), text: Type.String() }),
     lines: Type.Array(Type.Object({ key: Type.Optional(Type.String({ readOnly: true })), n: Type.Integer() }))
   }, {
-    prepare: ({ action, item }: Change<{ seq: number, o: { seal: string }, lines: Array<{ key?: string, n: number }> }>) => {
-      if (action !== 'create') return item
-      return { ...item, seq: 7, o: { ...item.o, seal: 'sealed' }, lines: item.lines.map(line => ({ ...line, key: `k${line.n}` })) }
+    hooks: {
+      beforeValidation: ({ action, item }: Change<{ seq: number, o: { seal: string }, lines: Array<{ key?: string, n: number }> }>) => {
+        if (action !== 'create') return item
+        return { ...item, seq: 7, o: { ...item.o, seal: 'sealed' }, lines: item.lines.map(line => ({ ...line, key: `k${line.n}` })) }
+      }
     }
   }))
   const { at, item } = await created(app, '/things', { id: 'mine', name: 'a', seq: 1, o: { seal: 'mine', text: 't' }, lines: [{ key: 'mine', n: 1 }, { n: 2 }] })
@@ -135,7 +137,7 @@ test('writeOnly properties never leave, in any format and any answer', async t =
     keys: Type.Array(Type.Object({ n: Type.Integer(), s: secret() })),
     u: Type.Union([Type.Object({ s: secret() }), Type.Null()]),
     map: Type.Record(Type.String(), Type.Object({ s: secret() }))
-  }, { changed: ({ after }: Changed<object>) => { told.push(after) } }))
+  }, { hooks: { afterCommit: ({ after }: CommittedChange<object>) => { told.push(after) } } }))
   const content = { name: 'a', s: 'hidden', o: { s: 'hidden' }, keys: [{ n: 1, s: 'hidden' }, { n: 2, s: 'hidden2' }], u: { s: 'hidden' }, map: { k: { s: 'hidden' } } }
   const answers = []
   for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
@@ -162,7 +164,7 @@ test('a writeOnly property that PUT leaves out is kept, one that it sends is tak
   const stored: Array<Record<string, unknown>> = []
   const secret = Type.String({ writeOnly: true })
   const app = await build(t, things({ name: Type.String(), s: secret, o: Type.Object({ s: secret, n: Type.Integer() }), keys: Type.Array(Type.Object({ n: Type.Integer(), s: secret })) }, {
-    changed: ({ after }: Changed<Record<string, unknown>>) => { stored.push(after!) }
+    hooks: { afterCommit: ({ after }: CommittedChange<Record<string, unknown>>) => { stored.push(after!) } }
   }))
   const { at } = await created(app, '/things', { name: 'a', s: '1', o: { s: '2', n: 0 }, keys: [{ n: 1, s: '3' }, { n: 2, s: '4' }] })
   const { id, ...kept } = stored[0]!
@@ -284,7 +286,7 @@ test('a storage makes integers, and a function whatever it likes', async t => {
   let count = 100
   const app = await build(t, [
     things({ name: Type.String(), id: Type.Integer() }, { id: { generate: 'storage' } }),
-    things({ name: Type.String(), id: Type.Integer() }, { name: 'prepared', id: { generate: 'storage' }, prepare: ({ item }: Change<object>) => item }),
+    things({ name: Type.String(), id: Type.Integer() }, { name: 'prepared', id: { generate: 'storage' }, hooks: { beforeValidation: ({ item }: Change<object>) => item } }),
     things({ name: Type.String(), id: Type.String({ pattern: '^inv-' }) }, { name: 'invoices', id: { generate: () => `inv-${count++}` } })
   ])
   for (const path of ['/things', '/prepared']) {
@@ -351,12 +353,14 @@ test('prepare sees the action, the item and what was before; what it returns is 
     slug: Type.String({ readOnly: true }),
     tags: Type.Array(Type.String(), { default: [] })
   }, {
-    async prepare (change: Change<Record<string, unknown>>) {
-      seen.push({ ...change, item: structuredClone(change.item) })
-      // A hook may as well change what it is given.
-      change.item.slug = String(change.item.title).toLowerCase()
-      ;(change.item.tags as string[]).push(change.action)
-      return change.item
+    hooks: {
+      async beforeValidation (change: Change<Record<string, unknown>>) {
+        seen.push({ ...change, item: structuredClone(change.item) })
+        // A hook may as well change what it is given.
+        change.item.slug = String(change.item.title).toLowerCase()
+        ;(change.item.tags as string[]).push(change.action)
+        return change.item
+      }
     }
   }))
   const { at, item } = await created(app, '/things', { title: 'Hello', slug: 'forged' })
@@ -369,15 +373,15 @@ test('prepare sees the action, the item and what was before; what it returns is 
     ['replace', { id: item.id, title: 'Other', slug: 'hello', tags: [] }, item],
     ['update', { id: item.id, title: 'Third', slug: 'other', tags: ['replace'] }, { ...item, title: 'Other', slug: 'other', tags: ['replace'] }]
   ])
-  t.ok(seen.every(({ request }) => request.server !== undefined))
+  t.ok(seen.every(({ request }) => request?.server !== undefined))
 })
 
 test('what prepare returns is validated', async t => {
   const { lines, logger } = logged()
   let give: (item: Record<string, unknown>) => unknown = item => item
   const app = await build(t, [
-    things({ name: Type.String(), owner: Type.Integer({ readOnly: true }) }, { prepare: ({ item }: Change<Record<string, unknown>>) => give(item) }),
-    things({ id: Type.String({ readOnly: true }), name: Type.String() }, { name: 'slugs', id: { generate: 'client' }, replace: { creates: true }, prepare: ({ item }: Change<Record<string, unknown>>) => give(item) })
+    things({ name: Type.String(), owner: Type.Integer({ readOnly: true }) }, { hooks: { beforeValidation: ({ item }: Change<Record<string, unknown>>) => give(item) } }),
+    things({ id: Type.String({ readOnly: true }), name: Type.String() }, { name: 'slugs', id: { generate: 'client' }, put: { create: true }, hooks: { beforeValidation: ({ item }: Change<Record<string, unknown>>) => give(item) } })
   ], { logger })
   const unfilled = await ask(app, 'POST /things', { content: { name: 'a' } })
   t.equal(unfilled.statusCode, 422)
@@ -396,11 +400,11 @@ test('what prepare returns is validated', async t => {
   for (const [request, content] of [['PUT /slugs/hello', { name: 'Other' }], ['PATCH /slugs/hello', { name: 'Other' }], ['PUT /slugs/new', { name: 'Other' }]] as const) {
     const changed = await ask(app, request, { content })
     t.equal(changed.statusCode, 500, 'an id stays what it is')
-    t.match(lines.pop(), { err: { message: /"prepare" of the collection slugs changed the id/ } })
+    t.match(lines.pop(), { err: { message: /beforeValidation of the collection slugs changed the id/ } })
   }
   give = () => undefined
   t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'b' } })).statusCode, 500)
-  t.match(lines.pop(), { err: { message: /"prepare" of the collection things gave no item\. Return the item/ } })
+  t.match(lines.pop(), { err: { message: /beforeValidation of the collection things returned no item\. Return the item/ } })
   t.strictSame(lines, [])
 })
 
@@ -408,11 +412,11 @@ test('a throw in prepare refuses the write with its own status', async t => {
   let fail: (change: Change<object>) => unknown = ({ item }) => item
   const { lines, logger } = logged()
   const told: string[] = []
-  const app = await build(t, things({ name: Type.String() }, { prepare: (change: Change<object>) => fail(change), changed: ({ action }: Changed<object>) => { told.push(action) } }), { logger })
+  const app = await build(t, things({ name: Type.String() }, { hooks: { beforeValidation: (change: Change<object>) => fail(change), afterCommit: ({ action }: CommittedChange<object>) => { told.push(action) } } }), { logger })
   const { at, item } = await created(app, '/things', { name: 'a' })
   const thrown: Array<[string, (change: Change<object>) => never, number, object]> = [
-    ['@fastify/sensible', ({ request }) => { throw request.server.httpErrors.forbidden('Not yours.') }, 403, { code: 'forbidden', status: 403, detail: 'Not yours.' }],
-    ['@fastify/sensible, another status', ({ request }) => { throw request.server.httpErrors.imateapot() }, 418, { status: 418 }],
+    ['@fastify/sensible', ({ request }) => { throw request?.server.httpErrors.forbidden('Not yours.') }, 403, { code: 'forbidden', status: 403, detail: 'Not yours.' }],
+    ['@fastify/sensible, another status', ({ request }) => { throw request?.server.httpErrors.imateapot() }, 418, { status: 418 }],
     ['a problem', () => { throw problem('conflict', { detail: 'Closed.', members: { since: 1 } }) }, 409, { code: 'conflict', detail: 'Closed.', since: 1 }],
     ['an error with a status', () => { throw Object.assign(new Error('Pay first.'), { statusCode: 402 }) }, 402, { status: 402, detail: 'Pay first.' }]
   ]
@@ -439,8 +443,8 @@ test('a throw in prepare refuses the write with its own status', async t => {
 })
 
 test('changed is told of every write that is done, with what was before and after', async t => {
-  const told: Array<Changed<object>> = []
-  const app = await build(t, users({ replace: { creates: true }, changed: async change => { told.push(change) } }))
+  const told: Array<CommittedChange<object>> = []
+  const app = await build(t, users({ put: { create: true }, hooks: { afterCommit: async change => { told.push(change) } } }))
   const { at, item } = await created(app, '/users', { ...ada, password: 'secret' })
   await ask(app, `PUT ${at}`, { content: { ...ada, name: 'Put' } })
   await ask(app, `PATCH ${at}`, { content: { name: 'Patched' } })
@@ -453,12 +457,12 @@ test('changed is told of every write that is done, with what was before and afte
     { action: 'remove', before: { name: 'Patched' }, after: undefined },
     { action: 'create', before: undefined, after: { id: absentId } }
   ])
-  t.strictSame(told.map(({ request }) => request.method), ['POST', 'PUT', 'PATCH', 'DELETE', 'PUT'])
+  t.strictSame(told.map(({ request }) => request?.method), ['POST', 'PUT', 'PATCH', 'DELETE', 'PUT'])
 })
 
 test('changed is not told of a write that was refused, nor of a read', async t => {
   const told: string[] = []
-  const app = await build(t, users({ changed: ({ action }) => { told.push(action) } }))
+  const app = await build(t, users({ hooks: { afterCommit: ({ action }) => { told.push(action) } } }))
   const { at } = await created(app, '/users', ada)
   const refused = [
     await ask(app, 'POST /users', { content: ada }),
@@ -484,12 +488,14 @@ test('who waits to write the same item does not wait for changed', async t => {
   const [first, second] = [gate(), gate()]
   const app = await build(t, users({
     storage,
-    async changed ({ after }) {
-      if (after?.name === 'First') {
-        first.open()
-        await second.opened
-      } else if (after?.name === 'Second') {
-        second.open()
+    hooks: {
+      async afterCommit ({ after }) {
+        if (after?.name === 'First') {
+          first.open()
+          await second.opened
+        } else if (after?.name === 'Second') {
+          second.open()
+        }
       }
     }
   }))
@@ -510,9 +516,11 @@ test('who waits to write the same item does not wait for changed', async t => {
 test('a throw in changed is logged, and changes nothing', async t => {
   const { lines, logger } = logged()
   const app = await build(t, users({
-    changed ({ action }) {
-      if (action === 'update') throw new Error('at once')
-      return Promise.reject(new Error('later'))
+    hooks: {
+      afterCommit ({ action }) {
+        if (action === 'update') throw new Error('at once')
+        return Promise.reject(new Error('later'))
+      }
     }
   }), { logger })
   const post = await ask(app, 'POST /users', { content: ada })
@@ -522,9 +530,9 @@ test('a throw in changed is logged, and changes nothing', async t => {
   t.equal((await ask(app, `GET ${at}`)).json().name, 'x')
   t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
   t.match(lines, [
-    { msg: 'the hook "changed" of the collection users failed after a create', err: { message: 'later' } },
-    { msg: 'the hook "changed" of the collection users failed after a update', err: { message: 'at once' } },
-    { msg: 'the hook "changed" of the collection users failed after a remove' }
+    { msg: 'the hook afterCommit of the collection users failed after a create', err: { message: 'later' } },
+    { msg: 'the hook afterCommit of the collection users failed after a update', err: { message: 'at once' } },
+    { msg: 'the hook afterCommit of the collection users failed after a remove' }
   ])
   t.equal(lines.length, 3)
 })
@@ -532,7 +540,7 @@ test('a throw in changed is logged, and changes nothing', async t => {
 test('a fault of the storage is a bare 500 and no word to changed', async t => {
   const { lines, logger } = logged()
   const told: string[] = []
-  const app = await build(t, users({ storage: altered(() => ({ insert: async () => { throw new Error('SQLITE_CORRUPT in /var/db') } })), changed: ({ action }) => { told.push(action) } }), { logger })
+  const app = await build(t, users({ storage: altered(() => ({ insert: async () => { throw new Error('SQLITE_CORRUPT in /var/db') } })), hooks: { afterCommit: ({ action }) => { told.push(action) } } }), { logger })
   const answer = await ask(app, 'POST /users', { content: ada })
   t.equal(answer.statusCode, 500)
   t.notMatch(answer.payload, /SQLITE|var/)
@@ -553,9 +561,9 @@ test('replace.creates makes PUT create an absent item, under the id of the URI',
   const actions: string[] = []
   const app = await build(t, [
     things({ name: Type.String(), role: Type.String({ default: 'reader' }), born: Type.String({ format: 'date-time' }) }, {
-      replace: { creates: true }, timestamps: { created: 'born' }, prepare: ({ action, item }: Change<object>) => { actions.push(action); return item }
+      put: { create: true }, timestamps: { created: 'born' }, hooks: { beforeValidation: ({ action, item }: Change<object>) => { actions.push(action); return item } }
     }),
-    things({ name: Type.String(), id: Type.String() }, { name: 'slugs', id: { generate: 'client' }, replace: { creates: true } })
+    things({ name: Type.String(), id: Type.String() }, { name: 'slugs', id: { generate: 'client' }, put: { create: true } })
   ])
   const at = `/things/${absentId}`
   const put = await ask(app, `PUT ${at}`, { content: { name: 'a' } })
@@ -586,7 +594,7 @@ test('an item that is open to any property brings no links of its own into HAL (
 })
 
 test('links of the definition are typed by its items, and carried by HAL', async t => {
-  const app = await build(t, users({ formats: [hal, json], links: item => ({ mail: { href: `mailto:${item.email}` } }) }))
+  const app = await build(t, users({ formats: [hal, json], links: ({ item }) => ({ mail: { href: `mailto:${item.email}` } }) }))
   const { item } = await created(app, '/users', ada)
   t.match(item._links, { mail: { href: 'mailto:ada@example.com' }, self: {}, collection: {} })
 })
@@ -599,7 +607,7 @@ test('a secret that cannot be changed cannot be guessed by writing it either', a
     hash: Type.Optional(Type.String({ writeOnly: true, readOnly: true })),
     cards: Type.Optional(Type.Array(Type.Object({ code: Type.Optional(Type.String({ writeOnly: true, immutable: true })), name: Type.String() })))
   })
-  const app = await build(t, define({ name: 'vaults', schema, storage: memory(), prepare: ({ item }) => ({ hash: 'h', ...item }) }))
+  const app = await build(t, define({ name: 'vaults', schema, storage: memory(), hooks: { beforeValidation: ({ item }) => ({ hash: 'h', ...item }) } }))
   const at = String((await ask(app, 'POST /vaults', { content: { title: 'a', pin: '1234', cards: [{ code: '1', name: 'x' }] } })).headers.location)
   const patches: Array<[content: object, type: string, pointers: string[]]> = [
     [{ pin: '1234' }, 'application/merge-patch+json', ['/pin']],
@@ -633,13 +641,13 @@ test('a problem that the app throws on purpose is not logged as a failure; an er
   let fail: () => void = () => {}
   const hook = async (): Promise<void> => fail()
   const places: Array<[string, Collection]> = [
-    ['prepare', things({ name: Type.String() }, { prepare: ({ item }: Change<object>) => { fail(); return item } })],
+    ['prepare', things({ name: Type.String() }, { hooks: { beforeValidation: ({ item }: Change<object>) => { fail(); return item } } })],
     ['onRequest', things({ name: Type.String() }, { routes: { create: { onRequest: hook } } })],
     ['preHandler', things({ name: Type.String() }, { routes: { create: { preHandler: hook } } })],
     ['onSend', things({ name: Type.String() }, { routes: { create: { onSend: hook } } })],
-    ['access', things({ name: Type.String() }, { access: () => { fail(); return true } })],
-    ['caller', things({ name: Type.String() }, { authentication: { caller: () => { fail(); return 'ada' } } })],
-    ['scope', things({ name: Type.String() }, { scope: () => { fail(); return undefined } })]
+    ['access', things({ name: Type.String() }, { access: { allow: () => { fail(); return true } } })],
+    ['caller', things({ name: Type.String() }, { access: { authenticate: () => { fail(); return 'ada' } } })],
+    ['scope', things({ name: Type.String() }, { access: { scope: () => { fail(); return undefined } } })]
   ]
   for (const [place, definition] of places) {
     const app = await build(t, definition, { logger, disableRequestLogging: true })

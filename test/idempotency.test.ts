@@ -41,7 +41,7 @@ test('section 2.1: the key is a String of RFC 9651, or what most clients send, a
 
 test('section 2.6: a POST that is repeated gets the first answer again, and nothing is made', async t => {
   const told: unknown[] = []
-  const app = await build(t, users({ changed: ({ action }) => { told.push(action) } }).with(idempotency()))
+  const app = await build(t, users({ hooks: { afterCommit: ({ action }) => { told.push(action) } } }).with(idempotency()))
   const first = await ask(app, 'POST /users', { content: ada, fields: keyed() })
   t.equal(first.statusCode, 201)
   t.notOk('idempotent-replayed' in first.headers)
@@ -130,7 +130,7 @@ test('section 2.7: a key that is malformed or missing is 400, and says how', asy
 test('section 2.7: while the first request runs, the same is 409 with Retry-After; the content of another is 422 at once', async t => {
   const { open, opened } = gate()
   const begun = gate()
-  const app = await build(t, users({ async prepare ({ item }) { begun.open(); await opened; return item } }).with(idempotency()))
+  const app = await build(t, users({ hooks: { async beforeValidation ({ item }) { begun.open(); await opened; return item } } }).with(idempotency()))
   const first = ask(app, 'POST /users', { content: ada, fields: keyed() })
   await begun.opened
   const meanwhile = await ask(app, 'POST /users', { content: ada, fields: keyed() })
@@ -154,9 +154,11 @@ test('what was not done keeps nothing: the same key can be tried again, also wit
   const { lines, logger } = logged()
   const app = await build(t, users({
     storage,
-    prepare ({ item }) {
-      if (refuse) throw problem('forbidden', { detail: 'not now' })
-      return item
+    hooks: {
+      beforeValidation ({ item }) {
+        if (refuse) throw problem('forbidden', { detail: 'not now' })
+        return item
+      }
     }
   }).with(idempotency()), { logger })
   const post = async (content: unknown) => (await ask(app, 'POST /users', { content, fields: keyed() })).statusCode
@@ -195,8 +197,10 @@ test('keys are those of a caller', async t => {
 
 test('a caller whom the definition knows is the same with other credentials, as long as it acts for the same rows', async t => {
   const app = await build(t, notes({
-    authentication: { caller: ({ headers: { authorization } }) => authorization?.split(' ')[1] },
-    scope: ({ headers: { host } }) => ({ values: { text: host ?? '' } })
+    access: {
+      authenticate: ({ request: { headers: { authorization } } }) => authorization?.split(' ')[1],
+      scope: ({ request }) => ({ values: { text: request?.headers.host ?? '' } })
+    }
   }).with(idempotency()))
   const post = async (authorization: string, host: string) => {
     const { statusCode, headers } = await ask(app, 'POST /notes', { content: {}, fields: keyed({ authorization, host }) })
@@ -224,12 +228,14 @@ test('a request that takes too long is overtaken by its repetition, and is not d
   const { open, opened } = gate()
   let slow = true
   const app = await build(t, notes({
-    async prepare ({ item }) {
-      if (slow) {
-        slow = false
-        await opened
+    hooks: {
+      async beforeValidation ({ item }) {
+        if (slow) {
+          slow = false
+          await opened
+        }
+        return item
       }
-      return item
     }
   }).with(idempotency({ lease: 0.05 })))
   const post = () => ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })
@@ -314,7 +320,7 @@ test('a key that cannot be released is logged, and the answer is what it was', a
 
 test('however often and in whatever order requests are repeated, each key makes one item and has one answer', async t => {
   await fc.assert(fc.asyncProperty(fc.array(fc.array(fc.nat(4), { minLength: 1, maxLength: 8 }), { maxLength: 6 }), async bursts => {
-    const app = await build(t, notes({ async prepare ({ item }) { await delay(Math.random()); return item } }).with(idempotency()))
+    const app = await build(t, notes({ hooks: { async beforeValidation ({ item }) { await delay(Math.random()); return item } } }).with(idempotency()))
     const answers = new Map<number, unknown>()
     for (const burst of bursts) {
       const asked = await Promise.all(burst.map(async name => [name, await ask(app, 'POST /notes', { content: { text: String(name) }, fields: { 'idempotency-key': `"${name}"` } })] as const))
@@ -332,7 +338,7 @@ test('however often and in whatever order requests are repeated, each key makes 
 test('twenty identical requests at once make one item; the others are replayed, or 409', async t => {
   for (const [method, url] of [['POST', '/notes'], ['PATCH', undefined]] as const) {
     let writes = 0
-    const app = await build(t, notes({ changed: () => { writes++ } }).with(idempotency()))
+    const app = await build(t, notes({ hooks: { afterCommit: () => { writes++ } } }).with(idempotency()))
     const target = url ?? String((await ask(app, 'POST /notes', { content: { text: 'a' } })).headers.location)
     writes = 0
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(app, `${method} ${target}`, { content: { text: 'b' }, fields: keyed() })))

@@ -117,8 +117,8 @@ const lines: Readonly<Record<string, Line>> = {
   'characters of all items of a page by number': { app: large, ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length), within: 200 },
   'items that a page by number leaves out': { app: t => build(t, notes().with(jsonServer())), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
   'characters of a query string': { app: t => build(t, users()), ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`), within: 200 },
-  'characters of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },
-  'different words of q': { app: t => build(t, users({ search: ['name'] })), ask: (app, count) => ask(app, `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`), within: 200 },
+  'characters of q': { app: t => build(t, users({ list: { search: ['name'] } })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },
+  'different words of q': { app: t => build(t, users({ list: { search: ['name'] } })), ask: (app, count) => ask(app, `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`), within: 200 },
   'conditions of a filter': {
     app: t => build(t, wide()),
     ask: (app, count) => ask(app, `GET /wide?${names(count).map(name => `${name}=1`).join('&')}`),
@@ -145,7 +145,7 @@ const lines: Readonly<Record<string, Line>> = {
   'bytes of content that is kept for the replay of a POST': { app: repeatable, ask: (app, bytes) => replayed(app, 'POST', bytes), within: 201, past: isEmpty },
   'bytes of content that is kept for the replay of a PATCH': { app: repeatable, ask: (app, bytes) => replayed(app, 'PATCH', bytes), within: 200, past: isEmpty },
   'milliseconds of an action': {
-    app: t => build(t, notes({ storage: altered(storage => ({ list: async (...asked) => new Promise(resolve => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked))) })), page: { maximum: 1000 } }).with(timeout(100))),
+    app: t => build(t, notes({ storage: altered(storage => ({ list: async (...asked) => new Promise(resolve => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked))) })), list: { limit: { maximum: 1000 } } }).with(timeout(100))),
     ask: (app, milliseconds) => ask(app, `GET /notes?limit=${milliseconds > 100 ? 400 : 1}`),
     within: 200,
     limit: 100

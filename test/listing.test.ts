@@ -148,7 +148,7 @@ test('what is writeOnly can neither be filtered, sorted, selected nor searched b
 })
 
 test('the definition narrows what lists can be filtered and sorted by', async t => {
-  const app = await build(t, goods({ filter: ['status', 'place.city'], sort: ['price'], order: ['-name'] }))
+  const app = await build(t, goods({ list: { filter: ['status', 'place.city'], sort: ['price'], order: ['-name'] } }))
   t.equal(await get(app, 'status=draft&place.city=Rome'), '1')
   t.equal(await get(app, 'sort=price&limit=2'), '31')
   t.equal(await get(app, ''), '52413', 'the order of the definition is not narrowed')
@@ -158,7 +158,7 @@ test('the definition narrows what lists can be filtered and sorted by', async t 
   const query = await ask(app, 'QUERY /goods', { content: { sort: ['price'], limit: 2 } })
   t.equal(query.headers['content-location'], '/goods?sort=price&limit=2', 'the id is the last without being named')
   t.equal((await ask(app, `GET ${query.headers['content-location']}`)).payload, query.payload)
-  const none = await build(t, goods({ filter: [], sort: [], search: [] }))
+  const none = await build(t, goods({ list: { filter: [], sort: [], search: [] } }))
   t.match((await ask(none, 'GET /goods?name=a')).json(), { detail: 'The query parameter "name" is unknown. Available: limit, cursor, fields, count. A list can be filtered by: nothing.' })
   for (const query of ['sort=name', 'q=a']) t.equal((await ask(none, `GET /goods?${query}`)).statusCode, 400)
 })
@@ -178,7 +178,7 @@ test('a sort has ties broken by the id, and null after every value, whichever wa
 })
 
 test('the order of the definition may have properties by which no client can ask', async t => {
-  const app = await build(t, goods({ order: ['-mixed'] }))
+  const app = await build(t, goods({ list: { order: ['-mixed'] } }))
   for (const [id, mixed] of [[2, 'x'], [3, 7], [4, 'x']] as const) await ask(app, `PATCH /goods/${id}`, { content: { mixed } })
   const seen: number[] = []
   let at: string | undefined = '/goods?limit=1'
@@ -199,7 +199,7 @@ test('the storage is asked for an order that ends with the id, and for no more p
   await ask(app, 'GET /goods')
   t.strictSame(asked.map(({ order, properties }) => [order.map(({ property }) => property), properties]), [[['id'], undefined], [['place.city', 'id'], ['name', 'stock', 'id', 'place']], [['id'], undefined]])
   asked.length = 0
-  const linked = await build(t, goods({ storage: spying as never, links: ({ name }) => ({ about: { href: `/about/${name.length}` } }) }))
+  const linked = await build(t, goods({ storage: spying as never, links: ({ item: { name } }) => ({ about: { href: `/about/${name.length}` } }) }))
   await ask(linked, 'GET /goods?fields=id')
   t.equal(asked[0]!.properties, undefined, 'links may be made of any property')
 })
@@ -232,7 +232,7 @@ test('fields gives only the properties that are wanted, in a representation with
 })
 
 test('fields works in HAL and XML, with all links', async t => {
-  const app = await build(t, goods({ links: ({ place }) => ({ city: { href: `/cities/${place?.city}` } }) }))
+  const app = await build(t, goods({ links: ({ item: { place } }) => ({ city: { href: `/cities/${place?.city}` } }) }))
   const hal = { accept: 'application/hal+json' }
   const _links = { self: { href: '/goods/1' }, collection: { href: '/goods' }, city: { href: '/cities/Rome' } }
   t.strictSame((await ask(app, 'GET /goods/1?fields=name', { fields: hal })).json(), { _links, name: 'apple' })
@@ -273,12 +273,12 @@ test('q finds the items that have all words, in any letter case, in the properti
   t.equal(await get(app, 'q=apple&price=2.5&sort=-id&limit=1'), '4')
   t.equal((await ask(app, 'GET /goods?q=apple&count=true')).headers['x-total-count'], '2')
   for (const text of ['', '%20', '%00', 'a'.repeat(201)]) t.match((await ask(app, `GET /goods?q=${text}`)).json(), { status: 400, parameter: 'q', detail: 'q must be text of up to 200 characters and 10 different words.' })
-  const closed = await build(t, goods({ search: undefined as never }))
+  const closed = await build(t, goods({ list: { search: [] } }))
   t.match((await ask(closed, 'GET /goods?q=a')).json(), { status: 400, parameter: 'q' })
 })
 
 test('a cursor goes with the sort, the filter and the search that gave it', async t => {
-  const app = await build(t, goods({ order: ['name'] }))
+  const app = await build(t, goods({ list: { order: ['name'] } }))
   const cursor = async (query: string) => new URL(links(await ask(app, `GET /goods?${query}&limit=1`)).next!, 'http://x').searchParams.get('cursor')!
   const questions = ['', 'sort=price', 'sort=-price', 'sort=price,-id', 'status=draft', 'status.ne=draft', 'status.in=draft,published', 'status=draft&price=2.5', 'q=apple', 'q=app', 'q=apple&status=draft']
   const cursors = await Promise.all(questions.map(cursor))
@@ -303,7 +303,7 @@ test('a POST asks its precondition of the list that GET of the same URI gives', 
 })
 
 test('what the storage does not support is not offered', async t => {
-  const app = await build(t, goods({ storage: without('filter', 'order', 'search', 'count'), search: undefined as never }))
+  const app = await build(t, goods({ storage: without('filter', 'order', 'search', 'count'), list: { search: undefined as never } }))
   for (const [query, parameter] of [['name=a', 'name'], ['sort=id', 'sort'], ['sort=name', 'sort'], ['q=a', 'q'], ['count=true', 'count']] as const) {
     t.match((await ask(app, `GET /goods?${query}`)).json(), { status: 400, parameter, detail: /Available: limit, cursor, fields\. A list can be filtered by: nothing\.$/ })
   }
@@ -316,20 +316,20 @@ test('what the storage does not support is not offered', async t => {
 test('options that name what lists cannot be asked by are errors at boot', async t => {
   for (const option of ['filter', 'sort', 'search'] as const) {
     for (const name of ['colour', 'tags', 'place', 'place.colour', 'secret', 'mixed', '']) {
-      t.throws(() => goods({ [option]: ['name', name] }), { code: 'FST_COLLECTION_BAD_OPTION', message: new RegExp(`${option} names "${name}".*Choose of: .*name`) })
+      t.throws(() => goods({ list: { [option]: ['name', name] } }), { code: 'FST_COLLECTION_BAD_OPTION', message: new RegExp(`list\\.${option} contains "${name}".*Available properties: .*name`) })
     }
-    t.throws(() => goods({ [option]: 'name' as never }), { code: 'FST_COLLECTION_BAD_OPTION', message: /an array/ })
+    t.throws(() => goods({ list: { [option]: 'name' as never } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /an array/ })
   }
-  t.throws(() => goods({ search: ['price' as 'name'] }), { code: 'FST_COLLECTION_BAD_OPTION', message: /search names "price", which is no text/ })
-  for (const [need, options] of [['filter', { filter: ['name'] }], ['order', { sort: ['name'] }], ['search', { search: ['name'] }]] as const) {
-    t.throws(() => goods({ storage: without(need), search: undefined as never, ...options as object }), { code: 'FST_COLLECTION_UNSUPPORTED', message: /memory/ }, need)
+  t.throws(() => goods({ list: { search: ['price' as 'name'] } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /list\.search contains "price", which is not a string/ })
+  for (const [need, options] of [['filter', { list: { filter: ['name'] } }], ['order', { list: { sort: ['name'] } }], ['search', { list: { search: ['name'] } }]] as const) {
+    t.throws(() => goods({ storage: without(need), list: { search: undefined as never, ...options.list } }), { code: 'FST_COLLECTION_UNSUPPORTED', message: /memory/ }, need)
   }
 })
 
 test('every key stands in the query schema of OpenAPI, one by one', async t => {
   const app = await build(t, [])
   await app.register(swagger, { openapi: { openapi: '3.1.0' } })
-  await app.register(collection, goods({ filter: ['name', 'price', 'sold', 'status', 'limit', 'place.city'], sort: ['name', 'price'] }))
+  await app.register(collection, goods({ list: { filter: ['name', 'price', 'sold', 'status', 'limit', 'place.city'], sort: ['name', 'price'] } }))
   await app.ready()
   const paths = (app.swagger() as unknown as { paths: Record<string, Record<string, { parameters: Array<{ name: string, in: string, schema: Record<string, unknown>, style?: string, explode?: boolean, description?: string }> }>> }).paths
   const parameters = paths['/goods']!.get!.parameters.filter(parameter => parameter.in === 'query')

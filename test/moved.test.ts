@@ -16,13 +16,13 @@ const changes = { PUT: { content: { title: 'x' } }, PATCH: { content: { title: '
 
 /** Pages, of which some were called otherwise before. */
 function pages (moved: Record<string, NewPlace>, options: object = {}): Collection {
-  return users({ name: 'pages', schema: Page, unique: [], id: { property: 'slug', generate: 'client' }, ...options } as object).with(redirects({ to: async (slug: string) => moved[slug] }))
+  return users({ name: 'pages', schema: Page, unique: [], id: { property: 'slug', generate: 'client' }, ...options } as object).with(redirects({ to: async ({ id: slug }) => moved[slug] }))
 }
 
 for (const { name, skip, open } of kept) {
   test(`an item that moved is 301 with its new URI, for every method: ${name}`, { skip }, async t => {
     const { storage, prepare } = await open(t)
-    const definition = pages({ old: 'new', older: 'old', 'a b/c': 'ü/%' }, { storage, cache: 'max-age=60', precondition: 'required' })
+    const definition = pages({ old: 'new', older: 'old', 'a b/c': 'ü/%' }, { storage, cache: 'max-age=60', etag: { required: true } })
     await prepare(definition)
     const app = await build(t, { ...definition, prefix: '/v1' } as Collection)
     for (const slug of ['new', 'ü/%']) t.equal((await ask(app, 'POST /v1/pages', { content: { slug, title: 'New' } })).statusCode, 201)
@@ -91,14 +91,14 @@ test('308, ids that cannot exist, and what the hook throws', async t => {
   const long = 'x'.repeat(200)
   const { lines, logger } = logged()
   const app = await build(t, users({
-    replace: { creates: true }
+    put: { create: true }
   }).with(redirects({
     status: 308,
-    to: (segment, request) => {
+    to: ({ id: segment, request }) => {
       if (segment === 'burnt') throw problem('gone')
       if (segment === 'teapot') throw Object.assign(new Error('short and stout'), { statusCode: 418 })
       if (segment === 'broken') throw new Error('secret')
-      if (segment === 'mine') return String(request.headers['x-me'])
+      if (segment === 'mine') return String(request?.headers['x-me'])
       return segment === 'ada' || segment === long ? id : undefined
     }
   })), { logger })

@@ -380,19 +380,19 @@ test('a collection of other formats and actions is told as it is', async t => {
 })
 
 test('who is asked for credentials is told so, action by action', async t => {
-  const { document } = await documented(t, [notes({ access: { every: 'public', create: 'authenticated', list: () => 'hidden' }, authentication: { caller: () => 'ada' } })])
+  const { document } = await documented(t, [notes({ access: { allow: { all: 'public', create: 'authenticated', list: () => 'hidden' }, authenticate: () => 'ada' } })])
   const refused = (path: string, method: string) => Object.keys(document.paths[path]![method]!.responses).filter(status => ['401', '403', '404'].includes(status))
   t.strictSame(refused('/notes', 'post'), ['401', '403'])
   t.strictSame(refused('/notes', 'get'), ['401', '403', '404'])
   t.strictSame(refused('/notes/{id}', 'get'), ['404'])
-  const readers = users({ access: 'authenticated', authentication: { caller: () => 'ada' } })
+  const readers = users({ access: { allow: 'authenticated', authenticate: () => 'ada' } })
   const nested = await documented(t, [notes().with(within(readers, 'text' as never)) as Collection])
   t.ok('401' in nested.document.paths['/users/{parent}/notes']!.get!.responses, 'also of what lies in an item that not everybody sees')
 })
 
 test('what can be repeated, has moved, was removed or is deprecated is told', async t => {
   const schema = Type.Object({ id: Type.String({ readOnly: true }), removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true })) })
-  const kept = define({ name: 'kept', schema, storage: memory() }).with(redirects({ to: () => undefined }), softDelete({ property: 'removedAt', permitted: () => true }), idempotency({ actions: ['create'], required: true })).with(deprecation({ since: new Date('2026-01-01') })) as Collection
+  const kept = define({ name: 'kept', schema, storage: memory() }).with(redirects({ to: () => undefined }), softDelete({ property: 'removedAt', allow: () => true }), idempotency({ actions: ['create'], required: true })).with(deprecation({ since: new Date('2026-01-01') })) as Collection
   const { document } = await documented(t, [kept])
   const { get, patch } = document.paths['/kept/{id}']!
   t.ok(['301', '410'].every(status => status in get!.responses))
@@ -429,7 +429,7 @@ test('Swagger 2.0 is told of the operations, and the config of routes stays the 
   const configs: unknown[] = []
   app.addHook('onRequest', async request => { configs.push(request.routeOptions.config) })
   await app.register(swagger, { swagger: { info: { title: 'Old', version: '1' } } })
-  await app.register(collection, notes({ routes: { every: { config: { mine: 1 } as object } } }))
+  await app.register(collection, notes({ routes: { all: { config: { mine: 1 } as object } } }))
   await app.ready()
   const { paths } = app.swagger() as unknown as { paths: Record<string, Record<string, { operationId: string }>> }
   t.equal(paths['/notes/{id}']!.put!.operationId, 'notes.replace')

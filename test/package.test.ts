@@ -73,6 +73,10 @@ import { Type } from '${typebox}'
 import collection, { define } from 'fastify-collections'
 import { memory } from 'fastify-collections/memory'
 
+declare module 'fastify-collections' {
+  interface CollectionTypes { caller: { id: number, role: 'admin' | 'member' } }
+}
+
 const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
   email: Type.String({ format: 'email' }),
@@ -84,16 +88,26 @@ const users = define({
   schema: User,
   unique: ['email'],
   storage: memory(),
-  prepare ({ item }) {
-    const email: string = item.email.toLowerCase()
-    const age: number | undefined = item.age
-    // @ts-expect-error the member is no number
-    const wrong: number = item.email
-    return { ...item, email, ...age !== undefined && { age }, ...wrong === undefined && {} }
+  access: {
+    authenticate: () => ({ id: 1, role: 'admin' }),
+    allow: ({ caller }) => caller?.role === 'admin'
+  },
+  hooks: {
+    beforeValidation ({ item, caller }) {
+      const email: string = item.email.toLowerCase()
+      const age: number | undefined = item.age
+      const role: 'admin' | 'member' | undefined = caller?.role
+      // @ts-expect-error the property is no number
+      const wrong: number = item.email
+      return { ...item, email, ...age !== undefined && { age }, ...wrong === undefined && { role } }
+    }
   }
 })
 
-// @ts-expect-error there is no such member
+// @ts-expect-error a caller has another type
+try { define({ name: 'users', schema: User, storage: memory(), access: { authenticate: () => 'ada' } }) } catch {}
+
+// @ts-expect-error there is no such property
 try { define({ name: 'users', schema: User, unique: ['mail'], storage: memory() }) } catch {}
 
 async function main () {

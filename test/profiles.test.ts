@@ -1,4 +1,6 @@
 import refine from '@refinedev/simple-rest'
+import { service } from '../lib/service/service.ts'
+import { withoutPaths } from './app.ts'
 import { Type } from '@sinclair/typebox'
 import cors from '@fastify/cors'
 import Fastify from 'fastify'
@@ -61,11 +63,11 @@ const dialectsOf = (names: readonly ProfileName[]) => names.map(name => dialects
 /** The same posts twice: with integers of the storage, and with UUIDs of the library as their ids. */
 function posts (profiles: readonly ProfileName[], storage?: (storage: Storage<object>) => Partial<Storage<object>>): Collection {
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
-  return define({ name: 'posts', schema: Post, id: { generate: 'storage' }, unique: ['title'], search: ['title'], storage: storage === undefined ? memory({ items }) : altered(storage) }).with(...dialectsOf(profiles)) as Collection
+  return define({ name: 'posts', schema: Post, id: { generate: 'storage' }, unique: ['title'], list: { search: ['title'] }, storage: storage === undefined ? memory({ items }) : altered(storage) }).with(...dialectsOf(profiles)) as Collection
 }
 
 function pages (profiles: readonly ProfileName[]): Collection {
-  return define({ name: 'pages', schema: Page, unique: ['title'], search: ['title'], storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) }) }).with(...dialectsOf(profiles)) as Collection
+  return define({ name: 'pages', schema: Page, unique: ['title'], list: { search: ['title'] }, storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) }) }).with(...dialectsOf(profiles)) as Collection
 }
 
 const kinds = [
@@ -343,7 +345,7 @@ test('what is no dialect is 400 and named', async t => {
     ['us', 'views_gte=x', 'views_gte', /^views_gte must be a whole number from -9007199254740991 to 9007199254740991\.$/]
   ]
   for (const [profiles, query, parameter, detail] of table) {
-    t.match(read(reading[profiles]!, query), { status: 400, name: 'invalid-query', detail, properties: { parameter } }, `${profiles} ${query}`)
+    t.match(read(reading[profiles]!, query), { status: 400, name: 'invalid-query', detail, members: { parameter } }, `${profiles} ${query}`)
   }
 })
 
@@ -471,9 +473,10 @@ test('a precondition of POST is asked of the list that is counted off', async t 
 test('a problem has what its client reads, and RFC 9457 beside it', async t => {
   const app = Fastify()
   t.after(() => app.close())
+  await app.register(service, { ...withoutPaths, problems: 'https://example.com/' })
   const thrown: unknown[] = []
   for (const name of profileNames) {
-    const definition = define({ name, schema: Post, id: { generate: 'storage' }, storage: memory(), problems: 'https://example.com/', prepare: () => { throw thrown.at(-1) } }).with(dialects[name]())
+    const definition = define({ name, schema: Post, id: { generate: 'storage' }, storage: memory(), hooks: { beforeValidation: () => { throw thrown.at(-1) } } }).with(dialects[name]())
     await app.register(collection, definition)
   }
   const answers: Array<[unknown, object, object]> = [
@@ -515,10 +518,10 @@ test('mistakes about profiles are told at boot', async t => {
   const Slug = Type.Object({ slug: Type.String(), ...properties })
   const { refine } = features
   t.throws(() => loose({ schema: Slug, id: { property: 'slug', generate: 'client' } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /id\.property is "slug"/ })
-  t.throws(() => loose({ filter: ['title'] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /filter does not contain "id"/ })
+  t.throws(() => loose({ list: { filter: ['title'] } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /filter does not contain "id"/ })
   t.throws(() => loose({ formats: [hal, json] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /JSON, but it is not the first of formats/ })
   for (const feature of ['count', 'filter', 'order']) t.throws(() => loose({ storage: lacking(feature) }).with(refine()), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)
-  t.doesNotThrow(() => loose({ filter: ['id', 'title'], formats: [json, hal] }).with(...dialectsOf(profileNames)))
+  t.doesNotThrow(() => loose({ list: { filter: ['id', 'title'] }, formats: [json, hal] }).with(...dialectsOf(profileNames)))
 })
 
 test('corsOptions lets a browser of another origin do all that these clients do', async t => {

@@ -36,39 +36,39 @@ const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /hooks/ }
 
 for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
   test(`a collection whose routes have hooks in ${hook} cannot be read through another one without them`, async t => {
-    for (const action of ['every', 'read'] as const) {
+    for (const action of ['all', 'read'] as const) {
       for (const given of [authenticate, [log, authenticate]]) {
         const hooked = people({ routes: { [action]: { [hook]: given } } })
         t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), refused, `expand, ${action}`)
         t.throws(() => articles().with(within(hooked, 'author')), refused, `nested, ${action}`)
       }
     }
-    const others = people({ routes: { list: { [hook]: authenticate }, create: { [hook]: authenticate }, every: { onSend: async () => {}, onResponse: log } } })
+    const others = people({ routes: { list: { [hook]: authenticate }, create: { [hook]: authenticate }, all: { onSend: async () => {}, onResponse: log } } })
     t.doesNotThrow(() => articles().with(expand({ person: { collection: others, property: 'author' } })), 'hooks that do not decide on reading')
     t.doesNotThrow(() => articles().with(within(others, 'author')))
   })
 }
 
 test('the message says what to do', async t => {
-  const hooked = people({ routes: { every: { onRequest: authenticate } } })
+  const hooked = people({ routes: { all: { onRequest: authenticate } } })
   t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), {
     message: 'Collection articles: the relation "person" reads people, but the hooks in the routes of people do not run for it. ' +
-      'State in access or authentication of people who may read it ("public" means everyone), or give the same hooks in routes.every of articles.'
+      'State in access.allow of people who may read it ("public" means everyone), or add the same hooks to routes.all of articles.'
   })
   t.throws(() => articles().with(within(hooked, 'author')), {
     message: 'Collection articles: within() reads people, but the hooks in the routes of people do not run for it. ' +
-      'State in access or authentication of people who may read it ("public" means everyone), or give the same hooks in routes.every of articles.'
+      'State in access.allow of people who may read it ("public" means everyone), or add the same hooks to routes.all of articles.'
   })
 })
 
 test('rules of access are applied there, so that stating them is enough', async t => {
-  const routes = { every: { onRequest: log } }
+  const routes = { all: { onRequest: log } }
   const stated: Array<Partial<Options<typeof Person>>> = [
-    { access: 'public' },
-    { access: { read: 'public' } },
-    { access: { every: () => false } },
-    { authentication: { caller: () => undefined } },
-    { authentication: { caller: () => undefined }, access: { remove: 'public' } }
+    { access: { allow: 'public' } },
+    { access: { allow: { read: 'public' } } },
+    { access: { allow: { all: () => false } } },
+    { access: { authenticate: () => undefined } },
+    { access: { authenticate: () => undefined, allow: { remove: 'public' } } }
   ]
   for (const options of stated) {
     const hooked = people({ routes, ...options })
@@ -76,9 +76,9 @@ test('rules of access are applied there, so that stating them is enough', async 
     t.doesNotThrow(() => articles().with(within(hooked, 'author')))
   }
   const unstated: Array<Partial<Options<typeof Person>>> = [
-    { access: { remove: () => false } },
-    { scope: () => ({ values: { owner: 'ada' } }) },
-    { visible: { name: () => true } }
+    { access: { allow: { remove: () => false } } },
+    { access: { scope: () => ({ values: { owner: 'ada' } }) } },
+    { access: { visible: { name: () => true } } }
   ]
   for (const options of unstated) {
     const hooked = people({ routes, ...options })
@@ -90,10 +90,10 @@ test('rules of access are applied there, so that stating them is enough', async 
 })
 
 test('the same hooks on the other collection do as well', async t => {
-  const hooked = people({ routes: { every: { onRequest: authenticate } } })
+  const hooked = people({ routes: { all: { onRequest: authenticate } } })
   const relations = { person: { collection: hooked, property: 'author' } } as const
-  const both = articles({ routes: { every: { preHandler: [log, authenticate] } } }).with(expand(relations))
-  const app = await build(t, [hooked, both, articles({ routes: { every: { onRequest: authenticate } } }).with(within(hooked, 'author'))] as Collection[])
+  const both = articles({ routes: { all: { preHandler: [log, authenticate] } } }).with(expand(relations))
+  const app = await build(t, [hooked, both, articles({ routes: { all: { onRequest: authenticate } } }).with(within(hooked, 'author'))] as Collection[])
   for (const url of ['/people/1', '/articles?expand=person', '/articles/1?expand=person', '/people/1/articles']) {
     t.equal((await ask(app, `GET ${url}`)).statusCode, 401, url)
     t.equal((await ask(app, `GET ${url}`, { fields: { authorization: 'Bearer ada' } })).statusCode, 200, url)
@@ -111,13 +111,13 @@ function seen ({ statusCode, headers: { date, ...headers }, body }: Awaited<Retu
 }
 
 test('a nested URL does not tell which parents exist to a caller who cannot read them', async t => {
-  const authentication = { caller: (request: FastifyRequest) => request.headers['x-user']?.toString() }
+  const authentication = { authenticate: ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString() }
   const guards: Array<[who: string, user: string | undefined, options: Partial<Options<typeof Person>>]> = [
-    ['nobody', undefined, { authentication }],
-    ['a caller without the right', 'eve', { authentication, access: { every: 'authenticated', read: () => false } }],
-    ['a caller from whom all is hidden', 'eve', { authentication, access: { every: 'authenticated', read: () => 'hidden' } }],
-    ['a caller with another scope', 'eve', { authentication, scope: (_request, _action, caller = '') => ({ values: { owner: caller } }) }],
-    ['a caller whom a rule refuses with a problem', 'eve', { access: () => { throw problem('forbidden') } }]
+    ['nobody', undefined, { access: { ...authentication } }],
+    ['a caller without the right', 'eve', { access: { ...authentication, allow: { all: 'authenticated', read: () => false } } }],
+    ['a caller from whom all is hidden', 'eve', { access: { ...authentication, allow: { all: 'authenticated', read: () => 'hidden' } } }],
+    ['a caller with another scope', 'eve', { access: { ...authentication, scope: ({ caller }) => ({ values: { owner: caller! } }) } }],
+    ['a caller whom a rule refuses with a problem', 'eve', { access: { allow: () => { throw problem('forbidden') } } }]
   ]
   for (const [who, user, options] of guards) {
     const parent = people(options)

@@ -6,7 +6,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { define } from '../lib/index.ts'
 import type { Collection } from '../lib/collection.ts'
-import type { Adapter, Authentication, Options, Scoping, Shape, Storage } from '../lib/index.ts'
+import type { Adapter, AccessOptions, Options, ScopeFunction, Shape, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
 import { bulk } from '../lib/features/bulk.ts'
@@ -30,8 +30,8 @@ const items: readonly Item[] = [
   { id: 3, owner: 'ada', title: 'Looms', slug: 'l' }
 ]
 
-const authentication: Authentication = { caller: request => request.headers['x-user']?.toString() }
-const own: Scoping<Item> = (_request, _action, caller) => caller === undefined || caller === 'root' ? undefined : { values: { owner: caller } }
+const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = { authenticate: ({ request }) => request.headers['x-user']?.toString() }
+const own: ScopeFunction<Item> = ({ caller }) => caller === undefined || caller === 'root' ? undefined : { values: { owner: caller } }
 
 type Ask = (target: string, user?: string, content?: unknown, fields?: Record<string, string>) => Promise<LightMyRequestResponse>
 
@@ -45,7 +45,8 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
 }
 
 function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items: [...items] }), unique: ['slug'], authentication, scope: own, ...options }) as Collection
+  const given = { name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items: [...items] }), unique: ['slug'], ...options } as const
+  return define({ ...given, access: { ...authentication, scope: own, ...options.access } }) as Collection
 }
 
 /** A storage with the items, on a database of its own where it is one. */
@@ -69,7 +70,7 @@ const absent = 404
 
 for (const { name, skip, open } of storages) {
   test(`a row outside the scope is absent to every verb, in ${name}`, { skip }, async t => {
-    const ask = await serve(t, notes({ storage: await open(t), search: ['title'] }))
+    const ask = await serve(t, notes({ storage: await open(t), list: { search: ['title'] } }))
     const ids = async (query: string, user: string): Promise<number[]> => (await ask(`GET /notes${query}`, user)).json().map(({ id }: Item) => id)
     t.strictSame(await ids('', 'ada'), [1, 3])
     t.strictSame(await ids('', 'bob'), [2])
@@ -117,7 +118,7 @@ for (const { name, skip, open } of storages) {
     }
     for (const [target, content] of [['PUT /notes/1', { title: 'mine' }], ['PATCH /notes/1', { title: 'mine' }], ['DELETE /notes/1', undefined]] as const) {
       const storage = slow
-      const ask = await serve(t, notes({ storage, changed: () => {} }))
+      const ask = await serve(t, notes({ storage, hooks: { afterCommit: () => {} } }))
       waiting = true
       const answer = ask(target, 'ada', content)
       await found.opened
@@ -182,11 +183,11 @@ test('two connections of one database: who is faster to change hands decides', {
 })
 
 test('a filter of any shape bounds what may be written; each property that oversteps is told', async t => {
-  const scope: Scoping<Item> = (_request, action) => ({
+  const scope: ScopeFunction<Item> = ({ action }) => ({
     filter: { all: [{ property: 'owner', is: 'in', value: ['ada', 'team'] }, { not: { property: 'place.city', is: 'eq', value: 'Paris' } }, { any: [{ property: 'title', is: 'like', value: 'E*' }, { property: 'slug', is: 'null', value: false }] }] },
     ...action === 'create' && { values: { owner: 'ada' } }
   })
-  const ask = await serve(t, notes({ scope }))
+  const ask = await serve(t, notes({ access: { scope } }))
   const pointers = async (target: string, content: unknown): Promise<unknown> => {
     const answer = await ask(target, 'ada', content)
     return answer.json().errors?.map(({ pointer }: { pointer: string }) => pointer) ?? answer.statusCode
@@ -206,18 +207,18 @@ test('what is no object is held to no scope, but to the schema', async t => {
 })
 
 test('of alternatives, every property that could have done is told', async t => {
-  const ask = await serve(t, notes({ scope: () => ({ filter: { any: [{ all: [{ property: 'owner', is: 'eq', value: 'ada' }, { property: 'title', is: 'like', value: 'E*' }] }, { property: 'slug', is: 'eq', value: 'open' }] } }) }))
+  const ask = await serve(t, notes({ access: { scope: () => ({ filter: { any: [{ all: [{ property: 'owner', is: 'eq', value: 'ada' }, { property: 'title', is: 'like', value: 'E*' }] }, { property: 'slug', is: 'eq', value: 'open' }] } }) } }))
   t.strictSame((await ask('PATCH /notes/1', 'ada', { title: 'x' })).json().errors.map(({ pointer }: { pointer: string }) => pointer), ['/owner', '/title', '/slug'])
 })
 
 test('a PUT keeps what the scope is about, of whoever it is', async t => {
-  const scope: Scoping<Item> = () => ({ filter: { property: 'owner', is: 'in', value: ['ada', 'team'] }, values: { owner: 'ada', slug: 'filled' } })
-  const ask = await serve(t, notes({ scope, unique: [], storage: memory({ items: [{ id: 1, owner: 'team', title: 'x' }] }) }))
+  const scope: ScopeFunction<Item> = () => ({ filter: { property: 'owner', is: 'in', value: ['ada', 'team'] }, values: { owner: 'ada', slug: 'filled' } })
+  const ask = await serve(t, notes({ access: { scope }, unique: [], storage: memory({ items: [{ id: 1, owner: 'team', title: 'x' }] }) }))
   t.strictSame((await ask('PUT /notes/1', 'ada', { title: 'y' })).json(), { id: 1, owner: 'team', title: 'y', slug: 'filled' })
 })
 
 test('what prepare makes of an item stays within the scope, too', async t => {
-  const ask = await serve(t, notes({ prepare: ({ item }) => item.title === 'gift' ? { ...item, owner: 'bob' } : item }))
+  const ask = await serve(t, notes({ hooks: { beforeValidation: ({ item }) => item.title === 'gift' ? { ...item, owner: 'bob' } : item } }))
   for (const target of ['POST /notes', 'PUT /notes/1', 'PATCH /notes/1']) {
     t.equal((await ask(target, 'ada', { title: 'gift' })).statusCode, 422, target)
     t.ok((await ask(target, 'ada', { title: 'mine' })).statusCode < 300, target)
@@ -227,7 +228,7 @@ test('what prepare makes of an item stays within the scope, too', async t => {
 
 test('a readOnly property is filled by the scope', async t => {
   const Kept = Type.Object({ id: Type.Integer(), owner: Type.String({ readOnly: true }), text: Type.String() })
-  const kept = define({ name: 'kept', schema: Kept, id: { generate: 'storage' }, storage: memory(), authentication, scope: (_request, _action, caller) => caller === 'root' || caller === undefined ? undefined : { values: { owner: caller } } })
+  const kept = define({ name: 'kept', schema: Kept, id: { generate: 'storage' }, storage: memory(), access: { ...authentication, scope: ({ caller }) => caller === 'root' || caller === undefined ? undefined : { values: { owner: caller } } } })
   const ask = await serve(t, kept as Collection)
   t.strictSame((await ask('POST /kept', 'ada', { text: 'x' })).json(), { id: 1, owner: 'ada', text: 'x' })
   t.equal((await ask('POST /kept', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
@@ -248,7 +249,7 @@ test('what is taken by a row outside is told as taken, and no more', async t => 
 
 test('a PUT that creates does not reach what is outside: the id is taken', async t => {
   const Page = Type.Object({ id: Type.String(), owner: Type.String(), text: Type.String() })
-  const pages = define({ name: 'pages', schema: Page, id: { generate: 'client' }, storage: memory({ items: [{ id: 'a', owner: 'bob', text: 'secret' }] }), replace: { creates: true }, authentication, scope: (_request, _action, caller) => ({ values: { owner: caller ?? '' } }) })
+  const pages = define({ name: 'pages', schema: Page, id: { generate: 'client' }, storage: memory({ items: [{ id: 'a', owner: 'bob', text: 'secret' }] }), put: { create: true }, access: { ...authentication, scope: ({ caller }) => ({ values: { owner: caller ?? '' } }) } })
   const ask = await serve(t, pages as Collection)
   const answer = await ask('PUT /pages/a', 'ada', { text: 'x' })
   t.equal(answer.statusCode, 409)
@@ -268,8 +269,10 @@ test('a nested collection lies in the parents of the caller, and has a scope of 
     schema: Comment,
     id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, noteId: 1, author: 'ada' }, { id: 2, noteId: 1, author: 'bob' }, { id: 3, noteId: 2, author: 'ada' }] }),
-    authentication,
-    scope: (_request, _action, caller) => caller === 'root' ? undefined : { values: { author: caller ?? '' } }
+    access: {
+      ...authentication,
+      scope: ({ caller }) => caller === 'root' ? undefined : { values: { author: caller ?? '' } }
+    }
   })
   const parents = notes()
   const ask = await serve(t, parents, comments.with(within(parents, 'noteId')) as Collection)
@@ -295,9 +298,11 @@ test('an expansion gives what the caller may read there, and null for the rest',
     schema: Type.Object({ id: Type.Integer(), owner: Type.String() }),
     id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, owner: 'ada' }, { id: 2, owner: 'bob' }] }),
-    authentication,
-    access: { every: 'authenticated', read: (_request, _action, caller) => { if (caller === 'eve') throw Object.assign(new Error('Not you.'), { statusCode: 403 }); return caller !== 'carl' } },
-    scope: (_request, _action, caller) => ({ values: { owner: caller ?? '' } })
+    access: {
+      ...authentication,
+      allow: { all: 'authenticated', read: ({ caller }) => { if (caller === 'eve') throw Object.assign(new Error('Not you.'), { statusCode: 403 }); return caller !== 'carl' } },
+      scope: ({ caller }) => ({ values: { owner: caller ?? '' } })
+    }
   })
   const Player = Type.Object({ id: Type.Integer(), teamId: Type.Integer() })
   const players = define({ name: 'players', schema: Player, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, teamId: 1 }, { id: 2, teamId: 2 }] }) }).with(expand({ team: { collection: teams, property: 'teamId' } }))
@@ -313,8 +318,10 @@ test('an expansion gives what the caller may read there, and null for the rest',
 
 test('a precondition of a POST is asked of the list that the caller sees', async t => {
   const ask = await serve(t, notes({
-    scope: (_request, action, caller) => action === 'create' ? { values: { owner: caller ?? '' } } : undefined,
-    access: { every: 'authenticated', list: (_request, _action, caller) => caller !== 'bob' }
+    access: {
+      scope: ({ action, caller }) => action === 'create' ? { values: { owner: caller ?? '' } } : undefined,
+      allow: { all: 'authenticated', list: ({ caller }) => caller !== 'bob' }
+    }
   }))
   const { etag } = (await ask('GET /notes', 'ada')).headers
   t.equal((await ask('POST /notes', 'ada', { title: 'x' }, { 'if-match': String(etag) })).statusCode, 201)
@@ -325,7 +332,7 @@ test('a precondition of a POST is asked of the list that the caller sees', async
 
 test('the scope is asked for each action, once, and may be a promise', async t => {
   const actions: string[] = []
-  const ask = await serve(t, notes({ scope: async (request, action, caller) => { actions.push(`${request.method} ${action} ${caller}`); return { values: { owner: 'ada' } } } }))
+  const ask = await serve(t, notes({ access: { scope: async ({ request, action, caller }) => { actions.push(`${request?.method} ${action} ${caller}`); return { values: { owner: 'ada' } } } } }))
   await ask('GET /notes', 'ada')
   await ask('QUERY /notes', 'ada', {})
   await ask('PATCH /notes/1', 'ada', {})
@@ -345,11 +352,11 @@ test('a scope that says nothing opens nothing: 500, and a line in the log', asyn
     const { lines, logger } = logged()
     const app = Fastify({ logger })
     t.after(() => app.close())
-    await app.register(collection, notes({ scope: (() => given) as unknown as () => undefined }))
+    await app.register(collection, notes({ access: { scope: () => given as object } }))
     for (const target of ['GET /notes', 'GET /notes/1', 'DELETE /notes/1']) t.equal((await asking(app)(target, 'ada')).statusCode, 500, JSON.stringify(given))
     t.match((lines[0]!.err as { message: string }).message, message)
   }
-  const ask = await serve(t, notes({ scope: () => ({ values: { slug: null } } as unknown as undefined), storage: memory({ items: [{ id: 1, owner: 'ada', title: 'x' }, ...items.slice(1)] }) }))
+  const ask = await serve(t, notes({ access: { scope: () => ({ values: { slug: null } } as unknown as undefined) }, storage: memory({ items: [{ id: 1, owner: 'ada', title: 'x' }, ...items.slice(1)] }) }))
   t.strictSame((await ask('GET /notes', 'ada')).json().map(({ id }: Item) => id), [1], 'null is a value')
 })
 
@@ -358,6 +365,6 @@ test('a scope needs a storage that filters', async t => {
     const whole = memory()<Item>(shape)
     return { ...whole, supports: { ...whole.supports, filter: false } }
   }
-  t.throws(() => notes({ storage }), { code: 'FST_COLLECTION_UNSUPPORTED', message: /scope of rows/ })
-  t.throws(() => notes({ scope: {} as never }), { code: 'FST_COLLECTION_BAD_OPTION' })
+  t.throws(() => notes({ storage }), { code: 'FST_COLLECTION_UNSUPPORTED', message: /access\.scope need filters/ })
+  t.throws(() => notes({ access: { scope: {} as never } }), { code: 'FST_COLLECTION_BAD_OPTION' })
 })

@@ -34,8 +34,8 @@ test('docs/service.md has every option, and no other', async t => {
 test('the home document tells every collection, wherever it is registered, before or after', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
-  const people = users({ serviceDescription: '/openapi.json', schema: { ...User, title: 'People' } as typeof User })
-  await app.register(service, { title: 'Test', home: undefined as never, documentation: 'https://example.com/docs' })
+  const people = users({ schema: { ...User, title: 'People' } as typeof User })
+  await app.register(service, { title: 'Test', home: undefined as never, description: '/openapi.json', documentation: 'https://example.com/docs' })
   await app.register(registry)
   await app.register(collection, people)
   await app.register(async scope => { await scope.register(collection, notes({ actions: ['list'] })) }, { prefix: '/teams/:team(^[a-z]+$)' })

@@ -28,11 +28,11 @@ const Nullable = Type.Object({ ...User.properties, deletedAt: Type.Union([Type.S
 const admin = { authorization: 'admin' }
 
 function base (options: Partial<Options<typeof User>> = {}): Collection {
-  return define({ name: 'users', schema: User, unique: ['email'], search: ['name'], storage: memory(), ...options }) as Collection
+  return define({ name: 'users', schema: User, unique: ['email'], list: { search: ['name'] }, storage: memory(), ...options }) as Collection
 }
 
 function users (options: Partial<Options<typeof User>> = {}): Collection {
-  return base(options).with(softDelete({ property: 'deletedAt', permitted: async request => request.headers.authorization === 'admin' }))
+  return base(options).with(softDelete({ property: 'deletedAt', allow: async ({ request }) => request?.headers.authorization === 'admin' }))
 }
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'secret' }
@@ -54,7 +54,7 @@ for (const { name, skip, open } of kept) {
 
     test(`what was removed is 410, and left out of lists, counts, searches and filters: ${name}, ${kind}`, { skip }, async t => {
       const changes: string[] = []
-      const app = await start(t, { changed: ({ action, before, after }: { action: string, before?: object, after?: object }) => { changes.push(`${action} ${before !== undefined} ${after !== undefined}`) } })
+      const app = await start(t, { hooks: { afterCommit: ({ action, before, after }: { action: string, before?: object, after?: object }) => { changes.push(`${action} ${before !== undefined} ${after !== undefined}`) } } })
       const { at, tag } = await created(app, '/users', ada)
       await created(app, '/users', bob)
       t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': '"other"' } })), '412 precondition-failed')
@@ -76,7 +76,7 @@ for (const { name, skip, open } of kept) {
     })
 
     test(`who is permitted sees what was removed, and brings it back: ${name}, ${kind}`, { skip }, async t => {
-      const app = await start(t, { precondition: 'required', cache: 'public, max-age=60' })
+      const app = await start(t, { etag: { required: true }, cache: 'public, max-age=60' })
       const { at, tag, item } = await created(app, '/users', ada)
       await created(app, '/users', bob)
       t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '204')
@@ -165,9 +165,11 @@ test('PUT that creates brings back, or finds gone, what was removed', async t =>
     schema: Page,
     id: { property: 'slug', generate: 'client' },
     storage: memory(),
-    replace: { creates: true },
-    prepare: ({ action, item, before }) => { prepared.push(`${action} ${before?.removed !== undefined} ${item.removed !== undefined}`); return { ...item, title: item.title.trim() } }
-  }).with(softDelete({ property: 'removed', permitted: request => request.headers.authorization === 'admin' })) as Collection)
+    put: { create: true },
+    hooks: {
+      beforeValidation: ({ action, item, before }) => { prepared.push(`${action} ${before?.removed !== undefined} ${item.removed !== undefined}`); return { ...item, title: item.title.trim() } }
+    }
+  }).with(softDelete({ property: 'removed', allow: ({ request }) => request?.headers.authorization === 'admin' })) as Collection)
   const put = (fields = {}) => code(ask(app, 'PUT /pages/a', { content: { title: ' A ' }, fields }))
   t.equal(await put(), '201')
   t.equal(await put(), '200')
@@ -183,7 +185,7 @@ test('PUT that creates brings back, or finds gone, what was removed', async t =>
 test('expansions and nested collections leave out what was removed', async t => {
   const authors = users({ name: 'authors' })
   const Article = Type.Object({ id: Type.String({ format: 'uuid' }), title: Type.String(), authorId: Type.String({ format: 'uuid' }), gone: Type.Optional(Type.String({ format: 'date-time' })) })
-  const articles = define({ name: 'articles', schema: Article, storage: memory() }).with(expand({ author: { collection: authors, property: 'authorId' } })).with(bulk(), softDelete({ property: 'gone', permitted: () => true }))
+  const articles = define({ name: 'articles', schema: Article, storage: memory() }).with(expand({ author: { collection: authors, property: 'authorId' } })).with(bulk(), softDelete({ property: 'gone', allow: () => true }))
   const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))] as Collection[])
   const author = await created(app, '/authors', ada)
   const article = await created(app, `${author.at}/articles`, { title: 'One' })
@@ -203,7 +205,7 @@ test('expansions and nested collections leave out what was removed', async t => 
 
 test('an item that moved is led on from, also where it was removed', async t => {
   const target = { id: '' }
-  const app = await build(t, users().with(redirects({ to: id => id === target.id ? { href: '/people/1' } : undefined })))
+  const app = await build(t, users().with(redirects({ to: ({ id }) => id === target.id ? { href: '/people/1' } : undefined })))
   const { at, item } = await created(app, '/users', ada)
   await ask(app, `DELETE ${at}`)
   t.equal(await code(ask(app, `GET ${at}`)), '410 gone')
@@ -232,7 +234,7 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
         return entry
       }
     }))
-  }).with(softDelete({ property: 'deletedAt', permitted: request => { if (request.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }); return true } }))
+  }).with(softDelete({ property: 'deletedAt', allow: ({ request }) => { if (request?.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }); return true } }))
   const app = await build(t, definition)
   const { at, tag } = await created(app, '/users', ada)
   rivals = 5
@@ -258,8 +260,8 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
 
 test('who does not see a property is not shown it by bringing the item back, and takes nothing away', async t => {
   const app = await build(t, base({
-    visible: { role: request => request.headers['x-boss'] === 'yes' }
-  }).with(softDelete({ property: 'deletedAt', permitted: () => true })))
+    access: { visible: { role: ({ request }) => request?.headers['x-boss'] === 'yes' } }
+  }).with(softDelete({ property: 'deletedAt', allow: () => true })))
   const boss = { 'x-boss': 'yes' }
   const posted = await ask(app, 'POST /users', { content: { ...ada, role: 'writer' }, fields: boss })
   const at = String(posted.headers.location)
@@ -283,9 +285,9 @@ test('what cannot be kept is refused at boot', async t => {
     [{}, { property: 'name' }, 'BAD_SCHEMA', /"name" says when an item was deleted\. Make it Type\.Optional/],
     [{ schema: schema(Type.Unsafe(Type.String({ format: 'date-time' }))) }, { property }, 'BAD_SCHEMA', /"deletedAt" says/],
     [{ schema: schema(Type.Unsafe(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]))) }, { property }, 'UNFILLED_PROPERTY', /"deletedAt".*Give it a default/],
-    [{}, true, 'BAD_OPTION', /softDelete takes an object with property, permitted, but got true/],
+    [{}, true, 'BAD_OPTION', /softDelete takes an object with property, allow, but got true/],
     [{}, { property, permits: () => true }, 'BAD_OPTION', /softDelete: there is no option "permits"/],
-    [{}, { property, permitted: true }, 'BAD_OPTION', /softDelete: permitted is true\. Make it a function/],
+    [{}, { property, allow: true }, 'BAD_OPTION', /softDelete: allow is true\. It must be a function/],
     [{ storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] }, { property }, 'UNSUPPORTED', /softDelete leaves deleted items out/]
   ]
   for (const [options, feature, code, message] of wrong) {

@@ -79,7 +79,7 @@ test('what was stored in another spelling before is no obstacle to a PATCH', asy
 })
 
 test('prepare may give any spelling, and unique instants are instants', async t => {
-  const app = await build(t, tasks({ unique: ['due'], prepare: ({ item }: { item: object }) => ({ ...item, seen: local }) }))
+  const app = await build(t, tasks({ unique: ['due'], hooks: { beforeValidation: ({ item }: { item: object }) => ({ ...item, seen: local }) } }))
   t.match((await created(app, '/tasks', { id: 1, due: local })).item, { due: utc, seen: utc })
   const taken = await ask(app, 'POST /tasks', { content: { id: 2, due: '2025-12-31T23:00:00-05:00' } })
   t.match([taken.statusCode, taken.json()], [409, { code: 'not-unique', errors: [{ pointer: '/due' }] }])
@@ -147,6 +147,6 @@ test('decimals that are text have no order: they can be compared for equality al
 
 test('to sort by decimals that are text is refused at boot, with the way out', async t => {
   const wrong = { code: 'FST_COLLECTION_BAD_OPTION', message: /names "\S+", whose values are numbers written as text: "10\.00" would come before "9\.50"\. Store the smallest unit as an integer/ }
-  for (const options of [{ sort: ['price'] }, { sort: ['more.net'] }, { order: ['-price'] }, { order: ['discount'] }]) t.throws(() => products(options), wrong, JSON.stringify(options))
-  t.doesNotThrow(() => products({ sort: ['postcode', 'serial'], order: ['postcode'], filter: ['price'] }))
+  for (const options of [{ list: { sort: ['price'] } }, { list: { sort: ['more.net'] } }, { list: { order: ['-price'] } }, { list: { order: ['discount'] } }]) t.throws(() => products(options), wrong, JSON.stringify(options))
+  t.doesNotThrow(() => products({ list: { sort: ['postcode', 'serial'], order: ['postcode'], filter: ['price'] } }))
 })

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import collection, { json } from '../lib/index.ts'
 import { xml } from '../lib/formats/xml.ts'
 import type { Collection } from '../lib/collection.ts'
-import type { Authentication, Options } from '../lib/index.ts'
+import type { AccessOptions, Options } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
 import { bulk } from '../lib/features/bulk.ts'
@@ -27,11 +27,12 @@ const Person = Type.Object({
 const updatedAt = '2026-01-01T00:00:00.000Z'
 const items = [{ id: 1, name: 'Ada', salary: 300, notes: { text: 'brilliant' }, updatedAt }, { id: 2, name: 'Bob', salary: 100, updatedAt }, { id: 3, name: 'Carl', salary: 200, updatedAt }]
 
-const authentication: Authentication = { caller: request => request.headers['x-user']?.toString() }
-const hr = (_request: unknown, caller: string | undefined): boolean => caller === 'hr'
+const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = { authenticate: ({ request }) => request.headers['x-user']?.toString() }
+const hr = ({ caller }: { caller: string | undefined }): boolean => caller === 'hr'
 
 function people (options: Partial<Options<typeof Person>> = {}): Collection {
-  return define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), authentication, visible: { salary: hr, notes: async (_request, caller) => caller === 'hr' || caller === 'boss' }, ...options }) as Collection
+  const visible: NonNullable<Options<typeof Person>['access']>['visible'] = { salary: hr, notes: async ({ caller }) => caller === 'hr' || caller === 'boss' }
+  return define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), ...options, access: { ...authentication, visible, ...options.access } }) as Collection
 }
 
 type Ask = (target: string, user?: string, content?: unknown, fields?: Record<string, string>, type?: string) => Promise<LightMyRequestResponse>
@@ -46,7 +47,7 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
 const patchType = 'application/json-patch+json'
 
 test('a property is shown to those who see it, wherever an item is shown', async t => {
-  const ask = await serve(t, people({ replace: { tag: true } }).with(bulk()))
+  const ask = await serve(t, people({ etag: { onPut: 'always' } }).with(bulk()))
   const shown = async (target: string, user: string, content?: unknown, fields?: Record<string, string>): Promise<[boolean, boolean]> => {
     const { payload, statusCode } = await ask(target, user, content, fields)
     t.ok(statusCode < 300, `${target} ${payload}`)
@@ -67,7 +68,7 @@ test('a property is shown to those who see it, wherever an item is shown', async
 })
 
 test('what a caller does not see it cannot ask for', async t => {
-  const ask = await serve(t, people({ search: ['name', 'notes.text'], order: ['-salary'] }).with(jsonServer(), reactAdmin()))
+  const ask = await serve(t, people({ list: { search: ['name', 'notes.text'], order: ['-salary'] } }).with(jsonServer(), reactAdmin()))
   for (const query of ['salary=100', 'salary.gt=1', 'salary.null=true', 'notes.text=brilliant', 'sort=salary', 'sort=-salary', 'fields=salary', 'fields=name,notes', '_sort=salary', 'salary_gte=1', 'range=[0,1]&sort=["salary","ASC"]', 'filter={"salary":100}']) {
     const answer = await ask(`GET /people?${query}`, 'ada')
     t.equal(answer.statusCode, 400, query)
@@ -93,7 +94,7 @@ test('what a caller does not see it cannot ask for', async t => {
 })
 
 test('with nothing left to look into, there is no search', async t => {
-  const ask = await serve(t, people({ search: ['notes.text'] }))
+  const ask = await serve(t, people({ list: { search: ['notes.text'] } }))
   t.equal((await ask('GET /people?q=brilliant', 'ada')).statusCode, 400)
   t.equal((await ask('GET /people?q=brilliant', 'hr')).statusCode, 200)
 })
@@ -152,7 +153,7 @@ test('a JSON Patch cannot find out by a test what is not seen, nor whether it is
 
 test('the entity tag and the date of who does not see a property do not tell when it changes', async t => {
   for (const hidesDate of [true, false]) {
-    const ask = await serve(t, people({ visible: { salary: hr, ...hidesDate && { updatedAt: hr } } }))
+    const ask = await serve(t, people({ access: { visible: { salary: hr, ...hidesDate && { updatedAt: hr } } } }))
     const tags = async (user: string): Promise<unknown[]> => Promise.all(['/people/1', '/people', '/people/1?fields=name', '/people?fields=name'].map(async url => (await ask(`GET ${url}`, user)).headers.etag))
     const [mine, theirs] = [await tags('ada'), await tags('hr')]
     for (const [index, tag] of mine.entries()) t.not(tag, theirs[index])
@@ -202,8 +203,7 @@ test('an expansion shows of the other item what the caller sees of it', async t 
     schema: Task,
     id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, personId: 1, secretId: 2 }] }),
-    authentication,
-    visible: { secretId: hr }
+    access: { ...authentication, visible: { secretId: hr } }
   }).with(expand({ person: { collection: persons, property: 'personId' }, secret: { collection: persons, property: 'secretId' } }))
   const ask = await serve(t, persons, tasks as Collection)
   const person = async (user: string): Promise<unknown> => (await ask('GET /tasks/1?expand=person', user)).json().person
@@ -219,11 +219,11 @@ test('an expansion shows of the other item what the caller sees of it', async t 
 
 test('a required property that the caller does not see is filled by its default or by prepare, or the item cannot be made', async t => {
   const Job = Type.Object({ id: Type.Integer(), title: Type.String(), level: Type.Integer(), grade: Type.Integer({ default: 3 }) })
-  const jobs = (options: Partial<Options<typeof Job>> = {}): Collection => define({ name: 'jobs', schema: Job, id: { generate: 'storage' }, storage: memory(), authentication, visible: { level: hr, grade: hr }, ...options }) as Collection
+  const jobs = (options: Partial<Options<typeof Job>> = {}): Collection => define({ name: 'jobs', schema: Job, id: { generate: 'storage' }, storage: memory(), ...options, access: { ...authentication, visible: { level: hr, grade: hr }, ...options.access } }) as Collection
   const without = await serve(t, jobs())
   t.strictSame((await without('POST /jobs', 'ada', { title: 'x' })).json().errors, [{ pointer: '/level', message: 'is required' }])
   t.equal((await without('POST /jobs', 'hr', { title: 'x', level: 1 })).statusCode, 201)
-  const filling = await serve(t, jobs({ prepare: ({ item }) => ({ ...item, level: item.level ?? 9 }) }))
+  const filling = await serve(t, jobs({ hooks: { beforeValidation: ({ item }) => ({ ...item, level: item.level ?? 9 }) } }))
   t.strictSame((await filling('POST /jobs', 'ada', { title: 'x' })).json(), { id: 1, title: 'x' })
   t.strictSame((await filling('GET /jobs/1', 'hr')).json(), { id: 1, title: 'x', level: 9, grade: 3 })
   t.strictSame((await filling('PUT /jobs/1', 'ada', { title: 'y' })).json(), { id: 1, title: 'y' })
@@ -231,12 +231,12 @@ test('a required property that the caller does not see is filled by its default 
 })
 
 test('nobody sees nothing of it, and only true shows; without authentication, whoever the functions say', async t => {
-  const open = await serve(t, people({ access: 'public', visible: { salary: request => { t.not(request.headers['x-user'], undefined, 'nobody is not asked about'); return true } } }))
+  const open = await serve(t, people({ access: { allow: 'public', visible: { salary: ({ request }) => { t.not(request?.headers['x-user'], undefined, 'nobody is not asked about'); return true } } } }))
   t.notMatch((await open('GET /people/1')).payload, /salary/)
   t.match((await open('GET /people/1', 'ada')).json(), { salary: 300 })
-  const odd = await serve(t, people({ visible: { salary: () => 'yes' as unknown as boolean } }))
+  const odd = await serve(t, people({ access: { visible: { salary: () => 'yes' as unknown as boolean } } }))
   t.notMatch((await odd('GET /people/1', 'ada')).payload, /salary/)
-  const hooked = await serve(t, define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), visible: { salary: request => request.headers['x-role'] === 'hr' } }) as Collection)
+  const hooked = await serve(t, define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), access: { visible: { salary: ({ request }) => request?.headers['x-role'] === 'hr' } } }) as Collection)
   t.match((await hooked('GET /people/1', undefined, undefined, { 'x-role': 'hr' })).json(), { salary: 300 })
   t.notMatch((await hooked('GET /people/1')).payload, /salary/)
 })
@@ -249,8 +249,10 @@ test('many kinds of callers do not fill the memory', async t => {
     schema: Type.Object({ id: Type.Integer(), ...properties }),
     id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, ...item }] }),
-    authentication,
-    visible: Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`m${index}`, (_request: unknown, caller: string | undefined) => (Number(caller) >> index) % 2 === 1]))
+    access: {
+      ...authentication,
+      visible: Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`m${index}`, ({ caller }: { caller: string | undefined }) => (Number(caller) >> index) % 2 === 1]))
+    }
   })
   const ask = await serve(t, many as unknown as Collection)
   for (const mask of [...Array.from({ length: 256 }, (_, mask) => mask), 0, 5, 255]) {
@@ -263,7 +265,7 @@ test('it holds on a database as well', { skip: noSqlite }, async t => {
   t.after(() => database.close())
   const storage = sqlite(database)
   await storage.createTable({ name: 'people', schema: Person, id: { property: 'id', generate: 'storage' } })
-  const ask = await serve(t, people({ storage, order: ['-salary'] }))
+  const ask = await serve(t, people({ storage, list: { order: ['-salary'] } }))
   for (const { name, salary } of items) t.equal((await ask('POST /people', 'hr', { name, salary })).statusCode, 201)
   t.strictSame((await ask('GET /people?fields=name', 'ada')).json(), [{ name: 'Ada' }, { name: 'Bob' }, { name: 'Carl' }])
   t.strictSame((await ask('GET /people?fields=name', 'hr')).json(), [{ name: 'Ada' }, { name: 'Carl' }, { name: 'Bob' }])
@@ -274,10 +276,10 @@ test('it holds on a database as well', { skip: noSqlite }, async t => {
 })
 
 test('mistakes in visible are told at boot', async t => {
-  const wrong = (visible: unknown): void => { people({ visible: visible as Record<string, never> }) }
+  const wrong = (visible: unknown): void => { people({ access: { visible: visible as Record<string, never> } }) }
   t.throws(() => wrong({ salry: hr }), { code: 'FST_COLLECTION_UNKNOWN_PROPERTY', message: /visible names "salry"/ })
-  t.throws(() => wrong({ id: hr }), { code: 'FST_COLLECTION_BAD_OPTION', message: /stands in the URI/ })
-  t.throws(() => wrong({ salary: true }), { message: /an object with a function for each member/ })
-  t.throws(() => wrong([hr]), { message: /an object with a function for each member/ })
+  t.throws(() => wrong({ id: hr }), { code: 'FST_COLLECTION_BAD_OPTION', message: /is in the URI/ })
+  t.throws(() => wrong({ salary: true }), { message: /an object with a function for each property/ })
+  t.throws(() => wrong([hr]), { message: /an object with a function for each property/ })
   t.doesNotThrow(() => wrong({ salary: undefined }))
 })

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import type { AccessContext } from '../lib/index.ts'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import tap, { test } from 'tap'
@@ -76,7 +77,7 @@ for (const { name, skip, open } of stores) {
   test(`${name}: idempotency keys belong to a caller`, { skip }, async t => {
     const { adapter, createTable } = await open()
     const Order = Type.Object({ id: uuid, tenant: Type.String({ readOnly: true }), amount: Type.Integer(), cost: Type.Optional(Type.Integer()) })
-    const byKey = (request: { headers: Record<string, unknown> }) => ({ values: { tenant: String(request.headers['x-tenant-key']) } })
+    const byKey = ({ request }: AccessContext) => ({ values: { tenant: String(request?.headers['x-tenant-key']) } })
     const keyed = { 'idempotency-key': 'order-1' }
 
     await t.test('that a hook identifies by any header, and that has another scope', async t => {
@@ -84,8 +85,8 @@ for (const { name, skip, open } of stores) {
         name: 'orders',
         schema: Order,
         storage: adapter,
-        routes: { every: { async onRequest (request) { if (request.headers['x-tenant-key'] === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }) } } },
-        scope: byKey
+        routes: { all: { async onRequest (request) { if (request.headers['x-tenant-key'] === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }) } } },
+        access: { scope: byKey }
       }).with(idempotency()) as Collection
       await createTable(orders)
       const app = await serve(t, orders)
@@ -104,7 +105,9 @@ for (const { name, skip, open } of stores) {
         name: 'filtered',
         schema: Type.Object({ id: uuid, amount: Type.Integer() }),
         storage: adapter,
-        scope: request => ({ filter: { property: 'amount', is: 'lt', value: Number(request.headers['x-limit']) } })
+        access: {
+          scope: ({ request }) => ({ filter: { property: 'amount', is: 'lt', value: Number(request?.headers['x-limit']) } })
+        }
       }).with(idempotency()) as Collection
       await createTable(orders)
       const app = await serve(t, orders)
@@ -184,9 +187,9 @@ for (const { name, skip, open } of stores) {
     }
     const Page = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String(), deletedAt: Type.Optional(Type.String({ format: 'date-time' })) })
     const Old = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String() })
-    const scope = (request: { headers: Record<string, unknown> }) => ({ values: { tenant: String(request.headers['x-tenant']) } })
-    const pages = define({ name: 'pages', schema: Page, storage: counting, id: { generate: 'client' }, replace: { creates: true }, scope }).with(softDelete({ property: 'deletedAt' }))
-    const old = version(pages, 'v1', { name: 'old', schema: Old, present: ({ id, tenant, text }) => ({ id, tenant, text }), accept: ({ id, text }) => ({ id, text }), scope })
+    const scope = ({ request }: AccessContext) => ({ values: { tenant: String(request?.headers['x-tenant']) } })
+    const pages = define({ name: 'pages', schema: Page, storage: counting, id: { generate: 'client' }, put: { create: true }, access: { scope } }).with(softDelete({ property: 'deletedAt' }))
+    const old = version(pages, 'v1', { name: 'old', schema: Old, present: ({ id, tenant, text }) => ({ id, tenant, text }), accept: ({ id, text }) => ({ id, text }), access: { scope } })
     await createTable(pages as Collection)
     const app = await serve(t, pages as Collection, old as Collection)
     const red = { 'x-tenant': 'red' }
@@ -215,7 +218,7 @@ for (const { name, skip, open } of stores) {
 
   test(`${name}: PUTs that create one item at the same time, and a DELETE in between, all end`, { skip }, async t => {
     const { adapter, createTable } = await open()
-    const things = define({ name: 'raced', schema: Type.Object({ id: Type.String(), text: Type.String() }), storage: adapter, id: { generate: 'client' }, replace: { creates: true } }) as Collection
+    const things = define({ name: 'raced', schema: Type.Object({ id: Type.String(), text: Type.String() }), storage: adapter, id: { generate: 'client' }, put: { create: true } }) as Collection
     await createTable(things)
     const app = await serve(t, things)
     const put = (text: number) => ask(app, 'PUT /raced/a', { content: { text: String(text) } })
@@ -266,7 +269,7 @@ for (const { name, skip, open } of stores) {
 }
 
 test('without a scope, callers are told apart by their credentials', async t => {
-  const app = await build(t, notes({ authentication: { caller: () => undefined, fields: ['X-Token'] }, access: 'public' }).with(idempotency()))
+  const app = await build(t, notes({ access: { authenticate: () => undefined, vary: ['X-Token'], allow: 'public' } }).with(idempotency()))
   const locations = new Set<unknown>()
   const callers = [{}, { authorization: 'a' }, { authorization: 'a', cookie: 'a' }, { cookie: 'a' }, { 'x-api-key': 'a' }, { 'x-api-key': 'b' }, { 'x-token': 'a' }]
   for (const fields of [...callers, ...callers]) locations.add((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': 'k', ...fields } })).headers.location)
@@ -274,21 +277,21 @@ test('without a scope, callers are told apart by their credentials', async t => 
 })
 
 test('hooks and access rules that know callers, with idempotency, have to name them', async t => {
-  const refuses = (options: object) => t.throws(() => notes({ ...options }).with(idempotency()), { code: 'FST_COLLECTION_BAD_OPTION', message: /idempotency has to know whose a key is.*authentication: \{ caller/ })
+  const refuses = (options: object) => t.throws(() => notes({ ...options }).with(idempotency()), { code: 'FST_COLLECTION_BAD_OPTION', message: /idempotency has to know whose a key is.*access: \{ authenticate/ })
   const hook = async (): Promise<void> => {}
   for (const name of ['onRequest', 'preParsing', 'preValidation', 'preHandler']) {
-    refuses({ routes: { every: { [name]: hook } } })
+    refuses({ routes: { all: { [name]: hook } } })
     refuses({ routes: { create: { [name]: [hook] } } })
     refuses({ routes: { update: { [name]: hook } } })
   }
-  refuses({ access: () => true })
-  refuses({ access: { update: () => true } })
+  refuses({ access: { allow: () => true } })
+  refuses({ access: { allow: { update: () => true } } })
   const accepts = (options: object, keys?: IdempotencyOptions) => t.doesNotThrow(() => notes(options).with(idempotency(keys)))
-  accepts({ routes: { every: { onSend: hook, config: {} }, list: { onRequest: hook } } })
+  accepts({ routes: { all: { onSend: hook, config: {} }, list: { onRequest: hook } } })
   accepts({ routes: { update: { onRequest: hook } } }, { actions: ['create'] })
-  accepts({ access: { list: () => true, create: 'public' } })
-  accepts({ routes: { every: { onRequest: hook } }, scope: () => undefined })
-  accepts({ routes: { every: { onRequest: hook } }, authentication: { caller: () => 'ada' } })
+  accepts({ access: { allow: { list: () => true, create: 'public' } } })
+  accepts({ routes: { all: { onRequest: hook } }, access: { scope: () => undefined } })
+  accepts({ routes: { all: { onRequest: hook } }, access: { authenticate: () => 'ada' } })
 })
 
 test('a replay shows nothing that its caller does not see any more', async t => {
@@ -299,9 +302,11 @@ test('a replay shows nothing that its caller does not see any more', async t => 
     name: 'orders',
     schema: Order,
     storage: memory(),
-    authentication: { caller: () => 'ada' },
-    visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
-    scope: () => ({ filter: { property: 'amount', is: 'lt', value: limit } })
+    access: {
+      authenticate: () => 'ada',
+      visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
+      scope: () => ({ filter: { property: 'amount', is: 'lt', value: limit } })
+    }
   }).with(idempotency()) as Collection)
   const post = (key: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { 'idempotency-key': key } })
   const first = await post('admin')
@@ -338,7 +343,8 @@ test('a response that cannot be rendered after a write is sent without content, 
   const app = await build(t, notes({
     formats: [json, hal, csv, pages],
     links: () => { broken(); return {} },
-    replace: { creates: true, tag: true }
+    put: { create: true },
+    etag: { onPut: 'always' }
   }).with(idempotency(), bulk()), { logger })
   for (const accept of ['application/hal+json', 'text/csv', 'text/html']) {
     const post = async (content: unknown, fields: Record<string, string> = {}) => ask(app, 'POST /notes', { content, fields: { accept, ...fields } })

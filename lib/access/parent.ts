@@ -5,22 +5,26 @@ import { scopedBy } from '../storage/filter.ts'
 import type { Request } from '../request/request.ts'
 import type { Filter, Id } from '../storage/contract.ts'
 
-/** What the URI says of the items below it. */
+/** What the URI of a nested collection says about its items. */
 export interface Place {
   readonly fixed: Readonly<Record<string, Id>>
   readonly scope: Filter
 }
 
-/** Undefined where the collection lies in no other; 404 where no parent can be called so. */
-export function placeOf ({ parent }: Collection, parameters: unknown): Place | Problem | undefined {
+/** Undefined if the collection is not nested; 404 if no parent can have this id. */
+export function findPlace ({ parent }: Collection, parameters: unknown): Place | Problem | undefined {
   if (parent === undefined) return undefined
   const id = parent.collection.id.read((parameters as { parent: string }).parent)
   if (id === undefined) return problem('not-found')
   return { fixed: { [parent.property]: id }, scope: { property: parent.property, is: 'eq', value: id } }
 }
 
-/** 404 where the parent does not exist, or not for the caller: what lies in it does not either. The scope is that of the parent's rows. */
-export async function checkParent ({ collection, property }: Parent, { fixed, context }: Request, scope: Filter | undefined): Promise<Problem | undefined> {
+/** 404 if the parent does not exist for the caller. The scope is that of the parent. */
+export async function checkParent (
+  { collection, property }: Parent,
+  { fixed, context }: Request,
+  scope: Filter | undefined
+): Promise<Problem | undefined> {
   const entry = await collection.storage.find(fixed![property]!, scopedBy(scope, context))
   return entry === undefined ? problem('not-found') : undefined
 }

@@ -1,46 +1,48 @@
-import type { ActionName } from '../action.ts'
 import { pointer } from '../http/json-pointer.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Guarded } from './access.ts'
-import type { Request } from '../request/request.ts'
+import type { Protected } from './authorize.ts'
+import type { AccessContext } from './rules.ts'
 import { canonicalDates, canonicalFilter } from '../schema/date-times.ts'
 import type { Filter, Scalar } from '../storage/contract.ts'
 import { matches } from '../storage/matching.ts'
 
-// The rows that a caller can see and touch: all others are absent to it.
+// The rows that a caller can read and write. Others do not exist for that caller.
 
 export interface Scope {
   readonly filter: Filter
-  /** What a new item has to carry. */
+  /** The values that a new item gets. */
   readonly values: Readonly<Record<string, unknown>>
 }
 
-interface Asking {
-  readonly action: ActionName
-  readonly incoming: Request['original']
-  readonly caller: string | undefined
-}
-
-/** Undefined where the caller sees every row. What is not understood lets nobody see anything. */
-export async function scopeOf ({ name, guard, dateTimes }: Guarded, { action, incoming, caller }: Asking): Promise<Scope | undefined> {
-  if (guard?.scope === undefined) return undefined
-  const given = await guard.scope(incoming, action, caller)
+/** Calls `access.scope`. Undefined means all rows; a result that cannot be understood throws, so that no row is visible. */
+export async function readScope ({ name, access, dateTimes }: Protected, context: AccessContext): Promise<Scope | undefined> {
+  if (access?.scope === undefined) return undefined
+  const given = await access.scope(context)
   if (given === undefined) return undefined
   const values = canonicalDates({ ...given.values }, dateTimes)
   for (const [property, value] of Object.entries(values)) {
-    if (value === undefined) throw new TypeError(`The scope of the collection ${name} has no value for "${property}". Refuse such a caller by access, or throw a problem.`)
+    if (value === undefined) {
+      throw new TypeError(`The scope of the collection ${name} has no value for "${property}". ` +
+        'Refuse such a caller with access.allow, or throw a problem.')
+    }
   }
-  return { filter: given.filter === undefined ? equality(name, values) : canonicalFilter(given.filter, dateTimes), values }
+  const filter = given.filter === undefined ? buildFilter(name, values) : canonicalFilter(given.filter, dateTimes)
+  return { filter, values }
 }
 
-function equality (name: string, values: Scope['values']): Filter {
+/** The rows that have these values. */
+function buildFilter (name: string, values: Scope['values']): Filter {
   const conditions = Object.entries(values).map(([property, value]): Filter => {
     if (value === null) return { property, is: 'null', value: true }
-    if (!isScalar(value)) throw new TypeError(`The scope of the collection ${name} has a value for "${property}" that no filter can compare. Add a filter.`)
+    if (!isScalar(value)) {
+      throw new TypeError(`The scope of the collection ${name} has a value for "${property}" that no filter can compare. Add a filter.`)
+    }
     return { property, is: 'eq', value }
   })
-  if (conditions.length === 0) throw new TypeError(`The scope of the collection ${name} has neither filter nor values. Return undefined for a caller that sees every row.`)
+  if (conditions.length === 0) {
+    throw new TypeError(`The scope of the collection ${name} has neither filter nor values. Return undefined for a caller that sees all rows.`)
+  }
   return { all: conditions }
 }
 
@@ -50,23 +52,29 @@ function isScalar (value: unknown): value is Scalar {
 
 /** A caller cannot write an item that it could not see afterwards. */
 export function checkScope (item: object, { filter }: Scope): Problem | undefined {
-  const properties = strays(filter, item)
+  const properties = findMismatches(filter, item)
   if (properties.length === 0) return undefined
-  return problem('validation-failed', { detail: 'The caller could not see the item after this write.', members: { errors: [...new Set(properties)].map(property => ({ pointer: pointer(property.split('.')), message: 'is outside the scope of the caller' })) } })
+  const errors = [...new Set(properties)].map((property) => {
+    return { pointer: pointer(property.split('.')), message: 'is outside the scope of the caller' }
+  })
+  return problem('validation-failed', { detail: 'The caller could not see the item after this write.', members: { errors } })
 }
 
-/** The properties by which an item does not match. */
-function strays (filter: Filter, item: object): string[] {
+/** The properties because of which an item does not match. */
+function findMismatches (filter: Filter, item: object): string[] {
   if (matches(filter, item)) return []
-  return 'all' in filter ? filter.all.flatMap(part => strays(part, item)) : named(filter)
+  return 'all' in filter ? filter.all.flatMap((part) => findMismatches(part, item)) : getProperties(filter)
 }
 
-function named (filter: Filter): string[] {
+function getProperties (filter: Filter): string[] {
   if ('property' in filter) return [filter.property]
-  return 'not' in filter ? named(filter.not) : ('all' in filter ? filter.all : filter.any).flatMap(named)
+  if ('not' in filter) return getProperties(filter.not)
+  return ('all' in filter ? filter.all : filter.any).flatMap(getProperties)
 }
 
-/** What stands in the place of the values of the scope that a complete representation leaves out: what was there. */
-export function keptValues ({ values }: Scope, before: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).map(([property, value]) => [property, Object.hasOwn(before, property) ? Reflect.get(before, property) : value]))
+/** The values of the scope for a PUT that leaves them out: those of the stored item. */
+export function keepScopeValues ({ values }: Scope, before: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map(([property, value]) => {
+    return [property, Object.hasOwn(before, property) ? Reflect.get(before, property) : value]
+  }))
 }

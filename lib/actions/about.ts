@@ -1,4 +1,4 @@
-import { permitted } from '../access/access.ts'
+import { allowedActions } from '../access/authorize.ts'
 import { representationTypes } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import type { About, Link, Offer } from '../formats/format.ts'
@@ -18,7 +18,7 @@ function offerOf (collection: Collection): Offer {
 }
 
 function offered (collection: Collection): Offer {
-  const { name, id, schemas: { create, replace, read }, hidden, mediaTypes, listing: { filterable, sortable, parameters }, page, serviceDescription } = collection
+  const { name, id, schemas: { create, replace, read }, hidden, mediaTypes, listing: { filterable, sortable, parameters }, limit, service } = collection
   return {
     name,
     id: id.property,
@@ -29,8 +29,8 @@ function offered (collection: Collection): Offer {
     sorts: [...sortable.keys()],
     search: parameters.has('q'),
     counts: parameters.has('count'),
-    limit: page,
-    description: serviceDescription
+    limit,
+    description: service.description
   }
 }
 
@@ -52,7 +52,7 @@ export async function aboutOf (collection: Collection, { path, search, fixed, sc
     search,
     origin: `${original.protocol}://${original.host}`,
     trail: trailOf(collection, path, at),
-    actions: await permitted(collection, original),
+    actions: await allowedActions(collection, original),
     fixed: Object.keys({ ...scope?.values, ...fixed }),
     related: relatedPaths(collection, original),
     tag,

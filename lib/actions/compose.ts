@@ -1,7 +1,7 @@
 import type { Action } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import type { ActionInfo } from '../features/feature.ts'
-import { grantOf } from '../access/access.ts'
+import { getAuthorization } from '../access/authorize.ts'
 import { checkParent } from '../access/parent.ts'
 import { paged } from './html-page.ts'
 
@@ -15,5 +15,5 @@ export function composeAction (collection: Collection, action: Action, info: Act
 
 function withParentCheck ({ parent }: Collection, action: Action): Action {
   if (parent === undefined) return action
-  return async (collection, request) => await checkParent(parent, request, grantOf(request.original)?.parents?.filter) ?? action(collection, request)
+  return async (collection, request) => await checkParent(parent, request, getAuthorization(request.original)?.parentScope?.filter) ?? action(collection, request)
 }

@@ -1,4 +1,4 @@
-import { may } from '../access/access.ts'
+import { isAllowed } from '../access/authorize.ts'
 import type { Result } from '../action.ts'
 import { checkPreconditions } from '../items/preconditions.ts'
 import { readContent } from '../request/content.ts'
@@ -19,7 +19,7 @@ function completeContent (collection: Collection, content: unknown, before: obje
 
 /** PUT of an item: replaces it, or creates it if the definition allows that. */
 export async function replace (collection: Collection, request: Request): Promise<Result> {
-  const creates = collection.replace.creates && (collection.guard === undefined || await may(collection, 'create', request.original))
+  const creates = collection.put.create && (collection.access === undefined || await isAllowed(collection, 'create', request.original))
   return commitWrite(collection, request, {
     action: 'replace',
     decide (current, id) {
@@ -40,7 +40,7 @@ export async function replace (collection: Collection, request: Request): Promis
         entry: after,
         status: before === undefined ? 201 : 200,
         path: { collection: path, item: before === undefined ? itemPath(path, after.id) : request.path },
-        sent: collection.replace.tag ? undefined : request.content
+        sent: collection.etag.onPut === 'always' ? undefined : request.content
       })
     }
   })

@@ -64,8 +64,8 @@ async function createAll (collection: Collection, given: Request, bulk: Bulk): P
   if (items instanceof Problem) return items
   const entries = await insertAll(collection, request, items)
   if (entries instanceof Problem) return entries
-  if (collection.hooks.changed) {
-    for (const { item } of entries) await notifyChange(collection, { action: 'create', before: undefined, after: item, request: request.original })
+  if (collection.hooks.afterCommit !== undefined) {
+    for (const { item } of entries) await notifyChange(collection, request, { action: 'create', before: undefined, after: item })
   }
   return respond(collection, request, entries)
 }

@@ -1,18 +1,18 @@
-import { reader } from '../access/access.ts'
+import { findReader } from '../access/authorize.ts'
 import { checkHooks } from '../access/check-hooks.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition, Related } from '../collection.ts'
 import { Unsupported } from '../errors.ts'
-import { isPersonal } from '../access/guard.ts'
+import { isPersonal } from '../access/rules.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
 import { scopedBy } from '../storage/filter.ts'
 import { describeReadItem } from '../openapi/contents.ts'
 import type { Request } from '../request/request.ts'
-import { scopeOf } from '../access/scope.ts'
+import { readScope } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { versionOf, visible } from '../response/view.ts'
 import type { Sight, ViewAddition } from '../response/view.ts'
-import { hiddenFrom, propertiesSeen } from '../access/visible.ts'
+import { findHidden, getVisibleProperties } from '../access/visible.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
 
 /** Another collection, and the property that holds the id of one of its items. */
@@ -103,7 +103,7 @@ async function expandEntries (entries: ReadonlyArray<Entry<object>>, { relations
   })))
   const find = (name: string, { item }: Entry<object>) => related.get(name)!.entries.get(Reflect.get(item, relations[name]!.property))
   return {
-    personal: chosen.some((name) => isPersonal(relations[name]!.collection.guard, 'read')),
+    personal: chosen.some((name) => isPersonal(relations[name]!.collection.access, 'read')),
     add: (entry) => Object.fromEntries(chosen.map((name) => {
       const found = find(name, entry)
       return [name, found === undefined ? null : visible(related.get(name)!.sight, found)]
@@ -122,10 +122,11 @@ function getId (item: object, property: string): Id | undefined {
 
 /** Items that the caller cannot read there are left out. */
 async function findRelated (other: Related, ids: readonly Id[], { context, original }: Request): Promise<RelatedEntries> {
-  const by = ids.length === 0 ? undefined : await reader(other, original)
+  const by = ids.length === 0 ? undefined : await findReader(other, original)
   if (by === undefined) return { sight: { properties: other.properties, hidden: undefined }, entries: new Map() }
-  const asking = { action: 'read', incoming: original, caller: by.caller } as const
-  const [scope, hidden] = [await scopeOf(other, asking), await hiddenFrom(other, asking)]
+  const asking = { action: 'read', caller: by.caller, request: original } as const
+  const scope = await readScope(other, asking)
+  const hidden = await findHidden(other, asking)
   const { storage, id: { property } } = other
   const page = await storage.list({
     filter: { property, is: 'in', value: ids },
@@ -138,5 +139,5 @@ async function findRelated (other: Related, ids: readonly Id[], { context, origi
     count: false
   }, scopedBy(scope?.filter, context))
   logUnreadable(other.name, page, original)
-  return { sight: { properties: propertiesSeen(other, hidden), hidden }, entries: new Map(page.entries.map((entry) => [entry.id, entry])) }
+  return { sight: { properties: getVisibleProperties(other, hidden), hidden }, entries: new Map(page.entries.map((entry) => [entry.id, entry])) }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ActionName } from '../action.ts'
 import type { Action } from '../action.ts'
 import type { Format } from '../formats/format.ts'
-import type { Guard } from '../access/guard.ts'
+import type { AccessRules } from '../access/rules.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../items/ids.ts'
@@ -66,8 +66,8 @@ export interface CollectionInfo {
   readonly id: Identity
   readonly timestamps: Timestamps
   readonly actions: ReadonlySet<ActionName>
-  readonly routes: Readonly<Partial<Record<ActionName | 'every', RouteOptions>>>
-  readonly guard: Guard | undefined
+  readonly routes: Readonly<Partial<Record<ActionName | 'all', RouteOptions>>>
+  readonly access: AccessRules | undefined
   readonly formats: readonly Format[]
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
   /** The option `filter`. */

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { getCallerId } from '../access/caller.ts'
 import type { Action, Result } from '../action.ts'
 import { withoutContent } from '../response/answer.ts'
 import type { Answer } from '../response/answer.ts'
@@ -67,13 +68,13 @@ const identifyingHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandle
 
 /** A key belongs to a caller, and only the app knows how its own hooks and functions identify callers. */
 function checkKeyOwners (host: Host, actions: readonly RepeatableAction[]): void {
-  const { guard, routes } = host.collection
-  if (guard?.authentication !== undefined || guard?.scope !== undefined) return
+  const { access, routes } = host.collection
+  if (access?.authenticate !== undefined || access?.scope !== undefined) return
   for (const action of actions) {
-    const hook = identifyingHooks.find((hook) => [routes.every, routes[action]].some((options) => options?.[hook] !== undefined))
-    const found = hook !== undefined ? `routes has the hook ${hook}` : typeof guard?.rules[action] === 'function' ? 'access is a function' : undefined
+    const hook = identifyingHooks.find((hook) => [routes.all, routes[action]].some((options) => options?.[hook] !== undefined))
+    const found = hook !== undefined ? `routes has the hook ${hook}` : typeof access?.allow[action] === 'function' ? 'access.allow is a function' : undefined
     if (found === undefined) continue
-    host.fail(`idempotency has to know whose a key is, but ${found} for ${action} and nothing names the caller. Add authentication: { caller: request => ... }, which runs after the hooks of routes and may return what they have found out; or, if all callers are one, { caller: () => undefined } and access: 'public'.`)
+    host.fail(`idempotency has to know whose a key is, but ${found} for ${action} and nothing names the caller. Add access: { authenticate: ({ request }) => ... }, which runs after the hooks of routes and may return what they have found out; or, if all callers are one, access: { authenticate: () => undefined, allow: 'public' }.`)
   }
 }
 
@@ -126,16 +127,16 @@ function getKey (collection: Collection, request: Request, { required }: Setting
   return digest([getKeyOwner(collection, request), request.segment === '' ? request.path : parentPath(request), key])
 }
 
-/** Headers that most services identify callers by. `authentication.fields` adds others. */
+/** Headers that most services identify callers by. `access.vary` adds others. */
 const credentialHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key']
 
 /**
  * Whose key it is. A named caller is known by its id and by the values that its scope sets: credentials are
  * renewed, and a filter may depend on the time. Any other is known by its credentials and its whole scope.
  */
-function getKeyOwner ({ guard }: Collection, { caller, scope, fields }: Request): string {
-  if (caller !== undefined) return canonical({ caller, values: scope?.values })!
-  const names = [...credentialHeaders, ...guard?.authentication?.fields?.map((name) => name.toLowerCase()) ?? []]
+function getKeyOwner ({ access }: Collection, { caller, scope, fields }: Request): string {
+  if (caller !== undefined) return canonical({ caller: getCallerId(caller), values: scope?.values })!
+  const names = [...credentialHeaders, ...access?.vary.map((name) => name.toLowerCase()) ?? []]
   return canonical({ credentials: Object.fromEntries(names.map((name) => [name, fields[name]])), scope })!
 }
 

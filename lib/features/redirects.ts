@@ -14,8 +14,8 @@ import type { Feature } from './feature.ts'
 /** The id that an item has now, or another URI; undefined if the item has not moved. */
 export type NewPlace = string | number | { readonly href: string } | undefined
 
-/** Gets the decoded path segment, which need not look like an id of today. */
-export type FindNewPlace = (segment: string, request: FastifyRequest) => NewPlace | Promise<NewPlace>
+/** `id` is the decoded path segment, which need not look like a current id. */
+export type FindNewPlace = (context: { readonly id: string, readonly request: FastifyRequest | undefined }) => NewPlace | Promise<NewPlace>
 
 export interface RedirectOptions {
   /** Called if there is no item at a URI. */
@@ -29,7 +29,7 @@ export interface RedirectOptions {
  *
  * @example
  * define({ name: 'users', schema: User, storage: memory() })
- *   .with(redirects({ to: (segment) => newIds.get(segment) }))
+ *   .with(redirects({ to: ({ id }) => newIds.get(id) }))
  */
 export function redirects (options: RedirectOptions): Feature<object> {
   return {
@@ -74,7 +74,7 @@ async function findDestination (to: FindNewPlace, collection: Collection, reques
 
 async function callTo (to: FindNewPlace, segment: string, { original }: Request): Promise<NewPlace> {
   try {
-    return await to(segment, original)
+    return await to({ id: segment, request: original })
   } catch (error) {
     throw new HookError(error)
   }

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { AccessContext } from '../access/rules.ts'
 import type { Action, Result } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import { BadSchema } from '../errors.ts'
@@ -7,7 +7,6 @@ import { Problem, problem } from '../http/problems.ts'
 import { layered } from '../storage/layer.ts'
 import { joinedFilter, scopedBy } from '../storage/filter.ts'
 import { problemResponse } from '../openapi/problem.ts'
-import type { Change } from '../options.ts'
 import type { Request } from '../request/request.ts'
 import { checkProperties, compiled } from '../schema/checks.ts'
 import { derived, lacking } from '../schema/derived.ts'
@@ -17,14 +16,14 @@ import { branches } from '../schema/subschemas.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Context, Filter, JsonSchema, Refusal, Storage } from '../storage/contract.ts'
 import { timestamp } from '../items/timestamps.ts'
-import { propertiesSeen } from '../access/visible.ts'
+import { getVisibleProperties } from '../access/visible.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
 
 export interface SoftDeleteOptions<Property extends string = string> {
   /** The property that says when the item was deleted: an optional date-time, or a date-time that can be null. */
   property: Property
   /** Who can see deleted items with `?deleted=true`, and restore them. No caller by default. */
-  permitted?: (request: FastifyRequest) => boolean | Promise<boolean>
+  allow?: (context: Pick<AccessContext, 'caller' | 'request'>) => boolean | Promise<boolean>
 }
 
 /**
@@ -32,25 +31,25 @@ export interface SoftDeleteOptions<Property extends string = string> {
  *
  * @example
  * define({ name: 'users', schema: User, storage: memory() })
- *   .with(softDelete({ property: 'deletedAt', permitted: (request) => request.user.role === 'admin' }))
+ *   .with(softDelete({ property: 'deletedAt', allow: ({ caller }) => caller === 'admin' }))
  */
 export function softDelete<Item extends object = Record<string, unknown>> (options: SoftDeleteOptions<FeatureProperty<NoInfer<Item>>>): Feature<Item> {
   return {
     name: 'soft-delete',
     setup (host) {
-      host.checkOptions('softDelete', options, ['property', 'permitted'])
-      const { property, permitted } = options
-      const deletion = readOptions(host, property, permitted)
+      host.checkOptions('softDelete', options, ['property', 'allow'])
+      const { property, allow } = options
+      const deletion = readOptions(host, property, allow)
       host.markProperty(property, 'readOnly')
       host.wrapStorage('rows', (storage) => {
         deletion.all = storage
         return hideDeleted(storage, property, host.collection.timestamps.updated)
       })
       host.wrapAction('resolve', (next, { at, safe, name }) => {
-        const seen = safe && permitted !== undefined ? withDeletedOnRequest(next, deletion) : next
+        const seen = safe && allow !== undefined ? withDeletedOnRequest(next, deletion) : next
         return at === 'item' ? withGone(seen, deletion, name === 'replace') : seen
       })
-      if (permitted !== undefined) {
+      if (allow !== undefined) {
         host.addQueryParameter('deleted', {
           on: 'both',
           schema: { type: 'boolean', default: false, description: 'Whether what was removed, and is kept, is given as well' },
@@ -70,7 +69,7 @@ const inString = Symbol('true in a query string')
 
 interface Deletion {
   readonly property: string
-  readonly permitted: SoftDeleteOptions['permitted']
+  readonly allow: SoftDeleteOptions['allow']
   /** The storage with deleted items. That of the collection does not show them. */
   all: Storage<object>
   /** The schema of an item that is restored: there the property can be written. */
@@ -79,9 +78,9 @@ interface Deletion {
   readonly nullable: boolean
 }
 
-function readOptions (host: Host, property: string, permitted: SoftDeleteOptions['permitted']): Deletion {
+function readOptions (host: Host, property: string, allow: SoftDeleteOptions['allow']): Deletion {
   const { name, schema, storage } = host.collection
-  if (permitted !== undefined && typeof permitted !== 'function') host.fail(`softDelete: permitted is ${JSON.stringify(permitted)}. Make it a function.`)
+  if (allow !== undefined && typeof allow !== 'function') host.fail(`softDelete: allow is ${JSON.stringify(allow)}. It must be a function.`)
   checkProperties(name, schema, { softDelete: [property] })
   const described = schema.properties[property]!
   const nullable = schema.required?.includes(property) === true
@@ -92,7 +91,7 @@ function readOptions (host: Host, property: string, permitted: SoftDeleteOptions
   host.require('filter', 'softDelete leaves deleted items out of lists')
   const open: JsonSchema = { ...schema, properties: { ...schema.properties, [property]: { ...described, readOnly: false } } }
   const draft = compiled(name, derived(lacking(open, property), { optional: ['readOnly'] }))
-  return { property, permitted, all: storage, open: { schema: open, properties: propertiesOf(open), draft }, nullable }
+  return { property, allow, all: storage, open: { schema: open, properties: propertiesOf(open), draft }, nullable }
 }
 
 const mostAttempts = 20
@@ -126,11 +125,11 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
   }))
 }
 
-/** A read that includes deleted items if the client requests that and the caller is permitted. */
+/** A read that includes deleted items if the client requests that and the caller is allowed to see them. */
 function withDeletedOnRequest (next: Action, deletion: Deletion): Action {
   return async (collection, request) => {
     if (request.query.deleted !== 'true') return next(collection, request)
-    if (!await isPermitted(deletion, request)) return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
+    if (!await isCallerAllowed(deletion, request)) return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
     const result = await next({ ...collection, storage: deletion.all }, request)
     if (result instanceof Problem) return result
     // For this caller only, whatever the cache policy says.
@@ -142,7 +141,7 @@ function withDeletedOnRequest (next: Action, deletion: Deletion): Action {
 function withGone (next: Action, deletion: Deletion, isPut: boolean): Action {
   return async (collection, request) => {
     // A PUT that creates never gets 404, but the id of a deleted item is still in use.
-    if (isPut && collection.replace.creates && await findState(deletion, collection, request) === 'deleted') return goneOrRestore(next, deletion, { collection, request })
+    if (isPut && collection.put.create && await findState(deletion, collection, request) === 'deleted') return goneOrRestore(next, deletion, { collection, request })
     const result = await next(collection, request)
     if (!(result instanceof Problem) || result.name !== 'not-found') return result
     return await findState(deletion, collection, request) === undefined ? result : goneOrRestore(next, deletion, { collection, request })
@@ -157,7 +156,7 @@ async function findState (deletion: Deletion, { id }: Collection, { segment, con
 
 async function goneOrRestore (next: Action, deletion: Deletion, { collection, request }: { collection: Collection, request: Request }): Promise<Result> {
   const restores = request.original.method === 'PUT' || request.original.method === 'PATCH'
-  if (!restores || !await isPermitted(deletion, request)) return problem('gone')
+  if (!restores || !await isCallerAllowed(deletion, request)) return problem('gone')
   return next(openForRestore(collection, deletion), request)
 }
 
@@ -167,12 +166,17 @@ function openForRestore (collection: Collection, deletion: Deletion): Collection
   return {
     ...collection,
     storage: all,
-    properties: propertiesSeen(open, collection.hidden),
+    properties: getVisibleProperties(open, collection.hidden),
     validate: { ...collection.validate, draft: open.draft },
-    hooks: { ...collection.hooks, prepare: true },
-    prepare (change: Change<object>) {
-      if (isDeleted(change.item, deletion)) return problem('gone', { detail: `To restore the item, send a PUT, or a PATCH with ${property}: null.` })
-      return collection.prepare(nullable ? { ...change, item: { ...change.item, [property]: null } } : change)
+    hooks: {
+      ...collection.hooks,
+      beforeValidation (change) {
+        if (isDeleted(change.item, deletion)) {
+          return problem('gone', { detail: `To restore the item, send a PUT, or a PATCH with ${property}: null.` })
+        }
+        const restored = nullable ? { ...change, item: { ...change.item, [property]: null } } : change
+        return collection.hooks.beforeValidation?.(restored) ?? restored.item
+      }
     }
   }
 }
@@ -181,9 +185,9 @@ function isDeleted (item: object, { property }: Deletion): boolean {
   return (Reflect.get(item, property) ?? null) !== null
 }
 
-async function isPermitted ({ permitted }: Deletion, { original }: Request): Promise<boolean> {
+async function isCallerAllowed ({ allow }: Deletion, { caller, original }: Request): Promise<boolean> {
   try {
-    return permitted !== undefined && await permitted(original)
+    return allow !== undefined && await allow({ caller, request: original })
   } catch (error) {
     throw new HookError(error)
   }

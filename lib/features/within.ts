@@ -1,5 +1,5 @@
 import { checkHooks } from '../access/check-hooks.ts'
-import { checkCache, isPersonal } from '../access/guard.ts'
+import { checkCache, isPersonal } from '../access/rules.ts'
 import { toCollection } from '../collection.ts'
 import type { Definition } from '../collection.ts'
 import { stated } from '../http/cache-control.ts'
@@ -22,7 +22,7 @@ export function within<Item extends object = Record<string, unknown>> (given: De
       const properties = Object.keys(schema.properties)
       if (!properties.includes(property)) host.fail(`within() names the property "${property}", which is not in the schema. Its properties are: ${properties.join(', ')}.`)
       host.require('filter', 'it is nested in another collection')
-      if (isPersonal(parent.guard, 'read')) {
+      if (isPersonal(parent.access, 'read')) {
         for (const action of ['list', 'read'] as const) checkCache(name, action, stated(cache[action]))
       }
       checkHooks({ name, actions, routes }, parent, 'within()')

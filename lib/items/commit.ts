@@ -4,7 +4,7 @@ import type { Answer } from '../response/answer.ts'
 import { checkPreconditions } from './preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { Changed } from '../options.ts'
+import type { CommittedChange } from '../options.ts'
 import { isRefusal, problemOfRefusal, refusalIn } from '../response/refusal.ts'
 import type { Request } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
@@ -49,9 +49,9 @@ export async function commitWrite (collection: Collection, request: Request, { a
 
   const written = await retryWrite(collection.baseStorage, id, attempt)
   if (written instanceof Problem) return written
-  if (hooks.changed) {
+  if (hooks.afterCommit !== undefined) {
     const { before, after } = written
-    await notifyChange(collection, { action: before === undefined ? 'create' : action, before: before?.item, after: after.item, request: request.original })
+    await notifyChange(collection, request, { action: before === undefined ? 'create' : action, before: before?.item, after: after.item })
   }
   return written.answer ?? respond(written)
 }
@@ -62,7 +62,9 @@ export async function commitCreate (collection: Collection, request: Request, { 
   const written = await store(collection, request, { action: 'create', before: undefined, write, respond })
   if (written instanceof Problem) return written
   if (isRefusal(written)) return problemOfRefusal(written)
-  if (collection.hooks.changed) await notifyChange(collection, { action: 'create', before: undefined, after: written.after.item, request: request.original })
+  if (collection.hooks.afterCommit !== undefined) {
+    await notifyChange(collection, request, { action: 'create', before: undefined, after: written.after.item })
+  }
   return written.answer ?? respond(written)
 }
 
@@ -72,7 +74,7 @@ export async function commitRemove (collection: Collection, request: Request, { 
   const { context } = request
   const id = collection.id.read(request.segment)
   if (id === undefined) return problem('not-found')
-  if (!needsItem && !hooks.changed && attached.onWrite === undefined) {
+  if (!needsItem && hooks.afterCommit === undefined && attached.onWrite === undefined) {
     const refusal = await storage.remove(id, undefined, context)
     return refusal && problemOfRefusal(refusal)
   }
@@ -89,7 +91,9 @@ export async function commitRemove (collection: Collection, request: Request, { 
     })
   })
   if (removed instanceof Problem) return removed
-  if (hooks.changed) await notifyChange(collection, { action: 'remove', before: removed.item, after: undefined, request: request.original })
+  if (hooks.afterCommit !== undefined) {
+    await notifyChange(collection, request, { action: 'remove', before: removed.item, after: undefined })
+  }
   return removed
 }
 
@@ -218,11 +222,13 @@ export async function runTransaction<Done extends object> (
   }
 }
 
-/** Calls the hook `changed`. The write is done, so an error of the hook is logged and changes nothing about the response. */
-export async function notifyChange (collection: Collection, change: Changed<object>): Promise<void> {
+type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'>
+
+/** Calls `hooks.afterCommit`. The write is done, so an error of the hook is logged and changes nothing about the response. */
+export async function notifyChange ({ name, hooks }: Collection, { caller, original }: Request, change: WrittenChange): Promise<void> {
   try {
-    await collection.changed(change)
+    await hooks.afterCommit?.({ ...change, caller, request: original })
   } catch (err) {
-    change.request.log.error({ err }, `the hook "changed" of the collection ${collection.name} failed after a ${change.action}`)
+    original.log.error({ err }, `the hook afterCommit of the collection ${name} failed after a ${change.action}`)
   }
 }

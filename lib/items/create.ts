@@ -39,7 +39,9 @@ export async function buildNewItem (collection: Collection, request: Request, { 
   const now = timestamp()
   if (created !== undefined) item[created] = now
   if (updated !== undefined) item[updated] = now
-  const prepared = collection.hooks.prepare ? await prepareNewItem(collection, request, { item, id }) : validateComplete(collection, item)
+  const prepared = collection.hooks.beforeValidation === undefined
+    ? validateComplete(collection, item)
+    : await prepareNewItem(collection, request, { item, id })
   if (prepared instanceof Problem) return prepared
   return checkAddress(collection, prepared, ownId) ?? (request.scope && checkScope(prepared, request.scope)) ?? prepared
 }
@@ -66,9 +68,9 @@ export function getImposedValues (item: object): Readonly<Record<string, unknown
   return imposed.get(item) ?? {}
 }
 
-async function prepareNewItem (collection: Collection, { scope, fixed, original }: Request, { item, id }: { item: object, id: Id | undefined }): Promise<object | Problem> {
+async function prepareNewItem (collection: Collection, { scope, fixed, caller, original }: Request, { item, id }: { item: object, id: Id | undefined }): Promise<object | Problem> {
   if (scope !== undefined || fixed !== undefined) imposed.set(item, { ...scope?.values, ...fixed })
-  return prepareItem(collection, { action: 'create', item, before: undefined, request: original }, id)
+  return prepareItem(collection, { action: 'create', item, before: undefined, caller, request: original }, id)
 }
 
 /** An id that the library has not generated must be one that a URI can name, or nobody could reach the item. */

@@ -9,7 +9,7 @@ import { Problem, problem } from '../http/problems.ts'
 import type { ParsedContent, Request } from '../request/request.ts'
 import { concealed, revealed } from '../schema/concealment.ts'
 import { secretsIn } from '../schema/secrets.ts'
-import { checkHidden, withHidden } from '../access/visible.ts'
+import { checkHidden, restoreHidden } from '../access/visible.ts'
 
 type Patch = (collection: Collection, item: object, patch: unknown) => ParsedContent | Problem
 
@@ -56,5 +56,5 @@ export function applyPatch (collection: Collection, request: Request, item: obje
   if (content instanceof Problem) return content
   const patched = patch(collection, item, content.value)
   if (patched instanceof Problem || collection.hidden === undefined) return patched
-  return { value: withHidden(collection.hidden, patched.value, item) }
+  return { value: restoreHidden(collection.hidden, patched.value, item) }
 }

@@ -22,19 +22,19 @@ export function isNotModified (collection: Collection, { fields }: Request, curr
 }
 
 /** Whether a write has to read the item before. */
-export function dependsOnItem ({ precondition }: Collection, { fields }: Request): boolean {
-  return precondition === 'required' || conditional(fields)
+export function dependsOnItem ({ etag }: Collection, { fields }: Request): boolean {
+  return etag.required || conditional(fields)
 }
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
 export function checkPreconditions (collection: Collection, request: Request, entry: Entry<object> | undefined): Problem | undefined {
   const { fields } = request
-  if (collection.precondition === 'required' && !constrains(fields)) {
+  if (collection.etag.required && !constrains(fields)) {
     return problem('precondition-required', { detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.' })
   }
   if (!conditional(fields)) return undefined
   const current = entry && getValidators(collection, request, { version: versionOf(collection, entry), modified: modifiedOf(collection, entry) })
-  return evaluate({ safe: false, fields, current, weak: collection.weakTags }) === 'failed' ? preconditionFailed() : undefined
+  return evaluate({ safe: false, fields, current, weak: collection.etag.acceptWeak }) === 'failed' ? preconditionFailed() : undefined
 }
 
 /** A write is held to a version, in whatever format it was read. */

@@ -7,22 +7,26 @@ import { canonicalDates } from '../schema/date-times.ts'
 import type { Id } from '../storage/contract.ts'
 import { validateItem } from './validation.ts'
 
-/** The item that the hook `prepare` returns for a change, validated. `id` is the one in the URI. */
+/** The item that `hooks.beforeValidation` returns for a change, validated. `id` is the one in the URI. */
 export async function prepareItem (collection: Collection, change: Change<object>, id: Id | undefined): Promise<object | Problem> {
-  const returned = await callPrepare(collection, change)
+  const returned = await callHook(collection, change)
   if (returned instanceof Problem) return returned
   const item: unknown = canonicalDates(returned, collection.dateTimes)
-  if (!isObject(item)) throw new TypeError(`The hook "prepare" of the collection ${collection.name} gave no item. Return the item that is to be written.`)
+  if (!isObject(item)) {
+    throw new TypeError(`The hook beforeValidation of the collection ${collection.name} returned no item. Return the item to write.`)
+  }
   const valid = validateItem(collection.validate.item, item)
   if (valid instanceof Problem) return valid
-  if (id !== undefined && item[collection.id.property] !== id) throw new TypeError(`The hook "prepare" of the collection ${collection.name} changed the id. An id stays what it is.`)
+  if (id !== undefined && item[collection.id.property] !== id) {
+    throw new TypeError(`The hook beforeValidation of the collection ${collection.name} changed the id. An item keeps its id.`)
+  }
   return item
 }
 
-/** What the hook throws goes to the error handler as it is: it refuses the write in its own words. */
-async function callPrepare (collection: Collection, change: Change<object>): Promise<unknown> {
+/** An error of the hook goes to the error handler as it is: it refuses the write with its own message. */
+async function callHook (collection: Collection, change: Change<object>): Promise<unknown> {
   try {
-    return await collection.prepare(change)
+    return await collection.hooks.beforeValidation!(change)
   } catch (error) {
     throw new HookError(error)
   }

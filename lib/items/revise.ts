@@ -8,7 +8,7 @@ import { canonicalDates } from '../schema/date-times.ts'
 import { differences, filled } from '../schema/marks.ts'
 import type { Mark } from '../schema/properties.ts'
 import { withoutSecrets } from '../schema/secrets.ts'
-import { checkScope, keptValues } from '../access/scope.ts'
+import { checkScope, keepScopeValues } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { timestamp } from './timestamps.ts'
 import { prepareItem } from './prepare.ts'
@@ -29,7 +29,7 @@ export function buildReplacement (collection: Collection, request: Request, { co
   if (request.fixed !== undefined) Object.assign(uriValues, request.fixed)
   const contradiction = checkUriValues(content, uriValues)
   if (contradiction !== undefined) return contradiction
-  const known = request.scope === undefined ? uriValues : { ...keptValues(request.scope, before.item), ...uriValues }
+  const known = request.scope === undefined ? uriValues : { ...keepScopeValues(request.scope, before.item), ...uriValues }
   const item = carriedOver(withDefaults(withoutSecrets(content, properties), known), before.item, properties)
   return revise(collection, { action: 'replace', item: canonicalDates(filled(item, properties), dateTimes), before, request })
 }
@@ -50,7 +50,7 @@ interface Revision {
   readonly request: Request
 }
 
-/** Validates the item, sets `updatedAt` and calls the hook `prepare`. */
+/** Validates the item, sets `updatedAt` and calls `hooks.beforeValidation`. */
 function revise (collection: Collection, { action, item, before, request }: Revision): Decided {
   const valid = validateItem(collection.validate.draft, item)
   if (valid instanceof Problem) return valid
@@ -58,9 +58,9 @@ function revise (collection: Collection, { action, item, before, request }: Revi
   if (changed !== undefined) return changed
   const { updated } = collection.timestamps
   const whole = updated === undefined ? valid : { ...valid, [updated]: timestamp() }
-  if (!collection.hooks.prepare) return checkResult(validateComplete(collection, whole), request)
+  if (collection.hooks.beforeValidation === undefined) return checkResult(validateComplete(collection, whole), request)
   // The hook may change what it is given, and parts of that belong to the stored item.
-  const change = { action, item: structuredClone(whole), before: before.item, request: request.original }
+  const change = { action, item: structuredClone(whole), before: before.item, caller: request.caller, request: request.original }
   return prepareItem(collection, change, before.id).then((prepared) => checkResult(prepared, request))
 }
 
@@ -68,7 +68,7 @@ function checkResult (item: object | Problem, { scope }: Request): object | Prob
   return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
 }
 
-/** The item with all that the server sets in it, without the hook `prepare`. */
+/** The item with all that the server sets in it, without `hooks.beforeValidation`. */
 export function validateComplete ({ validate }: Collection, item: object): object | Problem {
   return validate.item === validate.draft ? item : validateItem(validate.item, item)
 }

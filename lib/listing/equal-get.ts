@@ -7,9 +7,9 @@ import type { Question } from './question.ts'
 const longest = 2000
 
 /** The query string that asks the same question, where there is one; RFC 10008 section 2.4. */
-export function equalGet ({ id, page, listing: { parameters: offered } }: Collection, { filter, search, order, fields, limit, cursor, offset, count, features = {} }: Question): string | undefined {
+export function equalGet ({ id, limit: { maximum }, listing: { parameters: offered } }: Collection, { filter, search, order, fields, limit, cursor, offset, count, features = {} }: Question): string | undefined {
   // The dialect of a client can ask for both.
-  if (offset !== undefined || (limit !== undefined && limit > page.maximum)) return undefined
+  if (offset !== undefined || (limit !== undefined && limit > maximum)) return undefined
   const parameters = new URLSearchParams()
   for (const condition of filter === undefined ? [] : flat(filter)) {
     const text = condition && textOf(condition.value)

@@ -1,4 +1,4 @@
-import { judge } from '../access/access.ts'
+import { evaluateAccess } from '../access/authorize.ts'
 import { getValidators, preconditionFailed } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
@@ -8,7 +8,7 @@ import { joinedFilter, scopedBy } from '../storage/filter.ts'
 import { badParameter } from '../request/query.ts'
 import { versionOfList, versionsOf } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
-import { scopeOf } from '../access/scope.ts'
+import { readScope } from '../access/scope.ts'
 import type { Context, Filter, Storage } from '../storage/contract.ts'
 import { viewOf } from '../response/view.ts'
 import { findEntries } from './entries.ts'
@@ -35,18 +35,18 @@ export async function checkList (collection: Collection, request: Request): Prom
     const page = limitLength(collection, found.page, { query: found.query, question, view })
     if (page instanceof Problem) return page
     const current = getValidators(collection, request, { version: versionOfList(versionsOf(collection, page, view)), modified: undefined })
-    return evaluate({ safe: false, fields: request.fields, current, weak: collection.weakTags }) === 'failed' ? preconditionFailed() : undefined
+    return evaluate({ safe: false, fields: request.fields, current, weak: collection.etag.acceptWeak }) === 'failed' ? preconditionFailed() : undefined
   }
   return await checkAgain(collection.storage) ?? checkAgain
 }
 
 /** Who makes an item may see other rows of the list, or none at all. */
 async function contextOfList (collection: Collection, { context, fixed = {}, original }: Request): Promise<Context | Problem> {
-  if (collection.guard === undefined) return context
-  const { caller, refusal } = await judge(collection.guard, 'list', original)
+  if (collection.access === undefined) return context
+  const { caller, refusal } = await evaluateAccess(collection.access, 'list', original)
   if (refusal instanceof Problem) return refusal
   if (refusal !== undefined) throw new HookError(refusal)
-  const scope = await scopeOf(collection, { action: 'list', incoming: original, caller })
+  const scope = await readScope(collection, { action: 'list', caller, request: original })
   const place = Object.entries(fixed).map(([property, value]): Filter => ({ property, is: 'eq', value }))
   return scopedBy(joinedFilter(place[0], scope?.filter), context)
 }

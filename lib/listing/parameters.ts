@@ -27,7 +27,10 @@ function isNames (value: unknown): value is string[] {
 const parameters: Readonly<Record<string, Parameter>> = {
   limit: {
     ofText: text => digits.test(text) ? Number(text) : text,
-    read: ({ page }, limit) => typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= page.maximum ? { limit } : `a whole number from 1 to ${page.maximum}`
+    read: ({ limit: { maximum } }, limit) => {
+      const isValid = typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= maximum
+      return isValid ? { limit } : `a whole number from 1 to ${maximum}`
+    }
   },
   cursor: {
     ofText: asItIs,

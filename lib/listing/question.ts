@@ -49,7 +49,7 @@ export function conjunction (filters: readonly Filter[]): Filter {
 
 /** The same, as the storage is asked: from the beginning of the list. */
 export function queryOf (collection: Collection, question: Question): Query {
-  const { filter, search, order = collection.order, fields, needs = [], limit = collection.page.default, count = false } = question
+  const { filter, search, order = collection.order, fields, needs = [], limit = collection.limit.default, count = false } = question
   return {
     filter,
     search: search === undefined ? undefined : { words: parseWords(search), properties: collection.listing.search },
@@ -63,6 +63,6 @@ export function queryOf (collection: Collection, question: Question): Query {
 }
 
 /** What must be read of an item beside what the client wants to see: its name and its place. Further links may be made of all of it. */
-function needed ({ id, hooks }: Collection, fields: readonly string[], order: readonly Order[]): readonly string[] | undefined {
-  return hooks.links ? undefined : [...new Set([...fields, id.property, ...order.map(({ property }) => property.split('.', 1)[0]!)])]
+function needed ({ id, links }: Collection, fields: readonly string[], order: readonly Order[]): readonly string[] | undefined {
+  return links !== undefined ? undefined : [...new Set([...fields, id.property, ...order.map(({ property }) => property.split('.', 1)[0]!)])]
 }

@@ -1,7 +1,7 @@
 import type { Collection } from '../collection.ts'
 import type { ActionName } from '../action.ts'
 import type { ResponseObject } from '../features/feature.ts'
-import type { Rule } from '../access/guard.ts'
+import type { Rule } from '../access/rules.ts'
 import type { Components } from './components.ts'
 import type { Content, Contents } from './contents.ts'
 import { headersOf } from './fields.ts'
@@ -23,8 +23,8 @@ const targetsItem: ReadonlySet<ActionName> = new Set(['read', 'replace', 'update
 const constrained: ReadonlySet<ActionName> = new Set(['replace', 'update', 'remove'])
 
 /** Who may do it, and who may see the item that it lies in. */
-function rulesOf ({ collection: { guard, parent }, action }: Situation): Rule[] {
-  return [guard?.rules[action], parent?.collection.guard?.rules.read].filter(rule => rule !== undefined)
+function rulesOf ({ collection: { access, parent }, action }: Situation): Rule[] {
+  return [access?.allow[action], parent?.collection.access?.allow.read].filter(rule => rule !== undefined)
 }
 
 function asksWho (situation: Situation): boolean {
@@ -44,7 +44,7 @@ const refusals: ReadonlyArray<readonly [status: number, when: (situation: Situat
   [413, ({ action }) => sends.has(action)],
   [415, ({ action }) => sends.has(action)],
   [422, ({ action }) => sends.has(action)],
-  [428, ({ collection, action }) => collection.precondition === 'required' && constrained.has(action)],
+  [428, ({ collection, action }) => collection.etag.required && constrained.has(action)],
   [429, ({ limited }) => limited],
   [500, () => true],
   [503, () => true]
@@ -76,7 +76,7 @@ const successes: Readonly<Record<ActionName, readonly Success[]>> = {
   ],
   replace: [
     { status: 200, description: 'It was replaced', fields: ['Content-Location', ...validators], content: item },
-    { status: 201, description: 'It was made', fields: ['Location', 'Content-Location', ...validators], content: item, when: ({ replace }) => replace.creates },
+    { status: 201, description: 'It was made', fields: ['Location', 'Content-Location', ...validators], content: item, when: ({ put }) => put.create },
     { status: 204, description: preferred, fields: validators }
   ],
   update: [

@@ -34,7 +34,7 @@ export class Contents {
   }
 
   list (): Content {
-    const { page: { maximum }, attached: { dialects } } = this.#collection
+    const { limit: { maximum }, attached: { dialects } } = this.#collection
     const items = readSchema(this.#components, this.#collection)
     // The clients of dialects request as many items as they name.
     const list = { type: 'array', maxItems: dialects.length === 0 ? maximum : Math.max(maximum, mostValues), items }

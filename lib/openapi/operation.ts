@@ -34,7 +34,7 @@ export function operation (components: Components, situation: Situation, prefix:
   const { collection, action } = situation
   const { description, fields, content } = table[action]
   const contents = new Contents(components, collection, prefix)
-  const required: AskedField[] = collection.precondition === 'required' && fields === write ? ['If-Match'] : []
+  const required: AskedField[] = collection.etag.required && fields === write ? ['If-Match'] : []
   const operation: OperationObject = {
     description,
     parameters: [...pathParameters(collection, action, prefix), ...queryParameters(collection, action), ...fieldParameters(components, fields, required)],

@@ -18,7 +18,7 @@ type Describe = (collection: Collection) => JsonSchema
 const chosen = (names: readonly string[], description: string): JsonSchema => ({ type: 'array', items: { type: 'string', enum: names }, minItems: 1, maxItems: names.length, description })
 
 const parameters: Readonly<Record<string, Describe>> = {
-  limit: ({ page }) => ({ type: 'integer', format: 'int32', minimum: 1, maximum: page.maximum, default: page.default, description: 'How many items a page has' }),
+  limit: ({ limit }) => ({ type: 'integer', format: 'int32', minimum: 1, maximum: limit.maximum, default: limit.default, description: 'How many items a page has' }),
   cursor: () => ({ ...text, description: 'Where the page begins, as the links of a list give it', examples: ['eyJhIjpbIjEiXX0'] }),
   sort: ({ listing: { sortable } }) => chosen([...sortable.keys()].flatMap(name => [name, `-${name}`]), `Properties, - in front for descending: ${[...sortable.keys()].join(', ')}`),
   fields: ({ listing: { visible } }) => chosen([...visible], 'Only these properties; the others are left out, be they required or not'),

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../access/caller.ts'
 import type { Answer } from '../response/answer.ts'
 import type { Format } from '../formats/format.ts'
 import type { Preferences } from '../http/prefer.ts'
@@ -35,7 +36,7 @@ export interface Request {
   /** If a POST has a precondition: 412 if the list has changed since, in the transaction of the write. */
   readonly checkAgain?: (storage: Storage<object>) => Promise<Problem | undefined>
   /** Who is calling, where the definition knows callers. */
-  readonly caller: string | undefined
+  readonly caller: Caller | undefined
   /** The rows of this caller, which are in the scope of the context already, and what a new one has to carry. */
   readonly scope: { readonly filter: Filter, readonly values: Readonly<Record<string, unknown>> } | undefined
   /** For the hooks of the definition, and for the log. */

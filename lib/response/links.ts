@@ -20,7 +20,7 @@ export function itemLinks (collection: Collection, entry: Entry<object>, path: s
     collection: { href: path },
     ...collection.neighbors.hasParent && { up: { href: path.slice(0, path.lastIndexOf('/')) } },
     ...Object.fromEntries([...collection.neighbors.children].map(name => [name, { href: `${self}/${name}` }])),
-    ...collection.links(entry.item)
+    ...collection.links?.({ item: entry.item })
   }
 }
 
@@ -48,6 +48,6 @@ export function listLink (collection: Collection, pages: Links): string | undefi
 }
 
 /** RFC 8631 section 4.1. */
-function described ({ serviceDescription }: Collection): LinkValue[] {
-  return serviceDescription === undefined ? [] : [{ href: serviceDescription, rel: 'service-desc' }]
+function described ({ service: { description } }: Collection): LinkValue[] {
+  return description === undefined ? [] : [{ href: description, rel: 'service-desc' }]
 }

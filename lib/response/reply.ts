@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Answer, Fields } from './answer.ts'
 import type { Collection } from '../collection.ts'
-import { isGuarded } from '../access/access.ts'
+import { isProtected } from '../access/authorize.ts'
 import { negotiate } from '../http/accept.ts'
 import { cacheControl } from '../http/cache-control.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
@@ -74,9 +74,9 @@ export function refuse (collection: Collection, problem: Problem, reply: Fastify
   const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
   // A plugin of the app may have put its own there.
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
-  const content = problemContent(completeProblem(collection, problem), collection.problems, instance)
+  const content = problemContent(completeProblem(collection, problem), collection.service.problems, instance)
   const page = renderProblemPage(collection, { problem, content, accept: headers.accept })
-  return head({ status: problem.status, fields: { ...fields, ...page?.fields }, content: page?.content ?? content }, isGuarded(collection) ? closed : never, reply)
+  return head({ status: problem.status, fields: { ...fields, ...page?.fields }, content: page?.content ?? content }, isProtected(collection) ? closed : never, reply)
 }
 
 /** The problem as a page, for clients that prefer one to JSON; undefined for all others. */

@@ -40,7 +40,7 @@ interface Rendered {
   readonly formats: readonly Format[]
   /** Of the schema. */
   readonly digest: string
-  readonly links: (item: never) => object
+  readonly links?: (context: never) => object
   readonly neighbors: { readonly children: ReadonlySet<string>, readonly hasParent: boolean }
 }
 

@@ -11,7 +11,7 @@ export function catalog (settings: Settings, collections: readonly ServedCollect
     // Section 2: a HEAD tells at least that.
     links: () => [{ href: catalogPath, rel: 'api-catalog' }, ...items(collections).map(({ href }) => ({ href, rel: 'item' }))],
     write () {
-      const about = descriptions(settings, collections)
+      const about = descriptions(settings)
       return JSON.stringify({
         linkset: [
           { anchor: catalogPath, item: items(collections) },

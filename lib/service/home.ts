@@ -7,7 +7,7 @@ import { catalogPath, descriptions, places } from './site.ts'
 
 /** Where a client that knows nothing else begins: HAL, with relations that are registered. The collections and their items are told apart by `name`. */
 export function home (path: string, settings: Settings, collections: readonly ServedCollection[]): Document {
-  const links = () => [...settings.catalog ? [{ href: catalogPath, rel: 'api-catalog' }] : [], ...descriptions(settings, collections)]
+  const links = () => [...settings.catalog ? [{ href: catalogPath, rel: 'api-catalog' }] : [], ...descriptions(settings)]
   return {
     path,
     mediaTypes: [json.mediaType, hal.mediaType],

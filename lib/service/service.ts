@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadService } from '../errors.ts'
-import { registered, registry } from '../registry.ts'
+import { registered, registry, setServiceInfo } from '../registry.ts'
 import { audit } from './audit.ts'
 import { catalog } from './catalog.ts'
 import { documentAt } from './document.ts'
@@ -20,6 +20,7 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   if (app.prefix !== '') throw new BadService(`it is registered below ${app.prefix}. Register it at the root of the app, where all of its paths are`)
   await app.register(registry)
   const { problems } = given
+  setServiceInfo(app, given)
   limitTime(app.server, given.requestTimeout)
   app.addHook('onReady', async () => guard(app.server, { methods: app.supportedMethods, problems }))
   const { audit: manner } = given

@@ -6,11 +6,10 @@ import type { Settings } from './options.ts'
 export const catalogPath = '/.well-known/api-catalog'
 
 /** What leads from the service to what describes it, by relation. */
-export function descriptions ({ description, documentation }: Settings, collections: readonly ServedCollection[]): LinkValue[] {
-  const described = description ?? collections.find(({ collection }) => collection.serviceDescription !== undefined)?.collection.serviceDescription
+export function descriptions ({ description, documentation }: Settings): LinkValue[] {
   return [
     // RFC 8631 section 4
-    ...described === undefined ? [] : [{ href: described, rel: 'service-desc' }],
+    ...description === undefined ? [] : [{ href: description, rel: 'service-desc' }],
     ...documentation === undefined ? [] : [{ href: documentation, rel: 'service-doc' }]
   ]
 }

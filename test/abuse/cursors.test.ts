@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import type { AccessContext } from '../../lib/index.ts'
 import type { Test } from 'tap'
 import type { FastifyInstance } from 'fastify'
 import { memory } from '../../lib/storage/memory.ts'
@@ -73,7 +74,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
 }
 
 test('a cursor does not lead to an item that the caller cannot see', async (t) => {
-  const app = await build(t, notes({ scope: (request: { headers: Record<string, unknown> }) => request.headers['x-all'] === undefined ? { filter: { property: 'text', is: 'lt', value: 'x' } } : undefined } as never))
+  const app = await build(t, notes({ access: { scope: ({ request }: AccessContext) => request?.headers['x-all'] === undefined ? { filter: { property: 'text', is: 'lt', value: 'x' } } : undefined } } as never))
   for (const text of [prefix, `${prefix}a`]) await ask(app, 'POST /notes', { content: { text }, fields: { 'x-all': '1' } })
   const first = await ask(app, 'GET /notes?sort=text&limit=1', { fields: { 'x-all': '1' } })
   const url = next(first.headers.link)

@@ -11,7 +11,7 @@ const size = 1_000_000
 
 const database = new DatabaseSync(':memory:')
 const storage = sqlite(database)
-const definition = notes({ storage, search: ['text'] })
+const definition = notes({ storage, list: { search: ['text'] } })
 await storage.createTable(definition)
 const app = Fastify()
 await app.register(collection, definition)

@@ -35,7 +35,7 @@ test('words that are repeated, or occur in another word, are looked for once', a
 })
 
 test('more than 10 different words are refused, by GET and by QUERY', async (t) => {
-  const app = await build(t, notes({ search: ['text'], storage: memory() }))
+  const app = await build(t, notes({ list: { search: ['text'] }, storage: memory() }))
   const words = (count: number) => Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join(' ')
   t.equal((await ask(app, `GET /notes?q=${encodeURIComponent(`${words(10)} ${words(10)}`)}`)).statusCode, 200)
   t.equal((await ask(app, 'QUERY /notes', { content: { q: words(10) } })).statusCode, 200)
@@ -53,7 +53,7 @@ for (const { name, skip, open } of databases) {
     const database = await open()
     t.teardown(() => database.end())
     const adapter = database.adapter()
-    const definition = notes({ storage: adapter, search: ['text'] })
+    const definition = notes({ storage: adapter, list: { search: ['text'] } })
     await adapter.createTable(definition)
     const app = await build(t, definition)
     const text = `${'ab '.repeat(300_000)}End École`

@@ -56,10 +56,10 @@ export async function startOrigin (): Promise<Origin> {
   for (const definition of [
     notes('notes', {}),
     notes('news', { cache: 'public, max-age=60' }),
-    notes('diaries', { routes: { every: { onRequest: known } } }),
-    notes('journals', { routes: { every: { onRequest: known } }, cache: 'private, max-age=60' }),
-    notes('visits', { routes: { every: { onSend: visited } } }),
-    notes('drafts', { weakTags: 'tolerated' })
+    notes('diaries', { routes: { all: { onRequest: known } } }),
+    notes('journals', { routes: { all: { onRequest: known } }, cache: 'private, max-age=60' }),
+    notes('visits', { routes: { all: { onSend: visited } } }),
+    notes('drafts', { etag: { acceptWeak: true } })
   ]) await app.register(collection, definition)
   await app.listen({ port: 0, host: '127.0.0.1' })
   return {

@@ -5,7 +5,7 @@ import { ada, alan, notes, users } from './collections.ts'
 import type { Note } from './collections.ts'
 import type { Area } from './recorder.ts'
 
-const caller = (request: FastifyRequest): string | undefined => {
+const authenticate = ({ request }: { request: FastifyRequest }): string | undefined => {
   const name = request.headers['x-user']?.toString()
   if (name === 'broken') throw new Error('bad credentials')
   return name
@@ -15,13 +15,17 @@ const as = (user: string) => ({ 'x-user': user })
 
 export const access: Area = async (recorder) => {
   await recorder.serve(users({
-    authentication: { caller, challenge: 'Bearer realm="users"', fields: ['X-User'] },
     access: {
-      every: 'authenticated',
-      list: 'public',
-      update: (_request, _action, name) => name === 'root',
-      remove: (_request, _action, name) => name === 'root' ? true : 'hidden',
-      replace: () => { throw problem('forbidden', { detail: 'Nobody may replace.' }) }
+      authenticate,
+      challenge: 'Bearer realm="users"',
+      vary: ['X-User'],
+      allow: {
+        all: 'authenticated',
+        list: 'public',
+        update: ({ caller: name }) => name === 'root',
+        remove: ({ caller: name }) => name === 'root' ? true : 'hidden',
+        replace: () => { throw problem('forbidden', { detail: 'Nobody may replace.' }) }
+      }
     }
   }))
   const { location } = await recorder.send('POST /users', { content: ada, headers: as('ada') })
@@ -39,8 +43,7 @@ export const access: Area = async (recorder) => {
 }
 
 const tenancy: Partial<Options<typeof Note>> = {
-  authentication: { caller },
-  scope: (_request, _action, name) => name === 'root' ? undefined : { values: { owner: name! } }
+  access: { authenticate, scope: ({ caller: name }) => name === 'root' ? undefined : { values: { owner: name! } } }
 }
 
 export const scope: Area = async (recorder) => {
@@ -60,7 +63,7 @@ export const scope: Area = async (recorder) => {
 }
 
 export const visible: Area = async (recorder) => {
-  await recorder.serve(notes({ authentication: { caller }, access: 'public', visible: { secret: (_request, name) => name === 'root' } }))
+  await recorder.serve(notes({ access: { authenticate, allow: 'public', visible: { secret: ({ caller: name }) => name === 'root' } } }))
   await recorder.send('POST /notes', { content: { text: 'a', secret: 's' }, headers: as('root') })
   for (const user of ['', 'ada', 'root']) {
     const headers: Record<string, string> = user === '' ? {} : as(user)

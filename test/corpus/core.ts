@@ -66,7 +66,7 @@ export const replace: Area = async (recorder) => {
   await recorder.send('POST /pages', { content: { slug: 'a', title: 'A' } })
   await recorder.send('PUT /pages/a', { content: '{"slug":"a","title":"B"}' })
   await recorder.send('PUT /pages/a', { content: '{"slug":"b","title":"B"}' })
-  await recorder.serve([users({ replace: { creates: true, tag: true } }), pages({ replace: { creates: true } })])
+  await recorder.serve([users({ put: { create: true }, etag: { onPut: 'always' } }), pages({ put: { create: true } })])
   await recorder.send(`PUT ${unknownUser}`, { content: ada, headers: { 'if-none-match': '*' } })
   await recorder.send(`PUT ${unknownUser}`, { content: ada, headers: { 'if-none-match': '*' } })
   await recorder.send(`PUT ${unknownUser}`, { content: { ...ada, name: 'Ada L.' } })
@@ -125,7 +125,7 @@ export const remove: Area = async (recorder) => {
 }
 
 export const preconditions: Area = async (recorder) => {
-  await recorder.serve([users(), notes({ precondition: 'required' }), pages({ weakTags: 'tolerated' })])
+  await recorder.serve([users(), notes({ etag: { required: true } }), pages({ etag: { acceptWeak: true } })])
   const { location, etag } = await recorder.send('POST /users', { content: ada })
   const { etag: xmlTag } = await recorder.send(`GET ${location}`, { headers: { accept: 'application/xml' } })
   for (const method of ['GET', 'HEAD']) {
@@ -171,7 +171,7 @@ const csv = {
 }
 
 export const formats: Area = async (recorder) => {
-  const links = ({ slug }: { slug: string }) => ({ related: { href: `/related/${slug}`, title: 'Related' } })
+  const links = ({ item: { slug } }: { item: { slug: string } }) => ({ related: { href: `/related/${slug}`, title: 'Related' } })
   await recorder.serve([pages({ formats: [json, hal, xml, csv], links }), users({ formats: [json, hal, xml] })])
   await recorder.send('POST /pages', { content: { slug: 'a', title: 'A & <B>' } })
   await recorder.send('POST /pages', { content: '<item><slug>b</slug><title>B</title><views>3</views></item>', type: 'application/xml', headers: { accept: 'application/xml' } })
@@ -201,17 +201,17 @@ export const hooks: Area = async (recorder) => {
     schema: Item,
     id: { generate: 'storage' },
     storage: memory(),
-    prepare ({ item, before }) {
-      if (item.text === 'throw') throw new Error('internal')
-      if (item.text === 'teapot') throw teapot
-      return { ...item, slug: item.text === 'invalid' ? 5 as never : before === undefined ? item.text.toLowerCase() : before.slug }
+    hooks: {
+      beforeValidation ({ item, before }) {
+        if (item.text === 'throw') throw new Error('internal')
+        if (item.text === 'teapot') throw teapot
+        return { ...item, slug: item.text === 'invalid' ? 5 as never : before === undefined ? item.text.toLowerCase() : before.slug }
+      },
+      afterCommit ({ after }) { if (after?.text === 'Late') throw new Error('after the write') }
     },
-    changed ({ after }) { if (after?.text === 'Late') throw new Error('after the write') },
-    routes: { remove: { preHandler: async (request) => { if (request.headers.authorization === undefined) throw Object.assign(new Error('No.'), { statusCode: 401 }) } } },
-    serviceDescription: '/openapi.json',
-    problems: 'https://example.com/problems/'
+    routes: { remove: { preHandler: async (request) => { if (request.headers.authorization === undefined) throw Object.assign(new Error('No.'), { statusCode: 401 }) } } }
   })
-  await recorder.serve(items as unknown as Collection)
+  await recorder.serve(items as unknown as Collection, { service: { description: '/openapi.json', problems: 'https://example.com/problems/' } })
   for (const text of ['Hello', 'throw', 'teapot', 'invalid', 'Late']) await recorder.send('POST /items', { content: { text } })
   for (const text of ['Changed', 'throw', 'Late']) {
     await recorder.send('PATCH /items/1', { content: { text } })

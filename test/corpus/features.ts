@@ -1,4 +1,5 @@
 import * as features from '../../lib/features/index.ts'
+import type { AccessContext } from '../../lib/index.ts'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
 import { moved } from '../../lib/service/moved.ts'
@@ -33,9 +34,9 @@ export const idempotency: Area = async (recorder) => {
 }
 
 export const softDelete: Area = async (recorder) => {
-  const permitted = async (request: { headers: Record<string, unknown> }) => request.headers['x-user'] === 'root'
+  const allow = async ({ request }: Pick<AccessContext, 'request'>) => request?.headers['x-user'] === 'root'
   const root = { 'x-user': 'root' }
-  await recorder.serve([notes().with(features.softDelete({ property: 'deletedAt', permitted })), pages({ name: 'plain' })])
+  await recorder.serve([notes().with(features.softDelete({ property: 'deletedAt', allow })), pages({ name: 'plain' })])
   await recorder.send('POST /notes', { content: { text: 'a', deletedAt: '2000-01-01T00:00:00Z' } })
   await recorder.send('POST /notes', { content: { text: 'b' } })
   await recorder.send('DELETE /notes/1')
@@ -53,8 +54,8 @@ export const softDelete: Area = async (recorder) => {
 export const redirects: Area = async (recorder) => {
   const gone: Record<string, string | { href: string }> = { old: 'new', elsewhere: { href: 'https://example.com/x' } }
   const app = Fastify({ forceCloseConnections: true })
-  app.register(collection, pages().with(features.redirects({ to: (slug) => gone[slug] })))
-  app.register(collection, notes().with(features.redirects({ to: (id) => id === '7' ? 1 : undefined, status: 308 })))
+  app.register(collection, pages().with(features.redirects({ to: ({ id: slug }) => gone[slug] })))
+  app.register(collection, notes().with(features.redirects({ to: ({ id }) => id === '7' ? 1 : undefined, status: 308 })))
   app.register(moved, { from: '/articles', to: '/pages' } as never)
   await recorder.use(app)
   await recorder.send('POST /pages', { content: { slug: 'new', title: 'New' } })

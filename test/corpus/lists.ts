@@ -9,7 +9,7 @@ async function fill (recorder: Recorder): Promise<void> {
 }
 
 export const lists: Area = async (recorder) => {
-  await recorder.serve(users({ search: ['name', 'address.city'], page: { default: 2, maximum: 5 } }))
+  await recorder.serve(users({ list: { search: ['name', 'address.city'], limit: { default: 2, maximum: 5 } } }))
   await recorder.send('GET /users')
   await recorder.send('GET /users?count=true')
   await fill(recorder)
@@ -29,7 +29,7 @@ export const lists: Area = async (recorder) => {
 }
 
 export const query: Area = async (recorder) => {
-  await recorder.serve(users({ search: ['name'] }))
+  await recorder.serve(users({ list: { search: ['name'] } }))
   await fill(recorder)
   const contents: unknown[] = [
     {}, { filter: {} }, { filter: { role: 'admin' } }, { filter: { 'age.gt': 40, active: false } }, { filter: { any: [{ role: 'admin' }, { name: 'Ada' }] } },
@@ -83,7 +83,7 @@ function counter (): () => string {
 export const profiles: Area = async (recorder) => {
   const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.jsonServer, refine: features.refine }
   const withProfile = (...names: Array<keyof typeof dialects>): Collection => {
-    return users({ search: ['name'], id: { generate: counter() } }).with(...names.map((name) => dialects[name]()))
+    return users({ list: { search: ['name'] }, id: { generate: counter() } }).with(...names.map((name) => dialects[name]()))
   }
   await recorder.serve(withProfile('react-admin'))
   await fill(recorder)

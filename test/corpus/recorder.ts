@@ -1,4 +1,7 @@
 import { hash } from 'node:crypto'
+import { service } from '../../lib/service/service.ts'
+import type { ServiceOptions } from '../../lib/service/service.ts'
+import { withoutPaths } from '../app.ts'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import collection from '../../lib/index.ts'
@@ -37,8 +40,9 @@ export class Recorder {
   #wire: Wire | undefined
 
   /** Requests go to this app from now on. */
-  async serve (definitions: Collection | readonly Collection[], options: FastifyServerOptions = {}): Promise<FastifyInstance> {
+  async serve (definitions: Collection | readonly Collection[], { service: info, ...options }: FastifyServerOptions & { service?: ServiceOptions } = {}): Promise<FastifyInstance> {
     const app = Fastify({ forceCloseConnections: true, ...options })
+    if (info !== undefined) app.register(service, { ...withoutPaths, ...info })
     for (const definition of [definitions].flat()) app.register(collection, definition)
     await this.use(app)
     return app

@@ -41,20 +41,19 @@ export const openapi: Area = async (recorder) => {
     schema: User,
     storage: memory(),
     unique: ['email'],
-    search: ['name'],
-    replace: { creates: true },
-    authentication: { caller: () => undefined },
-    access: { every: 'public', remove: 'authenticated' }
+    list: { search: ['name'] },
+    put: { create: true },
+    access: { authenticate: () => undefined, allow: { all: 'public', remove: 'authenticated' } }
   }).with(bulk(), idempotency(), timeout(1000)).with(deprecation({ since: '2026-01-01' })) as unknown as Collection)
-  app.register(collection, pages({ actions: ['list', 'read'], formats: [json], precondition: 'required' }))
-  app.register(collection, notes({ cache: 'max-age=1' }).with(softDelete({ property: 'deletedAt', permitted: () => true }), redirects({ to: () => undefined })))
+  app.register(collection, pages({ actions: ['list', 'read'], formats: [json], etag: { required: true } }))
+  app.register(collection, notes({ cache: 'max-age=1' }).with(softDelete({ property: 'deletedAt', allow: () => true }), redirects({ to: () => undefined })))
   app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => reply.type('application/json').send(JSON.stringify(app.swagger(), undefined, 1)))
   await recorder.use(app)
   await recorder.send('GET /openapi.json')
 }
 
 export const htmlPages: Area = async (recorder) => {
-  await recorder.serve([users({ formats: [json, xml, html], search: ['name'] }), notes({ formats: [json, html] }).with(softDelete({ property: 'deletedAt' }))])
+  await recorder.serve([users({ formats: [json, xml, html], list: { search: ['name'] } }), notes({ formats: [json, html] }).with(softDelete({ property: 'deletedAt' }))])
   const browser = { accept: 'text/html' }
   const { location } = await recorder.send('POST /users', { content: { ...ada, name: '<b>Ada</b>', tags: ['x'] } })
   const page = await recorder.send(`GET ${location}`, { headers: browser })

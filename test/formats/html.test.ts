@@ -132,7 +132,7 @@ test('If-Match takes the tag of a page, plain or compressed, as long as the item
 })
 
 test('a write that is asked for HTML answers with the page of the item', async t => {
-  const app = await build(t, users({ formats, replace: { tag: true } }).with(bulk()))
+  const app = await build(t, users({ formats, etag: { onPut: 'always' } }).with(bulk()))
   const made = await ask(app, 'POST /users', { content: ada, fields: { accept } })
   t.equal(made.statusCode, 201)
   t.match(made.payload, /<h1><bdi>Ada<\/bdi><\/h1>/)
@@ -155,7 +155,7 @@ test('a write that is asked for HTML answers with the page of the item', async t
 })
 
 test('what a form sends of an empty field asks nothing', async t => {
-  const app = await build(t, users({ formats, search: ['name'] }))
+  const app = await build(t, users({ formats, list: { search: ['name'] } }))
   await created(app, '/users', ada)
   const page = await ask(app, 'GET /users?q=&name.like=A*&age.gte=&sort=&limit=', { fields: { accept } })
   t.equal(page.statusCode, 200)
@@ -165,7 +165,7 @@ test('what a form sends of an empty field asks nothing', async t => {
 })
 
 test('the page of a list has what can be asked, and where to go on', async t => {
-  const app = await build(t, users({ formats, search: ['name'], page: { default: 2, maximum: 5 }, serviceDescription: '/openapi.json' }))
+  const app = await build(t, users({ formats, list: { search: ['name'], limit: { default: 2, maximum: 5 } } }), { service: { description: '/openapi.json' } })
   for (const name of ['a', 'b', 'c']) await created(app, '/users', { name, email: `${name}@example.com` })
   const first = (await ask(app, 'GET /users', { fields: { accept } })).payload
   t.match(first, /<a href="\/openapi\.json" rel="service-desc">/)
@@ -191,7 +191,7 @@ test('the page of a list has what can be asked, and where to go on', async t => 
 })
 
 test('a list that cannot be sorted, searched or filtered offers none of it', async t => {
-  const app = await build(t, notes({ formats: [html], filter: [], sort: [], storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', text: 'x' }] }) }))
+  const app = await build(t, notes({ formats: [html], list: { filter: [], sort: [] }, storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', text: 'x' }] }) }))
   const { payload } = await ask(app, 'GET /notes')
   t.notMatch(payload, /name="q"|name="sort"|Filters/)
   t.match(payload, /<th scope="col">text<\/th>/)
@@ -219,7 +219,7 @@ test('there are forms for what the caller may do, with what a client may write',
 })
 
 test('the page is that of its caller: of what others may do it says nothing, and its tag is another', async t => {
-  const app = await build(t, users({ formats, authentication: { caller: ({ headers }) => headers['x-user']?.toString() }, access: { every: 'authenticated', list: 'public', read: 'public', remove: (_request, _action, caller) => caller === 'root' }, scope: () => ({ values: { role: 'guest' } }) }))
+  const app = await build(t, users({ formats, access: { authenticate: ({ request: { headers } }) => headers['x-user']?.toString(), allow: { all: 'authenticated', list: 'public', read: 'public', remove: ({ caller }) => caller === 'root' }, scope: () => ({ values: { role: 'guest' } }) } }))
   const made = await ask(app, 'POST /users', { content: ada, fields: { 'x-user': 'ada' } })
   const at = String(made.headers.location)
   const seen = async (url: string, caller?: string): Promise<[forms: object, tag: unknown]> => {
@@ -239,7 +239,7 @@ test('the page is that of its caller: of what others may do it says nothing, and
 })
 
 test('of a property that the caller does not see, its page says nothing, and its forms work all the same', async t => {
-  const app = await build(t, users({ formats, authentication: { caller: ({ headers }) => headers['x-user']?.toString() }, visible: { age: (_request, caller) => caller === 'root' } }))
+  const app = await build(t, users({ formats, access: { authenticate: ({ request: { headers } }) => headers['x-user']?.toString(), visible: { age: ({ caller }) => caller === 'root' } } }))
   const made = await ask(app, 'POST /users', { content: { ...ada, age: 36 }, fields: { 'x-user': 'root' } })
   const at = String(made.headers.location)
   for (const caller of ['root', 'ada']) {
@@ -267,9 +267,9 @@ test('a property is asked for as its schema says', async t => {
   const controls = async (schema: ReturnType<typeof Type.String>, value?: unknown, optional = false): Promise<string> => {
     const Thing = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), it: optional ? Type.Optional(schema) : schema })
     const item = { id: '01900000-0000-7000-8000-000000000001', ...value !== undefined && { it: value } }
-    const app = await build(t, define({ name: 'things', schema: Thing, formats, filter: [], storage: memory({ items: [item as never] }) }) as Collection)
+    const app = await build(t, define({ name: 'things', schema: Thing, formats, list: { filter: [] }, storage: memory({ items: [item as never] }) }) as Collection)
     const { payload } = await ask(app, value === undefined ? 'GET /things' : 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })
-    return /<(input|select|textarea) [^>]*name="\/it"[^>]*>[^]*?(?=\n<p)/.exec(payload)![0].replace(/ (id|name|data-member|aria-describedby)="[^"]*"/g, '')
+    return /<(input|select|textarea) [^>]*name="\/it"[^>]*>[^]*?(?=\n<p)/.exec(payload)![0].replace(/ (id|name|data-property|aria-describedby)="[^"]*"/g, '')
   }
   const loose = (schema: object): ReturnType<typeof Type.String> => schema as ReturnType<typeof Type.String>
   t.equal(await controls(Type.String()), '<input data-kind="string" data-empty="text" type="text" value="">')
@@ -322,7 +322,7 @@ test('hostile content stays text, wherever it stands', async t => {
     { id: 'a\'b', title: 'x', site: 'java\nscript:alert(4)', long: 'é'.repeat(1_000_000), empty: '' },
     Object.fromEntries([['id', 'proto'], ['title', ''], ['__proto__', evil]])
   ]
-  const things = define({ name: 'things', schema: Any, id: { generate: 'client' }, formats, search: ['title'], links: () => ({ evil: { href: 'javascript:alert(5)' }, [evil]: { href: '/x', title: evil } }), storage: memory({ items: items as never }) })
+  const things = define({ name: 'things', schema: Any, id: { generate: 'client' }, formats, list: { search: ['title'] }, links: () => ({ evil: { href: 'javascript:alert(5)' }, [evil]: { href: '/x', title: evil } }), storage: memory({ items: items as never }) })
   const app = await build(t, things as Collection)
   const pages = [
     await ask(app, `GET /things?${new URLSearchParams({ 'title.ne': evil, 'title.like': '*', q: '<', count: 'true' })}`, { fields: { accept, prefer: 'handling=lenient' } }),

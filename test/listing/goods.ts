@@ -56,7 +56,7 @@ export function without (...names: ReadonlyArray<keyof Supports>) {
 }
 
 export function goods (options: Partial<Options<typeof Good>> = {}): Collection {
-  return define({ name: 'goods', schema: Good, storage: memory({ items }), id: { generate: 'storage' }, search: ['name', 'place.city'], ...options }) as Collection
+  return define({ name: 'goods', schema: Good, storage: memory({ items }), id: { generate: 'storage' }, ...options, list: { search: ['name', 'place.city'], ...options.list } }) as Collection
 }
 
 export function links (answer: LightMyRequestResponse): Record<string, string> {

@@ -56,10 +56,12 @@ test('a page that one caller was sent is never sent to a caller who sees other i
     schema: Secret,
     id: { generate: 'storage' },
     storage: memory({ items }),
-    authentication: { caller: request => request.headers['x-user']?.toString() },
-    scope: (_request, _action, caller = '') => caller === 'hr' || caller === 'auditor' ? undefined : { values: { owner: caller } },
-    visible: { salary: (_request, caller) => caller === 'hr' },
-    links: item => ({ owner: { href: `/owners/${item.owner}` } })
+    access: {
+      authenticate: ({ request }) => request.headers['x-user']?.toString(),
+      scope: ({ caller }) => caller === 'hr' || caller === 'auditor' ? undefined : { values: { owner: caller! } },
+      visible: { salary: ({ caller }) => caller === 'hr' }
+    },
+    links: ({ item }) => ({ owner: { href: `/owners/${item.owner}` } })
   }) as Collection)
   const callers = ['ada', 'bob', 'hr', 'auditor', 'eve']
   const list = async (caller: string, url: string, accept = 'application/json') => {

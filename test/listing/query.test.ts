@@ -171,7 +171,7 @@ test('everything that is not understood is told at once, by its pointer', async 
   ])
   t.equal(answer.json().errors.length, 18)
   for (const whole of [[], 'x', 1, null, true]) t.match((await query(app, JSON.stringify(whole))).json(), { status: 422, errors: [{ pointer: '', message: 'must be an object' }] })
-  for (const part of [{ sort: [] }, { sort: [1] }, { fields: [] }, { fields: ['name', 1] }, { limit: '5' }, { limit: 1.5 }, { limit: null }, { filter: null }, { filter: [] }, { filter: { __proto__x: 1 } }]) t.equal((await query(app, part)).statusCode, 422, JSON.stringify(part))
+  for (const part of [{ sort: [] }, { sort: [1] }, { fields: [] }, { fields: ['name', 1] }, { limit: '5' }, { limit: 1.5 }, { limit: null }, { filter: null }, { list: { filter: [] } }, { filter: { __proto__x: 1 } }]) t.equal((await query(app, part)).statusCode, 422, JSON.stringify(part))
   t.equal((await query(app, '{ "filter": { "__proto__": { "name": "a" } } }')).statusCode, 400)
 })
 

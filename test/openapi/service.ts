@@ -32,7 +32,6 @@ export const users = define({
   }, { title: 'User', description: 'Who reads and writes' }),
   unique: ['email'],
   cache: 'max-age=60',
-  serviceDescription: '/openapi.json',
   storage: memory()
 })
 
@@ -50,7 +49,7 @@ export const articles = define({
     kind: Type.Literal('article'),
     updatedAt: stamp
   }),
-  search: ['title'],
+  list: { search: ['title'] },
   storage: memory()
 }).with(expand({ writer: { collection: users, property: 'author' } }))
 
@@ -65,8 +64,8 @@ export const products = define({
     sizes: Type.Optional(Type.Array(Type.Object({ label: Type.String(line(10)), stock: Type.Integer({ format: 'int32', minimum: 0, maximum: 1000 }) }), { maxItems: 20 }))
   }, { $id: 'Product' }),
   id: { property: 'sku', generate: 'client' },
-  replace: { creates: true },
-  precondition: 'required',
+  put: { create: true },
+  etag: { required: true },
   storage: memory()
 }).with(bulk({ maximum: 50 }))
 

@@ -20,7 +20,7 @@ const Book = Type.Object({
 const items = Array.from({ length: 25 }, (_, index) => ({ id: index + 1, title: `T${index % 3}`, ...index % 4 !== 0 && { year: 1900 + index % 7 }, ...index % 5 === 0 && { shelf: null } }))
 
 function books (name: string, order: ReadonlyArray<'title' | '-year' | '-id' | 'shelf'> = []) {
-  return define({ name, schema: Book, storage: memory({ items }), id: { generate: 'storage' }, order })
+  return define({ name, schema: Book, storage: memory({ items }), id: { generate: 'storage' }, list: { order } })
 }
 
 function links (field: unknown): Record<string, string> {
@@ -111,7 +111,7 @@ test('the page before the first is empty, and leads back', async t => {
 test('limit is a whole number from 1 to the maximum, anything else is 400', async t => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
-  await app.register(collection, define({ name: 'small', schema: Book, storage: memory({ items }), id: { generate: 'storage' }, page: { default: 2, maximum: 3 } }))
+  await app.register(collection, define({ name: 'small', schema: Book, storage: memory({ items }), id: { generate: 'storage' }, list: { limit: { default: 2, maximum: 3 } } }))
   t.equal((await ask(app, 'GET /books')).json().length, 20)
   t.equal((await ask(app, 'GET /small')).json().length, 2)
   t.equal((await ask(app, 'GET /small?limit=3')).json().length, 3)
@@ -186,7 +186,7 @@ test('a cursor that was made up with a right seal is held to the schema, and 400
 })
 
 test('a list of a service that has a description says where (RFC 8631 4.1)', async t => {
-  const app = await build(t, notes({ serviceDescription: '/openapi.json' }))
+  const app = await build(t, notes(), { service: { description: '/openapi.json' } })
   t.equal((await ask(app, 'GET /notes')).headers.link, '</openapi.json>; rel="service-desc"')
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `GET ${at}`)).headers.link, '</notes>; rel="collection", </openapi.json>; rel="service-desc"')
@@ -206,7 +206,7 @@ test('an item that is added or removed between two pages is neither skipped nor 
 
 test('HAL carries the links of the page and of each item in its content', async t => {
   const app = await build(t, [])
-  const definition = define({ name: 'books', schema: Book, storage: memory({ items }), id: { generate: 'storage' }, links: ({ title }) => ({ author: { href: `/authors/${title}`, title } }) })
+  const definition = define({ name: 'books', schema: Book, storage: memory({ items }), id: { generate: 'storage' }, links: ({ item: { title } }) => ({ author: { href: `/authors/${title}`, title } }) })
   await app.register(collection, { ...definition, prefix: '/v1' })
   const list = await ask(app, 'GET /v1/books?limit=2', { fields: { accept: 'application/hal+json' } })
   t.equal(list.headers['content-type'], 'application/hal+json')

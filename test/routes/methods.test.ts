@@ -117,7 +117,7 @@ test('PUT answers 200 with the representation and Content-Location, 204 with Pre
 })
 
 test('PUT bears an entity tag only where the stored representation equals the bytes sent, or where the definition says so (RFC 9110 9.3.4)', async t => {
-  const app = await build(t, [notes(), users({ replace: { tag: true } })])
+  const app = await build(t, [notes(), users({ etag: { onPut: 'always' } })])
   const { at, item } = await created(app, '/notes', { text: 'a' })
   const equal = await ask(app, `PUT ${at}`, { content: { id: item.id, text: 'b' } })
   t.equal(equal.statusCode, 200)
@@ -135,7 +135,7 @@ test('PUT bears an entity tag only where the stored representation equals the by
 })
 
 test('PUT on an absent id is 404, and 201 with Location where replace.creates is set (RFC 9110 9.3.4)', async t => {
-  const app = await build(t, [users(), notes({ replace: { creates: true } })])
+  const app = await build(t, [users(), notes({ put: { create: true } })])
   t.equal((await ask(app, `PUT ${nowhere}`, { content: ada })).statusCode, 404)
   const at = nowhere.replace('users', 'notes')
   const answer = await ask(app, `PUT ${at}`, { content: { text: 'new' } })
@@ -196,7 +196,7 @@ test('PATCH takes a JSON Patch, as a whole or not at all (RFC 6902, RFC 5789 2.2
 
 test('DELETE answers a bare 204, 200 with the last representation where the client prefers it, and then 404 (RFC 9110 9.3.5)', async t => {
   const seen: unknown[] = []
-  const app = await build(t, users({ changed: ({ action, before, after }) => { seen.push([action, before?.name, after?.name]) } }))
+  const app = await build(t, users({ hooks: { afterCommit: ({ action, before, after }) => { seen.push([action, before?.name, after?.name]) } } }))
   const first = await created(app, '/users', ada)
   const bare = await ask(app, `DELETE ${first.at}`, { fields: { 'content-type': 'application/json' } })
   t.equal(bare.statusCode, 204)
@@ -348,14 +348,14 @@ test('409 names the property that is taken', async t => {
 })
 
 test('409 where a PUT that creates names a value that is taken', async t => {
-  const app = await build(t, users({ replace: { creates: true } }))
+  const app = await build(t, users({ put: { create: true } }))
   await created(app, '/users', ada)
   t.match((await ask(app, `PUT ${nowhere}`, { content: ada })).json(), { status: 409, code: 'not-unique', errors: [{ pointer: '/email' }] })
   t.equal((await ask(app, `GET ${nowhere}`)).statusCode, 404)
 })
 
 test('the problem has an absolute type where the definition gives a base (RFC 9457 3.1.1)', async t => {
-  const app = await build(t, users({ problems: 'https://example.com/problems/' }))
+  const app = await build(t, users(), { service: { problems: 'https://example.com/problems/' } })
   t.strictSame((await ask(app, `DELETE ${nowhere}?x=1`)).json(), {
     type: 'https://example.com/problems/invalid-query',
     title: 'A query parameter is invalid',
@@ -380,7 +380,7 @@ test('ids of the client, slugs and numbers, are found as they are written in the
   const Counter = Type.Object({ id: Type.Integer({ minimum: 1 }), label: Type.String() })
   const app = Fastify({ routerOptions: { maxParamLength: 100 } })
   t.teardown(() => app.close())
-  await app.register(collection, define({ name: 'pages', schema: Page, storage: memory(), id: { property: 'slug', generate: 'client' }, replace: { creates: true } }))
+  await app.register(collection, define({ name: 'pages', schema: Page, storage: memory(), id: { property: 'slug', generate: 'client' }, put: { create: true } }))
   await app.register(collection, define({ name: 'counters', schema: Counter, storage: memory(), id: { generate: 'storage' } }))
   for (const slug of ['a/b', 'ä ö', '100%', 'x'.repeat(300), 'a?b#c', '..%2f', 'ключ']) {
     const answer = await ask(app, 'POST /pages', { content: { slug, title: 't' } })

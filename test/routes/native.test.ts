@@ -86,7 +86,7 @@ test('route options of Fastify pass through, for every action and for one; hooks
   const mark = (name: string) => async () => { seen.push(name) }
   const app = await build(t, notes({
     routes: {
-      every: { onRequest: mark('every'), preHandler: [mark('first'), mark('second')], config: { area: 'x' } as never, bodyLimit: 50 },
+      all: { onRequest: mark('every'), preHandler: [mark('first'), mark('second')], config: { area: 'x' } as never, bodyLimit: 50 },
       list: { onRequest: mark('list'), logLevel: 'error', onSend: async (_request, reply) => { reply.header('x-area', (reply.routeOptions.config as unknown as { area: string }).area) } },
       create: { bodyLimit: 200, preHandler: mark('create'), config: { area: 'y' } as never }
     }
@@ -108,10 +108,10 @@ test('route options of Fastify pass through, for every action and for one; hooks
 
 test('constraints serve one URI by version and by host', async t => {
   const app = await build(t, [])
-  await app.register(collection, notes({ routes: { every: { constraints: { version: '1.0.0' } } } }))
-  await app.register(collection, notes({ routes: { every: { constraints: { version: '2.0.0' } } }, actions: ['list'] }))
-  await app.register(collection, users({ routes: { every: { constraints: { host: 'a.example' } } } }))
-  await app.register(collection, users({ routes: { every: { constraints: { host: 'b.example' } } } }))
+  await app.register(collection, notes({ routes: { all: { constraints: { version: '1.0.0' } } } }))
+  await app.register(collection, notes({ routes: { all: { constraints: { version: '2.0.0' } } }, actions: ['list'] }))
+  await app.register(collection, users({ routes: { all: { constraints: { host: 'a.example' } } } }))
+  await app.register(collection, users({ routes: { all: { constraints: { host: 'b.example' } } } }))
   const { at } = await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'accept-version': '1.x' } }).then(({ headers }) => ({ at: headers.location }))
   t.equal((await ask(app, `GET ${at}`, { fields: { 'accept-version': '1.0.0' } })).statusCode, 200)
   t.equal((await ask(app, 'GET /notes', { fields: { 'accept-version': '2.0.0' } })).payload, '[]')
@@ -186,7 +186,7 @@ test('an error of a hook, of the app or of the definition, is a problem with its
       t.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.payload)))
     }
     const seen: unknown[] = []
-    const writing = await build(t, notes({ prepare: () => { throw value }, routes: { create: { onError: async (_request, _reply, error) => { seen.push(error) } } } }))
+    const writing = await build(t, notes({ hooks: { beforeValidation: () => { throw value } }, routes: { create: { onError: async (_request, _reply, error) => { seen.push(error) } } } }))
     const refused = await ask(writing, 'POST /notes', { content: { text: 'a' } })
     t.equal(refused.statusCode, status, `${what} by prepare`)
     t.match(refused.headers, { 'content-type': 'application/problem+json', ...fields })
@@ -209,10 +209,12 @@ test('@fastify/sensible of the host, before, after or never: its errors are prob
     const app = await build(t, [])
     if (when === 'before') await app.register(sensible)
     await app.register(collection, notes({
-      prepare: ({ request, item }) => {
-        if (item.text === 'teapot') throw request.server.httpErrors.imateapot('short')
-        if (item.text === 'no') throw request.server.httpErrors.forbidden('never say no')
-        return item
+      hooks: {
+        beforeValidation: ({ request, item }) => {
+          if (item.text === 'teapot') throw request?.server.httpErrors.imateapot('short')
+          if (item.text === 'no') throw request?.server.httpErrors.forbidden('never say no')
+          return item
+        }
       }
     }))
     if (when === 'after') await app.register(sensible)
@@ -245,7 +247,7 @@ test('a problem has none of the fields of an answer that a hook could not let go
     fails = !fails
     if (!fails) throw new Error('secret')
   }
-  const app = await build(t, users({ cache: 'max-age=60', routes: { every: { onSend } } }))
+  const app = await build(t, users({ cache: 'max-age=60', routes: { all: { onSend } } }))
   for (const target of ['POST /users', 'GET /users', 'HEAD /users']) {
     const answer = await ask(app, target, { fields: { prefer: 'return=representation' }, content: target.startsWith('P') ? ada : undefined })
     t.equal(answer.statusCode, 500, target)
@@ -306,7 +308,7 @@ test('what the hook `prepare` throws refuses the write, with its own status wher
   ] as const) {
     for (const prepare of [() => { throw thrown }, async () => { throw thrown }]) {
       const { lines, logger } = logged()
-      const app = await build(t, notes({ prepare }), { logger })
+      const app = await build(t, notes({ hooks: { beforeValidation: prepare } }), { logger })
       const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
       t.equal(answer.statusCode, status, String(thrown))
       t.equal(answer.headers['content-type'], 'application/problem+json')
@@ -358,7 +360,7 @@ test('what a client did wrong is not logged as an error', async t => {
 
 test('a throw in `changed` is logged and changes nothing; without it nothing is asked', async t => {
   const { lines, logger } = logged()
-  const app = await build(t, notes({ changed: ({ action }) => { throw new Error(`no ${action}`) } }), { logger })
+  const app = await build(t, notes({ hooks: { afterCommit: ({ action }) => { throw new Error(`no ${action}`) } } }), { logger })
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).statusCode, 200)
   t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'c' } })).statusCode, 200)
@@ -369,7 +371,7 @@ test('a throw in `changed` is logged and changes nothing; without it nothing is 
 test('handlerTimeout answers 503 with Retry-After, and the storage is told', async t => {
   const aborted = gate()
   const app = await build(t, notes({
-    routes: { every: { handlerTimeout: 50 } },
+    routes: { all: { handlerTimeout: 50 } },
     storage: altered(storage => ({
       async list (query, context) {
         context.signal.addEventListener('abort', aborted.open)
@@ -398,7 +400,7 @@ test('the signal of the storage is not aborted by content that is read, and is w
     return (storage[verb] as (...given: never[]) => Promise<unknown>)(...given).finally(() => { if (signal.aborted) calls.push({ verb: `${verb} aborted`, signal }) })
   }])))
   for (const every of [{}, { handlerTimeout: 60_000 }] as RouteOptions[]) {
-    const app = await build(t, notes({ routes: { every }, storage: watched }))
+    const app = await build(t, notes({ routes: { all: every }, storage: watched }))
     const port = await listen(app)
     const wire = new Wire(port)
     t.teardown(() => wire.close())

@@ -353,5 +353,5 @@ test('the suite runs under node:test, and its skips are seen there', async (t) =
   const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--test', '--test-reporter=tap', fixture])
   t.match(stdout, /^# fail 0$/m)
   t.match(stdout, /^# pass 2\d\d$/m)
-  t.match(stdout, /ok \d+ - search looks in no other members \(skipped: does not support search\) # SKIP/)
+  t.match(stdout, /ok \d+ - search looks in no other properties \(skipped: does not support search\) # SKIP/)
 })

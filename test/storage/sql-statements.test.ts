@@ -351,7 +351,7 @@ test('many collections on one pool listen to it once', async (t) => {
 test('mistakes are told at boot, with what mends them', async (t) => {
   const { sqlite, mysql } = recorded()
   const withProperty = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({ ...users, schema: { ...users.schema, properties: { ...users.schema.properties, [name]: schema } } })
-  t.throws(() => sqlite()(withProperty('version')), { message: /column version of users is needed by the storage: give the member version another with the option "columns"/ })
+  t.throws(() => sqlite()(withProperty('version')), { message: /column version of users is needed by the storage: give the property version another with the option "columns"/ })
   t.doesNotThrow(() => sqlite({ version: 'row_version' })(withProperty('version')))
   t.throws(() => sqlite()(withProperty('nulls')), { message: /column nulls/ })
   t.throws(() => sqlite()({ ...users, id: { property: 'key', generate: 'client' } }), { message: /users has no column for key/ })

@@ -156,7 +156,7 @@ for (const { name, skip, available } of storages) {
   })
 
   test(`${name}: a scope compares instants, on reads and on writes`, { skip }, async t => {
-    const scope = (filter: object) => ({ scope: () => ({ filter }) }) as unknown as Settings
+    const scope = (filter: object) => ({ access: { scope: () => ({ filter }) } }) as unknown as Settings
     const early = { all: [{ property: 'at', is: 'lt', value: '2026-01-01T02:00:00+02:00' }, { not: { property: 'more.at', is: 'gte', value: '2026-01-01T02:00:00+02:00' } }] }
     const { app } = await open(t, available, scope(early))
     const outside = await ask(app, 'POST /events', { content: { at: '2025-12-31T23:00:00-05:00' } })
@@ -168,7 +168,7 @@ for (const { name, skip, available } of storages) {
   })
 
   test(`${name}: a scope with a date-time as its value knows it in every spelling`, { skip }, async t => {
-    const { app } = await open(t, available, { scope: () => ({ values: { at: '2026-01-01T02:00:00+02:00' } }) } as unknown as Settings)
+    const { app } = await open(t, available, { access: { scope: () => ({ values: { at: '2026-01-01T02:00:00+02:00' } }) } } as unknown as Settings)
     t.match((await ask(app, 'POST /events', { content: {} })).json(), { at: '2026-01-01T00:00:00.000Z' })
     t.equal((await ask(app, 'POST /events', { content: { at: '2025-12-31T19:00:00-05:00' } })).statusCode, 201)
     t.equal((await ask(app, 'POST /events', { content: { at: '2025-12-31T19:00:01-05:00' } })).statusCode, 422)
@@ -295,7 +295,7 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
     await database.run(narrow[name])
     const { lines, logger } = logged()
     const storage = database.adapter({ version: { derived: true } })
-    const app = await build(t, define({ name: 'narrow', schema: Narrow, id: { generate: 'client' }, storage, replace: { creates: true } }).with(bulk()) as Collection, { logger })
+    const app = await build(t, define({ name: 'narrow', schema: Narrow, id: { generate: 'client' }, storage, put: { create: true } }).with(bulk()) as Collection, { logger })
     t.equal((await ask(app, 'POST /narrow', { content: { id: 1, stock: 1 } })).statusCode, 201)
     // Of a value that is too long for its column, PostgreSQL does not tell which one it is.
     const untold = name === 'postgres' ? '' : undefined

@@ -57,8 +57,10 @@ async function serve (database: Database, { version }: Setting, { table, generat
     schema: Note,
     storage: adapter,
     id: { generate },
-    authentication: { caller: request => request.headers['x-tenant']?.toString() },
-    scope: (_request, _action, tenant = '') => ({ values: { tenant } })
+    access: {
+      authenticate: ({ request }) => request.headers['x-tenant']?.toString(),
+      scope: ({ caller: tenant = '' }) => ({ values: { tenant } })
+    }
   }))
   return app
 }

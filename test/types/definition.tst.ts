@@ -6,7 +6,7 @@ import Type1 from 'typebox'
 import collection, { corsOptions, define, defineWith } from '../../lib/index.ts'
 import { moved } from '../../lib/service/moved.ts'
 import { version } from '../../lib/features/version/version.ts'
-import type { Adapter, Change, Changed, Definition, Options, Registered, Storage } from '../../lib/index.ts'
+import type { Adapter, Change, CommittedChange, Definition, Options, Registered, Storage } from '../../lib/index.ts'
 import type { MovedOptions } from '../../lib/service/moved.ts'
 import type { ItemOf, PropertyOf, StaticOf } from '../../lib/schema/static.ts'
 import { bulk, deprecation, expand, idempotency, jsonServer, reactAdmin, redirects, refine, softDelete, timeout } from 'fastify-collections/features'
@@ -67,25 +67,27 @@ test('the item reaches prepare, changed, links and storage without a cast: @sinc
       expect(shape.name).type.toBe<string>()
       return memory()<User>(shape)
     },
-    prepare (change) {
-      expect(change).type.toBe<Change<User>>()
-      expect(change.item).type.toBe<User>()
-      expect(change.item).type.not.toBe<any>()
-      expect(change.before).type.toBe<Readonly<User> | undefined>()
-      expect(change.action).type.toBe<'create' | 'replace' | 'update'>()
-      expect(change.request).type.toBe<FastifyRequest>()
-      expect(change.item.age).type.toBe<number | undefined>()
-      expect(change.item.address.lines).type.toBe<string[]>()
-      expect(change.item).type.not.toHaveProperty('password')
-      return { ...change.item, email: change.item.email.toLowerCase() }
+    hooks: {
+      beforeValidation (change) {
+        expect(change).type.toBe<Change<User>>()
+        expect(change.item).type.toBe<User>()
+        expect(change.item).type.not.toBe<any>()
+        expect(change.before).type.toBe<Readonly<User> | undefined>()
+        expect(change.action).type.toBe<'create' | 'replace' | 'update'>()
+        expect(change.request).type.toBe<FastifyRequest>()
+        expect(change.item.age).type.toBe<number | undefined>()
+        expect(change.item.address.lines).type.toBe<string[]>()
+        expect(change.item).type.not.toHaveProperty('password')
+        return { ...change.item, email: change.item.email.toLowerCase() }
+      },
+      afterCommit (change) {
+        expect(change).type.toBe<CommittedChange<User>>()
+        expect(change.before).type.toBe<Readonly<User> | undefined>()
+        expect(change.after).type.toBe<Readonly<User> | undefined>()
+        expect(change.action).type.toBe<'create' | 'replace' | 'update' | 'remove'>()
+      }
     },
-    changed (change) {
-      expect(change).type.toBe<Changed<User>>()
-      expect(change.before).type.toBe<Readonly<User> | undefined>()
-      expect(change.after).type.toBe<Readonly<User> | undefined>()
-      expect(change.action).type.toBe<'create' | 'replace' | 'update' | 'remove'>()
-    },
-    links (item) {
+    links ({ item }) {
       expect(item).type.toBe<Readonly<User>>()
       return { home: { href: `/homes/${item.address.city}` } }
     }
@@ -97,16 +99,18 @@ test('the item reaches prepare, changed, links and storage without a cast: typeb
     name: 'users',
     schema: User1,
     storage: shape => memory()<User>(shape),
-    prepare (change) {
-      expect(change).type.toBe<Change<User>>()
-      expect(change.item).type.not.toBe<any>()
-      expect(change.item.role).type.toBe<'admin' | 'guest'>()
-      return { ...change.item, email: change.item.email.toLowerCase() }
+    hooks: {
+      beforeValidation (change) {
+        expect(change).type.toBe<Change<User>>()
+        expect(change.item).type.not.toBe<any>()
+        expect(change.item.role).type.toBe<'admin' | 'guest'>()
+        return { ...change.item, email: change.item.email.toLowerCase() }
+      },
+      afterCommit (change) {
+        expect(change).type.toBe<CommittedChange<User>>()
+      }
     },
-    changed (change) {
-      expect(change).type.toBe<Changed<User>>()
-    },
-    links (item) {
+    links ({ item }) {
       expect(item).type.toBe<Readonly<User>>()
       return { home: { href: `/homes/${item.address.city}` } }
     }
@@ -157,24 +161,24 @@ test('names that are no properties are compile errors', () => {
   expect(define).type.not.toBeCallableWith({ ...of034, unique: [['email', 'mail']] })
   expect(define).type.not.toBeCallableWith({ ...of1, unique: [['email', 'mail']] })
 
-  expect(define).type.toBeCallableWith({ ...of034, order: ['email', '-age'] })
-  expect(define).type.toBeCallableWith({ ...of1, order: ['email', '-age'] })
-  expect(define).type.not.toBeCallableWith({ ...of034, order: ['mail'] })
-  expect(define).type.not.toBeCallableWith({ ...of034, order: ['-mail'] })
-  expect(define).type.not.toBeCallableWith({ ...of034, order: ['+age'] })
-  expect(define).type.not.toBeCallableWith({ ...of1, order: ['-mail'] })
+  expect(define).type.toBeCallableWith({ ...of034, list: { order: ['email', '-age'] } })
+  expect(define).type.toBeCallableWith({ ...of1, list: { order: ['email', '-age'] } })
+  expect(define).type.not.toBeCallableWith({ ...of034, list: { order: ['mail'] } })
+  expect(define).type.not.toBeCallableWith({ ...of034, list: { order: ['-mail'] } })
+  expect(define).type.not.toBeCallableWith({ ...of034, list: { order: ['+age'] } })
+  expect(define).type.not.toBeCallableWith({ ...of1, list: { order: ['-mail'] } })
 
-  expect(define).type.toBeCallableWith({ ...of034, filter: ['email', 'address.city'], sort: ['age'], search: ['email', 'address.city'] })
-  expect(define).type.not.toBeCallableWith({ ...of034, filter: ['mail'] })
-  expect(define).type.not.toBeCallableWith({ ...of034, filter: ['home.city'] })
-  expect(define).type.not.toBeCallableWith({ ...of034, sort: ['-age'] })
-  expect(define).type.not.toBeCallableWith({ ...of034, search: ['mail'] })
+  expect(define).type.toBeCallableWith({ ...of034, list: { filter: ['email', 'address.city'], sort: ['age'], search: ['email', 'address.city'] } })
+  expect(define).type.not.toBeCallableWith({ ...of034, list: { filter: ['mail'] } })
+  expect(define).type.not.toBeCallableWith({ ...of034, list: { filter: ['home.city'] } })
+  expect(define).type.not.toBeCallableWith({ ...of034, list: { sort: ['-age'] } })
+  expect(define).type.not.toBeCallableWith({ ...of034, list: { search: ['mail'] } })
   expect(define).type.not.toBeCallableWith({ ...of034, search: 'email' })
-  expect(define).type.toBeCallableWith({ ...of1, filter: ['email', 'address.city'], sort: ['age'], search: ['email', 'address.city'] })
-  expect(define).type.not.toBeCallableWith({ ...of1, filter: ['mail'] })
-  expect(define).type.not.toBeCallableWith({ ...of1, filter: ['home.city'] })
-  expect(define).type.not.toBeCallableWith({ ...of1, sort: ['-age'] })
-  expect(define).type.not.toBeCallableWith({ ...of1, search: ['mail'] })
+  expect(define).type.toBeCallableWith({ ...of1, list: { filter: ['email', 'address.city'], sort: ['age'], search: ['email', 'address.city'] } })
+  expect(define).type.not.toBeCallableWith({ ...of1, list: { filter: ['mail'] } })
+  expect(define).type.not.toBeCallableWith({ ...of1, list: { filter: ['home.city'] } })
+  expect(define).type.not.toBeCallableWith({ ...of1, list: { sort: ['-age'] } })
+  expect(define).type.not.toBeCallableWith({ ...of1, list: { search: ['mail'] } })
   expect(define).type.not.toBeCallableWith({ ...of1, search: 'email' })
 
   expect(define).type.toBeCallableWith({ ...of034, timestamps: { created: 'createdAt' } })
@@ -198,7 +202,7 @@ test('options that do not exist, or have another value, are compile errors', () 
   expect(define).type.not.toBeCallableWith({ ...users, uniques: ['email'] })
   expect(define).type.not.toBeCallableWith({ ...users, actions: ['delete'] })
   expect(define).type.not.toBeCallableWith({ ...users, page: { max: 5 } })
-  expect(define).type.not.toBeCallableWith({ ...users, precondition: 'always' })
+  expect(define).type.not.toBeCallableWith({ ...users, etag: { required: 'always' } })
   expect(define).type.not.toBeCallableWith({ ...users, routes: { delete: {} } })
   expect(define).type.toBeCallableWith({ ...users, routes: { read: { config: {}, preHandler: async () => {} } } })
   expect(define).type.not.toBeCallableWith({ ...users, routes: { read: { schema: {} } } })
@@ -211,11 +215,11 @@ test('options that do not exist, or have another value, are compile errors', () 
 
 test('what prepare returns is an item', () => {
   const users = { name: 'users', schema: User034, storage: memory() }
-  expect(define).type.toBeCallableWith({ ...users, prepare: async ({ item }: Change<User>) => item })
-  expect(define).type.not.toBeCallableWith({ ...users, prepare: () => ({ id: 'x' }) })
-  expect(define).type.not.toBeCallableWith({ ...users, prepare: () => {} })
-  expect(define).type.not.toBeCallableWith({ ...users, prepare: ({ item }: Change<User>) => ({ ...item, age: 'old' }) })
-  expect(define).type.not.toBeCallableWith({ ...users, prepare: ({ item }: Change<{ other: string }>) => item })
+  expect(define).type.toBeCallableWith({ ...users, hooks: { beforeValidation: async ({ item }: Change<User>) => item } })
+  expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: () => ({ id: 'x' }) } })
+  expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: () => {} } })
+  expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: ({ item }: Change<User>) => ({ ...item, age: 'old' }) } })
+  expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: ({ item }: Change<{ other: string }>) => item } })
 })
 
 test('a storage for the items is taken, one for others is refused', () => {
@@ -288,7 +292,7 @@ test('redirects return an id, or another URI', () => {
   expect(redirects).type.toBeCallableWith({ to: () => 5, status: 308 })
   expect(redirects).type.not.toBeCallableWith({ to: () => 5, status: 302 })
   expect(redirects).type.not.toBeCallableWith({ to: () => false })
-  redirects({ to: (segment, request) => { expect(segment).type.toBe<string>(); expect(request).type.toBe<FastifyRequest>(); return undefined } })
+  redirects({ to: ({ id: segment, request }) => { expect(segment).type.toBe<string>(); expect(request).type.toBe<FastifyRequest>(); return undefined } })
 })
 
 test('a timeout is milliseconds, for all actions or for some', () => {
@@ -306,13 +310,13 @@ test('a collection that moved is registered with its paths', () => {
 
 test('softDelete names a property of the item, and a function of the request', () => {
   const users = define({ name: 'users', schema: User034, storage: memory() })
-  users.with(softDelete({ property: 'createdAt', permitted: async request => { expect(request).type.toBe<FastifyRequest>(); return true } }))
+  users.with(softDelete({ property: 'createdAt', allow: async ({ request }) => { expect(request).type.toBe<FastifyRequest>(); return true } }))
   expect(users.with(softDelete({ property: 'createdAt' }), bulk(), idempotency())).type.toBe<typeof users>()
-  expect(users.with).type.not.toBeCallableWith(softDelete<User>({ property: 'createdAt', permitted: () => true }), 'bulk')
+  expect(users.with).type.not.toBeCallableWith(softDelete<User>({ property: 'createdAt', allow: () => true }), 'bulk')
   // @ts-expect-error Type '"createAt"' is not assignable
   users.with(softDelete({ property: 'createAt' }))
   // @ts-expect-error Type 'string' is not assignable
-  users.with(softDelete({ property: 'createdAt', permitted: () => 'yes' }))
+  users.with(softDelete({ property: 'createdAt', allow: () => 'yes' }))
 })
 
 test('an older version is typed by both schemas, without a cast', () => {
@@ -330,7 +334,7 @@ test('an older version is typed by both schemas, without a cast', () => {
       return { email: item.mail, age: undefined }
     },
     renamed: { mail: 'email' },
-    filter: ['mail']
+    list: { filter: ['mail'] }
   }).with(deprecation({ since: '2026-01-01' }))
   expect(older).type.toBe<Definition<{ id: string, mail: string, old?: boolean }>>()
   const mapping = { schema: Old, present: ({ id, email }: User) => ({ id, mail: email }), accept: () => ({}) }
@@ -338,15 +342,15 @@ test('an older version is typed by both schemas, without a cast', () => {
   expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, present: ({ id }: User) => ({ id }) })
   expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, accept: () => ({ colour: 1 }) })
   expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, renamed: { mail: 'colour' } })
-  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, filter: ['colour'] })
+  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, list: { filter: ['colour'] } })
 })
 
 test('defineWith shares options and features', () => {
-  const defineOne = defineWith({ storage: memory(), page: { default: 5 } }, bulk(), idempotency())
+  const defineOne = defineWith({ storage: memory(), list: { limit: { default: 5 } } }, bulk(), idempotency())
   expect(defineOne({ name: 'users', schema: User034 })).type.toBe<Definition<User>>()
   expect(defineOne({ name: 'users', schema: User034, storage: memory(), unique: ['email'] })).type.toBe<Definition<User>>()
   // @ts-expect-error is not assignable
   defineOne({ name: 'users', schema: User034, unique: ['mail'] })
-  const withoutStorage = defineWith({ page: { default: 5 } })
+  const withoutStorage = defineWith({ list: { limit: { default: 5 } } })
   expect(withoutStorage({ name: 'users', schema: User034, storage: memory() })).type.toBe<Definition<User>>()
 })

@@ -7,7 +7,7 @@ import { sqlite } from 'fastify-collections/sqlite'
 import { redirects } from 'fastify-collections/redirects'
 import { expand } from 'fastify-collections/expand'
 import type { authors } from './authors.ts'
-import type { callers } from './callers.ts'
+import type { createAuthenticate } from './callers.ts'
 import { slugOf } from './slugs.ts'
 import type { slugs } from './slugs.ts'
 
@@ -26,34 +26,44 @@ const Article = Type.Object({
 const table = { name: 'articles', schema: Article, unique: ['slug'] } as const
 
 interface Needed {
-  readonly caller: ReturnType<typeof callers>
+  readonly authenticate: ReturnType<typeof createAuthenticate>
   readonly authors: Awaited<ReturnType<typeof authors>>
   readonly slugs: Awaited<ReturnType<typeof slugs>>
 }
 
-export async function articles (database: DatabaseSync, { caller, authors, slugs }: Needed) {
+export async function articles (database: DatabaseSync, { authenticate, authors, slugs }: Needed) {
   const storage = sqlite(database, { indexes: [['createdAt']] })
   await storage.createTable(table)
   return define({
     ...table,
     storage,
     formats: [json, hal, xml],
-    order: ['-createdAt'],
-    search: ['title', 'text'],
-    authentication: { caller, challenge: 'Bearer realm="articles"' },
-    access: { list: 'public', read: 'public', remove: (request, action, who) => who === 'editor', every: 'authenticated' },
-    // To the public there are no drafts.
-    scope: (request, action, who) => who === undefined ? { filter: { property: 'status', is: 'eq', value: 'published' } } : undefined,
-    // So an answer depends on who asks: the reader's own cache may keep it, and asks each time whether it is still the same.
-    cache: 'private, no-cache',
-    prepare: ({ item, before, request }) => {
-      const [from, to] = [before?.status ?? 'draft', item.status]
-      if (from === 'draft' && to === 'published' && caller(request) !== 'editor') throw problem('forbidden', { detail: 'An editor publishes an article.' })
-      if (from === 'published' && to === 'draft') throw problem('conflict', { detail: 'What was published cannot become a draft again.' })
-      const publishedAt = before?.publishedAt ?? (to === 'published' ? new Date().toISOString() : null)
-      return { ...item, slug: slugOf(item.title), publishedAt }
+    list: { order: ['-createdAt'], search: ['title', 'text'] },
+    access: {
+      authenticate,
+      challenge: 'Bearer realm="articles"',
+      allow: { list: 'public', read: 'public', remove: ({ caller }) => caller === 'editor', all: 'authenticated' },
+      // Anonymous callers see no drafts.
+      scope: ({ caller }) => caller === undefined ? { filter: { property: 'status', is: 'eq', value: 'published' } } : undefined
     },
-    // Old slugs lead to the article for good; so does the present one.
-    changed: async ({ after }) => { if (after !== undefined) await slugs.keep(after.slug, after.id) }
-  }).with(expand({ author: { collection: authors, property: 'authorId' } })).with(redirects({ to: slugs.articleOf }))
+    // Responses depend on the caller, so only the cache of the browser may store them. It revalidates them each time.
+    cache: 'private, no-cache',
+    hooks: {
+      beforeValidation: ({ item, before, caller }) => {
+        const [from, to] = [before?.status ?? 'draft', item.status]
+        if (from === 'draft' && to === 'published' && caller !== 'editor') {
+          throw problem('forbidden', { detail: 'Only an editor can publish an article.' })
+        }
+        if (from === 'published' && to === 'draft') {
+          throw problem('conflict', { detail: 'A published article cannot become a draft again.' })
+        }
+        const publishedAt = before?.publishedAt ?? (to === 'published' ? new Date().toISOString() : null)
+        return { ...item, slug: slugOf(item.title), publishedAt }
+      },
+      // Old slugs redirect to the article.
+      afterCommit: async ({ after }) => {
+        if (after !== undefined) await slugs.keep(after.slug, after.id)
+      }
+    }
+  }).with(expand({ author: { collection: authors, property: 'authorId' } }), redirects({ to: ({ id }) => slugs.findArticle(id) }))
 }

@@ -4,7 +4,7 @@ import { define, json } from 'fastify-collections'
 import { hal } from 'fastify-collections/hal'
 import { xml } from 'fastify-collections/xml'
 import { sqlite } from 'fastify-collections/sqlite'
-import type { callers } from './callers.ts'
+import type { createAuthenticate } from './callers.ts'
 
 const Author = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -14,18 +14,21 @@ const Author = Type.Object({
 
 const table = { name: 'authors', schema: Author } as const
 
-export async function authors (database: DatabaseSync, caller: ReturnType<typeof callers>) {
+export async function authors (database: DatabaseSync, authenticate: ReturnType<typeof createAuthenticate>) {
   const storage = sqlite(database)
   await storage.createTable(table)
   return define({
     ...table,
     storage,
     formats: [json, hal, xml],
-    // Articles refer to their authors, so authors stay.
+    // Articles refer to their authors, so authors cannot be removed.
     actions: ['list', 'create', 'read', 'replace', 'update'],
-    authentication: { caller, challenge: 'Bearer realm="articles"' },
-    access: { list: 'public', read: 'public', every: 'authenticated' },
-    // The same for everybody, and seldom changed: any cache may keep it for five minutes.
+    access: {
+      authenticate,
+      challenge: 'Bearer realm="articles"',
+      allow: { list: 'public', read: 'public', all: 'authenticated' }
+    },
+    // The same for all callers, and rarely changed: caches may store it for five minutes.
     cache: 'public, max-age=300'
   })
 }

@@ -12,13 +12,15 @@ const table = { name: 'slugs', schema: Slug, id: { property: 'slug', generate: '
 
 const context = { signal: new AbortController().signal, scope: undefined }
 
-/** Every slug that an article ever had. A definition that is not registered is a typed table. */
+/** All slugs that articles have had. A definition that is not registered is a typed table. */
 export async function slugs (database: DatabaseSync) {
   const adapter = sqlite(database)
   await adapter.createTable(table)
   const { storage } = define({ ...table, storage: adapter })
   return {
-    articleOf: async (slug: string) => (await storage.find(slug, context))?.item.articleId,
+    async findArticle (slug: string): Promise<string | undefined> {
+      return (await storage.find(slug, context))?.item.articleId
+    },
     async keep (slug: string, articleId: string): Promise<void> {
       const result = await storage.replace(slug, { slug, articleId }, undefined, context)
       if ('refused' in result) await storage.insert({ slug, articleId }, context)

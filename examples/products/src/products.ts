@@ -27,7 +27,7 @@ export async function products (pool: pg.Pool) {
     storage,
     formats: [json, xml],
     // A PUT, PATCH or DELETE has to say by If-Match what it has seen.
-    precondition: 'required',
-    search: ['name']
+    etag: { required: true },
+    list: { search: ['name'] }
   }).with(bulk({ maximum: 500 }), idempotency())
 }

@@ -24,7 +24,7 @@ export async function articles ({ storage }: Database, authors: Awaited<ReturnTy
     ...table,
     storage,
     formats,
-    search: ['title', 'text']
+    list: { search: ['title', 'text'] }
   }).with(expand({ author: { collection: authors, property: 'authorId' } }))
 }
 

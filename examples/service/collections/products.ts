@@ -16,7 +16,7 @@ const table = { name: 'products', schema: Product, id: { property: 'sku', genera
 
 export async function products ({ storage }: Database) {
   await storage.createTable(table)
-  return define({ ...table, storage, formats, search: ['name'], precondition: 'required' }).with(bulk({ maximum: 1000 }))
+  return define({ ...table, storage, formats, list: { search: ['name'] }, etag: { required: true } }).with(bulk({ maximum: 1000 }))
 }
 
 const updatedAt = '2026-01-05T09:00:00.000Z'

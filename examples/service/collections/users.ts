@@ -23,8 +23,10 @@ export async function users ({ storage }: Database) {
     ...table,
     storage,
     formats,
-    search: ['name', 'email'],
-    prepare: async ({ item, before }) => item.password === before?.password ? item : { ...item, password: await hashed(item.password) }
+    list: { search: ['name', 'email'] },
+    hooks: {
+      beforeValidation: async ({ item, before }) => item.password === before?.password ? item : { ...item, password: await hashed(item.password) }
+    }
   })
 }
 

@@ -18,6 +18,12 @@ const User = Type.Object({
 
 export type Account = Static<typeof User>
 
+declare module 'fastify-collections' {
+  interface CollectionTypes {
+    caller: { id: string, role: Account['role'] }
+  }
+}
+
 const table = { name: 'users', schema: User, unique: ['email'] } as const
 
 export async function accounts (database: DatabaseSync) {
@@ -27,21 +33,29 @@ export async function accounts (database: DatabaseSync) {
     ...table,
     storage,
     formats: [json, xml],
-    search: ['name', 'email'],
-    authentication: { caller: async request => (await request.jwtVerify<{ sub: string }>()).sub, challenge: 'Bearer realm="users"' },
-    // Anybody may sign up; everything else is for those who are logged in.
-    access: { create: 'public', every: 'authenticated' },
-    // Members see and change their own account alone. To them there is no other.
-    scope: (request, action, caller) => {
-      if (action === 'create' || request.user.role === 'admin') return undefined
-      return { filter: { property: 'id', is: 'eq', value: caller ?? '' } }
-    },
-    prepare: async ({ item, before, request }) => {
-      if (item.role !== (before?.role ?? 'member') && request.user?.role !== 'admin') {
-        throw problem('forbidden', { detail: 'Only an admin can change a role.' })
+    list: { search: ['name', 'email'] },
+    access: {
+      authenticate: async ({ request }) => {
+        const { sub, role } = await request.jwtVerify<{ sub: string, role: Account['role'] }>()
+        return { id: sub, role }
+      },
+      challenge: 'Bearer realm="users"',
+      // Anyone may sign up. Everything else is for callers who have logged in.
+      allow: { create: 'public', all: 'authenticated' },
+      // Members see and change their own account only. Other accounts do not exist for them.
+      scope: ({ action, caller }) => {
+        if (action === 'create' || caller?.role === 'admin') return undefined
+        return { filter: { property: 'id', is: 'eq', value: caller?.id ?? '' } }
       }
-      const password = item.password === before?.password ? item.password : await hash(item.password)
-      return { ...item, email: item.email.toLowerCase(), password }
+    },
+    hooks: {
+      beforeValidation: async ({ item, before, caller }) => {
+        if (item.role !== (before?.role ?? 'member') && caller?.role !== 'admin') {
+          throw problem('forbidden', { detail: 'Only an admin can change a role.' })
+        }
+        const password = item.password === before?.password ? item.password : await hash(item.password)
+        return { ...item, email: item.email.toLowerCase(), password }
+      }
     }
   })
 }

@@ -14,7 +14,7 @@ interface Stretch {
 }
 
 /** Items by their numbers, from 0. */
-export function stretch ({ page: { maximum } }: Collection, { start, end, from, to }: Stretch): Question | Problem {
+export function stretch ({ limit: { maximum } }: Collection, { start, end, from, to }: Stretch): Question | Problem {
   if (start > mostSkipped) return badParameter(from, `at most ${mostSkipped}. To go further, use limit=${maximum} and follow the cursor of each page`, `The number of items that ${from} skips`)
   if (end === undefined) return { offset: start }
   const limit = end - start

@@ -1,4 +1,5 @@
 import type { Collection } from '../../collection.ts'
+import type { Defaults } from '../../define.ts'
 import { BadOption } from '../../errors.ts'
 import { queryable } from '../../listing/queryable.ts'
 import { canonical } from '../../schema/canonical.ts'
@@ -9,26 +10,29 @@ import { propertyIn } from './storage.ts'
 
 // What the older version of a collection takes over, and what its lists can be asked by.
 
-/** An older door is not an open one, but what speaks of properties cannot be taken over. */
-export function checkRestated ({ guard }: Collection, name: string, stated: { readonly scope?: unknown, readonly visible?: unknown }): void {
-  if (guard?.scope !== undefined && stated.scope === undefined) throw new BadOption(name, 'the current version has a scope, in its own properties. State the scope of this version in the properties of this one.')
-  if (guard !== undefined && guard.visible.size > 0 && stated.visible === undefined) throw new BadOption(name, 'in the current version not every caller sees every property. State in visible who sees which properties of this version.')
+/** The rules of the current version apply to this one, except for those that name properties. */
+export function checkRestated ({ access }: Collection, name: string, stated: { readonly scope?: unknown, readonly visible?: unknown } = {}): void {
+  if (access?.scope !== undefined && stated.scope === undefined) throw new BadOption(name, 'the current version has access.scope, which names its own properties. Set access.scope of this version, with the properties of this one.')
+  if (access !== undefined && access.visible.size > 0 && stated.visible === undefined) throw new BadOption(name, 'in the current version not all callers see all properties. Set access.visible of this version.')
 }
 
-/** Above all who may do what. */
-export function inherited ({ actions, routes, guard, page, formats, precondition, weakTags, replace, serviceDescription, problems }: Collection): object {
+/** The options of the current version that apply to an older one, above all who may do what. */
+export function getInherited ({ actions, routes, access, challenge, limit, formats, put, etag }: Collection): Defaults {
   return {
     actions: [...actions],
     routes,
-    ...guard?.authentication && { authentication: guard.authentication },
-    ...guard && guard.stated.size > 0 && { access: Object.fromEntries([...guard.stated].map(action => [action, guard.rules[action]])) },
-    page,
+    ...access && {
+      access: {
+        ...access.authenticate && { authenticate: access.authenticate },
+        ...access.stated.size > 0 && { allow: Object.fromEntries([...access.stated].map((action) => [action, access.allow[action]])) },
+        challenge,
+        vary: access.vary
+      }
+    },
+    list: { limit },
     formats,
-    precondition,
-    weakTags: weakTags ? 'tolerated' : 'refused',
-    replace,
-    ...serviceDescription !== undefined && { serviceDescription },
-    ...problems !== undefined && { problems }
+    put,
+    etag
   }
 }
 

@@ -1,4 +1,4 @@
-import { defineVersion } from '../../define.ts'
+import { defineVersion, mergeOptions } from '../../define.ts'
 import { toCollection } from '../../collection.ts'
 import type { Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'
@@ -6,17 +6,17 @@ import { HookError } from '../../failure.ts'
 import { Problem } from '../../http/problems.ts'
 import { buildNewItem, getImposedValues } from '../../items/create.ts'
 import { buildReplacement } from '../../items/revise.ts'
-import type { Change, Changed, Options } from '../../options.ts'
+import type { Change, CommittedChange, HookOptions, Options } from '../../options.ts'
 import type { Request } from '../../request/request.ts'
 import { canonicalDates, dateTimesOf } from '../../schema/date-times.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Id, JsonSchema } from '../../storage/contract.ts'
-import { checkRestated, inherited, sharedProperties } from './options.ts'
+import { checkRestated, getInherited, sharedProperties } from './options.ts'
 import { propertyIn, versionedStorage } from './storage.ts'
 import type { Origins } from './storage.ts'
 
 /** What the older version has of its own. All else is as the current one has it. */
-type Restated = 'name' | 'schema' | 'storage' | 'id' | 'unique' | 'prepare' | 'changed'
+type Restated = 'name' | 'schema' | 'storage' | 'id' | 'unique' | 'hooks'
 
 interface Mapping<Item extends object, Schema extends ObjectSchema> {
   /** The path segment, where it is another. */
@@ -51,17 +51,17 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   const { name = current.name } = stated
   if (!/^[\w.-]+$/.test(label)) throw new BadOption(name, `the version is called ${JSON.stringify(label)}, which cannot stand in an entity tag. Use letters, digits, "-", "_" or ".", such as "v1".`)
   if (typeof present !== 'function' || typeof accept !== 'function') throw new BadOption(name, 'a version needs the functions present and accept.')
-  checkRestated(current, name, stated)
+  checkRestated(current, name, stated.access)
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
   // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
   const schema = stated.schema as unknown as JsonSchema
-  const lists = sharedProperties({ current, name, schema }, { ...stated, renamed })
+  const lists = sharedProperties({ current, name, schema }, { ...stated.list, renamed })
   const dateTimes = dateTimesOf(schema, current.id.property)
 
-  async function prepare ({ item, before, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
+  async function convert ({ item, before, caller, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
     const known = before && origins.entry.get(before)
     const content = accept(item, known?.item)
-    const whole = known === undefined ? await made(item, content, request) : await revised(known.item)
+    const whole = known === undefined ? await create(item, content, { caller, request }) : await revised(known.item)
     if (whole instanceof Problem) return whole
     // In the form that the item is written in: it is known again by its identity.
     const told = canonicalDates(present(whole), dateTimes)
@@ -70,15 +70,15 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
 
     // By the rules of the current version, which makes an item of the same type.
     async function revised (was: Readonly<Item>): Promise<Item | Problem> {
-      return await buildReplacement(current, asked(request), { content: defined({ ...was, ...content }), before: known! }) as Item | Problem
+      return await buildReplacement(current, toRequest({ caller, request }), { content: defined({ ...was, ...content }), before: known! }) as Item | Problem
     }
   }
 
-  async function made (item: object, content: object, request: Request['original']): Promise<Item | Problem> {
+  async function create (item: object, content: object, call: Call): Promise<Item | Problem> {
     const id: Id | undefined = Reflect.get(item, current.id.property)
     const values = getReadOnlyValues(item)
     const whole = { ...defined(content), ...values }
-    return await buildNewItem(current, asked(request, values), { content: whole, ...id !== undefined && { id } }) as Item | Problem
+    return await buildNewItem(current, toRequest(call, values), { content: whole, ...id !== undefined && { id } }) as Item | Problem
   }
 
   /** Of what the scope and the URI have set in the older item, the properties that only they can set in the current one. */
@@ -88,27 +88,36 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
       .filter(([property]) => current.properties.named.get(property)?.readOnly === true))
   }
 
-  async function changed ({ action, before, after, request }: Changed<ItemOf<Schema>>): Promise<void> {
-    await current.changed({ action, before: before && origins.entry.get(before)?.item, after: after && origins.entry.get(after)?.item, request })
+  async function afterCommit ({ before, after, ...rest }: CommittedChange<ItemOf<Schema>>): Promise<void> {
+    await current.hooks.afterCommit?.({
+      ...rest,
+      before: before && origins.entry.get(before)?.item,
+      after: after && origins.entry.get(after)?.item
+    })
   }
 
+  const hooks: HookOptions<ItemOf<Schema>> = {
+    beforeValidation: (change) => unwrapped(convert(change) as Promise<ItemOf<Schema>>),
+    ...current.hooks.afterCommit !== undefined && { afterCommit }
+  }
+  const own = mergeOptions(getInherited(current), stated as unknown as Options<Schema>)
   const whole = {
-    ...inherited(current),
-    ...stated,
-    ...lists,
+    ...own,
+    list: { ...own.list, ...lists },
     name,
     id: { property: current.id.property, generate: current.id.generate },
     storage: () => versionedStorage(current.storage, { label, present, renamed }, origins),
-    prepare: (change: Change<ItemOf<Schema>>) => unwrapped(prepare(change)),
-    ...current.hooks.changed && { changed }
+    hooks
   }
   // The properties that it names are those of the schema: sharedProperties has found them there.
   return defineVersion(current, whole as unknown as Options<Schema>)
 }
 
-/** Of a request, the making of an item looks at these alone. The filter of the scope is checked on the older item. */
-function asked (original: Request['original'], values: Record<string, unknown> = {}): Request {
-  return { original, fixed: undefined, scope: { filter: { all: [] }, values } } as unknown as Request
+type Call = Pick<Change<object>, 'caller' | 'request'>
+
+/** What building an item reads of a request. The filter of the scope is checked on the older item. */
+function toRequest ({ caller, request }: Call, values: Record<string, unknown> = {}): Request {
+  return { original: request, caller, fixed: undefined, scope: { filter: { all: [] }, values } } as unknown as Request
 }
 
 function defined (content: object): object {

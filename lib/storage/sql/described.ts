@@ -20,9 +20,7 @@ const keys: readonly string[] = ['name', 'schema', 'id', 'unique', 'receipts']
 const otherOptions: ReadonlySet<string> = new Set([
   // Of the shape that a storage function gets.
   'canonical',
-  'storage', 'timestamps', 'actions', 'routes', 'authentication', 'access', 'scope', 'visible', 'page', 'order',
-  'filter', 'sort', 'search', 'replace', 'precondition', 'weakTags', 'cache', 'formats', 'links',
-  'serviceDescription', 'problems', 'prepare', 'changed'
+  'storage', 'timestamps', 'actions', 'routes', 'access', 'list', 'put', 'etag', 'cache', 'formats', 'links', 'hooks'
 ])
 
 const usage = 'Pass what define() returned, or { name, schema }, with id and unique if the definition has them, and receipts: true for the feature idempotency.'

@@ -1,0 +1,201 @@
+import type { onRequestAsyncHookHandler } from 'fastify'
+import type { ActionName } from '../action.ts'
+import { toCollection } from '../collection.ts'
+import type { Collection, Definition } from '../collection.ts'
+import { statusOf } from '../failure.ts'
+import type { CachePolicy } from '../http/cache-control.ts'
+import { isObject } from '../http/json-value.ts'
+import { problem } from '../http/problems.ts'
+import type { Request } from '../request/request.ts'
+import type { DateTimes } from '../schema/date-times.ts'
+import type { Caller } from './caller.ts'
+import { isPersonal } from './rules.ts'
+import type { AccessRules, Authenticate } from './rules.ts'
+import { readScope } from './scope.ts'
+import type { Scope } from './scope.ts'
+import { findHidden } from './visible.ts'
+import type { Hidden } from './visible.ts'
+
+type Incoming = Request['original']
+
+/** The part of a collection that decides who may do what. */
+export interface Protected {
+  readonly name: string
+  readonly actions: ReadonlySet<ActionName>
+  readonly access: AccessRules | undefined
+  readonly dateTimes: DateTimes | undefined
+}
+
+/** The caller, or why its credentials were refused. */
+interface Identified {
+  readonly caller: Caller | undefined
+  readonly refusal: unknown
+}
+
+const anonymous: Identified = Object.freeze({ caller: undefined, refusal: undefined })
+
+// By function and by request: collections that share `authenticate` share its result.
+const identified = new WeakMap<Authenticate, WeakMap<Incoming, Promise<Identified>>>()
+
+function identify ({ authenticate }: AccessRules, incoming: Incoming): Promise<Identified> | Identified {
+  if (authenticate === undefined) return anonymous
+  let byRequest = identified.get(authenticate)
+  if (byRequest === undefined) identified.set(authenticate, byRequest = new WeakMap())
+  let result = byRequest.get(incoming)
+  if (result === undefined) byRequest.set(incoming, result = callAuthenticate(authenticate, incoming))
+  return result
+}
+
+async function callAuthenticate (authenticate: Authenticate, incoming: Incoming): Promise<Identified> {
+  let caller: unknown
+  try {
+    caller = await authenticate({ request: incoming })
+  } catch (thrown) {
+    return { caller: undefined, refusal: toCredentialRefusal(thrown, incoming) }
+  }
+  if (caller === undefined || caller === null || caller === '') return anonymous
+  return { caller: checkCaller(caller), refusal: undefined }
+}
+
+/** Idempotency keys and caches tell callers apart, so each needs an id. */
+function checkCaller (caller: unknown): Caller {
+  if (typeof caller === 'string') return caller
+  const id = isObject(caller) ? caller.id : undefined
+  // The app has declared the type of what it returns.
+  if (typeof id === 'number' || (typeof id === 'string' && id !== '')) return caller as unknown as Caller
+  const given = isObject(caller) ? 'an object without an id' : `a ${typeof caller}`
+  throw new TypeError(`access.authenticate returned ${given}. Return a string that identifies the caller, or an object with an id.`)
+}
+
+/** An error without an HTTP status is about the credentials, and its message is not meant for clients. */
+function toCredentialRefusal (thrown: unknown, incoming: Incoming): unknown {
+  if (statusOf(thrown) !== undefined) return toRefusal(thrown)
+  incoming.log.info({ err: thrown }, 'the credentials were refused')
+  return problem('unauthenticated')
+}
+
+/** Returns a client error that a rule has thrown; throws any other again. */
+function toRefusal (thrown: unknown): unknown {
+  if ((statusOf(thrown) ?? 500) >= 500) throw thrown
+  return thrown
+}
+
+/** Identifies the caller and applies the rule of the action. The refusal is undefined if the caller may go on. */
+export async function evaluateAccess (access: AccessRules, action: ActionName, incoming: Incoming): Promise<Identified> {
+  const rule = access.allow[action]
+  const { caller, refusal } = await identify(access, incoming)
+  // If none are needed, invalid credentials are treated as none.
+  if (rule === 'public') return { caller, refusal: undefined }
+  if (refusal !== undefined) return { caller, refusal }
+  let verdict: unknown
+  try {
+    verdict = rule === 'authenticated' ? caller !== undefined : await rule({ caller, action, request: incoming })
+  } catch (thrown) {
+    return { caller, refusal: toRefusal(thrown) }
+  }
+  if (verdict === true) return { caller, refusal: undefined }
+  if (verdict === 'hidden') return { caller, refusal: problem('not-found') }
+  const needsCredentials = caller === undefined && access.authenticate !== undefined
+  return { caller, refusal: problem(needsCredentials ? 'unauthenticated' : 'forbidden') }
+}
+
+/** Returns the caller; throws if it may not call the action. */
+async function requireAccess ({ access }: Protected, action: ActionName, incoming: Incoming): Promise<Caller | undefined> {
+  if (access === undefined) return undefined
+  const { caller, refusal } = await evaluateAccess(access, action, incoming)
+  if (refusal !== undefined) throw refusal
+  return caller
+}
+
+/** Whether the caller may call an action. Actions that are not served are not refused here. */
+export async function isAllowed ({ actions, access }: Protected, action: ActionName, incoming: Incoming): Promise<boolean> {
+  if (access === undefined || !actions.has(action)) return true
+  return (await evaluateAccess(access, action, incoming)).refusal === undefined
+}
+
+/** The caller if it may read items; undefined if not. */
+export async function findReader ({ access }: Protected, incoming: Incoming): Promise<{ readonly caller: Caller | undefined } | undefined> {
+  if (access === undefined) return anonymous
+  const result = await evaluateAccess(access, 'read', incoming)
+  return result.refusal === undefined ? result : undefined
+}
+
+/**
+ * Returns the actions of a collection that the caller of a request is allowed to call.
+ *
+ * @example
+ * const actions = await allowedActions(users, request)
+ * if (actions.has('create')) showButton()
+ */
+export async function allowedActions (definition: Definition, request: Incoming): Promise<ReadonlySet<ActionName>> {
+  const collection = toCollection(definition)
+  const { actions, access, parent } = collection
+  if (parent !== undefined && !await isAllowed(parent.collection, 'read', request)) return new Set()
+  if (access === undefined) return actions
+  const allowed = await Promise.all([...actions].map(async (action) => await isAllowed(collection, action, request) ? [action] : []))
+  return new Set(allowed.flat())
+}
+
+/** What was decided about a request before its content is read. */
+export interface Authorization {
+  readonly caller: Caller | undefined
+  /** Whether the caller may read what it has written. */
+  readonly canRead: boolean
+  readonly scope: Scope | undefined
+  /** The properties that the caller does not see. */
+  readonly hidden: Hidden | undefined
+  /** The scope of the parent collection. */
+  readonly parentScope: Scope | undefined
+}
+
+const authorizations = new WeakMap<Incoming, Authorization>()
+
+/** Whether requests have to be authorized at all. */
+export function isProtected ({ access, parent }: Collection): boolean {
+  return access !== undefined || parent?.collection.access !== undefined
+}
+
+/**
+ * Whether the caller of an OPTIONS request can be identified: hooks in `routes`, by which an app may know its callers, do not
+ * run for it.
+ */
+export function canIdentify ({ access, parent }: Collection): boolean {
+  const rules = [access, parent?.collection.access].filter((rules) => rules !== undefined)
+  return rules.length > 0 && rules.every(({ authenticate }) => authenticate !== undefined)
+}
+
+/** If responses of an action depend on the caller, all of them have the policy of responses to credentials. */
+export function cachePolicyOf ({ access, parent, cache }: Collection, action: ActionName): CachePolicy {
+  const policy = action === 'list' ? cache.list : cache.read
+  const personal = isPersonal(access, action) || isPersonal(parent?.collection.access, 'read')
+  return personal ? { ...policy, closed: true } : policy
+}
+
+/** The request headers that a response with this policy depends on, if it may be stored at all. */
+export function varyHeaders ({ access, parent }: Collection, { closed, credentialed }: CachePolicy): readonly string[] {
+  if (closed !== true || credentialed === 'no-store') return []
+  return [access, parent?.collection.access].flatMap((rules) => rules?.vary ?? [])
+}
+
+export function getAuthorization (incoming: Incoming): Authorization | undefined {
+  return authorizations.get(incoming)
+}
+
+/** Sends 401, 403 and 404 before content is read. A caller that may not see the parent sees nothing that is nested in it. */
+export function authorize (collection: Collection, action: ActionName): onRequestAsyncHookHandler {
+  const { parent } = collection
+  const reads = action === 'list' || action === 'read'
+  return async function (incoming) {
+    const parentScope = parent && await findParentScope(parent.collection, incoming)
+    const caller = await requireAccess(collection, action, incoming)
+    const scope = await readScope(collection, { caller, action, request: incoming })
+    const canRead = reads || await isAllowed(collection, 'read', incoming)
+    const hidden = await findHidden(collection, { caller, request: incoming })
+    authorizations.set(incoming, { caller, canRead, scope, hidden, parentScope })
+  }
+}
+
+async function findParentScope (parent: Collection, incoming: Incoming): Promise<Scope | undefined> {
+  const caller = await requireAccess(parent, 'read', incoming)
+  return readScope(parent, { caller, action: 'read', request: incoming })
+}

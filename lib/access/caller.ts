@@ -1,0 +1,20 @@
+/**
+ * The types of an app. Declare the type of its callers once, and all rules and hooks know it.
+ *
+ * @example
+ * declare module 'fastify-collections' {
+ *   interface CollectionTypes { caller: { id: string, role: 'admin' | 'member' } }
+ * }
+ */
+export interface CollectionTypes {}
+
+/** Who is calling: what `access.authenticate` returns. A string, unless the app declares another type in `CollectionTypes`. */
+export type Caller = CollectionTypes extends { caller: infer Type extends CallerLike } ? Type : string
+
+/** A caller is identified by itself, or by its `id`. */
+export type CallerLike = string | { readonly id: string | number }
+
+/** What tells callers apart. A number and a string are different ids. */
+export function getCallerId (caller: CallerLike): string | number {
+  return typeof caller === 'object' ? caller.id : caller
+}

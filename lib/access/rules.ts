@@ -1,0 +1,198 @@
+import type { FastifyRequest } from 'fastify'
+import { actionNames } from '../action.ts'
+import type { ActionName } from '../action.ts'
+import { BadOption } from '../errors.ts'
+import { isPrivate } from '../http/cache-control.ts'
+import type { PropertyOf } from '../schema/static.ts'
+import type { Filter } from '../storage/contract.ts'
+import type { Caller } from './caller.ts'
+
+// The option `access`: what a user writes, and what is derived from it at boot. docs/access.md explains it.
+
+/** What is known of a call before any item is read. */
+export interface AccessContext {
+  /** What `authenticate` returned; undefined for an anonymous caller. */
+  readonly caller: Caller | undefined
+  readonly action: ActionName
+  /** The HTTP request; undefined if the call comes from code. */
+  readonly request: FastifyRequest | undefined
+}
+
+/** `'hidden'` refuses with 404 instead of 403, as if there were no such resource. */
+export type Verdict = boolean | 'hidden'
+
+/** Decides whether a caller may do something. */
+export type AllowFunction = (context: AccessContext) => Verdict | Promise<Verdict>
+
+/** Everyone, every authenticated caller, or those for whom the function returns true. */
+export type Rule = 'public' | 'authenticated' | AllowFunction
+
+/** The rows that a caller can read and write, and values that new rows get. Without `filter`, they are the rows with these values. */
+export interface RowScope<Item> {
+  readonly filter?: Filter<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
+  readonly values?: Readonly<Partial<Item>>
+}
+
+/** Returns the rows of a caller; undefined means all rows. */
+export type ScopeFunction<Item> = (context: AccessContext) => RowScope<Item> | undefined | Promise<RowScope<Item> | undefined>
+
+/** Decides whether the caller sees a property. */
+export type VisibleFunction = (context: Pick<AccessContext, 'caller' | 'request'>) => boolean | Promise<boolean>
+
+/** Identifies the caller of a request. */
+export type Authenticate = (context: { readonly request: FastifyRequest }) => Caller | undefined | Promise<Caller | undefined>
+
+/** Who may do what. */
+export interface AccessOptions<Item = object> {
+  /**
+   * Returns the caller, or undefined for an anonymous one. A throw means that the credentials are invalid: 401.
+   * A caller is a string, or an object with an `id`, that is the same for all requests of that caller. Called once per request.
+   * With it, `allow` is `'authenticated'` unless stated otherwise.
+   *
+   * @default callers are not identified
+   * @example
+   * authenticate: async ({ request }) => (await request.jwtVerify<{ sub: string }>()).sub
+   */
+  authenticate?: Authenticate
+  /**
+   * The `WWW-Authenticate` header of a 401 that has none.
+   *
+   * @default 'Bearer'
+   * @example
+   * challenge: 'Bearer realm="shop"'
+   */
+  challenge?: string
+  /**
+   * The request headers that contain credentials, for `Vary`.
+   *
+   * @default ['Authorization', 'Cookie']
+   * @example
+   * vary: ['X-Api-Key']
+   */
+  vary?: readonly string[]
+  /**
+   * Who may call which action: one rule for all, or one per action, with `all` for the others.
+   *
+   * @default 'authenticated' with `authenticate`, otherwise 'public'
+   * @example
+   * allow: { all: 'authenticated', list: 'public', remove: ({ caller }) => caller?.role === 'admin' }
+   */
+  allow?: Rule | Readonly<Partial<Record<ActionName | 'all', Rule>>>
+  /**
+   * Restricts which rows a caller can read and write, and sets values on new rows. Other rows do not exist for that caller.
+   *
+   * @default all rows
+   * @example
+   * scope: ({ caller }) => ({ values: { tenant: caller?.tenant } })
+   */
+  scope?: ScopeFunction<Item>
+  /**
+   * Who sees a property. For other callers it does not exist: they can neither read, filter by, nor write it.
+   *
+   * @default every caller sees all properties that are not `writeOnly`
+   * @example
+   * visible: { salary: ({ caller }) => caller?.role === 'hr' }
+   */
+  visible?: Readonly<Partial<Record<PropertyOf<Item>, VisibleFunction>>>
+}
+
+export const credentialHeaders: readonly string[] = ['Authorization', 'Cookie']
+
+/** The access rules of a collection that is not open to everyone. */
+export interface AccessRules {
+  readonly authenticate: Authenticate | undefined
+  readonly vary: readonly string[]
+  readonly allow: Readonly<Record<ActionName, Rule>>
+  /** The actions whose rule the definition states; the others are public because it says nothing about them. */
+  readonly stated: ReadonlySet<ActionName>
+  readonly scope: ((context: AccessContext) => Scoped | undefined | Promise<Scoped | undefined>) | undefined
+  /** By property; those that all callers see are left out. */
+  readonly visible: ReadonlyMap<string, VisibleFunction>
+}
+
+interface Scoped {
+  readonly filter?: Filter
+  readonly values?: object
+}
+
+/** Returns undefined if everyone may do everything, so that requests skip all of this. */
+export function readAccess (name: string, options: AccessOptions = {}, id: string): AccessRules | undefined {
+  const { authenticate, vary = credentialHeaders, allow, scope, visible = {} } = options
+  checkAuthentication(name, options)
+  const visibility = new Map<string, VisibleFunction>()
+  for (const [property, isVisible] of Object.entries<VisibleFunction | undefined>(visible)) {
+    if (isVisible !== undefined) visibility.set(property, isVisible)
+  }
+  if (visibility.has(id)) {
+    throw new BadOption(name, `access.visible names "${id}", which is in the URI for everyone to see. Remove it.`)
+  }
+  if (authenticate === undefined && allow === undefined && scope === undefined && visibility.size === 0) return undefined
+  return {
+    authenticate,
+    vary,
+    allow: readRules(name, options),
+    stated: getStatedActions(options),
+    scope,
+    visible: visibility
+  }
+}
+
+/** Whether responses of the action depend on the caller. */
+export function isPersonal (access: AccessRules | undefined, action: ActionName): boolean {
+  return access !== undefined && (access.allow[action] !== 'public' || access.scope !== undefined || access.visible.size > 0)
+}
+
+/** A shared cache would send to one caller what was meant for another. */
+export function checkCache (name: string, action: 'list' | 'read', policy: string | undefined): void {
+  if (policy === undefined || isPrivate(policy)) return
+  throw new BadOption(name, `cache is ${JSON.stringify(policy)} for ${action}, but its responses depend on the caller: ` +
+    'a shared cache would send them to others. Use private, as in "private, max-age=60", without public and s-maxage; or no-store.')
+}
+
+/** RFC 9110, section 11.6.1: a challenge begins with its scheme; several are separated by commas. */
+const challengeSyntax = /^[!#$%&'*+.^`|~\w-]+(?:[ ,][\t\x20-\x7e]*)?$/
+const token = /^[!#$%&'*+.^`|~\w-]+$/
+
+function checkAuthentication (name: string, { authenticate, challenge, vary }: AccessOptions): void {
+  if (authenticate !== undefined && typeof authenticate !== 'function') {
+    throw new BadOption(name, `access.authenticate is ${JSON.stringify(authenticate)}. ` +
+      'It must be a function that returns the caller, such as async ({ request }) => (await request.jwtVerify()).sub.')
+  }
+  if (challenge !== undefined && !(typeof challenge === 'string' && challengeSyntax.test(challenge))) {
+    throw new BadOption(name, `access.challenge is ${JSON.stringify(challenge)}. ` +
+      'It must be a challenge of WWW-Authenticate, such as "Bearer" or \'Basic realm="users"\'.')
+  }
+  if (vary !== undefined && !(Array.isArray(vary) && vary.every((header) => typeof header === 'string' && token.test(header)))) {
+    throw new BadOption(name, `access.vary is ${JSON.stringify(vary)}. It must be an array of names of request headers, such as ["X-Api-Key"].`)
+  }
+}
+
+function readRules (name: string, { authenticate, allow }: AccessOptions): AccessRules['allow'] {
+  const otherwise: Rule = authenticate === undefined ? 'public' : 'authenticated'
+  const given = allow === undefined ? {} : toRuleTable(allow)
+  for (const [action, rule] of Object.entries<Rule | undefined>(given)) {
+    if (action !== 'all' && !actionNames.includes(action as ActionName)) {
+      throw new BadOption(name, `access.allow names "${action}". Use "all" or an action: ${actionNames.join(', ')}.`)
+    }
+    if (rule !== undefined && rule !== 'public' && rule !== 'authenticated' && typeof rule !== 'function') {
+      throw new BadOption(name, `access.allow is ${JSON.stringify(rule)}${action === 'all' ? '' : ` for ${action}`}. ` +
+        'It must be "public", "authenticated" or a function.')
+    }
+    if (rule === 'authenticated' && authenticate === undefined) {
+      throw new BadOption(name, 'access.allow is "authenticated", but callers are not identified. ' +
+        'Add access: { authenticate: ({ request }) => ... }, or leave it out if hooks of the app refuse anonymous callers already.')
+    }
+  }
+  return Object.fromEntries(actionNames.map((action) => [action, given[action] ?? given.all ?? otherwise])) as Record<ActionName, Rule>
+}
+
+/** One rule stands for all actions. */
+export function toRuleTable (allow: NonNullable<AccessOptions['allow']>): Readonly<Partial<Record<ActionName | 'all', Rule>>> {
+  return typeof allow === 'object' ? allow : { all: allow }
+}
+
+function getStatedActions ({ authenticate, allow }: AccessOptions): AccessRules['stated'] {
+  const given = allow === undefined ? {} : toRuleTable(allow)
+  if (authenticate !== undefined || given.all !== undefined) return new Set(actionNames)
+  return new Set(actionNames.filter((action) => given[action] !== undefined))
+}
