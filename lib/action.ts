@@ -1,10 +1,10 @@
-import type { Answer } from './response/answer.ts'
+import type { Response } from './response/response.ts'
 import type { Collection } from './collection.ts'
 import type { Problem } from './http/problems.ts'
 import type { Request } from './request/request.ts'
 
 /** What a request leads to. A problem is a result as well: only failures are thrown. */
-export type Result = Answer | Problem
+export type Result = Response | Problem
 
 export type Action = (collection: Collection, request: Request) => Promise<Result>
 

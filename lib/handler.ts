@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Action } from './action.ts'
-import type { Answer, Fields } from './response/answer.ts'
+import type { Response, HeaderFields } from './response/response.ts'
 import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
 import { Fault, HookError, logFailure, problemOfError } from './failure.ts'
@@ -13,12 +13,12 @@ import type { Preferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
 import { joinedFilter } from './storage/filter.ts'
-import { formatOf, notAcceptable } from './request/headers.ts'
+import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
 import type { Place } from './access/parent.ts'
 import { checkQuery } from './request/query.ts'
-import { head, never, refuse, safe, write } from './response/reply.ts'
-import { pathOf } from './request/request.ts'
+import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
+import { normalizePath } from './request/request.ts'
 import type { Request } from './request/request.ts'
 import { collectionSeen } from './visible-collection.ts'
 
@@ -41,32 +41,32 @@ export function handler (collection: Collection, { action, queried, cache, prefe
   const varied = vary(undefined, 'Accept', ...varyHeaders(collection, cache))
   const variedByPreference = `${varied}, Prefer`
 
-  function send (answer: Answer, lenient: boolean, reply: FastifyReply): string | undefined {
-    const isSafe = safe.has(reply.request.method)
-    if (collection.groups !== undefined && (answer.status < 300 || isSafe)) write(isSafe ? collection.groups.read : collection.groups.write, reply)
+  function send (answer: Response, lenient: boolean, reply: FastifyReply): string | undefined {
+    const isSafe = safeMethods.has(reply.request.method)
+    if (collection.groups !== undefined && (answer.status < 300 || isSafe)) setHeaders(isSafe ? collection.groups.read : collection.groups.write, reply)
     const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
     if (followed !== undefined) reply.header('preference-applied', applied(followed))
-    const policy = answer.personal === true && cache.closed !== true ? never.policy : cache
-    return head(answer, { policy, varied: preferred || followed?.handling !== undefined ? variedByPreference : varied }, reply)
+    const policy = answer.personal === true && cache.closed !== true ? noStore.policy : cache
+    return prepareReply(answer, { policy, varied: preferred || followed?.handling !== undefined ? variedByPreference : varied }, reply)
   }
 
   return async function (incoming, reply) {
     try {
-      const format = formatOf(collection, incoming.headers.accept)
-      if (format === undefined && negotiated) return refuse(collection, notAcceptable(collection), reply)
+      const format = negotiateFormat(collection, incoming.headers.accept)
+      if (format === undefined && negotiated) return prepareProblem(collection, notAcceptable(collection), reply)
       const place = isNested ? findPlace(collection, incoming.params) : undefined
-      if (place instanceof Problem) return refuse(collection, place, reply)
+      if (place instanceof Problem) return prepareProblem(collection, place, reply)
       const authorization = guarded ? getAuthorization(incoming) : undefined
       const request = requestOf(format ?? collection.formats[0]!, { place, authorization }, reply)
       const lenient = queried ? false : checkQuery(request)
-      if (lenient instanceof Problem) return refuse(collection, lenient, reply)
+      if (lenient instanceof Problem) return prepareProblem(collection, lenient, reply)
       const seen = authorization?.hidden === undefined ? collection : collectionSeen(collection, authorization.hidden)
       const result = await action(seen, request)
       request.context.end()
-      return result instanceof Problem ? refuse(collection, result, reply) : send(result, lenient, reply)
+      return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, lenient, reply)
     } catch (thrown) {
       // A storage or a function of the definition can throw a problem on purpose.
-      if (thrown instanceof Problem) return refuse(collection, thrown, reply)
+      if (thrown instanceof Problem) return prepareProblem(collection, thrown, reply)
       // Everything else goes the way of every other error of the app, so that its onError hooks see it.
       throw thrown instanceof HookError ? thrown.cause : new Fault(thrown)
     }
@@ -74,13 +74,13 @@ export function handler (collection: Collection, { action, queried, cache, prefe
 }
 
 /** RFC 9110 section 9.3.7: what can be done here; preconditions are none of its business. */
-export function options (fields: (incoming: FastifyRequest) => Fields | Promise<Fields>): RouteHandlerMethod {
-  return async (incoming, reply) => head({ status: 204, fields: await fields(incoming), content: undefined }, never, reply)
+export function options (fields: (incoming: FastifyRequest) => HeaderFields | Promise<HeaderFields>): RouteHandlerMethod {
+  return async (incoming, reply) => prepareReply({ status: 204, fields: await fields(incoming), content: undefined }, noStore, reply)
 }
 
 /** For what no item can be called. */
 export function absent (collection: Collection): RouteHandlerMethod {
-  return async (_incoming, reply) => refuse(collection, problem('not-found'), reply)
+  return async (_incoming, reply) => prepareProblem(collection, problem('not-found'), reply)
 }
 
 /** For whatever is thrown below the collection: by its hooks, by those of the app, or by Fastify itself. */
@@ -91,11 +91,11 @@ export function errorHandler (collection: Collection) {
     try {
       const known = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
       logFailure(incoming.log, error, known)
-      return reply.send(refuse(collection, known, reply))
+      return reply.send(prepareProblem(collection, known, reply))
     } catch (err) {
       // An error that cannot be looked at, or a problem that cannot be written.
       incoming.log.error({ err }, 'request failed')
-      return reply.send(refuse(collection, problem('internal-error'), reply))
+      return reply.send(prepareProblem(collection, problem('internal-error'), reply))
     }
   }
 }
@@ -110,7 +110,7 @@ function requestOf (format: Format, { place, authorization }: { place: Place | u
   const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
   const mark = url.indexOf('?')
   return {
-    path: pathOf(url),
+    path: normalizePath(url),
     search: mark < 0 ? '' : url.slice(mark + 1),
     // A prefix may have a parameter of this name as well.
     segment: rest ?? id ?? '',

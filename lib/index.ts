@@ -1,16 +1,16 @@
 import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { tagCodings } from './response/content-coding.ts'
-import { representationTypes } from './request/content.ts'
+import { addCodingToTags } from './response/content-coding.ts'
+import { getRepresentationTypes } from './request/content.ts'
 import { toCollection } from './collection.ts'
 import type { Definition } from './collection.ts'
 import { NoDefinition } from './errors.ts'
 import { errorHandler } from './handler.ts'
-import { intake } from './request/body.ts'
+import { createBodyReader } from './request/body.ts'
 import { varyByVersion } from './response/vary-by-version.ts'
 import { patchTypes } from './items/patch.ts'
-import { tellQuotas } from './response/rate-limit.ts'
+import { addRateLimitHeaders } from './response/rate-limit.ts'
 import { enrol, registered } from './registry.ts'
 import { routes } from './routes.ts'
 import { checkStorages } from './storage-check.ts'
@@ -33,15 +33,15 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   app.setErrorHandler(errorHandler(served))
   // Actions read the content after the preconditions; the schemas of routes are only used for documentation.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...new Set(['*', ...representationTypes(served), ...patchTypes])], intake(app))
+  app.addContentTypeParser([...new Set(['*', ...getRepresentationTypes(served), ...patchTypes])], createBodyReader(app))
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
-  app.addHook('onRoute', tagCodings)
+  app.addHook('onRoute', addCodingToTags)
   varyByVersion(app, served)
   for (const plugin of served.attached.plugins) await plugin(app)
-  tellQuotas(app)
+  addRateLimitHeaders(app)
   const openapi = app.hasDecorator('swagger') ? await import('./openapi/description.ts') : undefined
-  routes(app, served, openapi?.completing)
+  routes(app, served, openapi?.createSwaggerConfig)
 }
 
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })

@@ -8,13 +8,13 @@ import { replace } from './actions/replace.ts'
 import { update } from './actions/update.ts'
 import { allowedActions } from './access/authorize.ts'
 import type { Action } from './action.ts'
-import { admit, leaveDeeper, refuseMethod } from './request/headers.ts'
-import type { Taken } from './request/headers.ts'
-import { representationTypes } from './request/content.ts'
+import { checkHeaders, skipDeeperPaths, refuseMethod } from './request/headers.ts'
+import type { AcceptedContent } from './request/headers.ts'
+import { getRepresentationTypes } from './request/content.ts'
 import { composeAction } from './actions/compose.ts'
 import type { Collection } from './collection.ts'
-import type { completing } from './openapi/description.ts'
-import { describe, hidden } from './openapi/summary.ts'
+import type { createSwaggerConfig } from './openapi/description.ts'
+import { describeRoute, hiddenSchema } from './openapi/summary.ts'
 import { DuplicatePath } from './errors.ts'
 import { authorize, isProtected, canIdentify, cachePolicyOf } from './access/authorize.ts'
 import { absent, handler, options } from './handler.ts'
@@ -45,32 +45,32 @@ const table: readonly Row[] = [
 ]
 
 /** Two URLs, six actions, OPTIONS, and 405 for every other method that the server knows. */
-export function routes (app: FastifyInstance, collection: Collection, complete: typeof completing | undefined): void {
+export function routes (app: FastifyInstance, collection: Collection, complete: typeof createSwaggerConfig | undefined): void {
   const path = pathOfCollection(collection)
   serve(app, collection, { at: 'collection', url: path, complete })
   serve(app, collection, { at: 'item', url: `${path}/:id`, complete })
   // A parameter of over 100 characters goes to the app's 404 handler, but what a wildcard matches does not.
   if (collection.id.generate === 'client' || collection.attached.matchesAnySegment) serve(app, collection, { at: 'item', url: `${path}/*`, complete })
-  else add(app, collection, { ...about(collection), url: `${path}/*`, method: known(app), onRequest: leaveDeeper(`${app.prefix}${path}/*`), handler: absent(collection) })
+  else add(app, collection, { ...about(collection), url: `${path}/*`, method: known(app), onRequest: skipDeeperPaths(`${app.prefix}${path}/*`), handler: absent(collection) })
 }
 
 interface Place {
   readonly at: Row['at']
   readonly url: string
   /** Describes the routes in OpenAPI; undefined if the app has no generator. */
-  readonly complete: typeof completing | undefined
+  readonly complete: typeof createSwaggerConfig | undefined
 }
 
 function serve (app: FastifyInstance, collection: Collection, { at, url, complete }: Place): void {
   const rows = table.filter(row => row.at === at && collection.actions.has(row.name))
   const methods = methodsOf(rows)
-  const deeper: RouteOptions = url.endsWith('*') ? { onRequest: leaveDeeper(app.prefix + url) } : {}
+  const deeper: RouteOptions = url.endsWith('*') ? { onRequest: skipDeeperPaths(app.prefix + url) } : {}
   for (const row of rows) {
     const route = merged(deeper, collection.routes.all ?? {}, collection.routes[row.name] ?? {}, guarding(collection, row), admission(collection, row))
     const queried = row.queried === true
     const served = { action: composeAction(collection, row.action, { name: row.name, at: row.at, safe: queried }), queried, cache: cachePolicyOf(collection, row.name), preferred: row.name === 'list', negotiated: row.name !== 'remove' }
     for (const [index, method] of row.methods.entries()) {
-      const schema: FastifySchema = index === 0 && documented(row, url) ? describe(collection, row.name, app.prefix + pathOfParent(collection)) : hidden
+      const schema: FastifySchema = index === 0 && documented(row, url) ? describeRoute(collection, row.name, app.prefix + pathOfParent(collection)) : hiddenSchema
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
     }
   }
@@ -107,7 +107,7 @@ function known (app: FastifyInstance): HTTPMethods[] {
 
 /** What is not about an action but about the URI: OPTIONS and 405 ask for no credentials. */
 function about ({ routes: { all = {} } }: Collection): RouteOptions & { schema: object } {
-  return { ...withoutHooks(all), schema: hidden }
+  return { ...withoutHooks(all), schema: hiddenSchema }
 }
 
 /** A structured-field list of tokens (RFC 9651 section 3.3.4), which a media type happens to be. */
@@ -119,12 +119,12 @@ function guarding (collection: Collection, { name }: Row): RouteOptions {
 
 /** Where content comes in, what can be refused is refused before it is read. */
 function admission (collection: Collection, { content }: Row): RouteOptions {
-  return content === undefined ? {} : { onRequest: admit(collection, contents[content](collection)) }
+  return content === undefined ? {} : { onRequest: checkHeaders(collection, contents[content](collection)) }
 }
 
 /** By kind of content: the media types that are taken, and the field that names them. */
-const contents: Readonly<Record<NonNullable<Row['content']>, (collection: Collection) => Taken>> = {
-  representation: collection => ({ types: representationTypes(collection), field: 'accept' }),
+const contents: Readonly<Record<NonNullable<Row['content']>, (collection: Collection) => AcceptedContent>> = {
+  representation: collection => ({ types: getRepresentationTypes(collection), field: 'accept' }),
   patch: () => ({ types: patchTypes, field: 'accept-patch' }),
   query: () => ({ types: queryTypes, field: 'accept-query' })
 }
@@ -133,7 +133,7 @@ const contents: Readonly<Record<NonNullable<Row['content']>, (collection: Collec
 function accepted (collection: Collection, rows: readonly Row[]): Record<string, string> {
   const fields: Record<string, string> = {}
   for (const { methods: [method] } of rows) {
-    if (method === 'POST') fields['accept-post'] = representationTypes(collection).join(', ')
+    if (method === 'POST') fields['accept-post'] = getRepresentationTypes(collection).join(', ')
     if (method === 'PATCH') fields['accept-patch'] = patchTypes.join(', ')
     if (method === 'QUERY') fields['accept-query'] = queryTypes.join(', ')
   }

@@ -11,7 +11,7 @@ import collection, { corsOptions } from '../lib/index.ts'
 import { service } from '../lib/service/service.ts'
 import type { Collection } from '../lib/collection.ts'
 import type { ServiceOptions } from '../lib/service/service.ts'
-import { findings } from '../lib/service/audit.ts'
+import { auditRules } from '../lib/service/audit.ts'
 import { reactAdmin } from '../lib/features/dialects/react-admin.ts'
 import { ask, logged, notes, users } from './app.ts'
 
@@ -107,5 +107,5 @@ test('no storage is asked, and what is served by more than its path is left alon
 
 test('docs/service.md has every finding, and no other', async t => {
   const page = readFileSync(new URL('../docs/service.md', import.meta.url), 'utf8')
-  t.strictSame([...page.matchAll(/^\| `(FST_COLLECTION_AUDIT_\w+)` \|/gm)].map(match => match[1]), Object.keys(findings))
+  t.strictSame([...page.matchAll(/^\| `(FST_COLLECTION_AUDIT_\w+)` \|/gm)].map(match => match[1]), Object.keys(auditRules))
 })

@@ -159,14 +159,14 @@ test('a copy is refused in one sentence where it cannot be made', { skip }, asyn
   const file = join(folder, 'file')
   writeFileSync(file, '')
   const names = starters.map(({ name }) => name).sort().join(', ')
-  const usage = `Name a starter (${names}) and a new folder: npx fastify-collections users my-app\n`
+  const usage = `Pass the name of a starter (${names}) and a new folder: npx fastify-collections users my-app\n`
   const cases: ReadonlyArray<readonly [string[], string]> = [
     [[], usage],
     [['users'], usage],
     [['users', 'my', 'app'], usage],
-    [['../lib', 'app'], `There is no starter "../lib". Choose ${names}: npx fastify-collections users my-app\n`],
-    [['users', library], `The folder ${library} is not empty. Name another, or empty it first.\n`],
-    [['users', file], `${file} is no folder that can be read. Name another.\n`]
+    [['../lib', 'app'], `There is no starter "../lib". Use one of ${names}: npx fastify-collections users my-app\n`],
+    [['users', library], `The folder ${library} is not empty. Use another folder, or empty it first.\n`],
+    [['users', file], `${file} is not a readable folder. Use another folder.\n`]
   ]
   for (const [parameters, output] of cases) t.same(run(repositoryNode, [scaffold, ...parameters], folder), { status: 1, output })
 })

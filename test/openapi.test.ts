@@ -411,7 +411,7 @@ test('the transform of the app is asked, and what it hides or moves stays so', a
   const { app, document } = await documented(t, [notes(), { ...users(), prefix: '/inner' } as Collection], { openapi: '3.1.0' }, { transform })
   t.strictSame(Object.keys(document.paths), ['/users', '/users/{id}'])
   t.equal(Object.keys(document.paths['/users/{id}']!).length, 4)
-  t.match(document.paths['/users']!.get!.responses['304'], { description: 'The client has it already' })
+  t.match(document.paths['/users']!.get!.responses['304'], { description: 'The client has the current representation' })
   t.notOk(document.components.schemas!.NotesItem, 'what is hidden brings no schemas')
   t.strictSame(document.tags.map(({ name }) => name), ['users'])
   t.equal((await ask(app, 'GET /notes')).statusCode, 200)

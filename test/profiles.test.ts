@@ -308,7 +308,7 @@ test('what is no dialect is 400 and named', async t => {
     ['ra', 'sort=["title","ASC","x"]', 'sort', /^sort must/],
     ['ra', 'sort=[1,"ASC"]', 'sort', /^sort must/],
     ['ra', 'sort=["-title","ASC"]', 'sort', /^sort must/],
-    ['ra', 'range=[0,', 'range', /^range must be the numbers of the first and the last item, such as \[0,24\]\.$/],
+    ['ra', 'range=[0,', 'range', /^range must be the positions of the first and the last item, such as \[0,24\]\.$/],
     ['ra', 'range={}', 'range', /^range must/],
     ['ra', 'range=[0,1]&range=[0,1]', 'range', /^range must/],
     ['ra', 'range=[-1,3]', 'range', /^range must/],
@@ -320,7 +320,7 @@ test('what is no dialect is 400 and named', async t => {
     ['ra', 'range=[10001,10002]', 'range', /^The number of items that range skips must be at most 10000\. To go further, use limit=100 and follow the cursor/],
     ['ra', 'filter={', 'filter', /^filter must be a JSON object/],
     ['ra', 'filter=[]', 'filter', /^filter must be a JSON object/],
-    ['ra', 'filter={"x":1}', 'filter', /^filter must be an object of properties .*: id, title,.*\. "x" is not one of them\.$/],
+    ['ra', 'filter={"x":1}', 'filter', /^filter must be an object of filterable properties: id, title,.*\. "x" is not one of them\.$/],
     ['ra', 'filter={"__proto__":1}', 'filter', /"__proto__" is not one of them/],
     ['ra', 'filter={"limit":1}', 'filter', /"limit" is not one of them/],
     ['ra', 'filter={"views":"x"}', 'filter', /^filter, by views, must be a whole number from -9007199254740991 to 9007199254740991\.$/],
@@ -519,7 +519,7 @@ test('mistakes about profiles are told at boot', async t => {
   const { refine } = features
   t.throws(() => loose({ schema: Slug, id: { property: 'slug', generate: 'client' } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /id\.property is "slug"/ })
   t.throws(() => loose({ list: { filter: ['title'] } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /filter does not contain "id"/ })
-  t.throws(() => loose({ formats: [hal, json] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /JSON, but it is not the first of formats/ })
+  t.throws(() => loose({ formats: [hal, json] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /JSON is not the first of formats/ })
   for (const feature of ['count', 'filter', 'order']) t.throws(() => loose({ storage: lacking(feature) }).with(refine()), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)
   t.doesNotThrow(() => loose({ list: { filter: ['id', 'title'] }, formats: [json, hal] }).with(...dialectsOf(profileNames)))
 })

@@ -1,5 +1,5 @@
 import { allowedActions } from '../access/authorize.ts'
-import { representationTypes } from '../request/content.ts'
+import { getRepresentationTypes } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import type { About, Link, Offer } from '../formats/format.ts'
 import { registered } from '../registry.ts'
@@ -24,7 +24,7 @@ function offered (collection: Collection): Offer {
     id: id.property,
     schemas: { create: seen(create, hidden), replace: seen(replace, hidden), read: seen(read, hidden) },
     mediaTypes,
-    takesJson: representationTypes(collection).includes('application/json'),
+    takesJson: getRepresentationTypes(collection).includes('application/json'),
     filters: [...filterable.values()],
     sorts: [...sortable.keys()],
     search: parameters.has('q'),

@@ -7,7 +7,7 @@ import { Problem } from '../http/problems.ts'
 import { commitCreate } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
 import type { Request } from '../request/request.ts'
-import { made } from '../response/write.ts'
+import { respondToCreate } from '../response/write-response.ts'
 
 /** POST to the collection: creates an item. */
 export async function create (collection: Collection, request: Request): Promise<Result> {
@@ -21,5 +21,5 @@ async function createFromContent (collection: Collection, request: Request): Pro
   if (content instanceof Problem) return content
   const item = await buildNewItem(collection, request, { content: content.value })
   if (item instanceof Problem) return item
-  return commitCreate(collection, request, { item, respond: ({ after }) => made(collection, request, after) })
+  return commitCreate(collection, request, { item, respond: ({ after }) => respondToCreate(collection, request, after) })
 }

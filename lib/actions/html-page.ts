@@ -2,14 +2,14 @@ import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { aboutOf } from './about.ts'
 import type { Action } from '../action.ts'
-import { notModified, withoutContent } from '../response/answer.ts'
+import { notModified, withoutContent } from '../response/response.ts'
 import { isNotModified } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import type { Content, Format } from '../formats/format.ts'
 import { codedTag } from '../http/entity-tag.ts'
 import { Problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
-import { logUnrendered } from '../response/write.ts'
+import { logRenderFailure } from '../response/write-response.ts'
 
 // For formats that show a person more than the content of an answer. They show what the action would have sent, and what can be asked and done.
 
@@ -38,7 +38,7 @@ export function paged (collection: Collection, { action, at, safe }: Row): Actio
       text = page(content, await aboutOf(collection, plain, { at, tag: etag, total: fields['x-total-count'] }))
     } catch (thrown) {
       if (safe) throw thrown
-      logUnrendered(request, thrown)
+      logRenderFailure(request, thrown)
       return withoutContent({ ...answer, fields: etag === undefined ? fields : { ...fields, etag } })
     }
     const tag = codedTag(etag ?? '""', hash('sha256', text).slice(0, digits))

@@ -1,16 +1,16 @@
 import type { Result } from '../action.ts'
-import { notModified, ok } from '../response/answer.ts'
+import { notModified, ok } from '../response/response.ts'
 import { isNotModified } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { conditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseItemQuery } from '../listing/query-string.ts'
-import { entryFields, modifiedOf, represent, representSeen, seenFields } from '../response/representation.ts'
-import { parentPath } from '../request/request.ts'
+import { buildEntryHeaders, getLastModified, represent, representView, buildViewHeaders } from '../response/representation.ts'
+import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import type { Entry } from '../storage/contract.ts'
-import { answered, viewOf } from '../response/view.ts'
+import { markPersonal, buildView } from '../response/view.ts'
 import type { View } from '../response/view.ts'
 
 /** GET and HEAD of an item. */
@@ -23,7 +23,7 @@ export async function read (collection: Collection, request: Request): Promise<R
   if (entry === undefined) return problem('not-found')
 
   const hasView = question.fields !== undefined || question.features !== undefined
-  const view = hasView ? await viewOf(collection, [entry], { question, request }) : undefined
+  const view = hasView ? await buildView(collection, [entry], { question, request }) : undefined
   return respond(collection, request, { entry, view, lenient: question.lenient === true })
 }
 
@@ -38,14 +38,14 @@ interface Shown {
 function respond (collection: Collection, request: Request, { entry, view, lenient }: Shown): Result {
   const { format, fields } = request
   const applied: Preferences | undefined = lenient ? { handling: 'lenient' } : undefined
-  const wanted = { format, path: parentPath(request) }
+  const wanted = { format, path: getCollectionPath(request) }
   if (conditional(fields)) {
-    const known = view === undefined ? entryFields(collection, entry, wanted) : seenFields(collection, entry, { ...wanted, view })
-    const modified = view === undefined || view.additions.length === 0 ? modifiedOf(collection, entry) : undefined
+    const known = view === undefined ? buildEntryHeaders(collection, entry, wanted) : buildViewHeaders(collection, entry, { ...wanted, view })
+    const modified = view === undefined || view.additions.length === 0 ? getLastModified(collection, entry) : undefined
     const isKnown = isNotModified(collection, request, { tag: known.etag!, modified })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return answered(view, notModified(known, applied))
+    if (isKnown) return markPersonal(view, notModified(known, applied))
   }
-  const representation = view === undefined ? represent(collection, entry, wanted) : representSeen(collection, entry, { ...wanted, view })
-  return answered(view, ok(representation.content, representation.fields, applied))
+  const representation = view === undefined ? represent(collection, entry, wanted) : representView(collection, entry, { ...wanted, view })
+  return markPersonal(view, ok(representation.content, representation.fields, applied))
 }

@@ -7,10 +7,10 @@ import { Problem, problem } from '../http/problems.ts'
 import { commitWrite } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
 import { buildReplacement } from '../items/revise.ts'
-import { itemPath } from '../response/links.ts'
-import { parentPath } from '../request/request.ts'
+import { buildItemPath } from '../response/links.ts'
+import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
-import { written } from '../response/write.ts'
+import { respondToWrite } from '../response/write-response.ts'
 
 /** The content, as features complete it. */
 function completeContent (collection: Collection, content: unknown, before: object): unknown {
@@ -35,11 +35,11 @@ export async function replace (collection: Collection, request: Request): Promis
       return buildReplacement(collection, request, { content: completeContent(collection, content.value, current.item), before: current })
     },
     respond ({ before, after }) {
-      const path = parentPath(request)
-      return written(collection, request, {
+      const path = getCollectionPath(request)
+      return respondToWrite(collection, request, {
         entry: after,
         status: before === undefined ? 201 : 200,
-        path: { collection: path, item: before === undefined ? itemPath(path, after.id) : request.path },
+        path: { collection: path, item: before === undefined ? buildItemPath(path, after.id) : request.path },
         sent: collection.etag.onPut === 'always' ? undefined : request.content
       })
     }

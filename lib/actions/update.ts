@@ -6,7 +6,7 @@ import { commitWrite } from '../items/commit.ts'
 import { buildUpdate } from '../items/revise.ts'
 import { applyPatch } from '../items/patch.ts'
 import type { Request } from '../request/request.ts'
-import { amended } from '../response/write.ts'
+import { respondToUpdate } from '../response/write-response.ts'
 
 /** PATCH of an item: changes some of its properties. */
 export async function update (collection: Collection, request: Request): Promise<Result> {
@@ -22,6 +22,6 @@ export async function update (collection: Collection, request: Request): Promise
       if (patched instanceof Problem) return patched
       return buildUpdate(collection, request, { result: patched.value, before: current })
     },
-    respond: ({ after }) => amended(collection, request, after)
+    respond: ({ after }) => respondToUpdate(collection, request, after)
   })
 }

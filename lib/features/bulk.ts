@@ -1,5 +1,5 @@
 import type { Result } from '../action.ts'
-import type { Answer } from '../response/answer.ts'
+import type { Response } from '../response/response.ts'
 import { checkList } from '../listing/list-preconditions.ts'
 import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
@@ -8,12 +8,12 @@ import { namesTags } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { notifyChange, runTransaction } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
-import { isRefusal, problemOfRefusal } from '../response/refusal.ts'
+import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { representList } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Entry, Refusal } from '../storage/contract.ts'
-import { renderWritten } from '../response/write.ts'
+import { renderWritten } from '../response/write-response.ts'
 import type { Feature, OperationObject } from './feature.ts'
 
 export interface BulkOptions {
@@ -70,7 +70,7 @@ async function createAll (collection: Collection, given: Request, bulk: Bulk): P
   return respond(collection, request, entries)
 }
 
-function respond (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Answer {
+function respond (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Response {
   const { format, path, preferences } = request
   if (preferences.return === 'minimal') return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
   const content = renderWritten(request, () => representList(collection, entries, { format, path, links: () => ({ self: { href: path } }), view: undefined }))
@@ -109,14 +109,14 @@ async function insertAll (collection: Collection, request: Request, items: reado
 }
 
 function toProblemOfItem (refusal: Refusal, index: number): Problem {
-  const refused = problemOfRefusal(refusal)
+  const refused = refusalToProblem(refusal)
   const { status, name, detail } = refused
   return new Problem(status, name, { detail: `Item ${index}: ${detail} No item was created.`, members: { errors: getFailures(refused, index) } })
 }
 
 /** The commit was refused, which does not say for which item. */
 function toProblemOfAll (refusal: Refusal): Problem {
-  const { status, name, detail } = problemOfRefusal(refusal)
+  const { status, name, detail } = refusalToProblem(refusal)
   const errors = refusal.refused === 'not-unique' ? [{ pointer: '', message: `${refusal.properties.join(' and ')} must be unique` }] : []
   return new Problem(status, name, { detail: `${detail} No item was created.`, ...errors.length > 0 && { members: { errors } } })
 }

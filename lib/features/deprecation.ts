@@ -2,7 +2,7 @@ import type { onSendHookHandler } from 'fastify'
 import { deprecation as deprecationHeader } from '../http/deprecation.ts'
 import { link as linkHeader } from '../http/link.ts'
 import { sunset as sunsetHeader } from '../http/sunset.ts'
-import { headersOf } from '../openapi/fields.ts'
+import { describeHeaders } from '../openapi/headers.ts'
 import type { Feature, Host } from './feature.ts'
 
 export interface DeprecationOptions {
@@ -37,7 +37,7 @@ export function deprecation (options: DeprecationOptions): Feature<object> {
       host.describe((operation, _action, { components }) => {
         operation.deprecated = true
         for (const [status, response] of Object.entries(operation.responses)) {
-          if (Number(status) < 400) response.headers = { ...response.headers, ...headersOf(components, ['Deprecation', 'Sunset']) }
+          if (Number(status) < 400) response.headers = { ...response.headers, ...describeHeaders(components, ['Deprecation', 'Sunset']) }
         }
       })
     }

@@ -10,8 +10,8 @@ import { describeReadItem } from '../openapi/contents.ts'
 import type { Request } from '../request/request.ts'
 import { readScope } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
-import { versionOf, visible } from '../response/view.ts'
-import type { Sight, ViewAddition } from '../response/view.ts'
+import { getVersion, toVisibleItem } from '../response/view.ts'
+import type { ItemVisibility, ViewAddition } from '../response/view.ts'
 import { findHidden, getVisibleProperties } from '../access/visible.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
 
@@ -84,7 +84,7 @@ function checkRelations (host: Host, relations: RelatedCollections): void {
 
 /** The related items, by their ids, and what the caller sees of them. */
 interface RelatedEntries {
-  readonly sight: Sight
+  readonly sight: ItemVisibility
   readonly entries: ReadonlyMap<unknown, Entry<object>>
 }
 
@@ -106,11 +106,11 @@ async function expandEntries (entries: ReadonlyArray<Entry<object>>, { relations
     personal: chosen.some((name) => isPersonal(relations[name]!.collection.access, 'read')),
     add: (entry) => Object.fromEntries(chosen.map((name) => {
       const found = find(name, entry)
-      return [name, found === undefined ? null : visible(related.get(name)!.sight, found)]
+      return [name, found === undefined ? null : toVisibleItem(related.get(name)!.sight, found)]
     })),
     version: (entry) => chosen.map((name) => {
       const found = find(name, entry)
-      return `+${name} ${found === undefined ? '' : `${versionOf(related.get(name)!.sight, found)}.${relations[name]!.collection.digest}`}`
+      return `+${name} ${found === undefined ? '' : `${getVersion(related.get(name)!.sight, found)}.${relations[name]!.collection.digest}`}`
     }).join('')
   }
 }

@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { getCallerId } from '../access/caller.ts'
 import type { Action, Result } from '../action.ts'
-import { withoutContent } from '../response/answer.ts'
-import type { Answer } from '../response/answer.ts'
+import { withoutContent } from '../response/response.ts'
+import type { Response } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
 import { idempotencyKey } from '../http/idempotency-key.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { fieldParameters } from '../openapi/fields.ts'
-import { parentPath } from '../request/request.ts'
+import { describeHeaderParameters } from '../openapi/headers.ts'
+import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import { canonical } from '../schema/canonical.ts'
 import type { Receipt, Receipts } from '../storage/contract.ts'
@@ -58,7 +58,7 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
       const accepts = (name: string): boolean => (actions as readonly string[]).includes(name)
       host.wrapAction('replay', (next, { name }) => accepts(name) ? withReplay(next, settings, name === 'update' ? longestUpdated : longestCreated) : next)
       host.describe((operation, { name }, { components }) => {
-        if (accepts(name)) operation.parameters.push(...fieldParameters(components, ['Idempotency-Key'], required ? ['Idempotency-Key'] : []))
+        if (accepts(name)) operation.parameters.push(...describeHeaderParameters(components, ['Idempotency-Key'], required ? ['Idempotency-Key'] : []))
       })
     }
   }
@@ -124,7 +124,7 @@ function getKey (collection: Collection, request: Request, { required }: Setting
   }
   const key = idempotencyKey(String(header))
   if (key === undefined) return problem('idempotency-key-malformed', { detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".' })
-  return digest([getKeyOwner(collection, request), request.segment === '' ? request.path : parentPath(request), key])
+  return digest([getKeyOwner(collection, request), request.segment === '' ? request.path : getCollectionPath(request), key])
 }
 
 /** Headers that most services identify callers by. `access.vary` adds others. */
@@ -159,7 +159,7 @@ interface Sight {
   readonly scope: string
 }
 
-interface StoredAnswer extends Answer {
+interface StoredAnswer extends Response {
   readonly sight: Sight | undefined
 }
 
@@ -180,7 +180,7 @@ function replay ({ fingerprint, answer }: Receipt, claim: Receipt, { collection,
   const { sight, ...first } = JSON.parse(answer) as StoredAnswer
   const isVisible = canSee(getSight(collection, request), sight)
   // A caller who can no longer read prefers a minimal response as well.
-  const shown: Answer = request.preferences.return === 'minimal' ? { ...withoutContent(first), applied: { return: 'minimal' } } : isVisible ? first : withoutContent(first)
+  const shown: Response = request.preferences.return === 'minimal' ? { ...withoutContent(first), applied: { return: 'minimal' } } : isVisible ? first : withoutContent(first)
   return { ...shown, fields: { ...shown.fields, 'idempotent-replayed': 'true' } }
 }
 
@@ -195,7 +195,7 @@ const longestCreated = 1_048_576
 const longestUpdated = 16_384
 
 /** Content that is too long is not stored. A page has none yet: it is rendered around the response later. */
-function limitContent (answer: Answer, longest: number): Answer {
+function limitContent (answer: Response, longest: number): Response {
   const length = Buffer.byteLength(answer.content ?? '')
   return length > 0 && length <= longest ? answer : withoutContent(answer)
 }

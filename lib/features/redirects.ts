@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { Action } from '../action.ts'
-import { moved } from '../response/answer.ts'
+import { moved } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { location } from '../http/location.ts'
 import { Problem } from '../http/problems.ts'
-import { itemPath } from '../response/links.ts'
-import { headersOf } from '../openapi/fields.ts'
-import { parentPath } from '../request/request.ts'
+import { buildItemPath } from '../response/links.ts'
+import { describeHeaders } from '../openapi/headers.ts'
+import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import type { Feature } from './feature.ts'
 
@@ -42,7 +42,7 @@ export function redirects (options: RedirectOptions): Feature<object> {
       host.matchAnySegment()
       host.wrapAction('redirect', (next, { at }) => at === 'item' ? withRedirect(next, { to, status }) : next)
       host.describe((operation, { at }, { components }) => {
-        if (at === 'item') operation.responses[status] = { description: 'The item is elsewhere', headers: headersOf(components, ['Location', 'Cache-Control', 'Vary']) }
+        if (at === 'item') operation.responses[status] = { description: 'The item is elsewhere', headers: describeHeaders(components, ['Location', 'Cache-Control', 'Vary']) }
       })
     }
   }
@@ -67,7 +67,7 @@ async function findDestination (to: FindNewPlace, collection: Collection, reques
     if (typeof place === 'object') return isSameUri(place.href, request) ? undefined : place.href
     segment = String(place)
     const id = collection.id.read(segment)
-    if (id !== undefined && await collection.storage.find(id, request.context) !== undefined) return itemPath(parentPath(request), id)
+    if (id !== undefined && await collection.storage.find(id, request.context) !== undefined) return buildItemPath(getCollectionPath(request), id)
   }
   return undefined
 }

@@ -6,7 +6,7 @@ import { HookError } from '../failure.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { layered } from '../storage/layer.ts'
 import { joinedFilter, scopedBy } from '../storage/filter.ts'
-import { problemResponse } from '../openapi/problem.ts'
+import { describeProblemResponse } from '../openapi/problem.ts'
 import type { Request } from '../request/request.ts'
 import { checkProperties, compiled } from '../schema/checks.ts'
 import { derived, lacking } from '../schema/derived.ts'
@@ -58,7 +58,7 @@ export function softDelete<Item extends object = Record<string, unknown>> (optio
         })
       }
       host.describe((operation, { at }, { components, isReworded }) => {
-        if (at === 'item') operation.responses[410] = problemResponse(components, 410, isReworded)
+        if (at === 'item') operation.responses[410] = describeProblemResponse(components, 410, isReworded)
       })
     }
   }

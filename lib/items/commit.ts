@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Result } from '../action.ts'
-import type { Answer } from '../response/answer.ts'
+import type { Response } from '../response/response.ts'
 import { checkPreconditions } from './preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
-import { isRefusal, problemOfRefusal, refusalIn } from '../response/refusal.ts'
+import { isRefusal, refusalToProblem, getRefusal } from '../response/refusal.ts'
 import type { Request } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
 import type { Decided } from './revise.ts'
@@ -22,7 +22,7 @@ export interface ItemWrite {
   readonly action: 'replace' | 'update'
   /** Decides what to write. Called again, with what is stored then, if another write came first. */
   decide (current: Entry<object> | undefined, id: Id): Decided
-  respond (written: Written): Answer
+  respond (written: Written): Response
 }
 
 /** PUT and PATCH: reads the item, decides, and writes it unless it has changed in the meantime. */
@@ -57,11 +57,11 @@ export async function commitWrite (collection: Collection, request: Request, { a
 }
 
 /** POST: writes a new item. */
-export async function commitCreate (collection: Collection, request: Request, { item, respond }: { item: object, respond: (written: Written) => Answer }): Promise<Result> {
+export async function commitCreate (collection: Collection, request: Request, { item, respond }: { item: object, respond: (written: Written) => Response }): Promise<Result> {
   const write = (storage: Storage<object>) => storage.insert(item, request.context)
   const written = await store(collection, request, { action: 'create', before: undefined, write, respond })
   if (written instanceof Problem) return written
-  if (isRefusal(written)) return problemOfRefusal(written)
+  if (isRefusal(written)) return refusalToProblem(written)
   if (collection.hooks.afterCommit !== undefined) {
     await notifyChange(collection, request, { action: 'create', before: undefined, after: written.after.item })
   }
@@ -76,7 +76,7 @@ export async function commitRemove (collection: Collection, request: Request, { 
   if (id === undefined) return problem('not-found')
   if (!needsItem && hooks.afterCommit === undefined && attached.onWrite === undefined) {
     const refusal = await storage.remove(id, undefined, context)
-    return refusal && problemOfRefusal(refusal)
+    return refusal && refusalToProblem(refusal)
   }
   const removed = await retryWrite(collection.baseStorage, id, async () => {
     const before = await storage.find(id, context)
@@ -99,14 +99,14 @@ export async function commitRemove (collection: Collection, request: Request, { 
 
 /** What was written, and the response if it was rendered for the receipt already. */
 interface Stored extends Written {
-  readonly answer?: Answer
+  readonly answer?: Response
 }
 
 interface Store {
   readonly action: 'create' | 'replace' | 'update'
   readonly before: Entry<object> | undefined
   write (storage: Storage<object>): Promise<Entry<object> | Refusal>
-  respond (written: Written): Answer
+  respond (written: Written): Response
 }
 
 /** One write, in one transaction with what features store beside it. */
@@ -130,13 +130,13 @@ async function retryWrite<Done extends object> (storage: Storage<object>, id: Id
   if (!isQueued(storage, id)) {
     const result = await attempt()
     if (!isRefusal(result)) return result
-    if (!isRace(result)) return problemOfRefusal(result)
+    if (!isRace(result)) return refusalToProblem(result)
   }
   return queueByItem(storage, id, async () => {
     for (let attempts = 1; ; attempts++) {
       const result = await attempt()
       if (!isRefusal(result)) return result
-      if (!isRace(result) || attempts === mostAttempts) return problemOfRefusal(result)
+      if (!isRace(result) || attempts === mostAttempts) return refusalToProblem(result)
       await wait(Math.random() * attempts)
     }
   })
@@ -216,7 +216,7 @@ export async function runTransaction<Done extends object> (
     return await (checkAgain === undefined ? storage.transaction!(runOrRollBack) : storage.exclusive!(runOrRollBack))
   } catch (thrown) {
     if (thrown instanceof Rollback) return thrown.reason
-    const refusal = refusalIn(thrown)
+    const refusal = getRefusal(thrown)
     if (refusal === undefined) throw thrown
     return refusal
   }

@@ -4,10 +4,10 @@ import { conditional, constrains, evaluate } from '../http/preconditions.ts'
 import type { Validators } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { modifiedOf, tagOf } from '../response/representation.ts'
+import { getLastModified, buildEtag } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import type { Entry } from '../storage/contract.ts'
-import { versionOf } from '../response/view.ts'
+import { getVersion } from '../response/view.ts'
 
 /**
  * RFC 9110, section 13, for a read: whether the client has it already; 412 if the precondition fails.
@@ -33,14 +33,14 @@ export function checkPreconditions (collection: Collection, request: Request, en
     return problem('precondition-required', { detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.' })
   }
   if (!conditional(fields)) return undefined
-  const current = entry && getValidators(collection, request, { version: versionOf(collection, entry), modified: modifiedOf(collection, entry) })
+  const current = entry && getValidators(collection, request, { version: getVersion(collection, entry), modified: getLastModified(collection, entry) })
   return evaluate({ safe: false, fields, current, weak: collection.etag.acceptWeak }) === 'failed' ? preconditionFailed() : undefined
 }
 
 /** A write is held to a version, in whatever format it was read. */
 export function getValidators (collection: Collection, { format }: Request, { version, modified }: { version: string, modified: Date | undefined }): Validators {
-  const others = () => collection.formats.filter(other => other !== format).map(other => tagOf(collection, version, other))
-  return { tag: tagOf(collection, version, format), others, modified }
+  const others = () => collection.formats.filter(other => other !== format).map(other => buildEtag(collection, version, other))
+  return { tag: buildEtag(collection, version, format), others, modified }
 }
 
 export function preconditionFailed (): Problem {

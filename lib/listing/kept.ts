@@ -1,4 +1,4 @@
-import type { Fields } from '../response/answer.ts'
+import type { HeaderFields } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
 import type { Request } from '../request/request.ts'
 
@@ -10,8 +10,8 @@ export interface Listed {
 /** What was answered to a question, and the versions of the entries that it was made of. */
 export interface Kept extends Listed {
   /** Without Content-Type, as a 304 has them. */
-  readonly fields: Fields
-  readonly whole: Fields
+  readonly fields: HeaderFields
+  readonly whole: HeaderFields
   readonly content: string
 }
 

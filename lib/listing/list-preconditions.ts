@@ -6,11 +6,11 @@ import { evaluate } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { joinedFilter, scopedBy } from '../storage/filter.ts'
 import { badParameter } from '../request/query.ts'
-import { versionOfList, versionsOf } from '../response/representation.ts'
+import { hashVersions, joinVersions } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import { readScope } from '../access/scope.ts'
 import type { Context, Filter, Storage } from '../storage/contract.ts'
-import { viewOf } from '../response/view.ts'
+import { buildView } from '../response/view.ts'
 import { findEntries } from './entries.ts'
 import { limitLength } from './page-length.ts'
 import { parseListQuery } from './query-string.ts'
@@ -31,10 +31,10 @@ export async function checkList (collection: Collection, request: Request): Prom
   const checkAgain = async (storage: Storage<object>): Promise<Problem | undefined> => {
     const found = await findEntries({ ...collection, storage }, question, context)
     if (found instanceof Problem) return found
-    const view = await viewOf(collection, found.page.entries, { question, request })
+    const view = await buildView(collection, found.page.entries, { question, request })
     const page = limitLength(collection, found.page, { query: found.query, question, view })
     if (page instanceof Problem) return page
-    const current = getValidators(collection, request, { version: versionOfList(versionsOf(collection, page, view)), modified: undefined })
+    const current = getValidators(collection, request, { version: hashVersions(joinVersions(collection, page, view)), modified: undefined })
     return evaluate({ safe: false, fields: request.fields, current, weak: collection.etag.acceptWeak }) === 'failed' ? preconditionFailed() : undefined
   }
   return await checkAgain(collection.storage) ?? checkAgain

@@ -2,7 +2,7 @@ import type { Collection } from '../collection.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Entry, Page, Query } from '../storage/contract.ts'
-import { seen, visible } from '../response/view.ts'
+import { applyView, toVisibleItem } from '../response/view.ts'
 import type { View } from '../response/view.ts'
 import type { Question } from './question.ts'
 
@@ -21,7 +21,7 @@ export function limitLength (collection: Collection, page: Page<object>, { query
   const entries = isBackward ? page.entries.toReversed() : page.entries
   let length = 0
   const end = entries.findIndex((entry, index) => {
-    length += lengthOf(view === undefined ? visible(collection, entry) : seen(collection, entry, view))
+    length += lengthOf(view === undefined ? toVisibleItem(collection, entry) : applyView(collection, entry, view))
     return length > longestPage && index > 0
   })
   if (end < 0) return page

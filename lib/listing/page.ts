@@ -1,17 +1,17 @@
-import { notModified, ok } from '../response/answer.ts'
+import { notModified, ok } from '../response/response.ts'
 import type { Result } from '../action.ts'
-import type { Fields } from '../response/answer.ts'
+import type { HeaderFields } from '../response/response.ts'
 import { isNotModified } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import type { Links } from '../formats/format.ts'
 import { conditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
 import { Problem } from '../http/problems.ts'
-import { listLink } from '../response/links.ts'
-import { representList, tagOf, versionOfList, versionsOf } from '../response/representation.ts'
+import { buildListLinkHeader } from '../response/links.ts'
+import { representList, buildEtag, hashVersions, joinVersions } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
-import { answered, viewOf } from '../response/view.ts'
+import { markPersonal, buildView } from '../response/view.ts'
 import { findEntries } from './entries.ts'
 import { keep, recall } from './kept.ts'
 import { limitLength } from './page-length.ts'
@@ -26,36 +26,36 @@ export async function page (collection: Collection, request: Request, question: 
   if (listed instanceof Problem) return listed
   const { page: found, query } = listed
   logUnreadable(collection.name, found, request.original)
-  const view = question.fields === undefined && question.features === undefined ? undefined : await viewOf(collection, found.entries, { question, request })
-  const versionsFound = versionsOf(collection, found, view)
+  const view = question.fields === undefined && question.features === undefined ? undefined : await buildView(collection, found.entries, { question, request })
+  const versionsFound = joinVersions(collection, found, view)
   // A question in the content has no URI by which it could be known again.
   const keeps = view === undefined && format.join !== undefined && request.content === undefined
   const known = keeps ? recall(collection, request, { versions: versionsFound, total: found.total }) : undefined
   const page = known === undefined ? limitLength(collection, found, { query, question, view }) : found
   if (page instanceof Problem) return page
-  const versions = page === found ? versionsFound : versionsOf(collection, page, view)
+  const versions = page === found ? versionsFound : joinVersions(collection, page, view)
   const links = known === undefined ? pageLinks(collection, request, { page, query, question }) : {}
-  const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: tagOf(collection, versionOfList(versions), format) })
+  const fields = known?.fields ?? fieldsOf(collection, request, { page, question, links, etag: buildEtag(collection, hashVersions(versions), format) })
   const applied = appliedOf(request, { page, question })
   if (conditional(request.fields)) {
     const isKnown = isNotModified(collection, request, { tag: fields.etag!, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return answered(view, notModified(fields, applied))
+    if (isKnown) return markPersonal(view, notModified(fields, applied))
   }
   if (known !== undefined) return ok(known.content, known.whole, applied)
   const carried = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
   const content = representList(collection, page.entries, { format, path, links: carried, view })
   const whole = { ...fields, 'content-type': format.mediaType }
   if (keeps) keep(collection, request, { versions, total: page.total, fields, whole, content })
-  return answered(view, ok(content, whole, applied))
+  return markPersonal(view, ok(content, whole, applied))
 }
 
-function fieldsOf (collection: Collection, request: Request, { page, question, links, etag }: { page: Page<object>, question: Question, links: Links, etag: string }): Fields {
+function fieldsOf (collection: Collection, request: Request, { page, question, links, etag }: { page: Page<object>, question: Question, links: Links, etag: string }): HeaderFields {
   const fields: Record<string, string> = { etag }
   for (const hook of collection.attached.hooks.onPage) {
     Object.assign(fields, hook({ name: collection.name, parameters: request.query, offset: question.offset ?? 0, length: page.entries.length, total: page.total }))
   }
-  const link = listLink(collection, links)
+  const link = buildListLinkHeader(collection, links)
   if (link !== undefined) fields.link = link
   if (page.total !== undefined) fields['x-total-count'] = String(page.total)
   return fields

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../storage/contract.ts'
-import { version30 } from './version-3-0.ts'
+import { toOpenApi30 } from './version-3-0.ts'
 
-/** A document of OpenAPI 3, as far as it is read or written here. */
+/** The parts of an OpenAPI 3 document that are read or written here. */
 export interface OpenApi {
   readonly openapi: string
   readonly security?: readonly unknown[]
@@ -14,10 +14,10 @@ export interface Reference extends JsonSchema { readonly $ref: string }
 
 export type ComponentKind = 'schemas' | 'responses' | 'headers' | 'parameters'
 
-/** What the operations of one document share. Names that the app has given to components of its own are left to them. */
+/** The components of one document. Components of the app keep their names. */
 export class Components {
   readonly #document: OpenApi
-  readonly #own = new Map<ComponentKind, Record<string, unknown>>()
+  readonly #byKind = new Map<ComponentKind, Record<string, unknown>>()
   readonly #names = new Map<string, string>()
   readonly #stems = new Map<object, string>()
 
@@ -25,60 +25,64 @@ export class Components {
     this.#document = document
   }
 
-  /** The component is made when it is first referred to. */
-  reference (kind: ComponentKind, name: string, make: (self: Reference) => unknown): Reference {
+  /** Returns a reference to a component, and builds the component on the first call. */
+  reference (kind: ComponentKind, name: string, build: (self: Reference) => unknown): Reference {
     const key = `${kind}/${name}`
     const known = this.#names.get(key)
     if (known !== undefined) return { $ref: `#/components/${kind}/${known}` }
-    const components = this.#of(kind)
-    const given = free(name, taken => Object.hasOwn(components, taken))
-    const self = { $ref: `#/components/${kind}/${given}` }
-    this.#names.set(key, given)
-    // Its place is kept while it is made: it may refer to itself, and to others.
-    components[given] = {}
-    const made = make(self)
-    components[given] = this.written(made)
+    const components = this.#getComponents(kind)
+    const unique = toUniqueName(name, (candidate) => Object.hasOwn(components, candidate))
+    const self = { $ref: `#/components/${kind}/${unique}` }
+    this.#names.set(key, unique)
+    // Reserves the name: the component may refer to itself and to others.
+    components[unique] = {}
+    const component = build(self)
+    components[unique] = this.convert(component)
     return self
   }
 
-  /** A plain copy, in the words of the document's version: it may be changed by whoever asked for it, and nothing is shared with the next one. */
-  written (part: unknown): object {
+  /** Copies a part of a document, in the version of the document. The copy shares nothing, so callers can change it. */
+  convert (part: unknown): object {
     const copy: unknown = JSON.parse(JSON.stringify(part))
-    // An object is written as an object.
-    return (this.#document.openapi.startsWith('3.0') ? version30(copy) : copy) as object
+    return (this.#document.openapi.startsWith('3.0') ? toOpenApi30(copy) : copy) as object
   }
 
-  #of (kind: ComponentKind): Record<string, unknown> {
-    let components = this.#own.get(kind)
-    // What is there is of the app's options.
-    if (components === undefined) this.#own.set(kind, components = this.#document.components[kind] = { ...this.#document.components[kind] })
+  #getComponents (kind: ComponentKind): Record<string, unknown> {
+    let components = this.#byKind.get(kind)
+    if (components === undefined) {
+      // A copy: these objects belong to the options of the app.
+      components = { ...this.#document.components[kind] }
+      this.#document.components[kind] = components
+      this.#byKind.set(kind, components)
+    }
     return components
   }
 
-  /** What the names of all components begin with that are about one thing: the first of the names that is not that of another. */
-  stem (about: object, names: readonly [string, ...string[]]): string {
-    const known = this.#stems.get(about)
+  /** Returns what all component names of a subject begin with: the first of the names that no other subject has. */
+  getStem (subject: object, names: readonly [string, ...string[]]): string {
+    const known = this.#stems.get(subject)
     if (known !== undefined) return known
-    const taken = new Set(this.#stems.values())
-    const stem = names.find(name => !taken.has(name)) ?? free(names[0], name => taken.has(name))
-    this.#stems.set(about, stem)
+    const used = new Set(this.#stems.values())
+    const stem = names.find((name) => !used.has(name)) ?? toUniqueName(names[0], (name) => used.has(name))
+    this.#stems.set(subject, stem)
     return stem
   }
 }
 
-function free (name: string, taken: (name: string) => boolean): string {
-  let given = name
-  for (let number = 2; taken(given); number++) given = `${name}${number}`
-  return given
+function toUniqueName (name: string, isUsed: (name: string) => boolean): string {
+  let unique = name
+  for (let number = 2; isUsed(unique); number++) unique = `${name}${number}`
+  return unique
 }
 
-const known = new WeakMap<OpenApi, Components>()
+const byDocument = new WeakMap<OpenApi, Components>()
 
-export function componentsOf (document: OpenApi): Components {
-  let components = known.get(document)
+export function getComponents (document: OpenApi): Components {
+  let components = byDocument.get(document)
   if (components === undefined) {
     document.components = { ...document.components }
-    known.set(document, components = new Components(document))
+    components = new Components(document)
+    byDocument.set(document, components)
   }
   return components
 }

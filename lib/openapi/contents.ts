@@ -5,83 +5,122 @@ import type { Related } from '../options.ts'
 import { patchTypes } from '../items/patch.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
-import { exampleItem, seenExample, sentExample } from './examples.ts'
-import { jsonPatchExample, jsonPatchSchema } from './json-patch.ts'
-import { namesOf, pascal } from './names.ts'
-import type { Names } from './names.ts'
-import { schemaComponent } from './schema.ts'
+import { buildExampleItem, toReadExample, toSentExample } from './examples.ts'
+import { buildJsonPatchExample, jsonPatchSchema } from './json-patch.ts'
+import { getSchemaNames, toPascalCase } from './names.ts'
+import type { SchemaNames } from './names.ts'
+import { addSchemaComponent } from './schema.ts'
 
 /** By media type. */
 export type Content = Readonly<Record<string, { readonly schema: JsonSchema, readonly example?: unknown }>>
 
-/** What the messages of one collection hold, in one document. */
+interface ContentBuilder {
+  readonly schema: (format: Format) => JsonSchema
+  readonly writeExample: (format: Format, item: object) => string
+}
+
+/** Describes the content of requests and responses of one collection, in one document. */
 export class Contents {
   readonly #components: Components
   readonly #collection: Collection
-  readonly #names: Names
+  readonly #names: SchemaNames
   readonly #example: object | undefined
 
   constructor (components: Components, collection: Collection, prefix: string) {
     this.#components = components
     this.#collection = collection
-    this.#names = namesOf(components, collection, prefix)
-    this.#example = exampleItem(collection)
+    this.#names = getSchemaNames(components, collection, prefix)
+    this.#example = buildExampleItem(collection)
   }
 
   item (): Content {
-    const read = readSchema(this.#components, this.#collection)
-    return this.#given(format => this.#schema(this.#names.read, read, format), (format, item) => format.item(seenExample(this.#collection, item), links, read))
+    const schema = buildReadSchema(this.#components, this.#collection)
+    return this.#build(this.#collection.formats, {
+      schema: (format) => this.#describeItem(this.#names.read, schema, format),
+      writeExample: (format, item) => format.item(toReadExample(this.#collection, item), links, schema)
+    })
   }
 
   list (): Content {
     const { limit: { maximum }, attached: { dialects } } = this.#collection
-    const items = readSchema(this.#components, this.#collection)
-    // The clients of dialects request as many items as they name.
-    const list = { type: 'array', maxItems: dialects.length === 0 ? maximum : Math.max(maximum, mostValues), items }
-    return this.#given(format => {
-      const schema = format.describe(list)
-      return schema === list ? { ...list, items: this.#schema(this.#names.read, items, format) } : schemaComponent(this.#components, this.#names.list + pascal(format.name), schema)
-    }, (format, item) => format.list([seenExample(this.#collection, item)], { list: links, items: [links] }, items))
+    const items = buildReadSchema(this.#components, this.#collection)
+    // Clients of dialects can request many items by their ids.
+    const maxItems = dialects.length === 0 ? maximum : Math.max(maximum, mostValues)
+    const list = { type: 'array', maxItems, items }
+    return this.#build(this.#collection.formats, {
+      schema: (format) => {
+        const schema = format.describe(list)
+        if (schema === list) return { ...list, items: this.#describeItem(this.#names.read, items, format) }
+        return addSchemaComponent(this.#components, this.#names.list + toPascalCase(format.name), schema)
+      },
+      writeExample: (format, item) => (
+        format.list([toReadExample(this.#collection, item)], { list: links, items: [links] }, items)
+      )
+    })
   }
 
   representation (kind: 'create' | 'replace'): Content {
-    const { schemas } = this.#collection
-    const schema = (format: Format): JsonSchema => this.#schema(this.#names[kind], schemas[kind], format)
-    return this.#given(schema, (format, item) => format.item(sentExample(this.#collection, item), links, schemas[kind]), format => format.parse !== undefined)
+    const { schemas, formats } = this.#collection
+    return this.#build(formats.filter((format) => format.parse !== undefined), {
+      schema: (format) => this.#describeItem(this.#names[kind], schemas[kind], format),
+      writeExample: (format, item) => format.item(toSentExample(this.#collection, item), links, schemas[kind])
+    })
   }
 
   patch (): Content {
-    const { schemas, properties } = this.#collection
-    const sent = this.#example && sentExample(this.#collection, this.#example)
-    const [name, value] = Object.entries(sent ?? {}).find(([name]) => properties.named.get(name)?.immutable === false) ?? []
-    const merge = { schema: schemaComponent(this.#components, this.#names.patch, schemas.patch), ...name !== undefined && { example: { [name]: value } } }
-    const operations = { schema: this.#components.reference('schemas', 'JsonPatch', () => jsonPatchSchema), ...name !== undefined && { example: jsonPatchExample(name, value) } }
-    return Object.fromEntries(patchTypes.map(type => [type, type === 'application/json-patch+json' ? operations : merge]))
+    const { schemas } = this.#collection
+    const property = this.#findMutableProperty()
+    const mergePatch = {
+      schema: addSchemaComponent(this.#components, this.#names.patch, schemas.patch),
+      ...property && { example: { [property.name]: property.value } }
+    }
+    const jsonPatch = {
+      schema: this.#components.reference('schemas', 'JsonPatch', () => jsonPatchSchema),
+      ...property && { example: buildJsonPatchExample(property.name, property.value) }
+    }
+    return Object.fromEntries(patchTypes.map((type) => (
+      [type, type === 'application/json-patch+json' ? jsonPatch : mergePatch]
+    )))
   }
 
-  #schema (name: string, schema: JsonSchema, format: Format): JsonSchema {
+  #findMutableProperty (): { name: string, value: unknown } | undefined {
+    if (this.#example === undefined) return undefined
+    const { named } = this.#collection.properties
+    for (const [name, value] of Object.entries(toSentExample(this.#collection, this.#example))) {
+      if (named.get(name)?.immutable === false) return { name, value }
+    }
+    return undefined
+  }
+
+  #describeItem (name: string, schema: JsonSchema, format: Format): JsonSchema {
     const described = format.describe(schema)
-    return { ...schemaComponent(this.#components, described === schema ? name : name + pascal(format.name), described) }
+    const componentName = described === schema ? name : name + toPascalCase(format.name)
+    return { ...addSchemaComponent(this.#components, componentName, described) }
   }
 
-  /** Of what is no JSON, an example would be a text, which is not what the schema says. */
-  #given (schema: (format: Format) => JsonSchema, write: (format: Format, item: object) => string, wanted: (format: Format) => boolean = () => true): Content {
+  /** Formats other than JSON have no example: it would be a string, which the schema does not allow. */
+  #build (formats: readonly Format[], { schema, writeExample }: ContentBuilder): Content {
     const item = this.#example
-    return Object.fromEntries(this.#collection.formats.filter(wanted).map(format => [format.mediaType, {
-      schema: schema(format),
-      ...item !== undefined && /[/+]json$/.test(format.mediaType) && { example: JSON.parse(write(format, item)) as unknown }
-    }]))
+    return Object.fromEntries(formats.map((format) => {
+      const hasExample = item !== undefined && /[/+]json$/.test(format.mediaType)
+      return [format.mediaType, {
+        schema: schema(format),
+        ...hasExample && { example: JSON.parse(writeExample(format, item)) as unknown }
+      }]
+    }))
   }
 }
 
 const links = { self: { href: '/example' } }
 
-/** The schema of an item in responses, with what features add to it. */
-function readSchema (components: Components, { schemas: { read }, attached }: Pick<Related, 'schemas' | 'attached'>): JsonSchema {
-  return attached.readSchemas.reduce((schema, extend) => extend(schema, components), read)
+/** Builds the schema of an item in responses, with what features add to it. */
+function buildReadSchema (components: Components, collection: Pick<Related, 'schemas' | 'attached'>): JsonSchema {
+  const { schemas, attached } = collection
+  return attached.readSchemas.reduce((schema, extend) => extend(schema, components), schemas.read)
 }
 
-/** Refers to the schema of an item of a collection, as a component. */
+/** Returns a reference to the schema of an item of a collection. */
 export function describeReadItem (components: Components, collection: Related): JsonSchema {
-  return schemaComponent(components, namesOf(components, collection, '').read, readSchema(components, collection))
+  const { read } = getSchemaNames(components, collection, '')
+  return addSchemaComponent(components, read, buildReadSchema(components, collection))
 }

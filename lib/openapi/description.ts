@@ -1,61 +1,80 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import type { Collection } from '../collection.ts'
-import { componentsOf } from './components.ts'
+import { getComponents } from './components.ts'
 import type { OpenApi } from './components.ts'
-import { operation } from './operation.ts'
+import { buildOperation } from './operation.ts'
 import { getOperationId } from './summary.ts'
 import { pathOfParent } from '../collection.ts'
 import type { ActionName } from '../action.ts'
 
-// Completes what @fastify/swagger makes of the routes. Loaded only if the app has it.
+// Completes the operations that @fastify/swagger derives from routes. Loaded only if the app has that plugin.
 
-interface Documented {
+interface DocumentedAction {
   readonly action: ActionName
   readonly method: string
 }
 
-/** What @fastify/swagger calls for a route as it makes a document; absent where that is not OpenAPI 3. */
-interface Transform { readonly schema: FastifySchema, readonly url: string, readonly openapiObject?: object }
+/** What @fastify/swagger passes to a transform. There is no `openapiObject` if the document is not OpenAPI 3. */
+interface TransformInput {
+  readonly schema: FastifySchema
+  readonly url: string
+  readonly openapiObject?: object
+}
+
+/** The route config that @fastify/swagger reads. */
+interface SwaggerConfig {
+  swaggerTransform (input: TransformInput): { schema: FastifySchema, url: string }
+}
 
 /**
- * For a hidden route that comes after those of the actions: it completes what the document has of them by then. What a `transform` of the app has
- * hidden stays hidden, and an app that makes no document pays for none.
+ * Creates the config of a hidden route that comes after those of the actions. Its transform completes their operations
+ * in the document. So operations that the app hides stay hidden, and nothing is built until a document is.
  */
-export function completing (app: FastifyInstance, collection: Collection, documented: readonly Documented[]): { swaggerTransform (transform: Transform): { schema: FastifySchema, url: string } } {
+export function createSwaggerConfig (
+  app: FastifyInstance,
+  collection: Collection,
+  actions: readonly DocumentedAction[]
+): SwaggerConfig {
   const prefix = app.prefix + pathOfParent(collection)
   return {
     swaggerTransform ({ schema, url, openapiObject }) {
-      // Its types leave everything open; it is made with a version, components and paths.
+      // @fastify/swagger always sets the version, the components and the paths, but has no types for them.
       const document = openapiObject as OpenApi | undefined
-      if (document !== undefined) complete(document, { app, collection, prefix, documented })
+      if (document !== undefined) completeOperations(document, { app, collection, prefix, actions })
       return { schema, url }
     }
   }
 }
 
-interface Place {
+interface DocumentedCollection {
   readonly app: FastifyInstance
   readonly collection: Collection
   readonly prefix: string
-  readonly documented: readonly Documented[]
+  readonly actions: readonly DocumentedAction[]
 }
 
-function complete (document: OpenApi, { app, collection, prefix, documented }: Place): void {
-  const components = componentsOf(document)
-  const known = { collection, secured: (document.security ?? []).length > 0, limited: app.hasDecorator('rateLimit') }
-  for (const { action, method } of documented) {
+function completeOperations (document: OpenApi, { app, collection, prefix, actions }: DocumentedCollection): void {
+  const components = getComponents(document)
+  const secured = (document.security ?? []).length > 0
+  const limited = app.hasDecorator('rateLimit')
+  for (const { action, method } of actions) {
     const id = getOperationId(collection, action, prefix)
     for (const item of Object.values(document.paths)) {
-      const begun = item[method] as { operationId?: string } | undefined
-      if (begun?.operationId !== id) continue
-      const { responses, parameters, ...kept } = begun as Record<string, unknown>
-      item[method] = { ...kept, ...operation(components, { ...known, action }, prefix) }
-      tag(document, collection)
+      const operation = item[method] as { operationId?: string } | undefined
+      if (operation?.operationId !== id) continue
+      const { responses, parameters, ...kept } = operation as Record<string, unknown>
+      const context = { collection, action, secured, limited }
+      item[method] = { ...kept, ...buildOperation(components, context, prefix) }
+      addTag(document, collection)
     }
   }
 }
 
-function tag (document: OpenApi, { name, schema: { description } }: Collection): void {
+function addTag (document: OpenApi, { name, schema: { description } }: Collection): void {
   const tags = document.tags ?? []
-  if (!tags.some(tag => tag.name === name)) document.tags = [...tags, { name, description: typeof description === 'string' ? description : `The collection ${name}` }]
+  if (tags.some((tag) => tag.name === name)) return
+  document.tags = [
+    ...tags,
+    { name, description: typeof description === 'string' ? description : `The collection ${name}` }
+  ]
 }

@@ -3,62 +3,70 @@ import { without } from '../schema/marks.ts'
 import { branches, isSchema, resolved } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
-// Values that a schema allows, always the same. What cannot be made up, such as a text of an unusual pattern, a schema can tell in `examples`.
+// Builds values that a schema allows, always the same ones. For unusual patterns, a schema needs `examples`.
 
-/** An item; undefined where none could be made up that fits. */
-export function exampleItem ({ schema, validate }: Pick<Collection, 'schema' | 'validate'>): object | undefined {
-  const item = example(schema, schema)
+/** Builds an item; undefined if the result is not valid. */
+export function buildExampleItem ({ schema, validate }: Pick<Collection, 'schema' | 'validate'>): object | undefined {
+  const item = buildExample(schema, schema)
   return isSchema(item) && validate.draft(item) === undefined ? item : undefined
 }
 
-/** The item as a client sends it, and as it sees it. */
-export function sentExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
-  // Of an object, `without` makes an object.
+/** Returns the item as a client sends it. */
+export function toSentExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
+  // `without` returns an object for an object.
   return without(item, properties, 'readOnly') as object
 }
 
-export function seenExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
+/** Returns the item as a client reads it. */
+export function toReadExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
   return without(item, properties, 'writeOnly') as object
 }
 
-/** How often a reference is followed: a schema that contains itself ends there. */
-const deepest = 2
+/** How many references are followed, because a schema can contain itself. */
+const maxDepth = 2
 
-export function example (schema: JsonSchema, root: JsonSchema, depth = 0): unknown {
-  const { examples, default: value, const: constant, enum: values } = schema
-  const [told] = [examples, [value], [constant], values].flatMap(list => Array.isArray(list) ? list as unknown[] : []).filter(value => value !== undefined)
-  if (told !== undefined) return told
+export function buildExample (schema: JsonSchema, root: JsonSchema, depth = 0): unknown {
+  const given = getGivenValue(schema)
+  if (given !== undefined) return given
   const [, target] = resolved(schema, root)
-  if (target !== undefined) return depth < deepest ? example(target, root, depth + 1) : undefined
+  if (target !== undefined) return depth < maxDepth ? buildExample(target, root, depth + 1) : undefined
   const choice = branches(schema, ['anyOf', 'oneOf']).find(({ type }) => type !== 'null')
-  if (choice !== undefined) return example(choice, root, depth)
+  if (choice !== undefined) return buildExample(choice, root, depth)
   const parts = branches(schema, ['allOf'])
-  if (parts.length > 0) return Object.assign({}, ...parts.map(part => example(part, root, depth)))
-  const type = [schema.type].flat().find(type => type !== 'null') ?? 'null'
-  return types[type]?.(schema, inner => example(inner, root, depth))
+  if (parts.length > 0) return Object.assign({}, ...parts.map((part) => buildExample(part, root, depth)))
+  const type = [schema.type].flat().find((type) => type !== 'null') ?? 'null'
+  return byType[type]?.(schema, (inner) => buildExample(inner, root, depth))
 }
 
-type Make = (schema: JsonSchema, inner: (schema: JsonSchema) => unknown) => unknown
+/** Returns the first value that the schema itself contains. */
+function getGivenValue ({ examples, default: value, const: constant, enum: values }: JsonSchema): unknown {
+  const candidates = [examples, [value], [constant], values].flatMap((list) => (
+    Array.isArray(list) ? list as unknown[] : []
+  ))
+  return candidates.find((candidate) => candidate !== undefined)
+}
 
-const types: Readonly<Record<string, Make>> = {
-  string: text,
-  integer: schema => number(schema, 1),
-  number: schema => number(schema, 0.5),
+type BuildByType = (schema: JsonSchema, buildInner: (schema: JsonSchema) => unknown) => unknown
+
+const byType: Readonly<Record<string, BuildByType>> = {
+  string: buildString,
+  integer: (schema) => buildNumber(schema, 1),
+  number: (schema) => buildNumber(schema, 0.5),
   boolean: () => true,
   null: () => null,
-  array: ({ items, prefixItems, minItems = 0 }, inner) => {
-    const places = [prefixItems, items].find(Array.isArray) as JsonSchema[] | undefined
-    if (places !== undefined) return places.map(inner)
-    const element = isSchema(items) ? inner(items) : undefined
+  array: ({ items, prefixItems, minItems = 0 }, buildInner) => {
+    const tuple = [prefixItems, items].find(Array.isArray) as JsonSchema[] | undefined
+    if (tuple !== undefined) return tuple.map(buildInner)
+    const element = isSchema(items) ? buildInner(items) : undefined
     return element === undefined ? [] : Array.from({ length: Math.max(1, Number(minItems)) }, () => element)
   },
-  object: ({ properties = {} }, inner) => {
-    const examples = Object.entries(properties).map(([name, property]) => [name, inner(property)])
+  object: ({ properties = {} }, buildInner) => {
+    const examples = Object.entries(properties).map(([name, property]) => [name, buildInner(property)])
     return Object.fromEntries(examples.filter(([, value]) => value !== undefined))
   }
 }
 
-const formats: Readonly<Record<string, string>> = {
+const byFormat: Readonly<Record<string, string>> = {
   uuid: '0199a8f0-5c1e-7b3a-9d42-6f1e2a3b4c5d',
   email: 'ada@example.com',
   'date-time': '2026-01-31T12:00:00.000Z',
@@ -76,19 +84,25 @@ const formats: Readonly<Record<string, string>> = {
   'json-pointer': '/example'
 }
 
-/** What patterns are mostly written for: words, slugs, codes, prices, colours, places, times. */
-const usual = ['example', 'Example', 'EXAMPLE', 'a-slug', 'a', 'A', '1', '12.50', 'A1', 'a1', 'EUR', 'DE', 'en-GB', 'AB-12', 'ABC-123', 'ABC-1234', 'ABCD-1234', '123', '1234', '12345', '12345678', '+441234567890', '#0a7f5c', '12:00', '2026-01']
+/** Strings that match common patterns: words, slugs, codes, prices, colors, locales, times. */
+const commonStrings = [
+  'example', 'Example', 'EXAMPLE', 'a-slug', 'a', 'A', '1', '12.50', 'A1', 'a1', 'EUR', 'DE', 'en-GB',
+  'AB-12', 'ABC-123', 'ABC-1234', 'ABCD-1234', '123', '1234', '12345', '12345678', '+441234567890',
+  '#0a7f5c', '12:00', '2026-01'
+]
 
-function text ({ format = '', pattern = '', minLength = 0, maxLength = Infinity }: JsonSchema): string | undefined {
-  const fitting = new RegExp(String(pattern), 'u')
-  const sized = usual.map(word => word.padEnd(Number(minLength), word).slice(0, Number(maxLength)))
-  return formats[format] ?? sized.find(word => fitting.test(word))
+function buildString (schema: JsonSchema): string | undefined {
+  const { format = '', pattern = '', minLength = 0, maxLength = Infinity } = schema
+  const expression = new RegExp(String(pattern), 'u')
+  const candidates = commonStrings.map((text) => text.padEnd(Number(minLength), text).slice(0, Number(maxLength)))
+  return byFormat[format] ?? candidates.find((text) => expression.test(text))
 }
 
-function number ({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf }: JsonSchema, step: number): number {
+function buildNumber (schema: JsonSchema, step: number): number {
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema
   const unit = Number(multipleOf ?? step)
-  const least = Number(minimum ?? (exclusiveMinimum === undefined ? -Infinity : Number(exclusiveMinimum) + unit))
-  const most = Number(maximum ?? (exclusiveMaximum === undefined ? Infinity : Number(exclusiveMaximum) - unit))
-  if (least > unit) return Math.ceil(least / unit) * unit
-  return most < unit ? Math.floor(most / unit) * unit : unit
+  const lowest = Number(minimum ?? (exclusiveMinimum === undefined ? -Infinity : Number(exclusiveMinimum) + unit))
+  const highest = Number(maximum ?? (exclusiveMaximum === undefined ? Infinity : Number(exclusiveMaximum) - unit))
+  if (lowest > unit) return Math.ceil(lowest / unit) * unit
+  return highest < unit ? Math.floor(highest / unit) * unit : unit
 }

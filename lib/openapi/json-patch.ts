@@ -1,28 +1,38 @@
 import { pointer } from '../http/json-pointer.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import { longestField } from './fields.ts'
+import { maxHeaderSize } from './headers.ts'
 
-// RFC 6902: the content of application/json-patch+json.
+// The content of application/json-patch+json: RFC 6902.
 
-const place: JsonSchema = { type: 'string', format: 'json-pointer', maxLength: longestField }
+const location: JsonSchema = { type: 'string', format: 'json-pointer', maxLength: maxHeaderSize }
 
-function operation (names: readonly string[], properties: readonly string[]): JsonSchema {
-  const known: Readonly<Record<string, JsonSchema>> = { path: place, from: place, value: {} }
+const operationProperties: Readonly<Record<string, JsonSchema>> = { path: location, from: location, value: {} }
+
+function describeOperation (names: readonly string[], properties: readonly string[]): JsonSchema {
   return {
     type: 'object',
     required: ['op', ...properties],
-    properties: { op: { type: 'string', enum: names }, ...Object.fromEntries(properties.map(property => [property, known[property]])) }
+    properties: {
+      op: { type: 'string', enum: names },
+      ...Object.fromEntries(properties.map((property) => [property, operationProperties[property]]))
+    }
   }
 }
 
 export const jsonPatchSchema: JsonSchema = {
   type: 'array',
-  description: 'Operations that are done one after the other: all, or none (RFC 6902)',
-  // No more fit into the mebibyte of content that Fastify takes by default.
+  description: 'Operations that are applied in order, all or none (RFC 6902)',
+  // More do not fit in the default bodyLimit of Fastify, 1 MiB.
   maxItems: 40_000,
-  items: { oneOf: [operation(['add', 'replace', 'test'], ['path', 'value']), operation(['remove'], ['path']), operation(['move', 'copy'], ['from', 'path'])] }
+  items: {
+    oneOf: [
+      describeOperation(['add', 'replace', 'test'], ['path', 'value']),
+      describeOperation(['remove'], ['path']),
+      describeOperation(['move', 'copy'], ['from', 'path'])
+    ]
+  }
 }
 
-export function jsonPatchExample (name: string, value: unknown): unknown {
+export function buildJsonPatchExample (name: string, value: unknown): unknown {
   return [{ op: 'add', path: pointer([name]), value }]
 }

@@ -2,13 +2,14 @@ import type { Related } from '../options.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
 
-/** `api/v1 users` -> `ApiV1Users`: a name that every generator can make a type of. */
-export function pascal (text: string): string {
-  return (text.match(/[A-Za-z0-9]+/g) ?? []).map(word => word[0]!.toUpperCase() + word.slice(1)).join('')
+/** `api/v1 users` -> `ApiV1Users`: a name that every code generator can use for a type. */
+export function toPascalCase (text: string): string {
+  const words = text.match(/[A-Za-z0-9]+/g) ?? []
+  return words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')
 }
 
-/** What the schemas of a collection are called in a document. */
-export interface Names {
+/** The component names of the schemas of a collection. */
+export interface SchemaNames {
   readonly read: string
   readonly create: string
   readonly replace: string
@@ -16,13 +17,27 @@ export interface Names {
   readonly list: string
 }
 
-/** By the title or `$id` of the schema, or else by the name of the collection; where another is called so already, with the prefix in front. */
-export function namesOf (components: Components, { name, schemas }: Pick<Related, 'name' | 'schemas'>, prefix: string): Names {
-  const own = titleOf(schemas.read)
-  const stem = components.stem(schemas, [own ?? pascal(name), pascal(prefix) + (own ?? pascal(name))])
-  return { read: own === undefined ? `${stem}Item` : stem, create: `${stem}Create`, replace: `${stem}Replace`, patch: `${stem}Patch`, list: `${stem}List` }
+/**
+ * Names the schemas after the title or `$id` of the schema, or else after the collection.
+ * If another collection has the same name, the prefix comes first.
+ */
+export function getSchemaNames (
+  components: Components,
+  { name, schemas }: Pick<Related, 'name' | 'schemas'>,
+  prefix: string
+): SchemaNames {
+  const title = getTitle(schemas.read)
+  const preferred = title ?? toPascalCase(name)
+  const stem = components.getStem(schemas, [preferred, toPascalCase(prefix) + preferred])
+  return {
+    read: title === undefined ? `${stem}Item` : stem,
+    create: `${stem}Create`,
+    replace: `${stem}Replace`,
+    patch: `${stem}Patch`,
+    list: `${stem}List`
+  }
 }
 
-function titleOf ({ title, $id }: JsonSchema): string | undefined {
-  return [title, $id].filter(name => typeof name === 'string').map(pascal).find(name => name !== '')
+function getTitle ({ title, $id }: JsonSchema): string | undefined {
+  return [title, $id].filter((name) => typeof name === 'string').map(toPascalCase).find((name) => name !== '')
 }

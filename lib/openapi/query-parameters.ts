@@ -5,73 +5,111 @@ import { longestSearch } from '../listing/listing.ts'
 import { getItemParameters } from '../listing/query-string.ts'
 import type { ActionName } from '../action.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import { example } from './examples.ts'
-import { longestField } from './fields.ts'
+import { buildExample } from './examples.ts'
+import { maxHeaderSize } from './headers.ts'
 
-// The query parameters of a list and of an item, each with its schema.
+// The query parameters of lists and items.
 
-/** A value with U+0000 in it is refused. */
-const text: JsonSchema = { type: 'string', maxLength: longestField, pattern: '^[^\\u0000]*$' }
+/** No value may contain U+0000. */
+const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: '^[^\\u0000]*$' }
 
-type Describe = (collection: Collection) => JsonSchema
-
-const chosen = (names: readonly string[], description: string): JsonSchema => ({ type: 'array', items: { type: 'string', enum: names }, minItems: 1, maxItems: names.length, description })
-
-const parameters: Readonly<Record<string, Describe>> = {
-  limit: ({ limit }) => ({ type: 'integer', format: 'int32', minimum: 1, maximum: limit.maximum, default: limit.default, description: 'How many items a page has' }),
-  cursor: () => ({ ...text, description: 'Where the page begins, as the links of a list give it', examples: ['eyJhIjpbIjEiXX0'] }),
-  sort: ({ listing: { sortable } }) => chosen([...sortable.keys()].flatMap(name => [name, `-${name}`]), `Properties, - in front for descending: ${[...sortable.keys()].join(', ')}`),
-  fields: ({ listing: { visible } }) => chosen([...visible], 'Only these properties; the others are left out, be they required or not'),
-  count: () => ({ type: 'boolean', default: false, description: 'Whether X-Total-Count tells how many items there are in all' }),
-  q: ({ listing: { search } }) => ({ type: 'string', minLength: 1, maxLength: longestSearch, pattern: '\\S', description: `Words that all occur in one of: ${search.join(', ')}` })
+function describeChoice (names: readonly string[], description: string): JsonSchema {
+  return { type: 'array', items: { type: 'string', enum: names }, minItems: 1, maxItems: names.length, description }
 }
 
-/** In the order in which they are offered; those of filters come last. */
-function schemasOf (collection: Collection, action: ActionName): Record<string, JsonSchema> {
-  const { listing: { parameters: offered, filterable }, attached: { dialects } } = collection
-  const asked = action === 'list' ? [...offered] : getItemParameters(collection).filter(name => offered.has(name))
-  const own = asked.map(name => [name, parameters[name]?.(collection) ?? collection.attached.queryParameters.get(name)!.schema] as const)
-  if (action !== 'list') return Object.fromEntries(own)
-  return { ...Object.fromEntries([...own, ...[...keys(filterable, offered)].map(([name, key]) => [name, operand(key)])]), ...Object.assign({}, ...dialects.map(({ parameters }) => parameters)) }
+const parameterSchemas: Readonly<Record<string, (collection: Collection) => JsonSchema>> = {
+  limit: ({ limit }) => ({
+    type: 'integer',
+    format: 'int32',
+    minimum: 1,
+    maximum: limit.maximum,
+    default: limit.default,
+    description: 'The maximum number of items on a page'
+  }),
+  cursor: () => ({
+    ...text,
+    description: 'Where the page begins. Use the links of a list, which contain it',
+    examples: ['eyJhIjpbIjEiXX0']
+  }),
+  sort: ({ listing: { sortable } }) => {
+    const names = [...sortable.keys()]
+    const description = `Properties to sort by; prefix one with - for descending order: ${names.join(', ')}`
+    return describeChoice(names.flatMap((name) => [name, `-${name}`]), description)
+  },
+  fields: ({ listing: { visible } }) => (
+    describeChoice([...visible], 'Returns only these properties. The others are left out, even if they are required')
+  ),
+  count: () => ({
+    type: 'boolean',
+    default: false,
+    description: 'Whether the response has X-Total-Count, the number of all items that match'
+  }),
+  q: ({ listing: { search } }) => ({
+    type: 'string',
+    minLength: 1,
+    maxLength: longestSearch,
+    pattern: '\\S',
+    description: `Words that all occur in one of these properties: ${search.join(', ')}`
+  })
 }
 
-const wording: Readonly<Record<Key['is'], string>> = {
-  eq: 'is this',
-  ne: 'is not this, or is null',
-  lt: 'is less than this',
-  lte: 'is this or less',
-  gt: 'is more than this',
-  gte: 'is this or more',
-  in: 'is one of these',
-  nin: 'is none of these, or is null',
-  like: 'is like this: * stands for any run of characters, \\ takes the next one as it is',
-  null: 'is null or absent, or is not'
+/** Returns the schemas of the parameters by name, filters last. */
+function getSchemas (collection: Collection, action: ActionName): Record<string, JsonSchema> {
+  const { listing: { parameters: offered, filterable }, attached: { dialects, queryParameters } } = collection
+  const names = action === 'list'
+    ? [...offered]
+    : getItemParameters(collection).filter((name) => offered.has(name))
+  const schemas: Record<string, JsonSchema> = {}
+  for (const name of names) {
+    schemas[name] = parameterSchemas[name]?.(collection) ?? queryParameters.get(name)!.schema
+  }
+  if (action !== 'list') return schemas
+  for (const [name, key] of keys(filterable, offered)) schemas[name] = describeFilter(key)
+  return Object.assign(schemas, ...dialects.map(({ parameters }) => parameters))
 }
 
-function operand ({ property, is, schema: { description, ...schema } }: Key): JsonSchema {
-  const told = `Only items whose ${property} ${wording[is]}`
-  return { ...bounded(schema), description: typeof description === 'string' && is !== 'like' ? `${told}. ${description}` : told }
+const conditions: Readonly<Record<Key['is'], string>> = {
+  eq: 'equals this value',
+  ne: 'differs from this value or is null',
+  lt: 'is less than this value',
+  lte: 'is less than or equal to this value',
+  gt: 'is greater than this value',
+  gte: 'is greater than or equal to this value',
+  in: 'is one of these values',
+  nin: 'is none of these values or is null',
+  like: 'matches this pattern: * matches any characters, \\ escapes the next one',
+  null: 'is null or missing (true), or is neither (false)'
 }
 
-/** What a value is compared with is held to less than the property itself, but not to nothing. */
-function bounded (schema: JsonSchema): JsonSchema {
-  const { description, ...items } = (schema.items ?? {}) as JsonSchema
-  if (schema.type === 'array') return { ...schema, items: bounded(items) }
+function describeFilter ({ property, is, schema: { description, ...schema } }: Key): JsonSchema {
+  const condition = `Only items whose ${property} ${conditions[is]}`
+  const hasDescription = typeof description === 'string' && is !== 'like'
+  return { ...limitValues(schema), description: hasDescription ? `${condition}. ${description}` : condition }
+}
+
+/** Adds limits: the value of a filter has fewer than the property itself. */
+function limitValues (schema: JsonSchema): JsonSchema {
+  if (schema.type === 'array') {
+    const { description, ...items } = (schema.items ?? {}) as JsonSchema
+    return { ...schema, items: limitValues(items) }
+  }
   if (schema.type === 'string' && schema.enum === undefined) return { ...text, ...schema }
   if (schema.type !== 'integer') return schema
-  return schema.format === 'int32' ? { ...schema, minimum: -2_147_483_648, maximum: 2_147_483_647 } : { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema }
+  if (schema.format === 'int32') return { ...schema, minimum: -2_147_483_648, maximum: 2_147_483_647 }
+  return { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema }
 }
 
-export function queryParameters (collection: Collection, action: ActionName): object[] {
+export function buildQueryParameters (collection: Collection, action: ActionName): object[] {
   if (action !== 'list' && action !== 'read') return []
-  return Object.entries(schemasOf(collection, action)).map(([name, { description, examples, ...schema }]) => ({
+  const schemas = Object.entries(getSchemas(collection, action))
+  return schemas.map(([name, { description, examples, ...schema }]) => ({
     name,
     in: 'query',
     ...description !== undefined && { description },
-    // The values of one list are parted by commas.
+    // Values of a list are separated by commas.
     style: 'form',
     explode: false,
     schema,
-    example: example({ examples, ...schema }, schema)
+    example: buildExample({ examples, ...schema }, schema)
   }))
 }

@@ -1,82 +1,105 @@
 import { branches, isSchema, resolved } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components, Reference } from './components.ts'
-import { pascal } from './names.ts'
+import { toPascalCase } from './names.ts'
 
-// A schema as OpenAPI 3.1 has it: JSON Schema 2020-12, with references into the document. TypeBox writes tuples as draft 7 did, and unions of
-// constants one by one.
+// Converts schemas for OpenAPI 3.1: JSON Schema 2020-12, with references into the document.
+// TypeBox writes tuples as in draft 7, and enumerations as unions of constants.
 
-interface Place {
+interface SchemaContext {
   readonly components: Components
   readonly name: string
   readonly root: JsonSchema
   readonly self: Reference
 }
 
-/** The schema as a component; what bears an `$id` in it, as a recursive type does, becomes one of its own. */
-export function schemaComponent (components: Components, name: string, schema: JsonSchema): Reference {
-  return components.reference('schemas', name, self => written(schema, { components, name, root: schema, self }))
+/** Adds the schema as a component. Subschemas with an `$id`, such as recursive types, become components as well. */
+export function addSchemaComponent (components: Components, name: string, schema: JsonSchema): Reference {
+  return components.reference('schemas', name, (self) => (
+    convertSchema(schema, { components, name, root: schema, self })
+  ))
 }
 
-function written (schema: JsonSchema, place: Place): JsonSchema {
+function convertSchema (schema: JsonSchema, context: SchemaContext): JsonSchema {
   const out: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
-    const write = keywords[keyword]
-    if (write === undefined) out[keyword] = value
-    else Object.assign(out, write(value, inner => part(inner, place), schema))
+    const convert = keywords[keyword]
+    if (convert === undefined) out[keyword] = value
+    else Object.assign(out, convert(value, (inner) => convertSubschema(inner, context), schema))
   }
-  if (typeof schema.$ref === 'string') out.$ref = target(schema, place)
+  if (typeof schema.$ref === 'string') out.$ref = convertReference(schema, context)
   return out
 }
 
-function part (schema: JsonSchema, place: Place): JsonSchema {
-  return typeof schema.$id === 'string' ? { $ref: identified(schema, place) } : written(schema, place)
+function convertSubschema (schema: JsonSchema, context: SchemaContext): JsonSchema {
+  return typeof schema.$id === 'string' ? { $ref: addSubschema(schema, context) } : convertSchema(schema, context)
 }
 
-function target (schema: JsonSchema, place: Place): string {
+function convertReference (schema: JsonSchema, context: SchemaContext): string {
   const { $ref } = schema as { $ref: string }
+  const { root, self } = context
   if ($ref.startsWith('#/components/')) return $ref
-  if ($ref === '#' || $ref === place.root.$id) return place.self.$ref
-  if ($ref.startsWith('#')) return place.self.$ref + $ref.slice(1)
-  // Whatever a schema refers to is in it: it was compiled.
-  return identified(resolved(schema, place.root).at(-1)!, place)
+  if ($ref === '#' || $ref === root.$id) return self.$ref
+  if ($ref.startsWith('#')) return self.$ref + $ref.slice(1)
+  // The target exists: the schema was compiled.
+  return addSubschema(resolved(schema, root).at(-1)!, context)
 }
 
-function identified (schema: JsonSchema, place: Place): string {
-  const { components, name } = place
-  return components.reference('schemas', name + pascal(String(schema.$id)), () => written(schema, place)).$ref
+function addSubschema (schema: JsonSchema, context: SchemaContext): string {
+  const { components, name } = context
+  const componentName = name + toPascalCase(String(schema.$id))
+  return components.reference('schemas', componentName, () => convertSchema(schema, context)).$ref
 }
 
-type Write = (value: unknown, rewrite: (schema: JsonSchema) => JsonSchema, schema: JsonSchema) => JsonSchema
+type ConvertInner = (schema: JsonSchema) => JsonSchema
+type ConvertKeyword = (value: unknown, convertInner: ConvertInner, schema: JsonSchema) => JsonSchema
 
-const one = (keyword: string): Write => (value, rewrite) => ({ [keyword]: isSchema(value) ? rewrite(value) : value })
-const many = (keyword: string): Write => (value, rewrite) => ({ [keyword]: (value as JsonSchema[]).map(rewrite) })
-const each = (keyword: string): Write => (value, rewrite) => ({ [keyword]: Object.fromEntries(Object.entries(value as Record<string, JsonSchema>).map(([name, schema]) => [name, rewrite(schema)])) })
-const nothing: Write = () => ({})
+const convertOne = (keyword: string): ConvertKeyword => (value, convertInner) => (
+  { [keyword]: isSchema(value) ? convertInner(value) : value }
+)
 
-/** Constants of one type are easier to read, and to generate code of, as an enumeration. */
-const union = (keyword: 'anyOf' | 'oneOf'): Write => (value, rewrite, schema) => {
+const convertArray = (keyword: string): ConvertKeyword => (value, convertInner) => (
+  { [keyword]: (value as JsonSchema[]).map(convertInner) }
+)
+
+const convertMap = (keyword: string): ConvertKeyword => (value, convertInner) => {
+  const schemas = Object.entries(value as Record<string, JsonSchema>)
+  return { [keyword]: Object.fromEntries(schemas.map(([name, schema]) => [name, convertInner(schema)])) }
+}
+
+const omit: ConvertKeyword = () => ({})
+
+/** Converts constants of one type to an enumeration, which is easier to read and better supported by generators. */
+const convertUnion = (keyword: 'anyOf' | 'oneOf'): ConvertKeyword => (value, convertInner, schema) => {
   const choices = branches(schema, [keyword])
   const types = new Set(choices.map(({ type, const: constant }) => constant === undefined ? undefined : type))
   const [type] = types
-  return types.size === 1 && type !== undefined ? { type, enum: choices.map(choice => choice.const) } : many(keyword)(value, rewrite, schema)
+  if (types.size === 1 && type !== undefined) return { type, enum: choices.map((choice) => choice.const) }
+  return convertArray(keyword)(value, convertInner, schema)
 }
 
-const keywords: Readonly<Record<string, Write>> = {
-  $id: nothing,
-  $schema: nothing,
-  immutable: value => ({ 'x-immutable': value }),
-  properties: each('properties'),
-  patternProperties: each('patternProperties'),
-  $defs: each('$defs'),
-  additionalProperties: one('additionalProperties'),
-  unevaluatedProperties: one('unevaluatedProperties'),
-  not: one('not'),
-  items: (value, rewrite, schema) => (Array.isArray(value) ? many('prefixItems') : one('items'))(value, rewrite, schema),
-  prefixItems: many('prefixItems'),
-  // None that are more is what the number says, too; some linters want to see a schema.
-  additionalItems: (value, rewrite, schema) => !Array.isArray(schema.items) ? {} : value === false ? { items: {}, maxItems: schema.items.length } : one('items')(value, rewrite, schema),
-  anyOf: union('anyOf'),
-  oneOf: union('oneOf'),
-  allOf: many('allOf')
+const keywords: Readonly<Record<string, ConvertKeyword>> = {
+  $id: omit,
+  $schema: omit,
+  immutable: (value) => ({ 'x-immutable': value }),
+  properties: convertMap('properties'),
+  patternProperties: convertMap('patternProperties'),
+  $defs: convertMap('$defs'),
+  additionalProperties: convertOne('additionalProperties'),
+  unevaluatedProperties: convertOne('unevaluatedProperties'),
+  not: convertOne('not'),
+  items: (value, convertInner, schema) => {
+    const convert = Array.isArray(value) ? convertArray('prefixItems') : convertOne('items')
+    return convert(value, convertInner, schema)
+  },
+  prefixItems: convertArray('prefixItems'),
+  additionalItems: (value, convertInner, schema) => {
+    if (!Array.isArray(schema.items)) return {}
+    // `maxItems` is enough, but some linters require `items`.
+    if (value === false) return { items: {}, maxItems: schema.items.length }
+    return convertOne('items')(value, convertInner, schema)
+  },
+  anyOf: convertUnion('anyOf'),
+  oneOf: convertUnion('oneOf'),
+  allOf: convertArray('allOf')
 }

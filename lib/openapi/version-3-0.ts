@@ -1,56 +1,67 @@
 import { isObject } from '../http/json-value.ts'
 import type { Members as Json } from '../http/json-value.ts'
 
-// OpenAPI 3.0, which is what @fastify/swagger makes unless it is told otherwise: its schemas know no null, no constants and no tuples.
+// Converts to OpenAPI 3.0, the default of @fastify/swagger. Its schemas have no null, no constants and no tuples.
 
-/** Their values are data. */
-const data = new Set(['example', 'default', 'enum'])
-/** Their names are those of properties. */
-const maps = new Set(['properties', 'patternProperties', '$defs'])
+/** Keywords whose values are data, not schemas. */
+const dataKeywords = new Set(['example', 'default', 'enum'])
+/** Keywords whose keys are names, not keywords. */
+const mapKeywords = new Set(['properties', 'patternProperties', '$defs'])
 
-/** Any part of a document, as 3.0 has it. */
-export function version30 (value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(version30)
+/** Converts any part of a document. */
+export function toOpenApi30 (value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toOpenApi30)
   if (!isObject(value)) return value
   const out: Json = {}
   for (const [keyword, inner] of Object.entries(value)) {
-    const written = maps.has(keyword) && isObject(inner) ? Object.fromEntries(Object.entries(inner).map(([name, schema]) => [name, version30(schema)])) : data.has(keyword) ? inner : version30(inner)
-    Object.assign(out, keywords[keyword]?.(written, value) ?? { [keyword]: written })
+    const converted = convertValue(keyword, inner)
+    Object.assign(out, keywords[keyword]?.(converted, value) ?? { [keyword]: converted })
   }
   return out
 }
 
-function isNull (schema: unknown): boolean {
+function convertValue (keyword: string, value: unknown): unknown {
+  if (dataKeywords.has(keyword)) return value
+  if (!mapKeywords.has(keyword) || !isObject(value)) return toOpenApi30(value)
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, toOpenApi30(schema)]))
+}
+
+function isNullSchema (schema: unknown): boolean {
   return isObject(schema) && schema.type === 'null'
 }
 
-/** Nothing but null; which type may be null is all the same. */
-const nothing: Json = { type: 'object', nullable: true, enum: [null] }
+/** Allows only null. The type does not matter, but `nullable` requires one. */
+const nullSchema: Json = { type: 'object', nullable: true, enum: [null] }
 
-const union = (keyword: string) => (written: unknown): Json | undefined => {
-  if (!Array.isArray(written) || !written.some(isNull)) return undefined
-  const [only, ...others] = written.filter(choice => !isNull(choice)) as Json[]
-  return others.length === 0 && only?.type !== undefined ? { ...only, nullable: true } : { [keyword]: written.map(choice => isNull(choice) ? nothing : choice) }
+const convertUnion = (keyword: string) => (value: unknown): Json | undefined => {
+  if (!Array.isArray(value) || !value.some(isNullSchema)) return undefined
+  const [first, ...others] = value.filter((choice) => !isNullSchema(choice)) as Json[]
+  if (others.length === 0 && first?.type !== undefined) return { ...first, nullable: true }
+  return { [keyword]: value.map((choice) => isNullSchema(choice) ? nullSchema : choice) }
 }
 
-const exclusive = (bound: string, keyword: string) => (written: unknown): Json => ({ [bound]: written, [keyword]: true })
+const convertExclusive = (bound: string, keyword: string) => (value: unknown): Json => (
+  { [bound]: value, [keyword]: true }
+)
 
-const keywords: Readonly<Record<string, (written: unknown, schema: Json) => Json | undefined>> = {
-  type: written => {
-    if (!Array.isArray(written)) return undefined
-    const [only, ...others] = written.filter(type => type !== 'null') as string[]
-    const nullable = others.length + 1 < written.length
-    if (others.length === 0) return { type: only, nullable }
-    return { anyOf: [...[only, ...others].map(type => ({ type })), ...nullable ? [nothing] : []] }
+/** By keyword. A function that returns undefined leaves the keyword as it is. */
+const keywords: Readonly<Record<string, (value: unknown, schema: Json) => Json | undefined>> = {
+  type: (value) => {
+    if (!Array.isArray(value)) return undefined
+    const [first, ...others] = value.filter((type) => type !== 'null') as string[]
+    const nullable = others.length + 1 < value.length
+    if (others.length === 0) return { type: first, nullable }
+    const choices: Json[] = [first, ...others].map((type) => ({ type }))
+    return { anyOf: nullable ? [...choices, nullSchema] : choices }
   },
-  anyOf: union('anyOf'),
-  oneOf: union('oneOf'),
-  const: written => ({ enum: [written] }),
-  examples: written => ({ example: [written].flat()[0] }),
-  exclusiveMinimum: exclusive('minimum', 'exclusiveMinimum'),
-  exclusiveMaximum: exclusive('maximum', 'exclusiveMaximum'),
-  prefixItems: written => ({ items: { anyOf: written } }),
-  patternProperties: written => ({ additionalProperties: { anyOf: Object.values(written as Json) } }),
-  additionalProperties: (_written, { patternProperties }) => patternProperties === undefined ? undefined : {},
+  anyOf: convertUnion('anyOf'),
+  oneOf: convertUnion('oneOf'),
+  const: (value) => ({ enum: [value] }),
+  examples: (value) => ({ example: [value].flat()[0] }),
+  exclusiveMinimum: convertExclusive('minimum', 'exclusiveMinimum'),
+  exclusiveMaximum: convertExclusive('maximum', 'exclusiveMaximum'),
+  prefixItems: (value) => ({ items: { anyOf: value } }),
+  patternProperties: (value) => ({ additionalProperties: { anyOf: Object.values(value as Json) } }),
+  additionalProperties: (_value, { patternProperties }) => patternProperties === undefined ? undefined : {},
   unevaluatedProperties: () => ({})
 }

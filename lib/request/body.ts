@@ -5,79 +5,89 @@ import { statusOf } from '../failure.ts'
 import { decoder } from '../http/content-encoding.ts'
 import { problem } from '../http/problems.ts'
 
-// How the content of a request is read. Fastify would do so too, but asks for a hook at every request where one might have a coding.
+// Reads the content of requests. Fastify could, but needs a preParsing hook on every request to decode content codings.
 
-/** What it is given at last: an error, which may be a problem, or the content. */
 type Done = (error: Error | null, content?: Buffer) => void
 
-/** Content, or what a plugin of the app has made of it: Fastify asks a stream that decodes to count what came in. */
+/** The request, or the stream that a plugin has put in its place. Fastify makes such a stream count encoded bytes. */
 type Payload = Readable & { readonly receivedEncodedLength?: number }
 
-type Intake = (request: FastifyRequest, payload: Payload, done: Done) => void
+type BodyReader = (request: FastifyRequest, payload: Payload, done: Done) => void
 
-/** Reads content: whole, decoded (RFC 9110 section 8.4), and not more of it than the `bodyLimit` of its route. */
-export function intake (app: FastifyInstance): Intake {
-  // It takes Fastify a while to tell the limit of one route, so that it is asked only for what is beyond the least of them.
-  let least = app.initialConfig.bodyLimit!
-  app.addHook('onRoute', ({ bodyLimit = least }) => { least = Math.min(least, bodyLimit) })
-  const exceeds = (length: number, request: FastifyRequest): boolean => length > least && length > request.routeOptions.bodyLimit!
+/** Creates a content type parser that reads and decodes the content (RFC 9110, section 8.4), up to `bodyLimit`. */
+export function createBodyReader (app: FastifyInstance): BodyReader {
+  // `request.routeOptions` is slow, so it is read only if the content exceeds the lowest limit of all routes.
+  let lowestLimit = app.initialConfig.bodyLimit!
+  app.addHook('onRoute', ({ bodyLimit = lowestLimit }) => {
+    lowestLimit = Math.min(lowestLimit, bodyLimit)
+  })
+
+  function exceedsLimit (length: number, request: FastifyRequest): boolean {
+    return length > lowestLimit && length > request.routeOptions.bodyLimit!
+  }
 
   return function (request, payload, done) {
-    const stated = Number(request.headers['content-length'])
-    if (exceeds(stated, request)) {
+    const contentLength = Number(request.headers['content-length'])
+    if (exceedsLimit(contentLength, request)) {
       done(tooLarge(request))
       return
     }
-    const content = decoded(request, payload)
+    const content = decode(request, payload)
     let chunks: Buffer[] | undefined
     let length = 0
     let ended = false
-    const take = (chunk: Buffer | string): void => {
-      // A stream that a plugin of the app has put there may give text.
+
+    const onData = (chunk: Buffer | string): void => {
+      // A stream of a plugin may emit strings.
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
       length += bytes.length
       if (chunks === undefined) chunks = [bytes]
       else chunks.push(bytes)
-      if (!exceeds(Math.max(length, content.receivedEncodedLength ?? 0), request)) return
-      content.off('data', take)
+      if (!exceedsLimit(Math.max(length, content.receivedEncodedLength ?? 0), request)) return
+      content.off('data', onData)
       ended = true
       done(tooLarge(request))
-      // The rest of a bomb is read, but not inflated.
+      // Stops decoding, but reads the rest of the request.
       if (content !== payload) content.destroy()
       payload.resume()
     }
-    content.on('data', take)
+
+    content.on('data', onData)
     content.on('end', () => {
-      // Node would do so later, and takes longer for it.
-      content.off('data', take)
+      // Faster than leaving it to Node.js.
+      content.off('data', onData)
       if (ended) return
       ended = true
-      if (!Number.isNaN(stated) && (content.receivedEncodedLength || length) !== stated) done(malformed('The content is not as long as Content-Length says.'))
-      else done(null, chunks?.length === 1 ? chunks[0] : Buffer.concat(chunks ?? [], length))
+      if (!Number.isNaN(contentLength) && (content.receivedEncodedLength || length) !== contentLength) {
+        done(malformed('The length of the content differs from Content-Length.'))
+      } else {
+        done(null, chunks?.length === 1 ? chunks[0] : Buffer.concat(chunks ?? [], length))
+      }
     })
-    content.on('error', error => {
+    content.on('error', (error) => {
       if (!ended) done(statusOf(error) === undefined ? malformed(error.message) : error)
       ended = true
     })
-    // What a plugin has put there may have been paused.
+    // A plugin may have paused its stream.
     content.resume()
   }
 }
 
 function tooLarge ({ routeOptions: { bodyLimit } }: FastifyRequest): Error {
-  return toError(problem('content-too-large', { detail: `The content can have up to ${bodyLimit} bytes after decoding.` }))
+  const detail = `The content can have up to ${bodyLimit} bytes after decoding.`
+  return toError(problem('content-too-large', { detail }))
 }
 
 function malformed (detail: string): Error {
   return toError(problem('malformed-content', { detail }))
 }
 
-/** What is not the request itself was decoded by a plugin of the app already. */
-function decoded (request: FastifyRequest, payload: Payload): Payload {
+/** Decodes the content, unless a plugin of the app has done so: then the payload is not the request itself. */
+function decode (request: FastifyRequest, payload: Payload): Payload {
   const coding = request.headers['content-encoding']
   const transform = coding === undefined || payload !== request.raw ? undefined : decoder(coding)
   if (transform === undefined) return payload
-  // A client that goes in the middle ends the pipe, but not what it leads to.
-  payload.on('error', error => transform.destroy(error))
+  // pipe() does not forward errors, such as a client that disconnects.
+  payload.on('error', (error) => transform.destroy(error))
   return payload.pipe(transform)
 }

@@ -7,27 +7,34 @@ import type { ParsedContent, Request } from './request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { checkHidden } from '../access/visible.ts'
 
-/** The media types of representations that POST and PUT take. */
-export function representationTypes (collection: Collection): readonly string[] {
-  return collection.formats.filter(format => format.parse !== undefined).map(format => format.mediaType)
+/** Returns the media types that POST and PUT accept. */
+export function getRepresentationTypes (collection: Collection): readonly string[] {
+  return collection.formats.filter((format) => format.parse !== undefined).map((format) => format.mediaType)
 }
 
-/** The representation that the client sent. Its format is that of Content-Type: RFC 9110, section 8.3. */
+/** Parses the representation that the client sent, in the format of Content-Type: RFC 9110, section 8.3. */
 export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
   if (request.parsed !== undefined) return request.parsed
-  const content = parseContent(request, parserOf(collection, mediaType(request.fields['content-type'])), collection.schema)
+  const parse = findParser(collection, mediaType(request.fields['content-type']))
+  const content = parseContent(request, parse, collection.schema)
   if (content instanceof Problem || collection.hidden === undefined) return content
   return checkHidden(collection.hidden, content.value) ?? content
 }
 
 type Parse = NonNullable<Format['parse']>
 
-function parserOf ({ formats }: Collection, type: string | undefined): Parse | undefined {
-  for (const { mediaType, parse } of formats) if (mediaType === type && parse !== undefined) return parse
+function findParser ({ formats }: Collection, type: string | undefined): Parse | undefined {
+  for (const { mediaType, parse } of formats) {
+    if (mediaType === type && parse !== undefined) return parse
+  }
   return undefined
 }
 
-export function parseContent (request: Request, parse: Parse | undefined, schema: JsonSchema): ParsedContent | Problem {
+export function parseContent (
+  request: Request,
+  parse: Parse | undefined,
+  schema: JsonSchema
+): ParsedContent | Problem {
   if (request.content === undefined) return problem('malformed-content', { detail: 'The request has no content.' })
   try {
     return { value: parse?.(request.content, schema) }

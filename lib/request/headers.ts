@@ -7,83 +7,107 @@ import { codings } from '../http/content-encoding.ts'
 import { mediaType } from '../http/content-type.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { pathOf } from './request.ts'
+import { normalizePath } from './request.ts'
 
-// What can be refused by the header section alone, before content is read.
+// Rejects requests by their headers, before the content is read.
 
-/** RFC 9110 section 15.5.6. */
+/** RFC 9110, section 15.5.6. */
 export function refuseMethod (allow: string): onRequestHookHandler {
   return function (request, _reply, done) {
-    done(toError(problem('method-not-allowed', { detail: `${request.method} is not supported here. Supported: ${allow}.`, fields: { allow } })))
+    const detail = `${request.method} is not supported here. Supported: ${allow}.`
+    done(toError(problem('method-not-allowed', { detail, fields: { allow } })))
   }
 }
 
-/** Fastify's types want an Error, while it takes whatever is thrown. */
+/** Fastify accepts any thrown value, but its types require an Error. */
 export function toError (problem: Problem): Error {
   return problem as unknown as Error
 }
 
-/** A wildcard matches what lies deeper than an item, too; that is the app's own. */
-export function leaveDeeper (pattern: string): onRequestHookHandler {
-  const depth = pathOf(pattern).split('/').length
+/** A wildcard route also matches paths below an item. Those belong to the app. */
+export function skipDeeperPaths (pattern: string): onRequestHookHandler {
+  const depth = normalizePath(pattern).split('/').length
   return function (request, reply, done) {
-    if (pathOf(request.url).split('/').length > depth) reply.callNotFound()
+    if (normalizePath(request.url).split('/').length > depth) reply.callNotFound()
     else done()
   }
 }
 
-export interface Taken {
+/** The content that an action accepts. */
+export interface AcceptedContent {
   readonly types: readonly string[]
-  /** The field that names them in an answer. */
+  /** The response header that lists the types. */
   readonly field: 'accept' | 'accept-patch' | 'accept-query'
 }
 
-/** 406 and 415 by the header section: what content comes in, and in what format an answer could go out. */
-export function admit (collection: Collection, taken: Taken): onRequestHookHandler {
+/** Creates a hook that responds with 406 or 415 if the headers do not match what the action sends and accepts. */
+export function checkHeaders (collection: Collection, accepted: AcceptedContent): onRequestHookHandler {
   return function ({ headers }, _reply, done) {
-    const refusal = refusalOfFormat(collection, headers) ?? refusalOfType(headers, taken) ?? refusalOfCoding(headers) ?? refusalOfRange(headers)
+    const refusal = checkAccept(collection, headers) ??
+      checkContentType(headers, accepted) ??
+      checkContentEncoding(headers) ??
+      checkContentRange(headers)
     if (refusal === undefined) done()
     else done(toError(refusal))
   }
 }
 
-function refusalOfFormat (collection: Collection, { accept }: IncomingHttpHeaders): Problem | undefined {
-  return formatOf(collection, accept) === undefined ? notAcceptable(collection) : undefined
+function checkAccept (collection: Collection, { accept }: IncomingHttpHeaders): Problem | undefined {
+  return negotiateFormat(collection, accept) === undefined ? notAcceptable(collection) : undefined
 }
 
-/** RFC 9110 section 15.5.16, RFC 5789 section 2.2: 415 names what is taken. */
-function refusalOfType (fields: IncomingHttpHeaders, { types, field }: Taken): Problem | undefined {
-  const type = fields['content-type']
+/** RFC 9110, section 15.5.16, and RFC 5789, section 2.2: 415 lists the supported types. */
+function checkContentType (headers: IncomingHttpHeaders, { types, field }: AcceptedContent): Problem | undefined {
+  const type = headers['content-type']
   if (types.includes(mediaType(type) ?? '')) return undefined
-  const { 'content-length': length, 'transfer-encoding': chunked } = fields
-  const list = types.join(', ')
-  // RFC 10008 section 2: without a media type there is no query.
-  if (type === undefined && field === 'accept-query') return problem('malformed-content', { detail: `A query needs content and a Content-Type. Supported: ${list}.`, fields: { [field]: list } })
-  if (type === undefined && chunked === undefined && (length === undefined || length === '0')) return undefined
-  return problem('unsupported-media-type', { detail: `Supported media types: ${list}${type === undefined ? '. The request has no Content-Type' : ''}.`, fields: { [field]: list } })
+  const { 'content-length': length, 'transfer-encoding': transferEncoding } = headers
+  const supported = types.join(', ')
+  // RFC 10008, section 2: a QUERY without a media type is an error.
+  if (type === undefined && field === 'accept-query') {
+    return problem('malformed-content', {
+      detail: `A query needs content and a Content-Type. Supported: ${supported}.`,
+      fields: { [field]: supported }
+    })
+  }
+  const isEmpty = transferEncoding === undefined && (length === undefined || length === '0')
+  if (type === undefined && isEmpty) return undefined
+  return problem('unsupported-media-type', {
+    detail: `Supported media types: ${supported}${type === undefined ? '. The request has no Content-Type' : ''}.`,
+    fields: { [field]: supported }
+  })
 }
 
-/** Taken as well, though not advertised: RFC 9110 sections 8.4.1.3 and 12.5.3. */
-const tolerated: readonly string[] = ['x-gzip', 'identity']
+/** Accepted, but not advertised: RFC 9110, sections 8.4.1.3 and 12.5.3. */
+const otherCodings: readonly string[] = ['x-gzip', 'identity']
 
-function refusalOfCoding ({ 'content-encoding': field }: IncomingHttpHeaders): Problem | undefined {
+function checkContentEncoding ({ 'content-encoding': field }: IncomingHttpHeaders): Problem | undefined {
   const coding = field?.toLowerCase()
-  if (coding === undefined || codings.includes(coding) || tolerated.includes(coding)) return undefined
-  return problem('unsupported-content-coding', { detail: `Supported content codings: ${codings.join(', ')}.`, fields: { 'accept-encoding': codings.join(', ') } })
+  if (coding === undefined || codings.includes(coding) || otherCodings.includes(coding)) return undefined
+  const supported = codings.join(', ')
+  return problem('unsupported-content-coding', {
+    detail: `Supported content codings: ${supported}.`,
+    fields: { 'accept-encoding': supported }
+  })
 }
 
-/** RFC 9110 section 14.5: a part of a representation must not pass for the whole. */
-function refusalOfRange ({ 'content-range': range }: IncomingHttpHeaders): Problem | undefined {
-  return range === undefined ? undefined : problem('malformed-content', { detail: 'Content-Range is not supported for writes. Send the complete representation, or a PATCH.' })
+/** RFC 9110, section 14.5: a partial PUT must not be stored as a complete one. */
+function checkContentRange ({ 'content-range': range }: IncomingHttpHeaders): Problem | undefined {
+  if (range === undefined) return undefined
+  return problem('malformed-content', {
+    detail: 'Content-Range is not supported for writes. Send the complete representation, or a PATCH.'
+  })
 }
 
-/** The format that the field Accept asks for; undefined where it can have none of ours. */
-export function formatOf ({ formats, mediaTypes }: Collection, accept: string | undefined): Format | undefined {
+/** Returns the format that the client prefers; undefined if it accepts none of the collection. */
+export function negotiateFormat ({ formats, mediaTypes }: Collection, accept: string | undefined): Format | undefined {
   const type = negotiate(accept, mediaTypes)
   return type === undefined ? undefined : formats[mediaTypes.indexOf(type)]
 }
 
-/** RFC 9110 section 15.5.7: 406 lists what there is. */
+/** RFC 9110, section 15.5.7: 406 lists what is available. */
 export function notAcceptable ({ mediaTypes }: Collection): Problem {
-  return problem('not-acceptable', { detail: `Available media types: ${mediaTypes.join(', ')}.`, members: { available: mediaTypes } })
+  return problem('not-acceptable', {
+    detail: `Available media types: ${mediaTypes.join(', ')}.`,
+    members: { available: mediaTypes }
+  })
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { Answer, Fields } from './answer.ts'
+import type { HeaderFields, Response } from './response.ts'
 import type { Collection } from '../collection.ts'
 import { isProtected } from '../access/authorize.ts'
 import { negotiate } from '../http/accept.ts'
@@ -11,77 +11,108 @@ import type { Problem } from '../http/problems.ts'
 import { vary } from '../http/vary.ts'
 import { challengeTo } from '../http/www-authenticate.ts'
 
-// An answer or a problem, as Fastify is told it.
+// Writes a response or a problem to the reply of Fastify.
 
-export const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY'])
+export const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY'])
 
-/** How an answer may be kept, and the request fields that it depends on. */
-interface Kept {
+/** How caches may store a response. */
+interface Caching {
   readonly policy: CachePolicy
+  /** The request headers that the response depends on. */
   readonly varied: string
 }
 
-/** Everything of the answer but its content, which is given: to send that is left to Fastify. */
-export function head ({ status, fields, content }: Answer, { policy, varied }: Kept, reply: FastifyReply): string | undefined {
+/** Sets the status and the headers, and returns the content, which Fastify sends. */
+export function prepareReply (response: Response, caching: Caching, reply: FastifyReply): string | undefined {
+  const { policy, varied } = caching
+  const { status, fields, content } = response
   const { method, headers } = reply.request
   const credentials = policy.closed === true || headers.authorization !== undefined || headers.cookie !== undefined
   reply.code(status)
-  reply.header('cache-control', cacheControl({ safe: safe.has(method), status, credentials }, policy))
-  varyBy(varied, reply)
+  reply.header('cache-control', cacheControl({ safe: safeMethods.has(method), status, credentials }, policy))
+  addVary(varied, reply)
   reply.header('x-content-type-options', 'nosniff')
-  write(fields, reply)
-  if (status === 304 && fields.etag !== undefined) reply.header('etag', knownTag(fields.etag, headers['if-none-match']))
+  setHeaders(fields, reply)
+  if (status === 304 && fields.etag !== undefined) {
+    reply.header('etag', knownTag(fields.etag, headers['if-none-match']))
+  }
   if (content === undefined) return undefined
-  // RFC 9110 section 9.3.2: HEAD tells the length of what GET would send.
+  // RFC 9110, section 9.3.2: HEAD has the Content-Length of GET.
   if (method === 'HEAD') {
     reply.header('content-length', String(Buffer.byteLength(content)))
     return undefined
   }
-  // With a serialiser of its own, the reply leaves the Content-Type as it is: JSON has no charset parameter (RFC 8259 section 11).
-  reply.serializer(asItIs)
+  // With its own serializer, a reply keeps its Content-Type: JSON has no charset parameter (RFC 8259, section 11).
+  reply.serializer(toContent)
   return content
 }
 
-/** What stands there already is the app's, such as the Origin of its CORS; several lines of it are an array. */
-function varyBy (names: string, reply: FastifyReply): void {
+/** Keeps what plugins of the app have set, such as Origin by CORS. A repeated header is an array. */
+function addVary (names: string, reply: FastifyReply): void {
   const present = reply.getHeader('vary')
   reply.header('vary', present === undefined ? names : vary(String(present), ...names.split(', ')))
 }
 
-export function write (fields: Fields, reply: FastifyReply): void {
+export function setHeaders (fields: HeaderFields, reply: FastifyReply): void {
   for (const name in fields) reply.header(name, fields[name])
 }
 
-function asItIs (content: unknown): string {
+function toContent (content: unknown): string {
   return content as string
 }
 
-export const never: Kept = { policy: { open: 'no-store', credentialed: 'no-store' }, varied: 'Accept' }
+export const noStore: Caching = { policy: { open: 'no-store', credentialed: 'no-store' }, varied: 'Accept' }
 
-/** Nor is what somebody was refused kept for anybody. */
-const closed: Kept = { policy: { ...never.policy, closed: true }, varied: 'Accept' }
+/** For problems of collections that require credentials. */
+const closed: Caching = { policy: { ...noStore.policy, closed: true }, varied: 'Accept' }
 
-/** The problem with the properties that features add. */
+/** Adds the properties of features to the problem. */
 function completeProblem ({ attached: { hooks: { onProblem } } }: Collection, problem: Problem): Problem {
   if (onProblem.length === 0) return problem
-  return { ...problem, members: Object.assign({}, problem.members, ...onProblem.map((hook) => hook(problem))) as Record<string, unknown> }
+  const members: Record<string, unknown> = Object.assign({}, problem.members, ...onProblem.map((hook) => hook(problem)))
+  return { ...problem, members }
 }
 
-/** Everything of a problem but its content. */
-export function refuse (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
+/** Sets the status and the headers of a problem, and returns the content, which Fastify sends. */
+export function prepareProblem (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
   const { url, headers } = reply.request
   const instance = url.split('?', 1)[0]!
   const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
-  // A plugin of the app may have put its own there.
-  if (problem.status === 401 && !reply.hasHeader('www-authenticate')) fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
+  // A plugin of the app may have set its own challenge.
+  if (problem.status === 401 && !reply.hasHeader('www-authenticate')) {
+    fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
+  }
   const content = problemContent(completeProblem(collection, problem), collection.service.problems, instance)
   const page = renderProblemPage(collection, { problem, content, accept: headers.accept })
-  return head({ status: problem.status, fields: { ...fields, ...page?.fields }, content: page?.content ?? content }, isProtected(collection) ? closed : never, reply)
+  const response = {
+    status: problem.status,
+    fields: { ...fields, ...page?.fields },
+    content: page?.content ?? content
+  }
+  return prepareReply(response, isProtected(collection) ? closed : noStore, reply)
 }
 
-/** The problem as a page, for clients that prefer one to JSON; undefined for all others. */
-function renderProblemPage ({ formats }: Collection, { problem, content, accept }: { problem: Problem, content: string, accept: string | undefined }): { readonly fields: Readonly<Record<string, string>>, readonly content: string } | undefined {
+interface ProblemSource {
+  readonly problem: Problem
+  /** The problem as JSON. */
+  readonly content: string
+  readonly accept: string | undefined
+}
+
+interface ProblemPage {
+  readonly fields: HeaderFields
+  readonly content: string
+}
+
+/** Renders the problem as a page, for clients that prefer one to JSON; undefined for all others. */
+function renderProblemPage ({ formats }: Collection, source: ProblemSource): ProblemPage | undefined {
+  const { problem, content, accept } = source
   const format = formats.find(({ problem }) => problem !== undefined)
-  if (format?.problem === undefined || negotiate(accept, ['application/problem+json', 'application/json', format.mediaType]) !== format.mediaType) return undefined
-  return { fields: { ...format.fields, 'content-type': format.mediaType }, content: format.problem({ detail: `${titleOf(problem)}.`, ...JSON.parse(content) }) }
+  if (format?.problem === undefined) return undefined
+  const mediaType = negotiate(accept, ['application/problem+json', 'application/json', format.mediaType])
+  if (mediaType !== format.mediaType) return undefined
+  return {
+    fields: { ...format.fields, 'content-type': format.mediaType },
+    content: format.problem({ detail: `${titleOf(problem)}.`, ...JSON.parse(content) })
+  }
 }

@@ -3,114 +3,155 @@ import type { Collection } from '../collection.ts'
 import type { Format, Links } from '../formats/format.ts'
 import { formatDate } from '../http/date.ts'
 import { entityTag } from '../http/entity-tag.ts'
-import { itemLink, itemLinks } from './links.ts'
+import { buildItemLinkHeader, buildItemLinks } from './links.ts'
 import type { Representation } from '../formats/remembered.ts'
 import type { Entry, Page } from '../storage/contract.ts'
-import { seen, versionOf, versionSeen, visible } from './view.ts'
+import { applyView, getVersion, getViewVersion, toVisibleItem } from './view.ts'
 import type { View } from './view.ts'
 
-/** RFC 9110, section 8.8.3.3: the formats of one version have different tags, and so has another definition. */
-export function tagOf ({ tagSuffixes }: Collection, version: string, format: Format): string {
+/** RFC 9110, section 8.8.3.3: each format of a version has its own tag. So has each definition. */
+export function buildEtag ({ tagSuffixes }: Collection, version: string, format: Format): string {
   return entityTag(version, tagSuffixes.get(format))
 }
 
-/** All that a page is made of: it changes when any entry does, or where a link to more comes or goes. */
-export function versionsOf (collection: Collection, { entries, more }: Page<object>, view?: View): string {
+/** Returns a text that changes when an entry of the page changes, or when a next page appears or disappears. */
+export function joinVersions (collection: Collection, { entries, more }: Page<object>, view?: View): string {
   let versions = `${more}\n`
-  for (const entry of entries) versions += `${entry.id} ${view === undefined ? versionOf(collection, entry) : versionSeen(collection, entry, view)}\n`
+  for (const entry of entries) {
+    const version = view === undefined ? getVersion(collection, entry) : getViewVersion(collection, entry, view)
+    versions += `${entry.id} ${version}\n`
+  }
   return versions
 }
 
-/** The same, so short that a tag can be made of it. */
-export function versionOfList (versions: string): string {
+/** Shortens the versions of a page for its entity tag. */
+export function hashVersions (versions: string): string {
   return hash('sha1', versions, 'base64url')
 }
 
-/** Where the item tells when it last changed; when it was made says nothing of that. */
-export function modifiedOf ({ timestamps: { updated }, hidden }: Collection, entry: Entry<object>): Date | undefined {
-  // A storage may know of changes to what the caller does not see.
-  const known = hidden === undefined ? entry.modified : undefined
-  if (known !== undefined || updated === undefined || hidden?.has(updated) === true) return known
-  const moment = new Date((entry.item as Record<string, string>)[updated] ?? '')
-  return Number.isNaN(moment.getTime()) ? undefined : moment
+/** Returns when the item last changed, by the storage or by its timestamp; undefined if neither is known. */
+export function getLastModified (collection: Collection, entry: Entry<object>): Date | undefined {
+  const { timestamps: { updated }, hidden } = collection
+  // The time of the storage includes changes of properties that are hidden from the caller.
+  const stored = hidden === undefined ? entry.modified : undefined
+  if (stored !== undefined || updated === undefined || hidden?.has(updated) === true) return stored
+  const date = new Date((entry.item as Record<string, string>)[updated] ?? '')
+  return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-/** In what format, and at which collection. */
-export interface Wanted {
+export interface RenderTarget {
   readonly format: Format
+  /** The path of the collection. */
   readonly path: string
 }
 
-export function represent (collection: Collection, entry: Entry<object>, wanted: Wanted): Representation {
-  const { format, path } = wanted
-  const written = collection.written.get(format)
-  const known = written?.recall(entry, path)
-  if (known !== undefined) return known
-  const representation = { path, content: contentOf(collection, entry, wanted), fields: entryFields(collection, entry, wanted, { 'content-type': format.mediaType }) }
-  // A frozen entry never changes, so neither does what is written of it, unless its links do. Others are made anew by their storage each time.
-  if (Object.isFrozen(entry)) written?.keep(entry, representation)
+/** Renders an entry with its headers. The result is cached for entries that cannot change. */
+export function represent (collection: Collection, entry: Entry<object>, target: RenderTarget): Representation {
+  const { format, path } = target
+  const cache = collection.written.get(format)
+  const cached = cache?.recall(entry, path)
+  if (cached !== undefined) return cached
+  const representation = {
+    path,
+    content: renderContent(collection, entry, target),
+    fields: buildEntryHeaders(collection, entry, target, { 'content-type': format.mediaType })
+  }
+  // Storages that keep their entries freeze them. Others return new objects for each request.
+  if (Object.isFrozen(entry)) cache?.keep(entry, representation)
   return representation
 }
 
-/** The content alone, written anew and not kept: what was just stored may never be read. */
-export function contentOf (collection: Collection, entry: Entry<object>, wanted: Wanted): string {
-  return wanted.format.item(visible(collection, entry), carried(collection, entry, wanted), collection.schemas.read)
+/** Renders the content without caching it: an item that was just written may never be read. */
+export function renderContent (collection: Collection, entry: Entry<object>, target: RenderTarget): string {
+  return target.format.item(
+    toVisibleItem(collection, entry),
+    buildContentLinks(collection, entry, target),
+    collection.schemas.read
+  )
 }
 
-const none: Links = Object.freeze({})
+const noLinks: Links = Object.freeze({})
 
-/** A list can be joined only of items that carry no links. */
-function carried (collection: Collection, entry: Entry<object>, { format, path }: Wanted): Links {
-  return format.join === undefined ? itemLinks(collection, entry, path) : none
+/** Formats whose lists are joined from rendered items have no links in their content. */
+function buildContentLinks (collection: Collection, entry: Entry<object>, { format, path }: RenderTarget): Links {
+  return format.join === undefined ? buildItemLinks(collection, entry, path) : noLinks
 }
 
-/** The given fields, and those that go with a representation also where it is not sent: a 304 repeats them (RFC 9110 section 15.4.5). */
-export function entryFields (collection: Collection, entry: Entry<object>, wanted: Wanted, fields: Record<string, string> = {}): Record<string, string> {
-  fields.etag = tagOf(collection, versionOf(collection, entry), wanted.format)
-  linkFields(collection, wanted, fields)
-  const modified = modifiedOf(collection, entry)
-  // Section 8.8.2.1: a clock elsewhere may be ahead of ours, but nothing is told to have changed later than it is now.
-  if (modified !== undefined) fields['last-modified'] = formatDate(modified.getTime() > Date.now() ? new Date() : modified)
+/** Adds the headers of an entry to `fields`. A 304 has them as well: RFC 9110, section 15.4.5. */
+export function buildEntryHeaders (
+  collection: Collection,
+  entry: Entry<object>,
+  target: RenderTarget,
+  fields: Record<string, string> = {}
+): Record<string, string> {
+  fields.etag = buildEtag(collection, getVersion(collection, entry), target.format)
+  addLinkHeader(collection, target, fields)
+  const modified = getLastModified(collection, entry)
+  if (modified !== undefined) {
+    // RFC 9110, section 8.8.2.1: never later than now, even if the clock of the database is ahead.
+    fields['last-modified'] = formatDate(modified.getTime() > Date.now() ? new Date() : modified)
+  }
   return fields
 }
 
-/** The given fields, and those that go with a representation of any version. */
-export function linkFields (collection: Collection, { path }: Wanted, fields: Record<string, string>): Record<string, string> {
-  fields.link = itemLink(collection, path)
-  return fields
+/** Adds the header Link, which does not depend on the version of the entry. */
+export function addLinkHeader (collection: Collection, { path }: RenderTarget, fields: Record<string, string>): void {
+  fields.link = buildItemLinkHeader(collection, path)
 }
 
-interface WantedSeen extends Wanted {
+interface ViewTarget extends RenderTarget {
   readonly view: View
 }
 
-/** As the client wants to see it; what is written so is not kept. */
-export function representSeen (collection: Collection, entry: Entry<object>, wanted: WantedSeen): Pick<Representation, 'content' | 'fields'> {
-  const { format, view } = wanted
+/** Renders an entry in a view. Views are not cached. */
+export function representView (
+  collection: Collection,
+  entry: Entry<object>,
+  target: ViewTarget
+): Pick<Representation, 'content' | 'fields'> {
+  const { format, view } = target
   return {
-    content: format.item(seen(collection, entry, view), carried(collection, entry, wanted), collection.schemas.read),
-    fields: { 'content-type': format.mediaType, ...seenFields(collection, entry, wanted) }
+    content: format.item(
+      applyView(collection, entry, view),
+      buildContentLinks(collection, entry, target),
+      collection.schemas.read
+    ),
+    fields: { 'content-type': format.mediaType, ...buildViewHeaders(collection, entry, target) }
   }
 }
 
-/** When the item changed says nothing of what it refers to. */
-export function seenFields (collection: Collection, entry: Entry<object>, wanted: WantedSeen): Record<string, string> {
-  const { format, view } = wanted
-  const { 'last-modified': modified, ...fields } = entryFields(collection, entry, wanted)
-  const etag = tagOf(collection, versionSeen(collection, entry, view), format)
-  return modified === undefined || view.additions.length > 0 ? { ...fields, etag } : { ...fields, etag, 'last-modified': modified }
+/** Builds the headers of an entry in a view. With related items there is no Last-Modified: they change separately. */
+export function buildViewHeaders (
+  collection: Collection,
+  entry: Entry<object>,
+  target: ViewTarget
+): Record<string, string> {
+  const { format, view } = target
+  const { 'last-modified': modified, ...fields } = buildEntryHeaders(collection, entry, target)
+  const etag = buildEtag(collection, getViewVersion(collection, entry, view), format)
+  if (modified === undefined || view.additions.length > 0) return { ...fields, etag }
+  return { ...fields, etag, 'last-modified': modified }
 }
 
-interface WantedList extends Wanted {
-  /** Of the list, for the formats that carry links. */
+interface ListTarget extends RenderTarget {
+  /** The links of the list, for formats that have links in their content. */
   readonly links: () => Links
   readonly view: View | undefined
 }
 
-/** A page of entries as the client sees it. */
-export function representList (collection: Collection, entries: ReadonlyArray<Entry<object>>, wanted: WantedList): string {
-  const { format, links, view } = wanted
-  if (format.join !== undefined && view === undefined) return format.join(entries.map(entry => represent(collection, entry, wanted).content))
-  const items = entries.map(entry => view === undefined ? visible(collection, entry) : seen(collection, entry, view))
-  return format.list(items, { list: links(), items: entries.map(entry => carried(collection, entry, wanted)) }, collection.schemas.read)
+/** Renders a page of entries. */
+export function representList (
+  collection: Collection,
+  entries: ReadonlyArray<Entry<object>>,
+  target: ListTarget
+): string {
+  const { format, links, view } = target
+  if (format.join !== undefined && view === undefined) {
+    return format.join(entries.map((entry) => represent(collection, entry, target).content))
+  }
+  const items = entries.map((entry) => (
+    view === undefined ? toVisibleItem(collection, entry) : applyView(collection, entry, view)
+  ))
+  const itemLinks = entries.map((entry) => buildContentLinks(collection, entry, target))
+  return format.list(items, { list: links(), items: itemLinks }, collection.schemas.read)
 }

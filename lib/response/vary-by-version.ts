@@ -2,11 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import type { Collection } from '../collection.ts'
 import { vary } from '../http/vary.ts'
 
-/** Fastify selects a route by the header Accept-Version, but does not say so. RFC 9110, section 12.5.5. */
+/** RFC 9110, section 12.5.5: Fastify selects routes by Accept-Version, but does not add it to Vary. */
 export function varyByVersion (app: FastifyInstance, { routes }: Pick<Collection, 'routes'>): void {
   if (!Object.values(routes).some(({ constraints }) => constraints?.version !== undefined)) return
   app.addHook('onSend', (_request, reply, payload, done) => {
-    reply.header('vary', vary([reply.getHeader('vary') ?? []].flat().join(', '), 'Accept-Version'))
+    const present = [reply.getHeader('vary') ?? []].flat().join(', ')
+    reply.header('vary', vary(present, 'Accept-Version'))
     done(null, payload)
   })
 }

@@ -1,38 +1,42 @@
 import { hash } from 'node:crypto'
-import type { Answer } from './answer.ts'
+import type { Response } from './response.ts'
 import type { Collection } from '../collection.ts'
 import type { Question } from '../listing/question.ts'
 import type { Request } from '../request/request.ts'
 import { without } from '../schema/marks.ts'
 import type { Entry } from '../storage/contract.ts'
 
-/** What the caller sees of items. */
-export type Sight = Pick<Collection, 'properties' | 'hidden'>
+/** Which properties of items the caller can see. */
+export type ItemVisibility = Pick<Collection, 'properties' | 'hidden'>
 
 /** What a feature adds to the items of a response. */
 export interface ViewAddition {
-  /** The properties that it adds to an item. */
+  /** Returns the properties that it adds to an item. */
   add (entry: Entry<object>): Readonly<Record<string, unknown>>
-  /** Tells this representation of an entry from others of the same version. */
+  /** Distinguishes this representation of an entry from others of the same version. */
   version (entry: Entry<object>): string
   /** Whether it depends on the caller. */
   readonly personal: boolean
 }
 
-/** How a client wants to see items, other than as they are. */
+/** Items in another form than they are stored: with some of their properties, or with additions. */
 export interface View {
   /** Only these properties. */
   readonly fields: readonly string[] | undefined
   readonly additions: readonly ViewAddition[]
 }
 
-interface Wanted {
+interface ViewRequest {
   readonly question: Question
   readonly request: Request
 }
 
-/** How the client wants to see these entries; undefined if it wants them as they are. */
-export async function viewOf (collection: Collection, entries: ReadonlyArray<Entry<object>>, { question, request }: Wanted): Promise<View | undefined> {
+/** Returns the view that the query requests of these entries; undefined if it requests them as they are. */
+export async function buildView (
+  collection: Collection,
+  entries: ReadonlyArray<Entry<object>>,
+  { question, request }: ViewRequest
+): Promise<View | undefined> {
   const { fields, features } = question
   if (fields === undefined && features === undefined) return undefined
   const additions: ViewAddition[] = []
@@ -43,36 +47,47 @@ export async function viewOf (collection: Collection, entries: ReadonlyArray<Ent
   return fields === undefined && additions.length === 0 ? undefined : { fields, additions }
 }
 
-/** An answer of what is seen so. */
-export function answered (view: View | undefined, answer: Answer): Answer {
-  return view?.additions.some(({ personal }) => personal) === true ? { ...answer, personal: true } : answer
+/** Marks a response as personal if its view is. */
+export function markPersonal (view: View | undefined, response: Response): Response {
+  const isPersonal = view?.additions.some(({ personal }) => personal) === true
+  return isPersonal ? { ...response, personal: true } : response
 }
 
-/** What may leave of an item. */
-export function visible ({ properties }: Sight, entry: Entry<object>): object {
-  // Of an object, `without` makes an object.
+/** Returns the item without its `writeOnly` properties. */
+export function toVisibleItem ({ properties }: ItemVisibility, entry: Entry<object>): object {
+  // `without` returns an object for an object.
   return without(entry.item, properties, 'writeOnly') as object
 }
 
-const digests = new WeakMap<Sight['properties'], WeakMap<Entry<object>, string>>()
+const digests = new WeakMap<ItemVisibility['properties'], WeakMap<Entry<object>, string>>()
 
-/** The version of what the caller sees: where a property is hidden, it does not tell when that changed. */
-export function versionOf (sight: Sight, entry: Entry<object>): string {
-  if (sight.hidden === undefined) return entry.version
-  let known = digests.get(sight.properties)
-  if (known === undefined) digests.set(sight.properties, known = new WeakMap())
-  let digest = known.get(entry)
-  if (digest === undefined) known.set(entry, digest = hash('sha1', JSON.stringify(visible(sight, entry)), 'base64url'))
+/** Returns the version of what the caller sees. If properties are hidden, it does not reveal when those change. */
+export function getVersion (visibility: ItemVisibility, entry: Entry<object>): string {
+  if (visibility.hidden === undefined) return entry.version
+  let cache = digests.get(visibility.properties)
+  if (cache === undefined) {
+    cache = new WeakMap()
+    digests.set(visibility.properties, cache)
+  }
+  let digest = cache.get(entry)
+  if (digest === undefined) {
+    digest = hash('sha1', JSON.stringify(toVisibleItem(visibility, entry)), 'base64url')
+    cache.set(entry, digest)
+  }
   return digest
 }
 
-export function seen (collection: Collection, entry: Entry<object>, { fields, additions }: View): object {
-  const item = visible(collection, entry)
-  const picked = fields === undefined ? item : Object.fromEntries(Object.entries(item).filter(([name]) => fields.includes(name)))
+/** Returns the item as the view shows it. */
+export function applyView (collection: Collection, entry: Entry<object>, { fields, additions }: View): object {
+  const item = toVisibleItem(collection, entry)
+  const picked = fields === undefined
+    ? item
+    : Object.fromEntries(Object.entries(item).filter(([name]) => fields.includes(name)))
   return additions.length === 0 ? picked : Object.assign({}, picked, ...additions.map(({ add }) => add(entry)))
 }
 
-/** Another view is another representation, with a version of its own. */
-export function versionSeen (collection: Collection, entry: Entry<object>, { fields, additions }: View): string {
-  return `${versionOf(collection, entry)}${fields === undefined ? '' : `~${fields.join()}`}${additions.map(({ version }) => version(entry)).join('')}`
+/** Each view is another representation, and has its own version. */
+export function getViewVersion (collection: Collection, entry: Entry<object>, { fields, additions }: View): string {
+  const selection = fields === undefined ? '' : `~${fields.join()}`
+  return getVersion(collection, entry) + selection + additions.map(({ version }) => version(entry)).join('')
 }

@@ -3,89 +3,129 @@ import type { ActionName } from '../action.ts'
 import { AuditFailed } from '../errors.ts'
 import type { RouteOptions } from '../options.ts'
 import { registered } from '../registry.ts'
-import { inspect, isOurs, otherCase } from './inspection.ts'
+import { inspectCollection, isProblem, swapCase } from './inspection.ts'
 import type { Inspection } from './inspection.ts'
 
-// What an app does to its collections without meaning to, found when it is ready. docs/service.md explains each.
+// Finds mistakes in the setup of the app around its collections, when the app is ready. docs/service.md explains each.
 
-interface Finding {
-  /** What is wrong, or undefined. */
-  readonly look: (seen: Inspection) => string | undefined
+interface AuditRule {
+  /** Returns what is wrong; undefined if nothing is. */
+  readonly check: (inspection: Inspection) => string | undefined
   readonly fix: string
 }
 
-/** QUERY is new: who leaves it out may well mean it. */
-const methods: Readonly<Record<ActionName, string>> = { list: 'GET', create: 'POST', read: 'GET', replace: 'PUT', update: 'PATCH', remove: 'DELETE' }
-const fields: Readonly<Partial<Record<ActionName, string>>> = { list: 'Link', create: 'Location', read: 'ETag', replace: 'ETag', update: 'ETag' }
-
-/** Which of them a list in a field of CORS leaves out; none where there is no such field, since then nobody was meant to come. */
-function missing (field: unknown, wanted: Iterable<string | undefined>): string | undefined {
-  const named = String(field).toLowerCase().split(',').map(name => name.trim())
-  const left = [...new Set(wanted)].filter(name => name !== undefined && !named.includes('*') && !named.includes(name.toLowerCase()))
-  return left.length === 0 ? undefined : left.join(', ')
+/** Without QUERY: it is new, and an app may leave it out on purpose. */
+const methodsByAction: Readonly<Record<ActionName, string>> = {
+  list: 'GET',
+  create: 'POST',
+  read: 'GET',
+  replace: 'PUT',
+  update: 'PATCH',
+  remove: 'DELETE'
 }
 
-function limits ({ config }: RouteOptions): boolean {
+/** The response headers that scripts need. */
+const headersByAction: Readonly<Partial<Record<ActionName, string>>> = {
+  list: 'Link',
+  create: 'Location',
+  read: 'ETag',
+  replace: 'ETag',
+  update: 'ETag'
+}
+
+/** Returns the names that the list in a CORS header does not contain, separated by commas; undefined if it has all. */
+function findMissing (header: unknown, wanted: Iterable<string | undefined>): string | undefined {
+  const listed = String(header).toLowerCase().split(',').map((name) => name.trim())
+  if (listed.includes('*')) return undefined
+  const missing = [...new Set(wanted)].filter((name) => name !== undefined && !listed.includes(name.toLowerCase()))
+  return missing.length === 0 ? undefined : missing.join(', ')
+}
+
+function hasRateLimit ({ config }: RouteOptions): boolean {
   const { rateLimit } = Object(config) as { rateLimit?: unknown }
   return typeof rateLimit === 'object' && rateLimit !== null
 }
 
-export const findings: Readonly<Record<string, Finding>> = {
+export const auditRules: Readonly<Record<string, AuditRule>> = {
   FST_COLLECTION_AUDIT_CORS_METHODS: {
-    look: ({ preflight: { headers: { 'access-control-allow-methods': allowed } }, collection: { actions } }) => {
-      const left = allowed === undefined ? undefined : missing(allowed, [...actions].map(action => methods[action]))
-      return left && `browsers of other origins are not allowed to use ${left}`
+    check: ({ preflight: { headers }, collection: { actions } }) => {
+      const allowed = headers['access-control-allow-methods']
+      // Without the header, the app does not allow other origins at all.
+      if (allowed === undefined) return undefined
+      const missing = findMissing(allowed, [...actions].map((action) => methodsByAction[action]))
+      return missing && `CORS does not allow ${missing} from other origins`
     },
     fix: 'Register @fastify/cors with ...corsOptions(), or with these methods'
   },
   FST_COLLECTION_AUDIT_CORS_FIELDS: {
-    look: ({ refusal: { headers }, collection: { actions, attached: { dialects } } }) => {
+    check: ({ refusal: { headers }, collection: { actions, attached: { dialects } } }) => {
       if (headers['access-control-allow-origin'] === undefined) return undefined
-      const left = missing(headers['access-control-expose-headers'], [...[...actions].map(action => fields[action]), ...dialects.length > 0 ? ['X-Total-Count'] : []])
-      return left && `scripts of other origins do not get to see ${left}`
+      const wanted = [...actions].map((action) => headersByAction[action])
+      if (dialects.length > 0) wanted.push('X-Total-Count')
+      const missing = findMissing(headers['access-control-expose-headers'], wanted)
+      return missing && `CORS does not expose ${missing} to scripts of other origins`
     },
     fix: 'Register @fastify/cors with ...corsOptions(), or with these exposedHeaders'
   },
   FST_COLLECTION_AUDIT_CORS_OPTIONS: {
-    look: ({ options: { statusCode } }) => statusCode === 400 ? 'an OPTIONS that is no preflight is 400' : undefined,
+    check: ({ options: { statusCode } }) => (
+      statusCode === 400 ? 'OPTIONS requests that are not preflights get 400' : undefined
+    ),
     fix: 'Register @fastify/cors with ...corsOptions(), or with strictPreflight: false'
   },
   FST_COLLECTION_AUDIT_ETAG: {
-    look: ({ refusal: { headers } }) => headers.etag === undefined ? undefined : 'a plugin gives problems entity tags, and with them answers 304 to what was never stored',
+    check: ({ refusal: { headers } }) => (
+      headers.etag === undefined
+        ? undefined
+        : 'a plugin adds entity tags to problems, so that clients get 304 instead of a problem'
+    ),
     fix: 'Register @fastify/etag in a scope of its own, beside the collections'
   },
   FST_COLLECTION_AUDIT_RATE_LIMIT: {
-    look: ({ collection: { routes }, after }) => !after.rateLimit && Object.values(routes).some(limits) ? 'routes has config.rateLimit, but @fastify/rate-limit was not there when the collection was registered' : undefined,
+    check: ({ collection: { routes }, after }) => (
+      !after.rateLimit && Object.values(routes).some(hasRateLimit)
+        ? 'routes has config.rateLimit, but @fastify/rate-limit was not registered before the collection'
+        : undefined
+    ),
     fix: 'Register @fastify/rate-limit before the collection, and await it'
   },
   FST_COLLECTION_AUDIT_ROUTER_CASE: {
-    look: ({ cased, collection: { name } }) => isOurs(cased) && otherCase(name) !== name ? 'it is served in letters of the other case too, so that each item has many URIs and caches keep what was changed by another' : undefined,
-    fix: 'Leave caseSensitive of the router as it is'
+    check: ({ caseSwapped, collection: { name } }) => (
+      isProblem(caseSwapped) && swapCase(name) !== name
+        ? 'the router ignores case, so that each item has several URIs, and caches keep old copies under the others'
+        : undefined
+    ),
+    fix: 'Leave caseSensitive of the router at its default'
   },
   FST_COLLECTION_AUDIT_SWAGGER: {
-    look: ({ described, after }) => described && !after.swagger ? '@fastify/swagger came later, so that its document says nothing of the collection' : undefined,
+    check: ({ hasSwagger, after }) => (
+      hasSwagger && !after.swagger
+        ? '@fastify/swagger was registered after the collection, so that its document does not contain the collection'
+        : undefined
+    ),
     fix: 'Register @fastify/swagger before the collection, and await it'
   }
 }
 
-interface Manner {
+interface AuditOptions {
   readonly strict: boolean
-  /** From where a browser would come. */
+  /** The origin of the simulated browser. */
   readonly origin: string
 }
 
-export async function audit (app: FastifyInstance, { strict, origin }: Manner): Promise<void> {
-  const told: string[] = []
+/** Checks all collections of the app. Findings are logged; with `strict` they are thrown. */
+export async function audit (app: FastifyInstance, { strict, origin }: AuditOptions): Promise<void> {
+  const findings: string[] = []
   for (const served of registered(app)) {
-    const seen = await inspect(app, served, origin)
-    if (seen === undefined) continue
-    for (const [code, { look, fix }] of Object.entries(findings)) {
-      const found = look(seen)
-      if (found === undefined) continue
-      const sentence = `${served.path}: ${found}. ${fix}.`
-      told.push(`${code}: ${sentence}`)
-      if (!strict) app.log.warn({ code }, sentence)
+    const inspection = await inspectCollection(app, served, origin)
+    if (inspection === undefined) continue
+    for (const [code, { check, fix }] of Object.entries(auditRules)) {
+      const mistake = check(inspection)
+      if (mistake === undefined) continue
+      const message = `${served.path}: ${mistake}. ${fix}.`
+      findings.push(`${code}: ${message}`)
+      if (!strict) app.log.warn({ code }, message)
     }
   }
-  if (strict && told.length > 0) throw new AuditFailed(told.join(' '))
+  if (strict && findings.length > 0) throw new AuditFailed(findings.join(' '))
 }

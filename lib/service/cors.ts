@@ -5,7 +5,8 @@ interface CorsOptions {
 }
 
 /**
- * The options of @fastify/cors that browsers of another origin need: its defaults allow only GET, HEAD and POST, and hide our headers.
+ * Returns the options of @fastify/cors that browsers of other origins need. Its defaults allow only GET, HEAD and POST,
+ * and do not expose the headers of collections.
  *
  * @example
  * await app.register(cors, { origin: 'https://app.example.com', ...corsOptions() })
@@ -14,10 +15,25 @@ export function corsOptions (): CorsOptions {
   return {
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'],
     exposedHeaders: [
-      'Accept-Patch', 'Accept-Post', 'Accept-Query', 'Allow', 'Content-Location', 'Content-Range', 'Deprecation', 'ETag',
-      'Idempotent-Replayed', 'Link', 'Location', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'X-Total-Count'
+      'Accept-Patch',
+      'Accept-Post',
+      'Accept-Query',
+      'Allow',
+      'Content-Location',
+      'Content-Range',
+      'Deprecation',
+      'ETag',
+      'Idempotent-Replayed',
+      'Link',
+      'Location',
+      'Preference-Applied',
+      'RateLimit',
+      'RateLimit-Policy',
+      'Retry-After',
+      'Sunset',
+      'X-Total-Count'
     ],
-    // An OPTIONS that is no preflight would be a 400.
+    // Otherwise an OPTIONS request that is not a preflight gets 400.
     strictPreflight: false
   }
 }

@@ -5,45 +5,54 @@ import { link } from '../http/link.ts'
 import type { LinkValue } from '../http/link.ts'
 import { evaluate } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
-import type { Path } from './path.ts'
-import { refuse, send } from './reply.ts'
+import type { ServicePath } from './path.ts'
+import { send, sendProblem } from './reply.ts'
 
-/** What is the same for everybody until the app starts anew. */
+/** Content that is the same for all clients and does not change while the app runs. */
 export interface Document {
   readonly path: string
-  /** The favourite first; the content is the same in each. */
+  /** In order of preference. All have the same content. */
   readonly mediaTypes: readonly string[]
-  /** Asked for once, when the app is ready. */
+  /** Called once, for the first request. */
   readonly write: () => string
   readonly links: () => readonly LinkValue[]
 }
 
-interface Written {
+interface RenderedDocument {
   readonly content: string
   readonly hash: string
   readonly links: string
 }
 
-function once (document: Document): Written {
+function renderDocument (document: Document): RenderedDocument {
   const content = document.write()
-  return { content, hash: createHash('sha256').update(content).digest('base64url'), links: link(document.links()) }
+  return {
+    content,
+    hash: createHash('sha256').update(content).digest('base64url'),
+    links: link(document.links())
+  }
 }
 
-export function documentAt (document: Document, problems: string | undefined): Path {
+/** Creates the path of a document, with content negotiation and conditional requests. */
+export function createDocumentPath (document: Document, problems: string | undefined): ServicePath {
   const { path, mediaTypes } = document
-  let written: Written | undefined
+  let rendered: RenderedDocument | undefined
   return {
     path,
-    answer (request, reply) {
+    handle (request, reply) {
       const type = negotiate(request.headers.accept, mediaTypes)
-      if (type === undefined) return refuse(problem('not-acceptable', { members: { available: mediaTypes } }), problems, reply)
-      written ??= once(document)
-      const etag = entityTag(written.hash, String(mediaTypes.indexOf(type)))
-      const fields = { etag, 'cache-control': 'no-cache', ...written.links !== '' && { link: written.links } }
-      const outcome = evaluate({ safe: true, fields: request.headers, current: { tag: etag, modified: undefined } })
-      if (outcome === 'failed') return refuse(problem('precondition-failed'), problems, reply)
+      if (type === undefined) {
+        return sendProblem(problem('not-acceptable', { members: { available: mediaTypes } }), problems, reply)
+      }
+      rendered ??= renderDocument(document)
+      const { content, hash, links } = rendered
+      const etag = entityTag(hash, String(mediaTypes.indexOf(type)))
+      const fields = { etag, 'cache-control': 'no-cache', ...links !== '' && { link: links } }
+      const current = { tag: etag, modified: undefined }
+      const outcome = evaluate({ safe: true, fields: request.headers, current })
+      if (outcome === 'failed') return sendProblem(problem('precondition-failed'), problems, reply)
       if (outcome === 'not modified') return send({ status: 304, fields, content: undefined }, reply)
-      return send({ status: 200, fields: { ...fields, 'content-type': type }, content: written.content }, reply)
+      return send({ status: 200, fields: { ...fields, 'content-type': type }, content }, reply)
     }
   }
 }

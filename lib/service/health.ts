@@ -5,10 +5,10 @@ import { findMistakes } from '../storage-check.ts'
 import type { Storage } from '../storage/contract.ts'
 
 /** In milliseconds. */
-interface Patience {
-  /** How long a storage may take. */
+interface HealthOptions {
+  /** How long a storage may take to respond. */
   readonly deadline: number
-  /** For how long an answer counts. */
+  /** How long a result is reused. */
   readonly fresh: number
 }
 
@@ -17,51 +17,76 @@ interface Failure {
   readonly reason: unknown
 }
 
-/** Which storages do not respond: each is asked for one item, all at once, and not again before the answer has grown old. */
+/** Checks whether the storages respond. All are checked at once, and the result is reused for a while. */
 export class Health {
   readonly #collections: readonly ServedCollection[]
-  readonly #patience: Patience
-  #known: { readonly until: number, readonly failures: Promise<readonly Failure[]> } | undefined
+  readonly #options: HealthOptions
+  #last: { readonly until: number, readonly failures: Promise<readonly Failure[]> } | undefined
 
-  constructor (collections: readonly ServedCollection[], patience: Patience) {
+  constructor (collections: readonly ServedCollection[], options: HealthOptions) {
     this.#collections = collections
-    this.#patience = patience
+    this.#options = options
   }
 
-  failures (): Promise<readonly Failure[]> {
+  /** Returns the storages that do not respond. */
+  findFailures (): Promise<readonly Failure[]> {
     const now = performance.now()
-    if (this.#known === undefined || now > this.#known.until) {
-      this.#known = { until: now + this.#patience.fresh, failures: this.#ask() }
+    if (this.#last === undefined || now > this.#last.until) {
+      this.#last = { until: now + this.#options.fresh, failures: this.#checkStorages() }
     }
-    return this.#known.failures
+    return this.#last.failures
   }
 
-  async #ask (): Promise<readonly Failure[]> {
-    // A definition that is served at several places has one storage.
+  async #checkStorages (): Promise<readonly Failure[]> {
+    // A definition that is served at several paths has one storage.
     const storages = new Map(this.#collections.map(({ collection }) => [collection.baseStorage, collection]))
-    const { deadline } = this.#patience
+    const { deadline } = this.#options
     const results = await Promise.all([...storages].map(async ([storage, collection]) => {
-      const reason = await failure(storage, collection.id.property, deadline) ?? await mistaken(collection, deadline)
+      const reason = await findReadFailure(storage, collection.id.property, deadline) ??
+        await findTableMistake(collection, deadline)
       return reason === undefined ? [] : [{ name: collection.name, reason }]
     }))
     return results.flat()
   }
 }
 
-/** What is wrong with a storage that could not be checked when the app started. One that still cannot tell serves as it is. */
-async function mistaken (collection: Collection, deadline: number): Promise<Error | undefined> {
+/** Checks a storage that could not be checked at boot. If the check fails again, the storage counts as healthy. */
+async function findTableMistake (collection: Collection, deadline: number): Promise<Error | undefined> {
   const mistakes = await findMistakes(collection, deadline).catch(() => [])
   return mistakes.length === 0 ? undefined : new BadTable(mistakes.join(' '))
 }
 
-/** Why it does not answer in time; undefined where it does. */
-async function failure (storage: Storage<object>, property: string, deadline: number): Promise<unknown> {
+/** Reads one item, and returns why that failed; undefined if it succeeded in time. */
+async function findReadFailure (storage: Storage<object>, property: string, deadline: number): Promise<unknown> {
   const controller = new AbortController()
   const { signal } = controller
-  const late = new Promise(resolve => { signal.addEventListener('abort', () => resolve(signal.reason)) })
-  const timer = setTimeout(() => controller.abort(new Error(`The storage did not answer within ${deadline} ms.`)), deadline)
-  const one = { filter: undefined, search: undefined, order: [{ property, descending: false }], after: undefined, before: undefined, limit: 1, properties: [property], count: false }
-  // A storage of one's own may throw instead of rejecting.
-  const asked = (async () => storage.list(one, { signal, scope: undefined }))()
-  return Promise.race([late, asked.then(() => undefined, error => error ?? new Error('The storage failed.'))]).finally(() => clearTimeout(timer))
+  const timeout = new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(signal.reason))
+  })
+  const timer = setTimeout(() => {
+    controller.abort(new Error(`The storage did not respond within ${deadline} ms.`))
+  }, deadline)
+  const query = {
+    filter: undefined,
+    search: undefined,
+    order: [{ property, descending: false }],
+    after: undefined,
+    before: undefined,
+    limit: 1,
+    properties: [property],
+    count: false
+  }
+  const read = async (): Promise<unknown> => {
+    try {
+      await storage.list(query, { signal, scope: undefined })
+      return undefined
+    } catch (error) {
+      return error ?? new Error('The storage failed.')
+    }
+  }
+  try {
+    return await Promise.race([timeout, read()])
+  } finally {
+    clearTimeout(timer)
+  }
 }

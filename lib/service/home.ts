@@ -1,26 +1,38 @@
 import { hal } from '../formats/hal.ts'
 import { json } from '../formats/json.ts'
+import type { LinkValue } from '../http/link.ts'
 import type { ServedCollection } from '../registry.ts'
 import type { Document } from './document.ts'
-import type { Settings } from './options.ts'
-import { catalogPath, descriptions, places } from './site.ts'
+import type { ServiceSettings } from './options.ts'
+import { catalogPath, getCollectionLinks, getDescriptionLinks } from './links.ts'
 
-/** Where a client that knows nothing else begins: HAL, with relations that are registered. The collections and their items are told apart by `name`. */
-export function home (path: string, settings: Settings, collections: readonly ServedCollection[]): Document {
-  const links = () => [...settings.catalog ? [{ href: catalogPath, rel: 'api-catalog' }] : [], ...descriptions(settings)]
+/** Builds the home document: HAL with registered relations. Links of one relation differ by `name`. */
+export function buildHome (
+  path: string,
+  settings: ServiceSettings,
+  collections: readonly ServedCollection[]
+): Document {
+  const links = (): LinkValue[] => {
+    const descriptions = getDescriptionLinks(settings)
+    return settings.catalog ? [{ href: catalogPath, rel: 'api-catalog' }, ...descriptions] : descriptions
+  }
   return {
     path,
     mediaTypes: [json.mediaType, hal.mediaType],
     links,
     write () {
-      const found = places(collections)
+      const found = getCollectionLinks(collections)
       return JSON.stringify({
         title: settings.title,
         _links: {
           self: { href: path },
           ...Object.fromEntries(links().map(({ rel, href }) => [rel, { href }])),
-          collection: found.map(({ href, name, templated, title }) => ({ href, name, title, ...templated && { templated } })),
-          item: found.filter(({ items }) => items).map(({ href, name }) => ({ href: `${href}/{id}`, name, templated: true }))
+          collection: found.map(({ href, name, templated, title }) => (
+            { href, name, title, ...templated && { templated } }
+          )),
+          item: found
+            .filter(({ hasItemRoutes }) => hasItemRoutes)
+            .map(({ href, name }) => ({ href: `${href}/{id}`, name, templated: true }))
         }
       })
     }

@@ -4,60 +4,71 @@ import { duplexPair } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { ServedCollection } from '../registry.ts'
 
-/** What a collection looks like from outside, in the app that it lives in. */
+/** The responses of a collection to the requests of the audit. */
 export interface Inspection extends ServedCollection {
-  /** To a method that no collection takes: no storage is asked, and no hook of an action. */
+  /** To a method that no collection supports, so that no storage and no action is called. */
   readonly refusal: IncomingMessage
-  /** To the preflight of a browser, at an item. */
+  /** To the preflight of a browser, for an item. */
   readonly preflight: IncomingMessage
-  /** To an OPTIONS that is no preflight. */
+  /** To an OPTIONS request that is not a preflight. */
   readonly options: IncomingMessage
-  /** To the method that none takes, where the name is written in letters of the other case. */
-  readonly cased: IncomingMessage
-  /** Whether @fastify/swagger is there now. */
-  readonly described: boolean
+  /** To the unsupported method, with the name of the collection in the other case. */
+  readonly caseSwapped: IncomingMessage
+  /** Whether @fastify/swagger is registered now. */
+  readonly hasSwagger: boolean
 }
 
-const parameter = /:(\w+)(?:\([^/]*\))?/g
+const pathParameter = /:(\w+)(?:\([^/]*\))?/g
 
-/** Undefined where the app does not serve it by its path alone. */
-export async function inspect (app: FastifyInstance, registered: ServedCollection, origin: string): Promise<Inspection | undefined> {
-  const { path, collection: { name } } = registered
-  const at = path.replace(parameter, 'audit')
-  const ask = asking(app.routing)
-  const refusal = await ask('DELETE', at, { origin })
-  if (!isOurs(refusal)) return undefined
+/** Inspects a collection from outside. Returns undefined if its routes need more than a path, such as a host. */
+export async function inspectCollection (
+  app: FastifyInstance,
+  served: ServedCollection,
+  origin: string
+): Promise<Inspection | undefined> {
+  const { path, collection: { name } } = served
+  const url = path.replace(pathParameter, 'audit')
+  const send = createClient(app.routing)
+  const refusal = await send('DELETE', url, { origin })
+  if (!isProblem(refusal)) return undefined
   return {
-    ...registered,
+    ...served,
     refusal,
-    preflight: await ask('OPTIONS', `${at}/audit`, { origin, 'access-control-request-method': 'PUT' }),
-    options: await ask('OPTIONS', at),
-    cased: await ask('DELETE', at.slice(0, -name.length) + otherCase(name)),
-    described: app.hasDecorator('swagger')
+    preflight: await send('OPTIONS', `${url}/audit`, { origin, 'access-control-request-method': 'PUT' }),
+    options: await send('OPTIONS', url),
+    caseSwapped: await send('DELETE', url.slice(0, -name.length) + swapCase(name)),
+    hasSwagger: app.hasDecorator('swagger')
   }
 }
 
-export function otherCase (name: string): string {
+export function swapCase (name: string): string {
   return name === name.toUpperCase() ? name.toLowerCase() : name.toUpperCase()
 }
 
-/** The app may send such problems as well, but hardly at the path of a collection. */
-export function isOurs ({ headers }: IncomingMessage): boolean {
+/** A problem comes from a collection: the app hardly sends one for such a path. */
+export function isProblem ({ headers }: IncomingMessage): boolean {
   return headers['content-type'] === 'application/problem+json'
 }
 
-type Ask = (method: string, path: string, fields?: Record<string, string>) => Promise<IncomingMessage>
+type Send = (method: string, path: string, headers?: Record<string, string>) => Promise<IncomingMessage>
 
-/** `inject` would wait for the app to be ready, which waits for us: it is a server without a port, and connections within the process. */
-function asking (listener: RequestListener): Ask {
+/** Connects within the process. `inject()` would wait until the app is ready, which waits for the audit. */
+function createClient (listener: RequestListener): Send {
   const server = createServer(listener)
-  return (method, path, fields = {}) => new Promise((resolve, reject) => {
-    const [ours, theirs] = duplexPair()
-    server.emit('connection', Object.assign(theirs, { remoteAddress: '127.0.0.1' }))
-    const headers = { host: 'localhost', 'user-agent': 'fastify-collections audit', connection: 'close', ...fields }
-    request({ method, path, headers, createConnection: () => ours }, answer => {
-      answer.resume()
-      answer.on('end', () => resolve(answer))
-    }).on('error', reject).end()
+  return (method, path, further = {}) => new Promise((resolve, reject) => {
+    const [clientSide, serverSide] = duplexPair()
+    server.emit('connection', Object.assign(serverSide, { remoteAddress: '127.0.0.1' }))
+    const headers = {
+      host: 'localhost',
+      'user-agent': 'fastify-collections audit',
+      connection: 'close',
+      ...further
+    }
+    const outgoing = request({ method, path, headers, createConnection: () => clientSide }, (response) => {
+      response.resume()
+      response.on('end', () => resolve(response))
+    })
+    outgoing.on('error', reject)
+    outgoing.end()
   })
 }

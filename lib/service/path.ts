@@ -1,27 +1,41 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { refuseMethod } from '../request/headers.ts'
-import { hidden } from '../openapi/summary.ts'
+import { hiddenSchema } from '../openapi/summary.ts'
 import { BadService } from '../errors.ts'
 import { allow } from '../http/allow.ts'
 import { send } from './reply.ts'
 
-/** What a path of the service answers to GET and HEAD. */
-export interface Path {
+/** A path of the service. */
+export interface ServicePath {
   readonly path: string
-  readonly answer: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>
-  /** For plugins that look at the configuration of routes. */
+  /** Handles GET and HEAD. */
+  readonly handle: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>
+  /** The route config, for plugins. */
   readonly config?: Readonly<Record<string, unknown>>
 }
 
 const methods: HTTPMethods[] = ['GET', 'HEAD', 'OPTIONS']
 
-/** GET, HEAD and OPTIONS of a path, and 405 for the rest. */
-export function servePath (app: FastifyInstance, { path, answer, config = {} }: Path): void {
-  if (app.hasRoute({ method: 'GET', url: path })) throw new BadService(`another route serves GET ${path} already. Take that away, or give the service another path, or false`)
+/** Adds the routes of a path: GET, HEAD and OPTIONS, and 405 for other methods. */
+export function servePath (app: FastifyInstance, { path, handle, config = {} }: ServicePath): void {
+  if (app.hasRoute({ method: 'GET', url: path })) {
+    throw new BadService(
+      `another route already serves GET ${path}. Remove that route, or set another path or false in the options`
+    )
+  }
   const allowed = allow(methods)
-  const route = { url: path, schema: hidden, config }
-  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => answer(request, reply)
+  const route = { url: path, schema: hiddenSchema, config }
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => handle(request, reply)
   app.route({ ...route, method: ['GET', 'HEAD'], exposeHeadRoute: false, handler })
-  app.route({ ...route, method: 'OPTIONS', handler: async (_request, reply) => send({ status: 204, fields: { allow: allowed }, content: undefined }, reply) })
-  app.route({ ...route, method: (app.supportedMethods as HTTPMethods[]).filter(method => !methods.includes(method)), onRequest: refuseMethod(allowed), handler })
+  app.route({
+    ...route,
+    method: 'OPTIONS',
+    handler: async (_request, reply) => send({ status: 204, fields: { allow: allowed }, content: undefined }, reply)
+  })
+  app.route({
+    ...route,
+    method: (app.supportedMethods as HTTPMethods[]).filter((method) => !methods.includes(method)),
+    onRequest: refuseMethod(allowed),
+    handler
+  })
 }

@@ -2,37 +2,46 @@ import type { FastifyBaseLogger } from 'fastify'
 import { problem } from '../http/problems.ts'
 import type { ServedCollection } from '../registry.ts'
 import { Health } from './health.ts'
-import type { Settings } from './options.ts'
-import type { Path } from './path.ts'
-import { refuse, send } from './reply.ts'
+import type { ServiceSettings } from './options.ts'
+import type { ServicePath } from './path.ts'
+import { send, sendProblem } from './reply.ts'
 
-// What orchestrators and load balancers ask: whether the process lives, and whether it can serve.
+// Probes for orchestrators and load balancers.
 
-/** Neither @fastify/rate-limit nor @fastify/under-pressure keeps a probe from being answered. */
+/** Excludes probes from @fastify/rate-limit and @fastify/under-pressure. */
 const config = { rateLimit: false, pressureHandler: () => {} }
-const well = { status: 200, fields: { 'content-type': 'application/json' }, content: '{"status":"pass"}' }
+const pass = { status: 200, fields: { 'content-type': 'application/json' }, content: '{"status":"pass"}' }
 
-export function liveness (path: string): Path {
-  return { path, config, answer: (_request, reply) => send(well, reply) }
+/** Returns 200 as long as the process responds. */
+export function createLivenessProbe (path: string): ServicePath {
+  return { path, config, handle: (_request, reply) => send(pass, reply) }
 }
 
-interface Asked {
-  readonly settings: Settings
+interface ReadinessOptions {
+  readonly settings: ServiceSettings
   readonly collections: readonly ServedCollection[]
   readonly log: FastifyBaseLogger
 }
 
-export function readiness (path: string, { settings: { health, problems }, collections, log }: Asked): Path {
-  const storages = new Health(collections, health)
+/** Returns 200 if all storages respond, or 503 with the names of the collections whose storage does not. */
+export function createReadinessProbe (path: string, { settings, collections, log }: ReadinessOptions): ServicePath {
+  const health = new Health(collections, settings.health)
   return {
     path,
     config,
-    async answer (_request, reply) {
-      const failures = await storages.failures()
-      if (failures.length === 0) return send(well, reply)
-      for (const { name, reason } of failures) log.warn({ err: reason }, `the storage of the collection ${name} does not answer`)
+    async handle (_request, reply) {
+      const failures = await health.findFailures()
+      if (failures.length === 0) return send(pass, reply)
+      for (const { name, reason } of failures) {
+        log.warn({ err: reason }, `the storage of the collection ${name} does not respond`)
+      }
       const names = failures.map(({ name }) => name)
-      return refuse(problem('service-unavailable', { detail: `The storages of these collections do not respond: ${names.join(', ')}.`, fields: { 'retry-after': '1' }, members: { collections: names } }), problems, reply)
+      const unavailable = problem('service-unavailable', {
+        detail: `The storages of these collections do not respond: ${names.join(', ')}.`,
+        fields: { 'retry-after': '1' },
+        members: { collections: names }
+      })
+      return sendProblem(unavailable, settings.problems, reply)
     }
   }
 }

@@ -1,26 +1,30 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Answer } from '../response/answer.ts'
+import type { Response } from '../response/response.ts'
 import { logFailure, problemOfError } from '../failure.ts'
 import { problemContent } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { head, never } from '../response/reply.ts'
+import { noStore, prepareReply } from '../response/reply.ts'
 
-/** Not to be kept, unless the answer says so itself. */
-export function send (answer: Answer, reply: FastifyReply): FastifyReply {
-  return reply.send(head(answer, never, reply))
+/** Sends a response. Caches do not store it unless it has its own Cache-Control. */
+export function send (response: Response, reply: FastifyReply): FastifyReply {
+  return reply.send(prepareReply(response, noStore, reply))
 }
 
-/** `problems` is what stands in front of their names. */
-export function refuse (problem: Problem, problems: string | undefined, reply: FastifyReply): FastifyReply {
-  const content = problemContent(problem, problems, reply.request.url.split('?', 1)[0]!)
-  return send({ status: problem.status, fields: { 'content-type': 'application/problem+json', ...problem.fields }, content }, reply)
+/** Sends a problem. `base` is the URI that problem names are appended to. */
+export function sendProblem (problem: Problem, base: string | undefined, reply: FastifyReply): FastifyReply {
+  const instance = reply.request.url.split('?', 1)[0]!
+  return send({
+    status: problem.status,
+    fields: { 'content-type': 'application/problem+json', ...problem.fields },
+    content: problemContent(problem, base, instance)
+  }, reply)
 }
 
-/** For whatever is thrown on the routes of the service, by hooks of the app as well. */
-export function errorHandler (problems: string | undefined) {
+/** Handles errors of the routes of the service, and of hooks of the app that run for them. */
+export function createErrorHandler (base: string | undefined) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const known = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
-    logFailure(request.log, error, known)
-    return refuse(known, problems, reply)
+    const problem = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
+    logFailure(request.log, error, problem)
+    return sendProblem(problem, base, reply)
   }
 }

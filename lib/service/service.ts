@@ -3,47 +3,56 @@ import fastifyPlugin from 'fastify-plugin'
 import { BadService } from '../errors.ts'
 import { registered, registry, setServiceInfo } from '../registry.ts'
 import { audit } from './audit.ts'
-import { catalog } from './catalog.ts'
-import { documentAt } from './document.ts'
-import { home } from './home.ts'
-import { settings } from './options.ts'
-import type { ServiceOptions } from './options.ts'
+import { buildCatalog } from './catalog.ts'
+import { createDocumentPath } from './document.ts'
+import { buildHome } from './home.ts'
+import { parseOptions } from './options.ts'
+import type { ServiceOptions, ServiceSettings } from './options.ts'
 import { servePath } from './path.ts'
-import type { Path } from './path.ts'
-import { liveness, readiness } from './probes.ts'
-import { errorHandler } from './reply.ts'
-import { guard } from './threshold.ts'
-import { limitTime } from './timeout.ts'
+import type { ServicePath } from './path.ts'
+import { createLivenessProbe, createReadinessProbe } from './probes.ts'
+import { createErrorHandler } from './reply.ts'
+import { installRequestChecks } from './request-checks.ts'
+import { setRequestTimeout } from './request-timeout.ts'
 
 async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<void> {
-  const given = settings(options)
-  if (app.prefix !== '') throw new BadService(`it is registered below ${app.prefix}. Register it at the root of the app, where all of its paths are`)
+  const settings = parseOptions(options)
+  if (app.prefix !== '') {
+    throw new BadService(`it is registered below ${app.prefix}. Register it at the root of the app`)
+  }
   await app.register(registry)
-  const { problems } = given
-  setServiceInfo(app, given)
-  limitTime(app.server, given.requestTimeout)
-  app.addHook('onReady', async () => guard(app.server, { methods: app.supportedMethods, problems }))
-  const { audit: manner } = given
-  if (manner !== false) app.addHook('onReady', async () => audit(app, manner))
-  await app.register(async scope => {
-    scope.setErrorHandler(errorHandler(problems))
-    const { log } = app
-    const collections = registered(app)
-    /** Where the app serves the path that we would choose, it keeps it. */
-    const serve = (chosen: string | false | undefined, usual: string, path: (path: string) => Path): void => {
-      const own = chosen ?? (app.hasRoute({ method: 'GET', url: usual }) ? false : usual)
-      if (own !== false) servePath(scope, path(own))
-    }
-    serve(given.home, '/', path => documentAt(home(path, given, collections), problems))
-    if (given.catalog) servePath(scope, documentAt(catalog(given, collections), problems))
-    serve(given.health.live, '/healthz', liveness)
-    serve(given.health.ready, '/readyz', path => readiness(path, { settings: given, collections, log }))
-  })
+  setServiceInfo(app, settings)
+  setRequestTimeout(app.server, settings.requestTimeout)
+  app.addHook('onReady', async () => (
+    installRequestChecks(app.server, { methods: app.supportedMethods, problems: settings.problems })
+  ))
+  const { audit: auditOptions } = settings
+  if (auditOptions !== false) app.addHook('onReady', async () => audit(app, auditOptions))
+  await app.register(async (scope) => servePaths(app, scope, settings))
+}
+
+function servePaths (app: FastifyInstance, scope: FastifyInstance, settings: ServiceSettings): void {
+  const { problems, health } = settings
+  const { log } = app
+  const collections = registered(app)
+  scope.setErrorHandler(createErrorHandler(problems))
+
+  /** A default path is left out if the app has a route there. */
+  function serve (path: string | false | undefined, defaultPath: string, create: (path: string) => ServicePath): void {
+    const hasRoute = path === undefined && app.hasRoute({ method: 'GET', url: defaultPath })
+    const served = path ?? (hasRoute ? false : defaultPath)
+    if (served !== false) servePath(scope, create(served))
+  }
+
+  serve(settings.home, '/', (path) => createDocumentPath(buildHome(path, settings, collections), problems))
+  if (settings.catalog) servePath(scope, createDocumentPath(buildCatalog(settings, collections), problems))
+  serve(health.live, '/healthz', createLivenessProbe)
+  serve(health.ready, '/readyz', (path) => createReadinessProbe(path, { settings, collections, log }))
 }
 
 /**
- * What belongs to the whole service: a home document, health probes, problems for errors before a route is found, and an audit.
- * Register it once, at the root.
+ * Adds what belongs to the whole service: a home document, health probes, problems for errors before a route is found,
+ * and an audit. Register it once, at the root.
  *
  * @example
  * await app.register(service, { title: 'Shop' })

@@ -7,26 +7,30 @@ import type { Question } from '../../listing/question.ts'
 import { badParameter } from '../../request/query.ts'
 import type { Condition } from '../../storage/contract.ts'
 
-// A condition as these clients write it: a name, perhaps with an operator at its end, and a value or several.
+// Conditions in the syntax of admin clients: a property, perhaps with an operator as suffix, and one or more values.
 
-interface Ending {
+interface Operator {
   readonly is: Condition['is']
-  readonly operand: (value: unknown) => unknown
+  readonly toOperand: (value: unknown) => unknown
 }
 
-const asItIs = (value: unknown): unknown => value
-/** A text with nothing in it occurs in every other. */
-const within = (value: unknown): unknown => value === '' ? undefined : typeof value === 'string' ? `*${value.replace(/[\\*]/g, '\\$&')}*` : value
+const keepValue = (value: unknown): unknown => value
 
-/** Those of json-server, and those of FakeRest, after which react-admin calls its filters. */
-const endings: Readonly<Record<string, Ending>> = {
-  ne: { is: 'ne', operand: asItIs },
-  neq: { is: 'ne', operand: asItIs },
-  gt: { is: 'gt', operand: asItIs },
-  gte: { is: 'gte', operand: asItIs },
-  lt: { is: 'lt', operand: asItIs },
-  lte: { is: 'lte', operand: asItIs },
-  like: { is: 'like', operand: within }
+/** Builds a pattern that matches the text anywhere. An empty text matches everything: undefined. */
+function toContainsPattern (value: unknown): unknown {
+  if (value === '') return undefined
+  return typeof value === 'string' ? `*${value.replace(/[\\*]/g, '\\$&')}*` : value
+}
+
+/** The operators of json-server, and of FakeRest, which react-admin follows. */
+const operators: Readonly<Record<string, Operator>> = {
+  ne: { is: 'ne', toOperand: keepValue },
+  neq: { is: 'ne', toOperand: keepValue },
+  gt: { is: 'gt', toOperand: keepValue },
+  gte: { is: 'gte', toOperand: keepValue },
+  lt: { is: 'lt', toOperand: keepValue },
+  lte: { is: 'lte', toOperand: keepValue },
+  like: { is: 'like', toOperand: toContainsPattern }
 }
 
 interface Comparison {
@@ -34,42 +38,61 @@ interface Comparison {
   readonly value: unknown
 }
 
-/** In our own words; undefined where the name says nothing to us. A name that we know as it is means what it means to us. */
-function own ({ listing: { filterable } }: Collection, { name, value }: Comparison): Comparison | undefined {
+/** Translates a comparison into our own syntax, which takes precedence; undefined if the name is unknown. */
+function translate ({ listing: { filterable } }: Collection, { name, value }: Comparison): Comparison | undefined {
   if (keyOf(name, filterable) !== undefined) {
-    const property = filterable.has(name)
-    if (property && Array.isArray(value)) return { name: `${name}.in`, value }
-    return property && value === null ? { name: `${name}.null`, value: true } : { name, value }
+    const isProperty = filterable.has(name)
+    if (isProperty && Array.isArray(value)) return { name: `${name}.in`, value }
+    if (isProperty && value === null) return { name: `${name}.null`, value: true }
+    return { name, value }
   }
-  const [, property = '', end = ''] = /^(.+)_([a-z]+)$/.exec(name) ?? []
-  if (!Object.hasOwn(endings, end)) return undefined
-  const { is, operand } = endings[end]!
-  return keyOf(`${property}.${is}`, filterable) === undefined ? undefined : { name: `${property}.${is}`, value: operand(value) }
+  const [, property = '', suffix = ''] = /^(.+)_([a-z]+)$/.exec(name) ?? []
+  if (!Object.hasOwn(operators, suffix)) return undefined
+  const { is, toOperand } = operators[suffix]!
+  if (keyOf(`${property}.${is}`, filterable) === undefined) return undefined
+  return { name: `${property}.${is}`, value: toOperand(value) }
 }
 
-/** The condition, or none where anything would fulfil it; undefined where the name says nothing to us. A value that does not fit is a 400, which tells it of the parameter. */
-export function comparison (collection: Collection, given: Comparison, parameter: string): Condition[] | Problem | undefined {
-  const found = own(collection, given)
-  if (found === undefined) return undefined
-  if (found.value === undefined) return []
+/**
+ * Reads a comparison. Returns an empty array if it matches everything, undefined if the name is unknown, and a problem
+ * with the parameter if the value is invalid.
+ */
+export function readComparison (
+  collection: Collection,
+  given: Comparison,
+  parameter: string
+): Condition[] | Problem | undefined {
+  const comparison = translate(collection, given)
+  if (comparison === undefined) return undefined
+  const { name, value } = comparison
+  if (value === undefined) return []
   const { filterable } = collection.listing
-  const key = keyOf(found.name, filterable)!
-  // Several texts are read one by one, as a single one is.
-  const one = keyOf(key.property, filterable)!
-  const read = (value: unknown): unknown => typeof value === 'string' ? operandOf(one, value) : value
-  const operand = Array.isArray(found.value) ? found.value.map(read) : typeof found.value === 'string' ? operandOf(key, found.value) : found.value
-  const result = condition(key, operand)
-  if ('wanted' in result) return badParameter(parameter, result.wanted, parameter === given.name ? parameter : `${parameter}, by ${given.name},`)
-  return [result]
+  const key = keyOf(name, filterable)!
+  // Each text of an array is read like a single one.
+  const elementKey = keyOf(key.property, filterable)!
+  const readElement = (element: unknown): unknown => (
+    typeof element === 'string' ? operandOf(elementKey, element) : element
+  )
+  const readValue = (): unknown => {
+    if (Array.isArray(value)) return value.map(readElement)
+    return typeof value === 'string' ? operandOf(key, value) : value
+  }
+  const result = condition(key, readValue())
+  if (!('wanted' in result)) return [result]
+  const about = parameter === given.name ? parameter : `${parameter}, by ${given.name},`
+  return badParameter(parameter, result.wanted, about)
 }
 
-/** An empty input for a search sends a text with nothing in it. */
-export function asksNothing (collection: Collection, { name, value }: Comparison): boolean {
-  return name === 'q' && typeof value === 'string' && value.trim() === '' && parameterOf(collection, name) !== undefined
+/** An empty search field sends an empty `q`. */
+export function isEmptySearch (collection: Collection, { name, value }: Comparison): boolean {
+  return name === 'q' &&
+    typeof value === 'string' &&
+    value.trim() === '' &&
+    parameterOf(collection, name) !== undefined
 }
 
-/** All of them have to hold. Who names items by their ids wants to see each, and not the first page of them. */
-export function filtered ({ id }: Collection, conditions: readonly Condition[]): Question {
+/** Joins the conditions. A client that requests items by their ids gets all of them on one page. */
+export function buildFilter ({ id }: Collection, conditions: readonly Condition[]): Question {
   if (conditions.length === 0) return {}
   const ids = conditions.find(({ property, is }) => property === id.property && is === 'in')?.value
   return { filter: conjunction(conditions), ...Array.isArray(ids) && { limit: Math.max(1, ids.length) } }

@@ -1,26 +1,26 @@
-// ra-data-json-server
+// The dialect of ra-data-json-server.
 
 import type { Feature } from '../feature.ts'
-import { adminClient } from './dialect.ts'
-import { getProblemProperties } from './react-admin.ts'
-import { underscoreParameters, underscores } from './underscores.ts'
+import { createAdminFeature } from './admin-feature.ts'
+import { buildProblemProperties } from './problem-text.ts'
+import { translateUnderscores, underscoreParameters } from './underscores.ts'
 
 /**
- * Understands the requests of react-admin with ra-data-json-server, and sends what it reads.
+ * Understands the requests of react-admin with ra-data-json-server, and sends the responses that it expects.
  *
  * @example
  * define({ name: 'posts', schema: Post, storage: memory() }).with(jsonServer())
  */
 export function jsonServer (): Feature<object> {
-  return adminClient({
+  return createAdminFeature({
     name: 'json-server',
     dialect: {
       parameters: underscoreParameters,
-      translate: underscores,
-      // Separated by commas for an item, and by repeating the parameter for a list.
+      translate: translateUnderscores,
+      // For an item, names are separated by commas. For a list, the parameter is repeated.
       embedding: { parameter: '_embed', names: (value) => String(value).split(',') }
     },
-    problemProperties: getProblemProperties,
+    problemProperties: buildProblemProperties,
     readsRemoved: true,
     sendsParts: true
   })

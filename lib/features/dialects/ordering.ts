@@ -3,9 +3,11 @@ import type { Question } from '../../listing/question.ts'
 import { readOrder } from '../../listing/selection.ts'
 import type { Order } from '../../storage/contract.ts'
 
-/** Undefined where a list cannot be sorted so. A sign in a name is none of these clients' ways to say what descends. */
-export function ordering (collection: Collection, order: readonly Order[]): Question | undefined {
+/** Builds the order of a list; undefined if one of the properties is not sortable. */
+export function readOrdering (collection: Collection, order: readonly Order[]): Question | undefined {
+  // Checked first: "-name" is not a property in these dialects.
   if (!order.every(({ property }) => collection.listing.sortable.has(property))) return undefined
-  const question = readOrder(collection, order.map(({ property, descending }) => descending ? `-${property}` : property))
+  const names = order.map(({ property, descending }) => descending ? `-${property}` : property)
+  const question = readOrder(collection, names)
   return typeof question === 'string' ? undefined : question
 }

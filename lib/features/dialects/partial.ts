@@ -3,14 +3,17 @@ import { pointer } from '../../http/json-pointer.ts'
 import { isObject } from '../../http/json-value.ts'
 
 /**
- * The item with the properties of the content in the place of its own. A null where there can be none takes the property away:
- * it is what an input that was emptied sends.
+ * Completes the content of a PUT with the properties of the stored item. A null that the schema does not allow removes
+ * the property: it is what an empty input sends.
  */
-export function complete (content: unknown, before: object, { properties, validate }: Collection): unknown {
+export function completeItem (content: unknown, before: object, { properties, validate }: Collection): unknown {
   if (!isObject(content)) return content
-  const whole: Record<string, unknown> = { ...before, ...content }
-  const nulls = Object.keys(content).filter(name => content[name] === null && properties.named.has(name))
-  const misfits = nulls.length === 0 ? [] : validate.draft(whole) ?? []
-  for (const name of nulls) if (misfits.some(failure => failure.pointer === pointer([name]))) delete whole[name]
-  return whole
+  const item: Record<string, unknown> = { ...before, ...content }
+  const nulls = Object.keys(content).filter((name) => content[name] === null && properties.named.has(name))
+  if (nulls.length === 0) return item
+  const failures = validate.draft(item) ?? []
+  for (const name of nulls) {
+    if (failures.some((failure) => failure.pointer === pointer([name]))) delete item[name]
+  }
+  return item
 }

@@ -1,4 +1,4 @@
-// ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
+// The dialect of ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
 
 import type { Collection } from '../../collection.ts'
 import { isObject } from '../../http/json-value.ts'
@@ -6,26 +6,26 @@ import { Problem } from '../../http/problems.ts'
 import { parameterOf } from '../../listing/parameters.ts'
 import type { Question } from '../../listing/question.ts'
 import { badParameter } from '../../request/query.ts'
-import { longestField } from '../../openapi/fields.ts'
+import { maxHeaderSize } from '../../openapi/headers.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
-import type { Dialect, Feature } from '../feature.ts'
-import { asksNothing, comparison, filtered } from './comparison.ts'
-import { ordering as readOrdering } from './ordering.ts'
-import { adminClient } from './dialect.ts'
-import { stretch } from './stretch.ts'
-import { errorsByField, message } from './wording.ts'
+import type { Dialect, Feature, ListedPage } from '../feature.ts'
+import { buildFilter, isEmptySearch, readComparison } from './comparison.ts'
+import { readOrdering } from './ordering.ts'
+import { createAdminFeature } from './admin-feature.ts'
+import { buildRange } from './range.ts'
+import { buildProblemProperties } from './problem-text.ts'
 
-const text: JsonSchema = { type: 'string', maxLength: longestField, pattern: '^[^\\u0000]*$' }
+const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: '^[^\\u0000]*$' }
 
 const dialect: Dialect = {
   parameters: {
-    range: { ...text, description: 'The numbers of the first and the last item', examples: ['[0,24]'] },
+    range: { ...text, description: 'The positions of the first and the last item, as JSON', examples: ['[0,24]'] },
     filter: { ...text, description: 'Properties and values, as JSON', examples: ['{}'] }
   },
-  embedding: { parameter: 'embed', names: (value) => [parsed(value)].flat() },
+  embedding: { parameter: 'embed', names: (value) => [parseJson(value)].flat() },
   translate (collection, parameters) {
     const { filter, range, sort, ...others } = parameters
-    // Our own sort is no JSON.
+    // Our own sort is not JSON.
     const isJson = typeof sort === 'string' && sort.startsWith('[')
     const filtering = filter === undefined ? {} : readFilter(collection, filter)
     if (filtering instanceof Problem) return filtering
@@ -33,39 +33,42 @@ const dialect: Dialect = {
     if (paging instanceof Problem) return paging
     const ordering = isJson ? readSort(collection, sort) : {}
     if (ordering instanceof Problem) return ordering
-    return { question: { ...filtering, ...paging, ...ordering }, rest: isJson || sort === undefined ? others : { ...others, sort } }
+    return {
+      question: { ...filtering, ...paging, ...ordering },
+      rest: isJson || sort === undefined ? others : { ...others, sort }
+    }
   }
 }
 
-/** `errors` is an object by field: as an array it would show nothing, and hide the message as well. */
-export function getProblemProperties (problem: Problem): Record<string, unknown> {
-  const errors = errorsByField(problem)
-  return { message: message(problem), ...errors && { errors } }
+/**
+ * The client requests a range in the query, and reads it from Content-Range (RFC 9110, section 14.4).
+ * Responses without a range do not have the header, because it confuses caches.
+ */
+function buildContentRange ({ name, parameters, offset, length, total }: ListedPage): Record<string, string> {
+  if (parameters.range === undefined || total === undefined) return {}
+  const range = length === 0 ? '*' : `${offset}-${offset + length - 1}`
+  return { 'content-range': `${name} ${range}/${total}` }
 }
 
 /**
- * Understands the requests of react-admin with ra-data-simple-rest, and sends what it reads.
+ * Understands the requests of react-admin with ra-data-simple-rest, and sends the responses that it expects.
  *
  * @example
  * define({ name: 'posts', schema: Post, storage: memory() }).with(reactAdmin())
  */
 export function reactAdmin (): Feature<object> {
-  return adminClient({
+  return createAdminFeature({
     name: 'react-admin',
     dialect,
-    // As if it were requested by ranges (RFC 9110, section 14.4), which the client does. On other responses it would confuse caches.
-    listHeaders ({ name, parameters, offset, length, total }) {
-      if (parameters.range === undefined || total === undefined) return {}
-      return { 'content-range': `${name} ${length === 0 ? '*' : `${offset}-${offset + length - 1}`}/${total}` }
-    },
+    listHeaders: buildContentRange,
     describedHeaders: ['Content-Range'],
-    problemProperties: getProblemProperties,
+    problemProperties: buildProblemProperties,
     readsRemoved: true,
     sendsParts: true
   })
 }
 
-function parsed (text: unknown): unknown {
+function parseJson (text: unknown): unknown {
   try {
     return typeof text === 'string' ? JSON.parse(text) : undefined
   } catch {
@@ -73,52 +76,81 @@ function parsed (text: unknown): unknown {
   }
 }
 
+function parseArray (text: unknown): unknown[] {
+  const value = parseJson(text)
+  return Array.isArray(value) ? value : []
+}
+
 function readSort (collection: Collection, text: string): Question | Problem {
-  const value = parsed(text)
-  const [property, direction, ...others] = Array.isArray(value) ? value as unknown[] : []
-  const descending = direction === 'DESC'
-  const question = typeof property === 'string' && (descending || direction === 'ASC') && others.length === 0 ? readOrdering(collection, [{ property, descending }]) : undefined
-  if (question === undefined) return badParameter('sort', `["property","ASC"] or ["property","DESC"], with one of: ${[...collection.listing.sortable.keys()].join(', ')}`)
-  return question
+  const [property, direction, ...others] = parseArray(text)
+  const isValid = typeof property === 'string' &&
+    (direction === 'ASC' || direction === 'DESC') &&
+    others.length === 0
+  const question = isValid ? readOrdering(collection, [{ property, descending: direction === 'DESC' }]) : undefined
+  if (question !== undefined) return question
+  const sortable = [...collection.listing.sortable.keys()].join(', ')
+  return badParameter('sort', `["property","ASC"] or ["property","DESC"], with one of: ${sortable}`)
 }
 
 function readRange (collection: Collection, text: unknown): Question | Problem {
-  const value = parsed(text)
-  const [start, last, ...others] = Array.isArray(value) ? value as unknown[] : []
-  const fits = Number.isSafeInteger(start) && Number.isSafeInteger(last) && Number(start) >= 0 && others.length === 0
-  if (!fits) return badParameter('range', 'the numbers of the first and the last item, such as [0,24]')
-  const range = stretch(collection, { start: Number(start), end: Number(last) + 1, from: 'range', to: 'range' })
+  const [first, last, ...others] = parseArray(text)
+  const isValid = Number.isSafeInteger(first) &&
+    Number.isSafeInteger(last) &&
+    Number(first) >= 0 &&
+    others.length === 0
+  if (!isValid) return badParameter('range', 'the positions of the first and the last item, such as [0,24]')
+  const range = buildRange(collection, {
+    start: Number(first),
+    end: Number(last) + 1,
+    startParameter: 'range',
+    endParameter: 'range'
+  })
   return range instanceof Problem ? range : { ...range, count: true }
 }
 
 function readFilter (collection: Collection, text: unknown): Question | Problem {
-  const value = parsed(text)
-  if (!isObject(value)) return badParameter('filter', 'a JSON object of properties and values, such as {"name":"Ada"}')
+  const filter = parseJson(text)
+  if (!isObject(filter)) {
+    return badParameter('filter', 'a JSON object of properties and values, such as {"name":"Ada"}')
+  }
   const conditions: Condition[] = []
   let search: Question | undefined
-  for (const comparing of flat(value, '')) {
-    if (asksNothing(collection, comparing)) continue
-    const found = comparison(collection, comparing, 'filter')
+  for (const comparison of flatten(filter, '')) {
+    if (isEmptySearch(collection, comparison)) continue
+    const found = readComparison(collection, comparison, 'filter')
     if (found instanceof Problem) return found
     if (found !== undefined) {
       conditions.push(...found)
       continue
     }
-    const searched = readSearch(collection, comparing)
-    if (searched instanceof Problem) return searched
-    search = searched
+    const question = readSearch(collection, comparison)
+    if (question instanceof Problem) return question
+    search = question
   }
-  return { ...filtered(collection, conditions), ...search }
+  return { ...buildFilter(collection, conditions), ...search }
 }
 
-function readSearch (collection: Collection, { name, value }: { name: string, value: unknown }): Question | Problem {
+interface NamedValue {
+  readonly name: string
+  readonly value: unknown
+}
+
+function readSearch (collection: Collection, { name, value }: NamedValue): Question | Problem {
   const question = name === 'q' ? parameterOf(collection, name)?.read(collection, value) : undefined
-  if (question === undefined) return badParameter('filter', `an object of properties that a list can be filtered by: ${[...collection.listing.filterable.keys()].join(', ')}. ${JSON.stringify(name)} is not one of them`)
+  if (question === undefined) {
+    const filterable = [...collection.listing.filterable.keys()].join(', ')
+    return badParameter(
+      'filter',
+      `an object of filterable properties: ${filterable}. ${JSON.stringify(name)} is not one of them`
+    )
+  }
   if (typeof question === 'string') return badParameter('filter', question, 'filter, by q,')
   return question
 }
 
-/** Properties of properties are written as such, while our names have dots. */
-function flat (value: Record<string, unknown>, path: string): Array<{ name: string, value: unknown }> {
-  return Object.entries(value).flatMap(([name, inner]) => isObject(inner) ? flat(inner, `${path}${name}.`) : [{ name: path + name, value: inner }])
+/** The client nests objects, while our names have dots. */
+function flatten (value: Record<string, unknown>, prefix: string): NamedValue[] {
+  return Object.entries(value).flatMap(([name, inner]) => (
+    isObject(inner) ? flatten(inner, `${prefix}${name}.`) : [{ name: prefix + name, value: inner }]
+  ))
 }

@@ -1,22 +1,22 @@
-// @refinedev/simple-rest
+// The dialect of @refinedev/simple-rest.
 
 import type { Feature } from '../feature.ts'
-import { adminClient } from './dialect.ts'
-import { underscoreParameters, underscores } from './underscores.ts'
-import { message } from './wording.ts'
+import { createAdminFeature } from './admin-feature.ts'
+import { buildMessage } from './problem-text.ts'
+import { translateUnderscores, underscoreParameters } from './underscores.ts'
 
 /**
- * Understands the requests of refine with @refinedev/simple-rest, and sends what it reads.
+ * Understands the requests of refine with @refinedev/simple-rest, and sends the responses that it expects.
  *
  * @example
  * define({ name: 'posts', schema: Post, storage: memory() }).with(refine())
  */
 export function refine (): Feature<object> {
-  return adminClient({
+  return createAdminFeature({
     name: 'refine',
-    dialect: { parameters: underscoreParameters, translate: underscores, embedding: undefined },
-    problemProperties: (problem) => ({ message: message(problem) }),
-    // It changes items by PATCH, and needs nothing of one that is removed.
+    dialect: { parameters: underscoreParameters, translate: translateUnderscores, embedding: undefined },
+    problemProperties: (problem) => ({ message: buildMessage(problem) }),
+    // It updates items with PATCH, and does not use removed items.
     readsRemoved: false,
     sendsParts: false
   })

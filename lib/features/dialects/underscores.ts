@@ -5,31 +5,36 @@ import { Problem } from '../../http/problems.ts'
 import { parameterOf } from '../../listing/parameters.ts'
 import type { Question } from '../../listing/question.ts'
 import { badParameter } from '../../request/query.ts'
-import { longestField } from '../../openapi/fields.ts'
+import { maxHeaderSize } from '../../openapi/headers.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
 import type { DialectParameters, Translation } from '../feature.ts'
-import { asksNothing, comparison, filtered } from './comparison.ts'
-import { ordering } from './ordering.ts'
-import { stretch } from './stretch.ts'
+import { buildFilter, isEmptySearch, readComparison } from './comparison.ts'
+import { readOrdering } from './ordering.ts'
+import { buildRange } from './range.ts'
 
-const text: JsonSchema = { type: 'string', maxLength: longestField, pattern: '^[^\\u0000]*$' }
+const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: '^[^\\u0000]*$' }
 const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
 
-/** For OpenAPI. */
+/** The parameters, for OpenAPI. */
 export const underscoreParameters: Readonly<Record<string, JsonSchema>> = {
-  _start: { ...number, description: 'How many items stand before the page' },
-  _end: { ...number, description: 'How many items there are up to the end of the page' },
-  _sort: { ...text, description: 'Properties, separated by commas' },
-  _order: { ...text, description: 'asc or desc for each of them, separated by commas' }
+  _start: { ...number, description: 'The position of the first item of the page' },
+  _end: { ...number, description: 'The position after the last item of the page' },
+  _sort: { ...text, description: 'Properties to sort by, separated by commas' },
+  _order: { ...text, description: 'asc or desc for each property of _sort, separated by commas' }
 }
 
-export function underscores (collection: Collection, parameters: DialectParameters): Translation | Problem {
+export function translateUnderscores (
+  collection: Collection,
+  parameters: DialectParameters
+): Translation | Problem {
   const { _sort: sort, _order: direction, _start: start, _end: end, ...others } = parameters
   const conditions: Condition[] = []
   const rest: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(others)) {
-    if (asksNothing(collection, { name, value })) continue
-    const found = speaksDialect(collection, name, value) ? comparison(collection, { name, value }, name) : undefined
+    if (isEmptySearch(collection, { name, value })) continue
+    const found = isInDialect(collection, name, value)
+      ? readComparison(collection, { name, value }, name)
+      : undefined
     if (found instanceof Problem) return found
     if (found === undefined) rest[name] = value
     else conditions.push(...found)
@@ -38,7 +43,7 @@ export function underscores (collection: Collection, parameters: DialectParamete
   if (range instanceof Problem) return range
   const order = sort === undefined && direction === undefined ? {} : readSort(collection, { sort, direction })
   if (order instanceof Problem) return order
-  return { question: { count: true, ...filtered(collection, conditions), ...range, ...order }, rest }
+  return { question: { count: true, ...buildFilter(collection, conditions), ...range, ...order }, rest }
 }
 
 function readRange (collection: Collection, given: { start: unknown, end: unknown }): Question | Problem {
@@ -47,11 +52,11 @@ function readRange (collection: Collection, given: { start: unknown, end: unknow
   if (start instanceof Problem) return start
   const end = readNumber('_end', given.end)
   if (end instanceof Problem) return end
-  return stretch(collection, { start: start ?? 0, end, from: '_start', to: '_end' })
+  return buildRange(collection, { start: start ?? 0, end, startParameter: '_start', endParameter: '_end' })
 }
 
-/** What is given once and known to us by its name is ours. */
-function speaksDialect (collection: Collection, name: string, value: unknown): boolean {
+/** Our own parameters take precedence if they occur once. */
+function isInDialect (collection: Collection, name: string, value: unknown): boolean {
   return parameterOf(collection, name) === undefined && (Array.isArray(value) || name.includes('_'))
 }
 
@@ -61,14 +66,23 @@ function readNumber (name: string, text: unknown): number | Problem | undefined 
   return Number(text)
 }
 
-const directions = ['asc', 'desc']
+const directionNames = ['asc', 'desc']
 
-function readSort (collection: Collection, { sort, direction = '' }: { sort: unknown, direction: unknown }): Question | Problem {
-  if (typeof sort !== 'string' || typeof direction !== 'string') return badParameter('_sort', 'given once, as must _order; several properties are separated by commas')
-  const given = direction === '' ? [] : direction.toLowerCase().split(',')
+function readSort (
+  collection: Collection,
+  { sort, direction = '' }: { sort: unknown, direction: unknown }
+): Question | Problem {
+  if (typeof sort !== 'string' || typeof direction !== 'string') {
+    return badParameter('_sort', 'given once, as must _order; several properties are separated by commas')
+  }
+  const directions = direction === '' ? [] : direction.toLowerCase().split(',')
   const properties = sort.split(',')
-  if (given.length > properties.length || !given.every(name => directions.includes(name))) return badParameter('_order', 'asc or desc, separated by commas, for each property of _sort')
-  const question = ordering(collection, properties.map((property, index) => ({ property, descending: given[index] === 'desc' })))
-  if (question === undefined) return badParameter('_sort', `properties separated by commas, each once: ${[...collection.listing.sortable.keys()].join(', ')}`)
-  return question
+  if (directions.length > properties.length || !directions.every((name) => directionNames.includes(name))) {
+    return badParameter('_order', 'asc or desc, separated by commas, for each property of _sort')
+  }
+  const order = properties.map((property, index) => ({ property, descending: directions[index] === 'desc' }))
+  const question = readOrdering(collection, order)
+  if (question !== undefined) return question
+  const sortable = [...collection.listing.sortable.keys()].join(', ')
+  return badParameter('_sort', `properties separated by commas, each once: ${sortable}`)
 }

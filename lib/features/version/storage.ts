@@ -2,7 +2,7 @@ import { shortDigest } from '../../response/tag-suffix.ts'
 import { layered } from '../../storage/layer.ts'
 import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from '../../storage/contract.ts'
 import { scopedBy } from '../../storage/filter.ts'
-import { refusalIn } from '../../response/refusal.ts'
+import { getRefusal } from '../../response/refusal.ts'
 
 // The storage of one version of a collection, seen as the storage of another.
 
@@ -51,7 +51,7 @@ export function versionedStorage<Item extends object, Old extends object> (stora
 
   /** A transaction that was refused as a whole names the older properties. */
   function translatedError (thrown: unknown): unknown {
-    const given = refusalIn(thrown)
+    const given = getRefusal(thrown)
     return given === undefined ? thrown : Object.assign(new Error('The transaction was refused', { cause: thrown }), { refusal: refusal(given) })
   }
 

@@ -81,7 +81,7 @@ test('content in many pieces is put together in order, and none is none', async 
 })
 
 test('content that is not as long as Content-Length says is malformed, and nothing may follow its coding', async t => {
-  const told = { status: 400, code: 'malformed-content', detail: 'The content is not as long as Content-Length says.' }
+  const told = { status: 400, code: 'malformed-content', detail: 'The length of the content differs from Content-Length.' }
   const app = await build(t, notes())
   t.match((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'content-length': '5' } })).json(), told)
   const [swapped] = await swapping(t, () => Readable.from(['{"text":"longer than what was sent"}']))

@@ -1,0 +1,54 @@
+import type { Problem } from '../../http/problems.ts'
+import { describeHeaders } from '../../openapi/headers.ts'
+import type { ResponseHeader } from '../../openapi/headers.ts'
+import type { Dialect, Feature, ListedPage } from '../feature.ts'
+import { completeItem } from './partial.ts'
+
+/** How an admin client differs from other clients. */
+export interface AdminClient {
+  readonly name: string
+  readonly dialect: Dialect
+  /** Returns additional headers of lists. */
+  readonly listHeaders?: (listed: ListedPage) => Record<string, string>
+  /** The names of those headers, for OpenAPI. */
+  readonly describedHeaders?: readonly ResponseHeader[]
+  /** Returns additional properties of problems. */
+  readonly problemProperties: (problem: Problem) => Record<string, unknown>
+  /** Whether it reads the removed item from the response to DELETE. */
+  readonly readsRemoved: boolean
+  /** Whether its PUT may contain only some properties of the item. */
+  readonly sendsParts: boolean
+}
+
+/** Creates the feature that supports an admin client. */
+export function createAdminFeature (client: AdminClient): Feature<object> {
+  const { name, dialect, listHeaders, describedHeaders = [], problemProperties, readsRemoved, sendsParts } = client
+  return {
+    name,
+    setup (host) {
+      const { id, filter, formats } = host.collection
+      if (id.property !== 'id') {
+        host.fail(`${name} requires that the id is "id", but id.property is "${id.property}". Remove one of them.`)
+      }
+      if (filter !== undefined && !filter.includes('id')) {
+        host.fail(`${name} requests several items by their ids, but filter does not contain "id". Add it.`)
+      }
+      if (formats[0]?.mediaType !== 'application/json') {
+        host.fail(`${name} requires JSON, but JSON is not the first of formats. Put it first.`)
+      }
+      for (const support of ['order', 'filter', 'count'] as const) {
+        host.require(support, `${name} sorts, filters and counts`)
+      }
+      host.addDialect(dialect)
+      host.addHook('onProblem', problemProperties)
+      if (listHeaders !== undefined) host.addHook('onPage', listHeaders)
+      if (sendsParts) host.addHook('onContent', completeItem)
+      if (readsRemoved) host.returnRemovedItem()
+      host.describe((operation, action, { components }) => {
+        const response = action.name === 'list' ? operation.responses[200] : undefined
+        if (response === undefined) return
+        response.headers = { ...response.headers, ...describeHeaders(components, describedHeaders) }
+      })
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import type { Collection } from '../collection.ts'
+import type { ActionName } from '../action.ts'
+import type { ResponseObject } from '../features/feature.ts'
+import type { Rule } from '../access/rules.ts'
+import type { Components } from './components.ts'
+import type { Content, Contents } from './contents.ts'
+import { describeHeaders } from './headers.ts'
+import type { ResponseHeader } from './headers.ts'
+import { describeProblemResponse } from './problem.ts'
+
+/** An action, and what the description needs to know about the app. */
+export interface OperationContext {
+  readonly collection: Collection
+  readonly action: ActionName
+  /** Whether the document has security requirements. */
+  readonly secured: boolean
+  /** Whether the app has a rate limit. */
+  readonly limited: boolean
+}
+
+const actionsWithContent: ReadonlySet<ActionName> = new Set(['create', 'replace', 'update'])
+const itemActions: ReadonlySet<ActionName> = new Set(['read', 'replace', 'update', 'remove'])
+const itemWrites: ReadonlySet<ActionName> = new Set(['replace', 'update', 'remove'])
+
+/** Returns the access rules of the action, and of reading the item that the collection is nested in. */
+function getRules ({ collection: { access, parent }, action }: OperationContext): Rule[] {
+  const rules = [access?.allow[action], parent?.collection.access?.allow.read]
+  return rules.filter((rule) => rule !== undefined)
+}
+
+function needsCredentials (context: OperationContext): boolean {
+  return context.secured || getRules(context).some((rule) => rule !== 'public')
+}
+
+function canBeNotFound (context: OperationContext): boolean {
+  return itemActions.has(context.action) ||
+    context.collection.parent !== undefined ||
+    // A predicate can hide that the collection exists.
+    getRules(context).some((rule) => typeof rule === 'function')
+}
+
+interface ProblemCase {
+  readonly status: number
+  readonly applies: (context: OperationContext) => boolean
+}
+
+const problemCases: readonly ProblemCase[] = [
+  { status: 400, applies: () => true },
+  { status: 401, applies: needsCredentials },
+  { status: 403, applies: needsCredentials },
+  { status: 404, applies: canBeNotFound },
+  { status: 406, applies: ({ action }) => action !== 'remove' },
+  { status: 409, applies: ({ action }) => actionsWithContent.has(action) || action === 'remove' },
+  { status: 412, applies: () => true },
+  { status: 413, applies: ({ action }) => actionsWithContent.has(action) },
+  { status: 415, applies: ({ action }) => actionsWithContent.has(action) },
+  { status: 422, applies: ({ action }) => actionsWithContent.has(action) },
+  {
+    status: 428,
+    applies: ({ collection, action }) => collection.etag.required && itemWrites.has(action)
+  },
+  { status: 429, applies: ({ limited }) => limited },
+  { status: 500, applies: () => true },
+  { status: 503, applies: () => true }
+]
+
+interface SuccessCase {
+  readonly status: number
+  readonly description: string
+  readonly headers: readonly ResponseHeader[]
+  readonly content?: (contents: Contents) => Content
+  readonly applies?: (collection: Collection) => boolean
+}
+
+const getItemContent = (contents: Contents): Content => contents.item()
+const listHeaders = ['ETag', 'Link', 'X-Total-Count'] as const
+const itemHeaders = ['ETag', 'Last-Modified', 'Link'] as const
+const notModified = 'The client has the current representation'
+const minimal = 'The write succeeded. The response has no content because the client prefers that'
+
+const created: SuccessCase = {
+  status: 201,
+  description: 'The created item',
+  headers: ['Location', 'Content-Location', ...itemHeaders],
+  content: getItemContent
+}
+
+const successCases: Readonly<Record<ActionName, readonly SuccessCase[]>> = {
+  list: [
+    { status: 200, description: 'A page of items', headers: listHeaders, content: (contents) => contents.list() },
+    { status: 304, description: notModified, headers: listHeaders }
+  ],
+  read: [
+    { status: 200, description: 'The item', headers: itemHeaders, content: getItemContent },
+    { status: 304, description: notModified, headers: itemHeaders }
+  ],
+  create: [created],
+  replace: [
+    {
+      status: 200,
+      description: 'The replaced item',
+      headers: ['Content-Location', ...itemHeaders],
+      content: getItemContent
+    },
+    { ...created, applies: ({ put }) => put.create },
+    { status: 204, description: minimal, headers: itemHeaders }
+  ],
+  update: [
+    {
+      status: 200,
+      description: 'The updated item',
+      headers: ['Content-Location', ...itemHeaders],
+      content: getItemContent
+    },
+    { status: 204, description: minimal, headers: itemHeaders }
+  ],
+  remove: [
+    {
+      status: 200,
+      description: 'The deleted item, if the client prefers that',
+      headers: [],
+      content: getItemContent
+    },
+    { status: 204, description: 'The item was deleted', headers: [] }
+  ]
+}
+
+const commonHeaders: readonly ResponseHeader[] = ['Cache-Control', 'Vary', 'Preference-Applied']
+
+function getHeaders ({ collection, action }: OperationContext, headers: readonly ResponseHeader[]): ResponseHeader[] {
+  const canCount = collection.listing.parameters.has('count')
+  const names = [...headers, ...commonHeaders].filter((name) => name !== 'X-Total-Count' || canCount)
+  if (collection.groups === undefined) return names
+  const isRead = action === 'list' || action === 'read'
+  return [...names, isRead ? 'Cache-Groups' : 'Cache-Group-Invalidation']
+}
+
+/** Describes all responses of an action, by status. */
+export function buildResponses (
+  components: Components,
+  context: OperationContext,
+  contents: Contents
+): Record<string, ResponseObject> {
+  const { collection, action } = context
+  const responses: Record<string, ResponseObject> = {}
+  for (const { status, description, headers, content, applies } of successCases[action]) {
+    if (applies?.(collection) === false) continue
+    responses[status] = {
+      description,
+      headers: describeHeaders(components, getHeaders(context, headers)),
+      ...content && { content: content(contents) }
+    }
+  }
+  // Some admin clients need the deleted item, and get it without a preference.
+  if (action === 'remove' && collection.attached.returnsRemoved) {
+    responses[200] = { ...responses[200], description: 'The deleted item' }
+  }
+  const isReworded = collection.attached.hooks.onProblem.length > 0
+  for (const { status, applies } of problemCases) {
+    if (applies(context)) responses[status] = describeProblemResponse(components, status, isReworded)
+  }
+  return responses
+}

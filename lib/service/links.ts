@@ -1,0 +1,42 @@
+import type { LinkValue } from '../http/link.ts'
+import type { ServedCollection } from '../registry.ts'
+import type { ServiceSettings } from './options.ts'
+
+/** RFC 9727, section 3. */
+export const catalogPath = '/.well-known/api-catalog'
+
+/** Returns the links to descriptions of the service: RFC 8631, section 4. */
+export function getDescriptionLinks ({ description, documentation }: ServiceSettings): LinkValue[] {
+  const links: LinkValue[] = []
+  if (description !== undefined) links.push({ href: description, rel: 'service-desc' })
+  if (documentation !== undefined) links.push({ href: documentation, rel: 'service-doc' })
+  return links
+}
+
+export interface CollectionLink {
+  readonly name: string
+  /** A URI template (RFC 6570) if the path has parameters. */
+  readonly href: string
+  readonly templated: boolean
+  readonly hasItemRoutes: boolean
+  readonly title: string | undefined
+}
+
+const itemActions = ['read', 'replace', 'update', 'remove'] as const
+const pathParameter = /:(\w+)(?:\([^/]*\))?/g
+
+/** Returns the links to the collections, one for each path. */
+export function getCollectionLinks (collections: readonly ServedCollection[]): CollectionLink[] {
+  const links = new Map<string, CollectionLink>()
+  for (const { path, collection: { name, actions, schema: { title } } } of collections) {
+    const href = path.replace(pathParameter, '{$1}')
+    links.set(href, {
+      name,
+      href,
+      templated: href !== path,
+      hasItemRoutes: itemActions.some((action) => actions.has(action)),
+      title: typeof title === 'string' ? title : undefined
+    })
+  }
+  return [...links.values()]
+}

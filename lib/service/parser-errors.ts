@@ -1,0 +1,98 @@
+import type { Server, ServerResponse } from 'node:http'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { formatDate } from '../http/date.ts'
+import { problem, problemContent } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
+
+// Responds to what the HTTP parser of Node.js rejects. There is no request, so Fastify is not involved.
+
+interface ParserError extends Error {
+  readonly code?: string
+  /** The bytes that were received last. */
+  readonly rawPacket?: Buffer
+  /** How many of them were parsed. */
+  readonly bytesParsed?: number
+}
+
+const noBytes = Buffer.alloc(0)
+
+/** RFC 9110, section 15.5.15: 414 if only the request line was received. */
+function toSizeProblem (error: ParserError): Problem {
+  return /^[A-Z-]+ \S*$/.test(getLine(error).parsed) ? problem('uri-too-long') : problem('headers-too-large')
+}
+
+const requestLine = /^[!#$%&'*+.^`|~\w-]+ \S+ HTTP\/\d\.\d\r?$/
+
+/** RFC 9110, section 9.1: 501 for an unknown method in a valid request line. */
+function toMethodProblem (error: ParserError): Problem {
+  return requestLine.test(getLine(error).whole) ? problem('not-implemented') : problem('bad-request')
+}
+
+/** RFC 9112, section 6.1: 501 for an unknown coding. Together with Content-Length it may be request smuggling. */
+function toTransferCodingProblem ({ rawPacket = noBytes }: ParserError): Problem {
+  const hasLength = /^content-length:/im.test(rawPacket.toString('latin1'))
+  return hasLength ? problem('bad-request') : problem('not-implemented')
+}
+
+const problemsByCode: Readonly<Record<string, (error: ParserError) => Problem>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: () => problem('request-timeout'),
+  HPE_HEADER_OVERFLOW: toSizeProblem,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: () => problem('content-too-large'),
+  HPE_INVALID_METHOD: toMethodProblem,
+  HPE_INVALID_TRANSFER_ENCODING: toTransferCodingProblem,
+  HPE_INVALID_VERSION: () => problem('http-version-not-supported')
+}
+
+/** Returns the line in which the parser stopped: the part that was parsed, and the whole, as far as it was received. */
+function getLine ({ rawPacket = noBytes, bytesParsed = 0 }: ParserError): { parsed: string, whole: string } {
+  const text = rawPacket.toString('latin1')
+  const start = text.lastIndexOf('\n', Math.max(0, bytesParsed - 1)) + 1
+  return { parsed: text.slice(start, bytesParsed), whole: text.slice(start).split('\n', 1)[0]! }
+}
+
+export function toParserProblem (error: ParserError): Problem {
+  return problemsByCode[error.code ?? '']?.(error) ?? problem('bad-request')
+}
+
+/** The last response that was begun, by connection. */
+export type PendingResponses = WeakMap<Duplex, ServerResponse>
+
+/** The name of Fastify's own listener, which is replaced. A listener of the app is not. */
+const fastifyListener = 'bound defaultClientErrorHandler'
+
+export function handleParserErrors (server: Server, responses: PendingResponses, base: string | undefined): void {
+  const listeners = server.listeners('clientError')
+  if (listeners.some(({ name }) => name !== fastifyListener)) return
+  server.removeAllListeners('clientError')
+  server.on('clientError', (error: ParserError, socket) => {
+    if (error.code === 'ECONNRESET' || socket.destroyed) return
+    const response = responses.get(socket)
+    if (response === undefined || response.writableFinished) {
+      endWithProblem(socket, toParserProblem(error), base)
+    } else if (response.req.complete) {
+      // The error is in the next request of a pipeline. The response to the previous one comes first.
+      response.once('close', () => endWithProblem(socket, toParserProblem(error), base))
+    } else if (response.headersSent) {
+      socket.destroy(error)
+    } else {
+      endWithProblem(socket, toParserProblem(error), base)
+    }
+  })
+}
+
+function endWithProblem (socket: Duplex, problem: Problem, base: string | undefined): void {
+  const content = problemContent(problem, base, undefined)
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    `Date: ${formatDate(new Date())}`,
+    'Connection: close',
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    'Content-Type: application/problem+json',
+    `Content-Length: ${Buffer.byteLength(content)}`
+  ]
+  // The rest of what the client sends is not read.
+  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${content}`, () => socket.destroy())
+  else socket.destroy()
+}
