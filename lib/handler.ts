@@ -12,7 +12,7 @@ import { applied, preferences } from './http/prefer.ts'
 import type { Preferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { vary } from './http/vary.ts'
-import { joinedFilter } from './storage/filter.ts'
+import { joinFilters } from './storage/filter.ts'
 import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
 import type { Place } from './access/parent.ts'
@@ -121,7 +121,7 @@ function requestOf (format: Format, { place, authorization }: { place: Place | u
     // Who may write, but not read, gets nothing to read.
     preferences: authorization?.canRead === false ? { ...preferred, return: 'minimal' } : preferred,
     fixed: place?.fixed,
-    context: new RequestContext(reply.raw, place === undefined ? authorization?.scope?.filter : joinedFilter(place.scope, authorization?.scope?.filter)),
+    context: new RequestContext(reply.raw, place === undefined ? authorization?.scope?.filter : joinFilters(place.scope, authorization?.scope?.filter)),
     caller: authorization?.caller,
     scope: authorization?.scope,
     original: incoming

@@ -1,7 +1,7 @@
 import type { Collection, Parent } from '../collection.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { scopedBy } from '../storage/filter.ts'
+import { withScope } from '../storage/filter.ts'
 import type { Request } from '../request/request.ts'
 import type { Filter, Id } from '../storage/contract.ts'
 
@@ -25,6 +25,6 @@ export async function checkParent (
   { fixed, context }: Request,
   scope: Filter | undefined
 ): Promise<Problem | undefined> {
-  const entry = await collection.storage.find(fixed![property]!, scopedBy(scope, context))
+  const entry = await collection.storage.find(fixed![property]!, withScope(scope, context))
   return entry === undefined ? problem('not-found') : undefined
 }

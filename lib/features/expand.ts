@@ -5,7 +5,7 @@ import type { Collection, Definition, Related } from '../collection.ts'
 import { Unsupported } from '../errors.ts'
 import { isPersonal } from '../access/rules.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
-import { scopedBy } from '../storage/filter.ts'
+import { withScope } from '../storage/filter.ts'
 import { describeReadItem } from '../openapi/contents.ts'
 import type { Request } from '../request/request.ts'
 import { readScope } from '../access/scope.ts'
@@ -137,7 +137,7 @@ async function findRelated (other: Related, ids: readonly Id[], { context, origi
     limit: ids.length,
     properties: undefined,
     count: false
-  }, scopedBy(scope?.filter, context))
+  }, withScope(scope?.filter, context))
   logUnreadable(other.name, page, original)
   return { sight: { properties: getVisibleProperties(other, hidden), hidden }, entries: new Map(page.entries.map((entry) => [entry.id, entry])) }
 }

@@ -4,8 +4,8 @@ import type { Collection } from '../collection.ts'
 import { BadSchema } from '../errors.ts'
 import { HookError } from '../failure.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { layered } from '../storage/layer.ts'
-import { joinedFilter, scopedBy } from '../storage/filter.ts'
+import { wrapStorage } from '../storage/wrap-storage.ts'
+import { joinFilters, withScope } from '../storage/filter.ts'
 import { describeProblemResponse } from '../openapi/problem.ts'
 import type { Request } from '../request/request.ts'
 import { checkProperties, compiled } from '../schema/checks.ts'
@@ -99,12 +99,12 @@ const mostAttempts = 20
 /** The storage without deleted items, in the same step as each verb. It marks an item instead of removing it. */
 function hideDeleted (storage: Storage<object>, property: string, updated: string | undefined): Storage<object> {
   const notDeleted: Filter = { property, is: 'null', value: true }
-  const narrow = (context: Context): Context => scopedBy(joinedFilter(context.scope, notDeleted), context)
+  const narrow = (context: Context): Context => withScope(joinFilters(context.scope, notDeleted), context)
   const mark = (item: object): object => {
     const now = timestamp()
     return { ...item, ...updated !== undefined && { [updated]: now }, [property]: now }
   }
-  return layered<object, object>(storage, (all) => ({
+  return wrapStorage<object, object>(storage, (all) => ({
     list: (query, context) => all.list(query, narrow(context)),
     find: (id, context) => all.find(id, narrow(context)),
     insert: (draft, context) => all.insert(draft, context),

@@ -3,7 +3,7 @@ import type { ActionName } from '../action.ts'
 import type { Result } from '../action.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { layered } from '../storage/layer.ts'
+import { wrapStorage } from '../storage/wrap-storage.ts'
 import type { Context, Storage } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 
@@ -95,7 +95,7 @@ async function runWithTimeout (milliseconds: number, context: Abortable, run: ()
 
 /** The same storage, in which no write begins after the time is over. */
 function refuseLateWrites<Item> (storage: Storage<Item>): Storage<Item> {
-  return layered<Item, Item>(storage, (inner) => ({
+  return wrapStorage<Item, Item>(storage, (inner) => ({
     list: (query, context) => inner.list(query, context),
     find: (id, context) => inner.find(id, context),
     insert: (draft, context) => beginWrite(context, () => inner.insert(draft, context)),

@@ -4,7 +4,7 @@ import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { evaluate } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { joinedFilter, scopedBy } from '../storage/filter.ts'
+import { joinFilters, withScope } from '../storage/filter.ts'
 import { badParameter } from '../request/query.ts'
 import { hashVersions, joinVersions } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
@@ -48,5 +48,5 @@ async function contextOfList (collection: Collection, { context, fixed = {}, ori
   if (refusal !== undefined) throw new HookError(refusal)
   const scope = await readScope(collection, { action: 'list', caller, request: original })
   const place = Object.entries(fixed).map(([property, value]): Filter => ({ property, is: 'eq', value }))
-  return scopedBy(joinedFilter(place[0], scope?.filter), context)
+  return withScope(joinFilters(place[0], scope?.filter), context)
 }

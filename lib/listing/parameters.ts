@@ -1,5 +1,5 @@
 import type { Collection } from '../collection.ts'
-import { mostWords, parseWords } from '../storage/search-words.ts'
+import { maxWords, parseWords } from '../storage/search-words.ts'
 import { longestSearch } from './listing.ts'
 import type { Question } from './question.ts'
 import { readFields, readOrder } from './selection.ts'
@@ -17,7 +17,7 @@ const digits = /^\d{1,9}$/
 const parted = (text: string): unknown => text.split(',')
 
 function isSearch (text: string): boolean {
-  return text.trim() !== '' && text.length <= longestSearch && !text.includes('\0') && parseWords(text).length <= mostWords
+  return text.trim() !== '' && text.length <= longestSearch && !text.includes('\0') && parseWords(text).length <= maxWords
 }
 
 function isNames (value: unknown): value is string[] {
@@ -50,7 +50,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
   q: {
     ofText: asItIs,
-    read: (_collection, text) => typeof text === 'string' && isSearch(text) ? { search: text } : `text of up to ${longestSearch} characters and ${mostWords} different words`
+    read: (_collection, text) => typeof text === 'string' && isSearch(text) ? { search: text } : `text of up to ${longestSearch} characters and ${maxWords} different words`
   }
 }
 

@@ -1,14 +1,16 @@
-// What a storage is asked and what it answers. Types only: an implementation imports nothing else of this library.
+// What a storage is called with and what it returns. Types only: an implementation imports nothing else of this
+// library.
 
-/** The value that stands in the URI of an item. */
+/** The value in the URI of an item. */
 export type Id = string | number
 
 /** Where the id of a new item comes from: a random UUID, the client, the storage, or a function. */
 export type GenerateId = 'uuid' | 'client' | 'storage' | (() => Id)
 
 /**
- * Opaque. Two different contents of one id never have the same version, not even after delete and re-create: entity tags are
- * made of it, and what was rendered is sent again as long as it is the same. Clients see it, so it must not be a counter.
+ * Opaque. Two different contents of one id never have the same version, not even after the item was deleted and created
+ * again: entity tags are built from it, and a rendered response is reused as long as the version is the same.
+ * Clients see it, so it must not be a counter.
  */
 export type Version = string
 
@@ -16,12 +18,12 @@ export interface Entry<Item> {
   readonly id: Id
   readonly item: Readonly<Item>
   readonly version: Version
-  /** When the item last changed, where the storage knows it better than the item does. */
+  /** When the item last changed, if the storage knows it better than the item does. */
   readonly modified?: Date
 }
 
 /**
- * An item on its way in: whole, but for the id where the storage generates it. Integers are within -(2^53 - 1) to
+ * An item to insert: complete, except for the id if the storage generates it. Integers are within -(2^53 - 1) to
  * 2^53 - 1. Date-times are canonical, in items and in filters: in UTC with milliseconds (`2026-01-01T04:00:00.000Z`),
  * within the years 0001 to 9999, so that the order of texts is the order of instants.
  */
@@ -29,11 +31,15 @@ export type Draft<Item> = Readonly<Item>
 
 export type Scalar = string | number | boolean
 
-/** `eq` of null is written `null: true`; a property that is absent counts as null. */
+/** `eq` of null is written `null: true`; a missing property counts as null. */
 export type Condition<Property extends string = string> =
-  | { readonly property: Property, readonly is: 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte', readonly value: Scalar }
+  | {
+    readonly property: Property
+    readonly is: 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte'
+    readonly value: Scalar
+  }
   | { readonly property: Property, readonly is: 'in' | 'nin', readonly value: readonly Scalar[] }
-  /** `*` stands for any run of characters, `\` takes the next character as it is; letter case counts. */
+  /** `*` matches any run of characters, `\` escapes the next character; the comparison is case-sensitive. */
   | { readonly property: Property, readonly is: 'like', readonly value: string }
   | { readonly property: Property, readonly is: 'null', readonly value: boolean }
 
@@ -49,24 +55,30 @@ export interface Order {
   readonly descending: boolean
 }
 
-/** The values of the properties of `order`, in its order: where a page begins. `null` where the property is null or absent. */
+/**
+ * Where a page begins: the values of the properties of `order`, in its order. `null` if the property is null or
+ * missing.
+ */
 export type Position = ReadonlyArray<Scalar | null>
 
 export interface Query {
   readonly filter: Filter | undefined
   /**
-   * Words that must all occur, in any letter case, each in one of the properties. They are given in lower case (with σ for ς),
-   * each once, none within another, the longest first, and at most 10 of them.
+   * Words that must all occur, in any letter case, each in one of the properties. They are in lower case (with σ for
+   * ς), each occurs once, none is contained in another, the longest comes first, and there are at most 10.
    */
   readonly search: { readonly words: readonly string[], readonly properties: readonly string[] } | undefined
-  /** Never empty, and it ends with the id: the order is total. Null is greater than every value; text is ordered by code point. */
+  /**
+   * Never empty, and it ends with the id, so that the order is total. Null is greater than every value; text is ordered
+   * by code point.
+   */
   readonly order: readonly Order[]
   /** Only entries past this position in `order`. */
   readonly after: Position | undefined
-  /** Only entries ahead of this position, the nearest of them; still answered in `order`. */
+  /** Only entries ahead of this position, the nearest of them; still returned in `order`. */
   readonly before: Position | undefined
   readonly limit: number
-  /** Only these properties are needed; more may be given. */
+  /** Only these properties are needed; the storage may return more. */
   readonly properties: readonly string[] | undefined
   readonly count: boolean
 }
@@ -75,23 +87,26 @@ export interface Page<Item> {
   readonly entries: ReadonlyArray<Entry<Item>>
   /** Whether more entries follow in the direction of travel. */
   readonly more: boolean
-  /** How many entries match in all; only where `count` was asked. Rows that cannot be read count. */
+  /** How many entries match in all, unreadable rows included; only if `count` is true. */
   readonly total?: number
-  /** Rows that belong here but hold what the schema cannot mean, because another writer put it there. They are left out and logged. */
+  /** Rows of this page whose values do not match the schema, because another writer changed them. They are logged. */
   readonly unreadable?: readonly Unreadable[]
 }
 
 export interface Unreadable {
-  /** Undefined if it cannot be read either. */
+  /** Undefined if the id cannot be read either. */
   readonly id: Id | undefined
   /** For the log. */
   readonly reason: string
 }
 
 export interface Context {
-  /** Aborted when the client has gone or the deadline has passed. */
+  /** Aborted when the client has disconnected or the timeout has passed. */
   readonly signal: AbortSignal
-  /** The rows this caller can see and touch; applied in the same step as the verb itself. A row outside is absent. */
+  /**
+   * The rows that this caller can read and write; applied in the same step as the method itself. Rows outside the scope
+   * do not exist for the caller.
+   */
   readonly scope: Filter | undefined
 }
 
@@ -100,51 +115,57 @@ export type Refusal =
   | { readonly refused: 'not-found' }
   | { readonly refused: 'stale' }
   | { readonly refused: 'not-unique', readonly properties: readonly string[] }
-  /** The state of other data does not allow it: something refers to the item, it refers to what is not there, or a rule of the data forbids it. */
+  /** Other data does not allow it, such as a foreign key or a check. */
   | { readonly refused: 'conflict' }
-  /** The database at hand cannot store the value of these properties: too long, out of range, nested too deeply. Empty if it does not tell of which. */
+  /**
+   * The database cannot store the values of these properties: too long, out of range, nested too deeply.
+   * Empty if it does not report which.
+   */
   | { readonly refused: 'unstorable', readonly properties: readonly string[] }
 
-/** Plain, complete and frozen: what a definition may ask of this storage. */
+/** What a definition can use of this storage. Plain, complete and frozen. */
 export interface Supports {
-  /** The storage can make ids itself. */
+  /** The storage can generate ids. */
   readonly generatedIds: boolean
-  /** `unique` is kept. */
+  /** The storage enforces `unique`. */
   readonly unique: boolean
-  /** `filter` and the row scope are applied. */
+  /** The storage applies `filter` and the scope of the caller. */
   readonly filter: boolean
-  /** Any property can be ordered by; without it, only the id. */
+  /** Lists can be ordered by any property; without it, only by the id. */
   readonly order: boolean
   readonly search: boolean
   readonly count: boolean
   readonly transactions: boolean
-  /** Answers are kept by the key of their request, in the transaction of the write. */
+  /** The storage keeps responses by the key of their request, in the transaction of the write. */
   readonly receipts: boolean
 }
 
-/** What is kept of a request that bears a key: who works at it or, once it is done, what was answered. */
+/** A request with an idempotency key: a claim while the request runs, and its response afterwards. */
 export interface Receipt {
-  /** Of 43 characters of base64url, as the fingerprint is. */
+  /** 43 characters of base64url, like the fingerprint. */
   readonly key: string
-  /** Of what is asked by the request. */
+  /** Identifies the content of the request. */
   readonly fingerprint: string
-  /** Of the claim: no two have the same. At most 40 characters. */
+  /** Identifies the claim; unique, at most 40 characters. */
   readonly token: string
-  /** In milliseconds since 1970. From then on the receipt counts for absent. */
+  /** In milliseconds since 1970. From then on the receipt no longer counts. */
   readonly expires: number
   /** Undefined while the request runs. */
   readonly answer: string | undefined
 }
 
-/** Each call is one step, across processes as well. Within a transaction only `keep` is asked, and only there. */
+/** Each call is atomic, across processes as well. `keep` is called within a transaction, the others outside of one. */
 export interface Receipts {
-  /** Puts it there and answers undefined; where one stands there that has not expired `now`, answers that one. */
+  /** Stores the claim and returns undefined; returns the existing receipt instead if it has not expired at `now`. */
   claim (receipt: Receipt, now: number, context: Pick<Context, 'signal'>): Promise<Receipt | undefined>
-  /** Takes the place of the claim with the same key and token; false where there is none, because another has claimed the key since. */
+  /**
+   * Replaces the claim with the same key and token. Returns false if it does not exist, because another request has
+   * claimed the key since.
+   */
   keep (receipt: Receipt, context: Pick<Context, 'signal'>): Promise<boolean>
-  /** Takes the claim away; what was answered stays, and so does the claim of another. */
+  /** Removes the claim; a stored response stays, and so does the claim of another request. */
   release (receipt: Receipt, context: Pick<Context, 'signal'>): Promise<void>
-  /** Removes what had expired by then. */
+  /** Removes the receipts that expired up to this time. */
   sweep (expired: number, context: Pick<Context, 'signal'>): Promise<void>
 }
 
@@ -154,41 +175,50 @@ export interface Storage<Item> {
   list (query: Query, context: Context): Promise<Page<Item>>
   find (id: Id, context: Context): Promise<Entry<Item> | undefined>
   insert (draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal>
-  /** Compare and write are one step. Without `expected` only the existence is compared. */
-  replace (id: Id, item: Readonly<Item>, expected: Version | undefined, context: Context): Promise<Entry<Item> | Refusal>
+  /** Compares and writes in one step. Without `expected`, the item only has to exist. */
+  replace (
+    id: Id,
+    item: Readonly<Item>,
+    expected: Version | undefined,
+    context: Context
+  ): Promise<Entry<Item> | Refusal>
   remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
   /**
-   * All that `work` writes is kept together or not at all; a rejection of `work` undoes it and is passed on.
-   * A commit that the data refuses, such as by a deferred constraint, rejects with a `CommitRefused`.
+   * Commits everything that `work` writes, or nothing: a rejection of `work` rolls back and is passed on.
+   * A commit that the database refuses, such as for a deferred constraint, rejects with a `CommitRefused`.
    */
   transaction?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
   /**
-   * A transaction during which no other writer, in any process, changes what `work` has read: for a write that depends on a list.
-   * `work` may be called again where the database has undone it, such as after a deadlock.
+   * A transaction during which no other writer, in any process, changes what `work` has read: for a write that depends
+   * on a list. `work` may be called again after the database rolled it back, such as after a deadlock.
    */
   exclusive?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
   readonly receipts?: Receipts
   /**
-   * Looks for mistakes in what the storage finds in place, such as a table without a unique index, and returns a sentence for each:
-   * what is wrong, then what to do. Called when the app starts, which then does not. Rejects if it cannot tell now.
+   * Looks for mistakes in what the storage finds in place, such as a table without a unique index. Returns a sentence
+   * for each: what is wrong, then what to do. Called when the app starts; a mistake stops the start.
+   * Rejects if the check is not possible now.
    */
   check? (context: Pick<Context, 'signal'>): Promise<readonly string[]>
 }
 
-/** Thrown by a transaction that was refused as a whole: nothing was kept. Any thrown error that carries a `refusal` counts. */
+/**
+ * Thrown by a transaction that was refused as a whole: nothing was committed. Every thrown error that has a `refusal`
+ * is handled like this.
+ */
 export interface CommitRefused extends Error {
   readonly refusal: Refusal
 }
 
-/** What a storage is told of the collection it keeps. */
+/** The collection that a storage stores. */
 export interface Shape {
   readonly name: string
   /** A JSON Schema of type object. */
   readonly schema: JsonSchema
   readonly id: { readonly property: string, readonly generate: GenerateId }
-  /** Each entry is a set of properties whose values together occur once; a set with a null in it is not compared. */
+  /** Sets of properties whose values together must be unique; a set with a null is not compared. */
   readonly unique: ReadonlyArray<readonly string[]>
-  /** The same item with canonical date-times: for items that come another way than by a request, such as seeds. */
+  /** Returns the item with canonical date-times: for items that do not come from a request, such as seeds. */
   readonly canonical?: <Item>(item: Item) => Item
 }
 
@@ -200,12 +230,12 @@ export interface JsonSchema {
   readonly required?: readonly string[]
 }
 
-/** What a user hands to a definition: `memory()`, `sqlite(database)`, or a function of their own. */
+/** What a definition is given as its storage: `memory()`, `sqlite(database)`, or a function of the app. */
 export type Adapter<Item> = (shape: Shape) => Storage<Item>
 
 /**
- * A fault that passes: the storage cannot be reached, or is too busy, now. Any thrown error that carries
- * `unreachable: true` is told to the client as 503 with Retry-After; every other one as 500.
+ * A temporary failure: the storage cannot be reached, or is too busy. Every thrown error that has `unreachable: true`
+ * is sent to the client as 503 with Retry-After; every other one as 500.
  */
 export interface Unreachable extends Error {
   readonly unreachable: true
@@ -214,8 +244,8 @@ export interface Unreachable extends Error {
 }
 
 /**
- * A value of the query that the storage cannot compare with what it has, such as an integer that is out of the range of
- * its column. An error thrown by `list` that carries `incomparable: true` is sent to the client as 400.
+ * A value of the query that the storage cannot compare, such as an integer that is out of the range of its column.
+ * An error thrown by `list` that has `incomparable: true` is sent to the client as 400.
  */
 export interface Incomparable extends Error {
   readonly incomparable: true

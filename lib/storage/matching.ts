@@ -1,7 +1,7 @@
 import type { Filter } from './contract.ts'
-import { filter } from './memory/filter.ts'
+import { compileFilter } from './memory/filter.ts'
 
-/** What a filter means, for those who have the item already: every storage is held to mean the same. */
-export function matches (by: Filter, item: object): boolean {
-  return filter(by)(item)
+/** Whether an item matches a filter. Every storage must agree with this. */
+export function matches (filter: Filter, item: object): boolean {
+  return compileFilter(filter)(item)
 }

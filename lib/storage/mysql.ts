@@ -1,13 +1,13 @@
-import { BadStorage, describeValue, hasMethods } from './bad-storage.ts'
+import { BadStorageError, describeValue, hasMethods } from './bad-storage.ts'
 import { dialect } from './mysql/dialect.ts'
-import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
-import { relay, type Connections } from './sql/connection.ts'
+import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Row, Value } from './sql/dialect.ts'
-import { PooledSession } from './sql/pooled.ts'
+import { passToCallback, type PoolDriver } from './sql/pool-driver.ts'
+import { PooledSession } from './sql/pooled-session.ts'
 import { PreparedStatements } from './sql/prepared-statements.ts'
-import type { Statement } from './sql/session.ts'
+import type { Statement, WriteResult } from './sql/session.ts'
 
-/** What is used of the pool of mysql2/promise, which is also what @fastify/mysql gives with `promise: true`. */
+/** What is used of the pool of mysql2/promise, which @fastify/mysql provides with `promise: true`. */
 export interface MysqlPool {
   getConnection (): Promise<MysqlConnection>
 }
@@ -17,11 +17,11 @@ export interface MysqlConnection {
   query (text: string, values?: Value[]): Promise<[unknown, unknown]>
   /** Closes a statement that `execute` has prepared. */
   unprepare? (query: { sql: string, rowsAsArray: boolean }): unknown
-  /** Of the driver itself: a pool may put it into another object each time. */
+  /** The connection of the driver: a pool may wrap it in another object each time. */
   readonly connection?: object
   release (): void
   destroy (): void
-  /** Of the server, by which a statement is cancelled. */
+  /** Identifies the connection on the server, to cancel a statement. */
   readonly threadId: number
 }
 
@@ -35,55 +35,62 @@ export interface MysqlConnection {
  */
 export function mysql (pool: MysqlPool, options: SqlOptions = {}): SqlAdapter {
   checkPool(pool)
-  return sql({ dialect, session: new PooledSession(connections(pool), dialect) }, options)
+  return createSqlAdapter({ dialect, session: new PooledSession(createDriver(pool), dialect) }, options)
 }
 
 const usage = 'Pass an open pool of mysql2/promise, such as mysql(createPool(uri)).'
 
-/** Callers without a compiler can pass anything. */
+/** Callers that do not use TypeScript can pass anything. */
 function checkPool (given: unknown): void {
   if (!hasMethods(given, 'getConnection')) {
-    const single = hasMethods(given, 'query', 'execute') ? 'a single connection, but requests run at the same time' : describeValue(given)
-    throw new BadStorage(`mysql() was given ${single}. ${usage}`)
+    const what = hasMethods(given, 'query', 'execute')
+      ? 'a single connection, but requests run at the same time'
+      : describeValue(given)
+    throw new BadStorageError(`mysql() was given ${what}. ${usage}`)
   }
-  if (callsBack(given)) {
-    throw new BadStorage(`mysql() was given a pool that calls back. ${usage} With @fastify/mysql, register it with promise: true.`)
+  if (isCallbackPool(given)) {
+    throw new BadStorageError(
+      `mysql() was given a pool with callbacks. ${usage} With @fastify/mysql, register it with promise: true.`
+    )
   }
 }
 
-/** A pool of mysql2 has `promise()` and one of mysql `acquireConnection()`; @fastify/mysql has either as `pool`, as has a pool of mysql2/promise. */
-function callsBack (given: object): boolean {
+/**
+ * A pool of mysql2 has `promise()` and one of mysql `acquireConnection()`. @fastify/mysql has either as `pool`, and so
+ * has a pool of mysql2/promise.
+ */
+function isCallbackPool (given: object): boolean {
   const inner = 'pool' in given && !('Promise' in given) ? given.pool : undefined
   return [given, inner].some((pool) => hasMethods(pool, 'promise') || hasMethods(pool, 'acquireConnection'))
 }
 
 /**
- * Prepares and executes a statement. By itself the driver would keep all of them prepared, while the server has one
- * limit for all applications (`max_prepared_stmt_count`).
+ * Prepares and executes a statement. The driver itself would keep all of them prepared, while the server has one limit
+ * for all applications (`max_prepared_stmt_count`).
  */
-async function execute (client: MysqlConnection, statement: Statement): Promise<unknown> {
+async function runStatement (client: MysqlConnection, statement: Statement): Promise<unknown> {
   const { text, values } = statement
-  const staysPrepared = statementsOn(client).get(statement) !== undefined
+  const staysPrepared = getPreparedStatements(client).get(statement) !== undefined
   try {
-    // The first of what a statement gives: rows for a SELECT, else what was done.
+    // The first element is the rows of a SELECT, or the result of a write.
     return (await client.execute({ sql: text, values, rowsAsArray: true }))[0]
   } finally {
-    if (!staysPrepared) close(client, text)
+    if (!staysPrepared) closeStatement(client, text)
   }
 }
 
 const prepared = new WeakMap<object, PreparedStatements<string>>()
 
-function statementsOn (client: MysqlConnection): PreparedStatements<string> {
+function getPreparedStatements (client: MysqlConnection): PreparedStatements<string> {
   const connection = client.connection ?? client
   const known = prepared.get(connection)
   if (known !== undefined) return known
-  const statements = new PreparedStatements((text) => text, (text) => close(client, text))
+  const statements = new PreparedStatements((text) => text, (text) => closeStatement(client, text))
   prepared.set(connection, statements)
   return statements
 }
 
-function close (client: MysqlConnection, text: string): void {
+function closeStatement (client: MysqlConnection, text: string): void {
   try {
     client.unprepare?.({ sql: text, rowsAsArray: true })
   } catch {
@@ -91,17 +98,32 @@ function close (client: MysqlConnection, text: string): void {
   }
 }
 
-function connections (pool: MysqlPool): Connections<MysqlConnection> {
+function createDriver (pool: MysqlPool): PoolDriver<MysqlConnection> {
   return {
-    connect: (callback) => relay(pool.getConnection(), callback),
-    release: (client, broken) => broken ? client.destroy() : client.release(),
-    rows: (client, statement, callback) => relay(execute(client, statement) as Promise<Row[]>, callback),
-    write: (client, statement, callback) => relay(execute(client, statement).then((done) => {
-      const { affectedRows, insertId } = done as { affectedRows: number, insertId: number | string }
-      return { count: affectedRows, id: Number(insertId) }
-    }), callback),
-    execute: (client, text, callback) => relay(client.query(text).then(() => true), callback),
-    cancel: (client, other, callback) => relay(other.query('KILL QUERY ?', [client.threadId]).then(() => true), callback),
-    spoils: false
+    abortsOnError: false,
+    connect (callback) {
+      passToCallback(pool.getConnection(), callback)
+    },
+    release (client, broken) {
+      if (broken) client.destroy()
+      else client.release()
+    },
+    rows (client, statement, callback) {
+      passToCallback(runStatement(client, statement) as Promise<Row[]>, callback)
+    },
+    write (client, statement, callback) {
+      passToCallback(runStatement(client, statement).then(toWriteResult), callback)
+    },
+    execute (client, text, callback) {
+      passToCallback(client.query(text).then(() => true), callback)
+    },
+    cancel (client, other, callback) {
+      passToCallback(other.query('KILL QUERY ?', [client.threadId]).then(() => true), callback)
+    }
   }
+}
+
+function toWriteResult (result: unknown): WriteResult {
+  const { affectedRows, insertId } = result as { affectedRows: number, insertId: number | string }
+  return { count: affectedRows, id: Number(insertId) }
 }

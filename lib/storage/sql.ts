@@ -1,29 +1,29 @@
 import type { Shape, Storage, Supports } from './contract.ts'
 import { checkTable } from './sql/check-table.ts'
-import { createTable } from './sql/create-table.ts'
-import { needsReceipts, toShape, type Described } from './sql/described.ts'
+import { buildCreateTable } from './sql/create-table.ts'
 import type { Dialect } from './sql/dialect.ts'
-import { layout, type Layout } from './sql/layout.ts'
+import { createLayout, type Layout } from './sql/layout.ts'
 import type { SqlOptions } from './sql/options.ts'
-import { createReceipts, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
-import { Reading } from './sql/reading.ts'
-import { commitRefused } from './sql/refusal.ts'
+import { Reader } from './sql/reader.ts'
+import { buildReceiptTable, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
+import { toCommitRefused } from './sql/refusal.ts'
 import type { Session } from './sql/session.ts'
-import { Writing } from './sql/writing.ts'
+import { needsReceipts, toShape, type TableDefinition } from './sql/table-definition.ts'
+import { Writer } from './sql/writer.ts'
 
-export type { Described } from './sql/described.ts'
 export type { ExistingVersion, SqlOptions } from './sql/options.ts'
+export type { TableDefinition } from './sql/table-definition.ts'
 
 export interface SqlAdapter {
   <Item extends object>(shape: Shape): Storage<Item>
-  /** Makes the tables of a collection, and their indexes; one that exists is left as it is. */
-  createTable (collection: Described): Promise<void>
-  /** The same as text, for a migration. */
-  createTableSql (collection: Described): string
+  /** Creates the tables of a collection and their indexes, unless they exist. */
+  createTable (collection: TableDefinition): Promise<void>
+  /** Returns the statements of `createTable` as text, for a migration. */
+  createTableSql (collection: TableDefinition): string
 }
 
-/** A database: what it does in its own way, and what runs its statements. */
-export interface Engine {
+/** A database: what is specific to it, and what runs its statements. */
+export interface Database {
   readonly dialect: Dialect
   readonly session: Session
 }
@@ -39,47 +39,54 @@ const supports: Supports = Object.freeze({
   receipts: true
 })
 
-/** The storage of every SQL database. */
-export function sql ({ dialect, session }: Engine, options: SqlOptions): SqlAdapter {
-  const statements = (collection: Described) => {
-    const table = layout(dialect, toShape(collection), options)
-    const receipts = needsReceipts(collection) ? createReceipts(table) : []
-    return table.own || receipts.length === 0 ? [...createTable(table), ...receipts] : receipts
+/** Creates the storage function of a SQL database. */
+export function createSqlAdapter ({ dialect, session }: Database, options: SqlOptions): SqlAdapter {
+  const buildTables = (collection: TableDefinition) => {
+    const layout = createLayout(dialect, toShape(collection), options)
+    const receipts = needsReceipts(collection) ? buildReceiptTable(layout) : []
+    return layout.managed || receipts.length === 0 ? [...buildCreateTable(layout), ...receipts] : receipts
   }
   const adapter = <Item extends object>(shape: Shape): Storage<Item> => {
-    const table = layout(dialect, shape, options)
-    const reading = new Reading<Item>(table)
-    return storage(session, { table, reading, writing: new Writing(table, reading), receipts: new ReceiptStatements(table) })
+    const layout = createLayout(dialect, shape, options)
+    const reader = new Reader<Item>(layout)
+    const writer = new Writer(layout, reader)
+    return createStorage(session, { layout, reader, writer, receipts: new ReceiptStatements(layout) })
   }
   return Object.assign(adapter, {
-    async createTable (collection: Described) {
-      for (const text of statements(collection)) await session.execute(text)
+    async createTable (collection: TableDefinition) {
+      for (const text of buildTables(collection)) await session.execute(text)
     },
-    createTableSql: (collection: Described) => statements(collection).map((text) => `${text};\n`).join('')
+    createTableSql: (collection: TableDefinition) => buildTables(collection).map((text) => `${text};\n`).join('')
   })
 }
 
-interface Verbs<Item extends object> {
-  readonly table: Layout
-  readonly reading: Reading<Item>
-  readonly writing: Writing<Item>
+interface Statements<Item extends object> {
+  readonly layout: Layout
+  readonly reader: Reader<Item>
+  readonly writer: Writer<Item>
   readonly receipts: ReceiptStatements
 }
 
-function storage<Item extends object> (session: Session, verbs: Verbs<Item>): Storage<Item> {
-  const { table, reading, writing } = verbs
-  const refuse = async (error: unknown): Promise<never> => { throw await commitRefused(table, session, error) }
+function createStorage<Item extends object> (session: Session, statements: Statements<Item>): Storage<Item> {
+  const { layout, reader, writer } = statements
+  const refuse = async (error: unknown): Promise<never> => {
+    throw await toCommitRefused(layout, session, error)
+  }
   return {
-    name: table.dialect.name,
+    name: layout.dialect.name,
     supports,
-    list: (query, context) => reading.list(session, query, context),
-    find: (id, context) => reading.find(session, id, context),
-    insert: (draft, context) => writing.insert(session, draft, context),
-    replace: (id, item, expected, context) => writing.replace(session, item, { id, expected, context }),
-    remove: (id, expected, context) => writing.remove(session, { id, expected, context }),
-    transaction: (work) => session.transaction((inner) => work(storage(inner, verbs))).catch(refuse),
-    exclusive: (work) => session.exclusive(table.table, (inner) => work(storage(inner, verbs))).catch(refuse),
-    receipts: new SqlReceipts(verbs.receipts, session),
-    check: (context) => checkTable(table, session, context)
+    list: (query, context) => reader.list(session, query, context),
+    find: (id, context) => reader.find(session, id, context),
+    insert: (draft, context) => writer.insert(session, draft, context),
+    replace: (id, item, expected, context) => writer.replace(session, item, { id, expected, context }),
+    remove: (id, expected, context) => writer.remove(session, { id, expected, context }),
+    transaction: (work) => {
+      return session.transaction((inner) => work(createStorage(inner, statements))).catch(refuse)
+    },
+    exclusive: (work) => {
+      return session.exclusive(layout.table, (inner) => work(createStorage(inner, statements))).catch(refuse)
+    },
+    receipts: new SqlReceipts(statements.receipts, session),
+    check: (context) => checkTable(layout, session, context)
   }
 }

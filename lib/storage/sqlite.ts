@@ -1,13 +1,14 @@
-import { BadStorage, describeValue, hasMethods } from './bad-storage.ts'
-import { sql, type SqlAdapter, type SqlOptions } from './sql.ts'
-import { HandleSession, type Handle } from './sql/handle.ts'
+import { BadStorageError, describeValue, hasMethods } from './bad-storage.ts'
+import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
+import { HandleSession, type Handle } from './sql/handle-session.ts'
 import { dialect } from './sqlite/dialect.ts'
 
 /** What node:sqlite's `DatabaseSync` and better-sqlite3's `Database` have in common. */
 export type SqliteDatabase = Handle
 
 /**
- * Stores items in an open SQLite database, version 3.38 or newer, of `node:sqlite` or better-sqlite3. The app closes it.
+ * Stores items in an open SQLite database, version 3.38 or newer, of `node:sqlite` or better-sqlite3. The app closes
+ * it.
  *
  * @example
  * const storage = sqlite(new DatabaseSync('app.db'))
@@ -16,15 +17,19 @@ export type SqliteDatabase = Handle
  */
 export function sqlite (database: SqliteDatabase, options: SqlOptions = {}): SqlAdapter {
   checkDatabase(database)
-  return sql({ dialect, session: new HandleSession(database, dialect) }, options)
+  return createSqlAdapter({ dialect, session: new HandleSession(database, dialect) }, options)
 }
 
 const usage = "Pass an open database, such as sqlite(new DatabaseSync('app.db')) with DatabaseSync of node:sqlite."
 
-/** Callers without a compiler can pass anything. */
+/** Callers that do not use TypeScript can pass anything. */
 function checkDatabase (given: unknown): void {
-  if (!hasMethods(given, 'exec', 'prepare')) throw new BadStorage(`sqlite() was given ${describeValue(given)}. ${usage}`)
-  // The names that node:sqlite and better-sqlite3 have for it.
+  if (!hasMethods(given, 'exec', 'prepare')) {
+    throw new BadStorageError(`sqlite() was given ${describeValue(given)}. ${usage}`)
+  }
+  // node:sqlite has isOpen, better-sqlite3 has open.
   const { isOpen, open } = given as { isOpen?: unknown, open?: unknown }
-  if (isOpen === false || open === false) throw new BadStorage(`sqlite() was given a database that is closed. ${usage}`)
+  if (isOpen === false || open === false) {
+    throw new BadStorageError(`sqlite() was given a database that is closed. ${usage}`)
+  }
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'tap'
 import { conformance, type Open, type Thing } from '../../lib/storage/conformance.ts'
-import { ids } from '../../lib/storage/conformance/case.ts'
+import { listIds } from '../../lib/storage/conformance/case.ts'
 import type { Entry, Filter, Id, Query, Receipts, Refusal, Storage, Supports } from '../../lib/storage/contract.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
@@ -84,13 +84,13 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         return await sound.replace(id, item, undefined, context)
       }
     })),
-    fails: ['of 20 parallel replaces that expect one version exactly one wins']
+    fails: ['exactly one of 20 parallel replaces with the same version succeeds']
   },
   {
     fault: 'answers at once what it does not have',
     // A storage in JavaScript, which no compiler has looked at.
     open: broken(() => ({ replace: () => ({ refused: 'not-found' }) as never })),
-    fails: ['each verb gives a promise']
+    fails: ['every method returns a promise']
   },
   {
     fault: 'compares, waits, then removes',
@@ -102,7 +102,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         return await sound.remove(id, undefined, context)
       }
     })),
-    fails: ['of parallel replaces and removes that expect one version exactly one wins, whichever starts']
+    fails: ['exactly one of parallel replaces and removes with the same version succeeds, whichever starts']
   },
   {
     fault: 'looks for the unique value, waits, then writes',
@@ -111,26 +111,26 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
       return {
         ...sound,
         async insert (draft, context) {
-          if ((await ids(sound, { filter: { property: 'email', is: 'eq', value: String(draft['email']) } })).length > 0) return { refused: 'not-unique', properties: ['email'] }
+          if ((await listIds(sound, { filter: { property: 'email', is: 'eq', value: String(draft['email']) } })).length > 0) return { refused: 'not-unique', properties: ['email'] }
           await tick()
           return await sound.insert(draft, context)
         }
       }
     },
-    fails: ['of 20 parallel inserts of one unique value exactly one wins']
+    fails: ['exactly one of 20 parallel inserts with the same unique value succeeds']
   },
   {
     fault: 'forgets a unique property',
     open: (shape) => memory()({ ...shape, unique: shape.unique.slice(1) }),
     fails: [
-      'an insert of a unique value that is there is refused as taken, naming the property',
-      'a replace with the unique value of another is refused as taken, naming the property'
+      'insert with an existing unique value is refused as not unique, with the name of the property',
+      'replace with the unique value of another item is refused as not unique, with the name of the property'
     ]
   },
   {
     fault: 'takes a set of properties for several unique ones',
     open: (shape) => memory()({ ...shape, unique: shape.unique.flat().map((property) => [property]) }),
-    fails: ['a set of properties is taken only where all its values are, and all its properties are named']
+    fails: ['a set of unique properties is refused only if all its values exist, with the names of all its properties']
   },
   {
     fault: 'counts versions from one after a re-create',
@@ -162,8 +162,8 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
       }
     }),
     fails: [
-      'a version never comes back, not even after delete and re-create',
-      'the version of a former life is stale'
+      'a version never repeats, not even after the item was deleted and created again',
+      'the version of an item before it was deleted and created again is stale'
     ]
   },
   {
@@ -173,29 +173,29 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
       return { list: (query, context) => sound.list({ ...query, order: calls++ % 2 === 0 ? query.order : turnedTies(query.order) }, context) }
     }),
     fails: [
-      'entries that tie come in the order of the next property, the last of which is the id',
-      'pages walked in any order, forward and backward, have each entry once, through ties and nulls'
+      'entries with equal values are ordered by the next property, the last of which is the id',
+      'paging in any order, forward and backward, returns each entry once, with equal values and nulls'
     ]
   },
   {
     fault: 'ignores the scope in remove',
     open: broken((sound) => ({ remove: (id, expected, context) => sound.remove(id, expected, { ...context, scope: undefined }) })),
-    fails: ['a remove outside the scope is refused as absent and removes nothing, whatever version it expects']
+    fails: ['remove outside the scope is refused as not found and removes nothing, with any version']
   },
   {
     fault: 'ignores the scope in list',
     open: broken((sound) => ({ list: (query, context) => sound.list(query, { ...context, scope: undefined }) })),
     fails: [
-      'list sees nothing outside the scope, with a filter or without',
-      'a total counts nothing outside the scope'
+      'list returns nothing outside the scope, with or without a filter',
+      'the total counts nothing outside the scope'
     ]
   },
   {
     fault: 'drops properties that are null',
     open: broken((sound) => altered(sound, (entry) => ({ ...entry, item: Object.fromEntries(Object.entries(entry.item).filter(([, value]) => value !== null)) }))),
     fails: [
-      'what goes in comes out: null',
-      'absent stays absent, and null stays null'
+      'an item is returned as it was stored: null',
+      'missing stays missing, and null stays null'
     ]
   },
   {
@@ -206,7 +206,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         return { ...page, more: page.entries.length === query.limit }
       }
     })),
-    fails: ['a page has as many entries as its limit, and tells truly whether more follow']
+    fails: ['a page has as many entries as its limit, and reports whether more follow']
   },
   {
     fault: 'puts nulls first',
@@ -218,7 +218,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         return { ...page, entries: [...page.entries.filter(isFirst), ...page.entries.filter((entry) => !isFirst(entry))] }
       }
     })),
-    fails: ['null is greater than every value, and absent is ordered as null']
+    fails: ['null is greater than every value, and missing properties are ordered like null']
   },
   {
     fault: 'gives the farthest entries ahead of a position',
@@ -230,19 +230,19 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
       }
     })),
     fails: [
-      'a page before a position has the nearest entries ahead of it, still in order',
-      'pages walked by id, forward and backward, have each entry once'
+      'a page before a position has the nearest entries ahead of it, in order',
+      'paging by id, forward and backward, returns each entry once'
     ]
   },
   {
     fault: 'takes % for *',
     open: broken((sound) => rewritten(sound, (filter) => 'is' in filter && filter.is === 'like' ? { ...filter, value: filter.value.replaceAll('%', '*') } : filter)),
-    fails: ['like takes * for any run of characters, \\ for the next character as it is, and all else literally']
+    fails: ['in like, * matches any characters, \\ escapes the next character, and all others are literal']
   },
   {
     fault: 'leaves null out of ne',
     open: broken((sound) => rewritten(sound, (filter) => 'is' in filter && filter.is === 'ne' ? { all: [filter, { property: filter.property, is: 'null', value: false }] } : filter)),
-    fails: ['ne holds for every other value, and for null and absent']
+    fails: ['ne matches every other value, null and missing']
   },
   {
     fault: 'hands out what it keeps',
@@ -254,29 +254,29 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         return known
       })
     }),
-    fails: ['what was handed out cannot change what is kept']
+    fails: ['a change to a returned entry does not change what is stored']
   },
   {
     fault: 'undoes nothing',
     open: broken((sound) => ({ transaction: (work) => work(sound) })),
     fails: [
-      'a transaction that rejects leaves nothing behind, and its rejection is passed on',
-      'nobody else ever sees what a transaction did not keep',
-      'with a transaction that rejects, its answer is gone as well, and the claim stands'
+      'a transaction that rejects is rolled back, and its rejection is passed on',
+      'what a transaction rolls back is never visible outside of it',
+      'a transaction that rejects rolls back its response, and the claim stays'
     ]
   },
   {
     fault: 'takes letter case for nothing in find',
     open: broken((sound) => ({ find: (id, context) => sound.find(typeof id === 'string' ? id.toLowerCase() : id, context) })),
     fails: [
-      'an id that is not there is found as undefined',
-      'ids that look alike are different items'
+      'find of an unknown id returns undefined',
+      'similar ids are different items'
     ]
   },
   {
     fault: 'counts the page only',
     open: broken((sound) => ({ list: async (query, context) => { const page = await sound.list(query, context); return query.count ? { ...page, total: page.entries.length } : page } })),
-    fails: ['a total is how many match in all, whatever the page']
+    fails: ['the total is the number of all matching entries, whatever the page']
   },
   {
     fault: 'does not say what it supports',
@@ -294,7 +294,7 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         return standing
       }
     })),
-    fails: ['of parallel claims of one key exactly one is made, and the others are told of it', 'of parallel claims of an expired key exactly one is made']
+    fails: ['exactly one of parallel claims of a key succeeds, and the others get that claim', 'exactly one of parallel claims of an expired key succeeds']
   },
   {
     fault: 'releases the claims of others',
@@ -304,17 +304,17 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         await sound.release(standing ?? receipt, context)
       }
     })),
-    fails: ['a claim is released by who holds it, and an answer never']
+    fails: ['release removes only its own claim, and never a response']
   },
   {
     fault: 'keeps the answers of a transaction outside of it',
     open: broken((sound) => ({ transaction: (work) => sound.transaction!((inner) => work({ ...inner, receipts: sound.receipts! })) })),
-    fails: ['with a transaction that rejects, its answer is gone as well, and the claim stands']
+    fails: ['a transaction that rejects rolls back its response, and the claim stays']
   },
   {
     fault: 'sweeps everything',
     open: receipting((sound) => ({ sweep: (_, context) => sound.sweep(Infinity, context) })),
-    fails: ['a sweep takes what has expired, and nothing else']
+    fails: ['sweep removes expired receipts, and nothing else']
   }
 ]
 
@@ -353,5 +353,5 @@ test('the suite runs under node:test, and its skips are seen there', async (t) =
   const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--test', '--test-reporter=tap', fixture])
   t.match(stdout, /^# fail 0$/m)
   t.match(stdout, /^# pass 2\d\d$/m)
-  t.match(stdout, /ok \d+ - search looks in no other properties \(skipped: does not support search\) # SKIP/)
+  t.match(stdout, /ok \d+ - search looks only in the given properties \(skipped: does not support search\) # SKIP/)
 })

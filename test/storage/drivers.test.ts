@@ -28,7 +28,7 @@ test('sqlite() needs an open database', { skip: noSqlite }, async (t) => {
     ['a pool of another database', new pg.Pool(), /was given an object of the class \w*Pool/],
     ['a closed database', closed, /a database that is closed/],
     ['a closed database of better-sqlite3', { open: false, exec () {}, prepare () {} }, /a database that is closed/],
-    ['a driver that calls back', { exec () {}, prepare: () => ({ all () {}, run () {} }) }, /cannot give rows as arrays/]
+    ['a driver that calls back', { exec () {}, prepare: () => ({ all () {}, run () {} }) }, /cannot return rows as arrays/]
   ]
   for (const [what, given, message] of mistakes) t.throws(() => sqlite(given as never), { code, message }, what)
   t.doesNotThrow(() => sqlite(open))
@@ -72,8 +72,8 @@ test('mysql() needs a pool that gives promises', { skip: noMysql }, async (t) =>
     ['options', { uri }, /was given an object\./],
     ['the driver', promises, /was given an object/],
     ['a pool of mysql2', calling, /a pool that calls back\. .*mysql2\/promise.*promise: true/],
-    ['a pool of mysql', { getConnection () {}, acquireConnection () {} }, /a pool that calls back/],
-    ['app.mysql of @fastify/mysql', decorated(calling), /a pool that calls back/],
+    ['a pool of mysql', { getConnection () {}, acquireConnection () {} }, /a pool with callbacks/],
+    ['app.mysql of @fastify/mysql', decorated(calling), /a pool with callbacks/],
     ['a connection', connection, /a single connection/],
     ['a connection that a pool has lent', lent, /a single connection/]
   ]

@@ -197,7 +197,7 @@ test('sqlite', { skip: noSqlite }, async (t) => {
 
   await t.test('a driver whose rows have only names is refused when the app starts', async (t) => {
     t.throws(() => sqlite({ exec () {}, prepare: () => ({ all: () => [], iterate: () => [], run: () => ({ changes: 0 }) }) }), {
-      message: 'This SQLite driver cannot give rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.'
+      message: 'This SQLite driver cannot return rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.'
     })
   })
 })

@@ -94,7 +94,7 @@ test('a seed is there from the start, and stays the caller\'s', async (t) => {
   t.notOk(Object.isFrozen(items[0]))
   items[0]?.tags?.push('y')
   t.same((await storage.find('b', context))?.item.tags, ['x'])
-  t.throws(() => memory({ items: [...items, { id: 'c', name: 'first' }] })(shape), /seed of items holds an item twice: .*"c"/)
+  t.throws(() => memory({ items: [...items, { id: 'c', name: 'first' }] })(shape), /seed of items contains an item twice: .*"c"/)
 })
 
 test('ids are counted where the schema says number, and random otherwise', async (t) => {

@@ -118,7 +118,7 @@ test('createTable refuses what does not describe a table, and says what to pass'
   const mistakes: ReadonlyArray<readonly [what: string, given: unknown, message: RegExp]> = [
     ['nothing', undefined, usage],
     ['a name', 'users', usage],
-    ['a schema alone', User, /is a schema without a name.*\{ name, schema \}/],
+    ['a schema alone', User, /was given a schema without a name.*\{ name, schema \}/],
     ['no schema', { name: 'users' }, usage],
     ['a schema of text', { name: 'users', schema: Type.String() }, /schema .*Type\.Object/],
     ['an unknown key', { name: 'users', schema: User, uniqe: ['email'] }, /"uniqe".*unique/],
@@ -241,9 +241,9 @@ for (const { name, skip, open } of databases) {
       await t.rejects(start(define({ ...options, storage })), {
         message: `Collection users: the table ${q('users')} has no column ${q('nick')}. Add it, or name the column of "nick" with the storage option "columns". ` +
           `Collection users: the table ${q('users')} has no column ${q('home')}. Add it, or correct the storage option "columns". ` +
-          `Collection users: the table ${q('users')} has no column ${q('etag')}, which holds the version of a row. Add it, or say with the storage option "version" how the table keeps versions.`
+          `Collection users: the table ${q('users')} has no column ${q('etag')} for the version of a row. Add it, or state with the storage option "version" how the table stores versions.`
       })
-      await t.rejects(start(define({ ...options, unique: [], storage: database.adapter() })), { message: /no column .version.,/ })
+      await t.rejects(start(define({ ...options, unique: [], storage: database.adapter() })), { message: /no column .version. for/ })
       const Nullable = Type.Object({ ...Member.properties, nick: Type.Optional(Type.Union([Type.String(), Type.Null()])) })
       await t.rejects(start(define({ ...options, unique: [], schema: Nullable, storage: database.adapter() })), { message: /no column .nulls.,/ })
     })

@@ -1,7 +1,7 @@
 import { shortDigest } from '../../response/tag-suffix.ts'
-import { layered } from '../../storage/layer.ts'
+import { wrapStorage } from '../../storage/wrap-storage.ts'
 import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from '../../storage/contract.ts'
-import { scopedBy } from '../../storage/filter.ts'
+import { withScope } from '../../storage/filter.ts'
 import { getRefusal } from '../../response/refusal.ts'
 
 // The storage of one version of a collection, seen as the storage of another.
@@ -56,9 +56,9 @@ export function versionedStorage<Item extends object, Old extends object> (stora
   }
 
   const own = (version: Version | undefined): Version | undefined => version?.slice(0, -suffix.length)
-  const scoped = (context: Context): Context => context.scope === undefined ? context : scopedBy(translated(context.scope, renamed), context)
+  const scoped = (context: Context): Context => context.scope === undefined ? context : withScope(translated(context.scope, renamed), context)
 
-  const older = layered<Item, Old>(storage, kept => ({
+  const older = wrapStorage<Item, Old>(storage, kept => ({
     async list (query, context) {
       const page = await kept.list(translatedQuery(query, renamed), scoped(context))
       return { ...page, entries: page.entries.map(presented) }

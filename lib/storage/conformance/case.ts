@@ -1,83 +1,106 @@
 import assert from 'node:assert/strict'
-import type { Context, Entry, Filter, Id, Page, Position, Query, Refusal, Shape, Storage, Supports } from '../contract.ts'
+import type {
+  Context,
+  Entry,
+  Filter,
+  Id,
+  Page,
+  Position,
+  Query,
+  Refusal,
+  Shape,
+  Storage,
+  Supports
+} from '../contract.ts'
 import type { Thing } from './thing.ts'
 
-/** One sentence that is true of every storage that supports what it needs. */
+/** A rule of the contract, and its test. */
 export interface Case {
-  readonly says: string
-  readonly needs?: ReadonlyArray<keyof Supports>
-  /** What is kept; `things` unless said. */
+  readonly title: string
+  /** What the storage has to support. */
+  readonly requires?: ReadonlyArray<keyof Supports>
+  /** By default `things`. */
   readonly shape?: Shape
-  /** Rejects where the sentence is not true. The storage is fresh and empty. */
-  readonly holds: (storage: Storage<Thing>) => Promise<void>
+  /** Rejects if the storage breaks the rule. The storage is new and empty. */
+  readonly run: (storage: Storage<Thing>) => Promise<void>
 }
 
 const { signal } = new AbortController()
 
-export const everywhere: Context = Object.freeze({ signal, scope: undefined })
+/** A context that can see all rows. */
+export const unscoped: Context = Object.freeze({ signal, scope: undefined })
 
-export const within = (scope: Filter): Context => Object.freeze({ signal, scope })
+/** A context that can see only the rows in this scope. */
+export const scopedTo = (scope: Filter): Context => Object.freeze({ signal, scope })
 
-/** By id, everything, unless said otherwise. */
-export function query (asked: Partial<Query> = {}): Query {
+/** Builds a query; by default for all entries, ordered by id. */
+export function buildQuery (query: Partial<Query> = {}): Query {
   return Object.freeze({
     filter: undefined,
     search: undefined,
-    order: by('id'),
+    order: orderBy('id'),
     after: undefined,
     before: undefined,
     limit: 1000,
     properties: undefined,
     count: false,
-    ...asked
+    ...query
   })
 }
 
-/** An order as it is mostly written: `-` ahead of a property turns it around. */
-export function by (...properties: readonly string[]): Query['order'] {
-  return properties.map((property) => ({ property: property.replace(/^-/, ''), descending: property.startsWith('-') }))
+/** Builds an order. A property with a leading `-` is descending. */
+export function orderBy (...properties: readonly string[]): Query['order'] {
+  return properties.map((property) => ({
+    property: property.replace(/^-/, ''),
+    descending: property.startsWith('-')
+  }))
 }
 
-export async function list (storage: Storage<Thing>, asked?: Partial<Query>, context: Context = everywhere): Promise<Page<Thing>> {
-  return await storage.list(query(asked), context)
+export async function listThings (
+  storage: Storage<Thing>,
+  query?: Partial<Query>,
+  context: Context = unscoped
+): Promise<Page<Thing>> {
+  return await storage.list(buildQuery(query), context)
 }
 
-export async function ids (storage: Storage<Thing>, asked?: Partial<Query>, context?: Context): Promise<Id[]> {
-  return (await list(storage, asked, context)).entries.map(({ id }) => id)
+export async function listIds (storage: Storage<Thing>, query?: Partial<Query>, context?: Context): Promise<Id[]> {
+  return (await listThings(storage, query, context)).entries.map(({ id }) => id)
 }
 
-export async function find (storage: Storage<Thing>, id: Id, context: Context = everywhere): Promise<Entry<Thing>> {
+/** Finds a thing that must exist. */
+export async function findThing (storage: Storage<Thing>, id: Id, context: Context = unscoped): Promise<Entry<Thing>> {
   const entry = await storage.find(id, context)
-  assert.ok(entry !== undefined, `${id} is not found`)
+  assert.ok(entry !== undefined, `${id} was not found`)
   return entry
 }
 
-/** The entry of a write that must not be refused. */
-export function kept (result: Entry<Thing> | Refusal): Entry<Thing> {
-  assert.ok(!('refused' in result), `the write is refused: ${JSON.stringify(result)}`)
+/** Returns the entry of a write that must not be refused. */
+export function assertWritten (result: Entry<Thing> | Refusal): Entry<Thing> {
+  assert.ok(!('refused' in result), `the write was refused: ${JSON.stringify(result)}`)
   return result
 }
 
-export async function insert (storage: Storage<Thing>, thing: Thing): Promise<Entry<Thing>> {
-  return kept(await storage.insert(copy(thing), everywhere))
+export async function insertThing (storage: Storage<Thing>, thing: Thing): Promise<Entry<Thing>> {
+  return assertWritten(await storage.insert(copy(thing), unscoped))
 }
 
-export async function fill (storage: Storage<Thing>, ...all: readonly Thing[]): Promise<void> {
-  for (const thing of all) await insert(storage, thing)
+export async function insertThings (storage: Storage<Thing>, ...things: readonly Thing[]): Promise<void> {
+  for (const thing of things) await insertThing(storage, thing)
 }
 
-/** An item belongs to the storage once it is handed over: each write gets its own. */
+/** A written item belongs to the storage, so each write gets its own copy. */
 export function copy (thing: Thing): Thing {
   return structuredClone(thing)
 }
 
-/** Equal as JSON is: neither prototypes nor the order of properties count. */
-export function same (item: Thing, expected: Thing): void {
+/** Compares as JSON: neither prototypes nor the order of properties matter. */
+export function assertSameItem (item: Thing, expected: Thing): void {
   assert.deepEqual(JSON.parse(JSON.stringify(item)), expected)
 }
 
-/** Where an entry stands in an order. */
-export function position ({ item }: Entry<Thing>, order: Query['order']): Position {
+/** Returns the position of an entry in an order. */
+export function getPosition ({ item }: Entry<Thing>, order: Query['order']): Position {
   return order.map(({ property }) => {
     const value = item[property] ?? null
     assert.ok(value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')

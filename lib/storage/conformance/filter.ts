@@ -1,44 +1,49 @@
 import assert from 'node:assert/strict'
 import type { Filter, Storage } from '../contract.ts'
-import { by, fill, ids, list, type Case } from './case.ts'
+import { insertThings, listIds, listThings, orderBy, type Case } from './case.ts'
 import type { Thing } from './thing.ts'
 
-/** A filter, and the ids of what it lets through, in one text. */
-type Row = readonly [filter: Filter, expected: string]
+/** A filter, and the ids that it matches, as one text. */
+type Expectation = readonly [filter: Filter, expected: string]
 
 const all: readonly Thing[] = [
   { id: 'a', name: 'apple', rank: 2, price: 0.5, done: true, note: '' },
   { id: 'b', name: 'Apple', rank: 10, price: -1.25, done: false, note: null },
   { id: 'c', name: 'äpple', rank: 9, price: 100, note: 'x' },
   { id: 'd', name: 'apple ', rank: null, done: true, at: '2024-02-29T12:00:00.000Z' },
-  { id: 'e', name: '😀', at: '2024-03-01T00:00:00.000Z', place: { city: 'Rome', floor: 2, open: true, position: { latitude: 41.9 } } },
+  {
+    id: 'e',
+    name: '😀',
+    at: '2024-03-01T00:00:00.000Z',
+    place: { city: 'Rome', floor: 2, open: true, position: { latitude: 41.9 } }
+  },
   { id: 'f', name: '', rank: -3, place: { city: 'rome', floor: null, open: false } },
   { id: 'g', name: "' OR 1=1 --", rank: 0, place: {} }
 ]
 
-async function check (storage: Storage<Thing>, rows: readonly Row[]): Promise<void> {
-  for (const [filter, expected] of rows) {
-    assert.equal((await ids(storage, { filter })).join(''), expected, JSON.stringify(filter))
+async function assertMatches (storage: Storage<Thing>, expectations: readonly Expectation[]): Promise<void> {
+  for (const [filter, expected] of expectations) {
+    assert.equal((await listIds(storage, { filter })).join(''), expected, JSON.stringify(filter))
   }
 }
 
-/** What a filter lets through, and that `not` lets through exactly the rest. */
-const lets = (says: string, rows: readonly Row[]): Case => ({
-  says,
-  needs: ['filter'],
-  async holds (storage) {
-    await fill(storage, ...all)
-    await check(storage, rows)
-    await check(storage, rows.map(([filter, expected]) => [{ not: filter }, rest(expected)]))
+/** Checks what filters match, and that `not` matches exactly the rest. */
+const filterCase = (title: string, expectations: readonly Expectation[]): Case => ({
+  title,
+  requires: ['filter'],
+  async run (storage) {
+    await insertThings(storage, ...all)
+    await assertMatches(storage, expectations)
+    await assertMatches(storage, expectations.map(([filter, expected]) => [{ not: filter }, getRest(expected)]))
   }
 })
 
-function rest (expected: string): string {
+function getRest (expected: string): string {
   return all.map(({ id }) => String(id)).filter((id) => !expected.includes(id)).join('')
 }
 
-export const filter: readonly Case[] = [
-  lets('eq holds for the same value: letter case, accents and spaces count', [
+export const filterCases: readonly Case[] = [
+  filterCase('eq matches the same value: letter case, accents and spaces matter', [
     [{ property: 'name', is: 'eq', value: 'apple' }, 'a'],
     [{ property: 'name', is: 'eq', value: 'APPLE' }, ''],
     [{ property: 'name', is: 'eq', value: 'apple ' }, 'd'],
@@ -55,13 +60,13 @@ export const filter: readonly Case[] = [
     [{ property: 'at', is: 'eq', value: '2024-02-29T12:00:00.000Z' }, 'd'],
     [{ property: 'id', is: 'eq', value: 'c' }, 'c']
   ]),
-  lets('ne holds for every other value, and for null and absent', [
+  filterCase('ne matches every other value, null and missing', [
     [{ property: 'name', is: 'ne', value: 'apple' }, 'bcdefg'],
     [{ property: 'rank', is: 'ne', value: 2 }, 'bcdefg'],
     [{ property: 'done', is: 'ne', value: true }, 'bcefg'],
     [{ property: 'note', is: 'ne', value: 'x' }, 'abdefg']
   ]),
-  lets('lt, lte, gt and gte compare numbers by value, and never hold for null or absent', [
+  filterCase('lt, lte, gt and gte compare numbers by value, and never match null or missing', [
     [{ property: 'rank', is: 'lt', value: 9 }, 'afg'],
     [{ property: 'rank', is: 'lte', value: 9 }, 'acfg'],
     [{ property: 'rank', is: 'gt', value: 2 }, 'bc'],
@@ -70,7 +75,7 @@ export const filter: readonly Case[] = [
     [{ property: 'price', is: 'lt', value: 0.6 }, 'ab'],
     [{ property: 'price', is: 'gte', value: 0.5 }, 'ac']
   ]),
-  lets('lt, lte, gt and gte compare text by code point', [
+  filterCase('lt, lte, gt and gte compare text by code point', [
     [{ property: 'name', is: 'lt', value: 'apple' }, 'bfg'],
     [{ property: 'name', is: 'lte', value: 'apple' }, 'abfg'],
     [{ property: 'name', is: 'gt', value: 'z' }, 'ce'],
@@ -79,18 +84,18 @@ export const filter: readonly Case[] = [
     [{ property: 'at', is: 'gt', value: '2024-02-29T12:00:00.000Z' }, 'e'],
     [{ property: 'at', is: 'lte', value: '2024-02-29T12:00:00.000Z' }, 'd']
   ]),
-  lets('in holds for any of the values, and for none of an empty list', [
+  filterCase('in matches any of the values, and an empty list matches nothing', [
     [{ property: 'name', is: 'in', value: ['apple', 'Apple', 'nothing'] }, 'ab'],
     [{ property: 'rank', is: 'in', value: [2, 0, 0] }, 'ag'],
     [{ property: 'done', is: 'in', value: [false] }, 'b'],
     [{ property: 'rank', is: 'in', value: [] }, '']
   ]),
-  lets('nin holds for none of the values, for null and absent, and for all of an empty list', [
+  filterCase('nin matches all other values, null and missing, and an empty list matches everything', [
     [{ property: 'name', is: 'nin', value: ['apple', 'Apple', 'nothing'] }, 'cdefg'],
     [{ property: 'rank', is: 'nin', value: [2, 0] }, 'bcdef'],
     [{ property: 'rank', is: 'nin', value: [] }, 'abcdefg']
   ]),
-  lets('null holds for null and absent alike, and not for empty text, zero or false', [
+  filterCase('null matches null and missing, but not empty text, zero or false', [
     [{ property: 'note', is: 'null', value: true }, 'bdefg'],
     [{ property: 'note', is: 'null', value: false }, 'ac'],
     [{ property: 'rank', is: 'null', value: true }, 'de'],
@@ -98,7 +103,7 @@ export const filter: readonly Case[] = [
     [{ property: 'done', is: 'null', value: false }, 'abd'],
     [{ property: 'place', is: 'null', value: false }, 'efg']
   ]),
-  lets('conditions reach nested properties; what is not there is null', [
+  filterCase('conditions can use nested properties; a missing one is null', [
     [{ property: 'place.city', is: 'eq', value: 'Rome' }, 'e'],
     [{ property: 'place.city', is: 'like', value: '*ome' }, 'ef'],
     [{ property: 'place.city', is: 'ne', value: 'Rome' }, 'abcdfg'],
@@ -109,25 +114,33 @@ export const filter: readonly Case[] = [
     [{ property: 'place.position.latitude', is: 'gt', value: 41 }, 'e'],
     [{ property: 'place.position.latitude', is: 'null', value: false }, 'e']
   ]),
-  lets('all, any and not combine to any depth; all of nothing holds, any of nothing does not', [
+  filterCase('all, any and not combine to any depth; all of nothing matches, any of nothing does not', [
     [{ all: [{ property: 'rank', is: 'gt', value: 0 }, { property: 'done', is: 'eq', value: true }] }, 'a'],
     [{ any: [{ property: 'rank', is: 'gt', value: 9 }, { property: 'done', is: 'eq', value: true }] }, 'abd'],
     [{ not: { any: [{ property: 'rank', is: 'gt', value: 9 }, { property: 'done', is: 'eq', value: true }] } }, 'cefg'],
-    [{ all: [{ any: [{ property: 'id', is: 'eq', value: 'a' }, { property: 'id', is: 'eq', value: 'b' }] }, { not: { property: 'rank', is: 'lt', value: 9 } }] }, 'b'],
+    [
+      {
+        all: [
+          { any: [{ property: 'id', is: 'eq', value: 'a' }, { property: 'id', is: 'eq', value: 'b' }] },
+          { not: { property: 'rank', is: 'lt', value: 9 } }
+        ]
+      },
+      'b'
+    ],
     [{ not: { not: { property: 'rank', is: 'lt', value: 0 } } }, 'f'],
     [{ all: [] }, 'abcdefg'],
     [{ any: [] }, '']
   ]),
   {
-    says: 'a filter and a position work together, in any order',
-    needs: ['filter', 'order'],
-    async holds (storage) {
-      await fill(storage, ...all)
-      const asked = { filter: { property: 'rank', is: 'null', value: false }, order: by('-rank', 'id') } as const
-      const { entries, more } = await list(storage, { ...asked, after: [10, 'b'], limit: 2 })
+    title: 'a filter and a position can be combined, in any order',
+    requires: ['filter', 'order'],
+    async run (storage) {
+      await insertThings(storage, ...all)
+      const query = { filter: { property: 'rank', is: 'null', value: false }, order: orderBy('-rank', 'id') } as const
+      const { entries, more } = await listThings(storage, { ...query, after: [10, 'b'], limit: 2 })
       assert.deepEqual([entries.map(({ id }) => id), more], [['c', 'a'], true])
-      assert.deepEqual(await ids(storage, { ...asked, before: [2, 'a'], limit: 1 }), ['c'])
-      assert.equal((await list(storage, { ...asked, after: [2, 'a'], limit: 2 })).more, false)
+      assert.deepEqual(await listIds(storage, { ...query, before: [2, 'a'], limit: 1 }), ['c'])
+      assert.equal((await listThings(storage, { ...query, after: [2, 'a'], limit: 2 })).more, false)
     }
   }
 ]

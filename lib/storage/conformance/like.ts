@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { fill, ids, list, type Case } from './case.ts'
+import { insertThings, listIds, listThings, type Case } from './case.ts'
 
 const names = [
   'a*b', 'a%b', 'a_b', 'a\\b', 'axb', 'axxb', 'AxB', 'ab', 'a.b', 'a[x]b', 'a\nb', 'a😀b', 'xaby', ''
@@ -37,17 +37,21 @@ const patterns: ReadonlyArray<readonly [pattern: string, expected: readonly stri
   ['*\\*', []]
 ]
 
-export const like: readonly Case[] = [
+export const likeCases: readonly Case[] = [
   {
-    says: 'like takes * for any run of characters, \\ for the next character as it is, and all else literally',
-    needs: ['filter'],
-    async holds (storage) {
-      await fill(storage, ...names.map((name, index) => ({ id: String.fromCharCode(97 + index), name })), { id: 'z', name: 'no note' })
+    title: 'in like, * matches any characters, \\ escapes the next character, and all others are literal',
+    requires: ['filter'],
+    async run (storage) {
+      const things = names.map((name, index) => ({ id: String.fromCharCode(97 + index), name }))
+      await insertThings(storage, ...things, { id: 'z', name: 'no note' })
       for (const [value, expected] of patterns) {
-        const { entries } = await list(storage, { filter: { all: [{ property: 'name', is: 'like', value }, { property: 'id', is: 'ne', value: 'z' }] } })
+        const { entries } = await listThings(storage, {
+          filter: { all: [{ property: 'name', is: 'like', value }, { property: 'id', is: 'ne', value: 'z' }] }
+        })
         assert.deepEqual(entries.map(({ item }) => item['name']), expected, `like ${value}`)
       }
-      assert.deepEqual(await ids(storage, { filter: { property: 'note', is: 'like', value: '*' } }), [], 'null is like nothing')
+      const withNote = await listIds(storage, { filter: { property: 'note', is: 'like', value: '*' } })
+      assert.deepEqual(withNote, [], 'null matches no pattern')
     }
   }
 ]

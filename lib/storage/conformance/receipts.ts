@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Receipt, Receipts, Storage } from '../contract.ts'
-import { everywhere, ids, insert, kept, type Case } from './case.ts'
+import { assertWritten, insertThing, listIds, unscoped, type Case } from './case.ts'
 import type { Thing } from './thing.ts'
 
 const now = Date.UTC(2026, 0, 1)
@@ -8,25 +8,31 @@ const later = now + 30_000
 
 let count = 0
 
-/** As it begins; each has a token of its own. */
-function claimed (name: string, expires = later): Receipt {
-  return { key: name.padEnd(43, '-'), fingerprint: 'f'.repeat(43), token: `token ${++count}`, expires, answer: undefined }
+/** Creates a claim with its own token. */
+function createClaim (name: string, expires = later): Receipt {
+  return {
+    key: name.padEnd(43, '-'),
+    fingerprint: 'f'.repeat(43),
+    token: `token ${++count}`,
+    expires,
+    answer: undefined
+  }
 }
 
-function done (claim: Receipt, answer = '{"status":201,"content":"äöü \\u0000 \\"…\\""}'): Receipt {
+function toAnswered (claim: Receipt, answer = '{"status":201,"content":"äöü \\u0000 \\"…\\""}'): Receipt {
   return { ...claim, expires: now + 86_400_000, answer }
 }
 
-function receiptsOf ({ receipts }: Storage<Thing>): Receipts {
+function getReceipts ({ receipts }: Storage<Thing>): Receipts {
   assert.ok(receipts !== undefined)
   return receipts
 }
 
-/** What stands at a key `at` that time, which another claim is told of. */
-async function standing (storage: Storage<Thing>, name: string, at = now): Promise<Receipt | undefined> {
-  const other = claimed(name)
-  const found = await receiptsOf(storage).claim(other, at, everywhere)
-  if (found === undefined) await receiptsOf(storage).release(other, everywhere)
+/** Returns the receipt of a key at this time, as another claim gets it. */
+async function findReceipt (storage: Storage<Thing>, name: string, at = now): Promise<Receipt | undefined> {
+  const other = createClaim(name)
+  const found = await getReceipts(storage).claim(other, at, unscoped)
+  if (found === undefined) await getReceipts(storage).release(other, unscoped)
   return found
 }
 
@@ -35,92 +41,104 @@ async function transact (storage: Storage<Thing>, work: (storage: Storage<Thing>
   await storage.transaction(work)
 }
 
-const receipt = (says: string, holds: Case['holds']): Case => ({ says, needs: ['receipts', 'transactions'], holds })
+/** Keeps a response in a transaction, and returns whether it was stored. */
+async function keepInTransaction (storage: Storage<Thing>, receipt: Receipt): Promise<boolean> {
+  let isStored = false
+  await transact(storage, async (inner) => { isStored = await getReceipts(inner).keep(receipt, unscoped) })
+  return isStored
+}
 
-export const receipts: readonly Case[] = [
-  receipt('a key is claimed once, and the next is told of the claim', async (storage) => {
-    const [first, other] = [claimed('a'), claimed('b')]
-    assert.equal(await receiptsOf(storage).claim(first, now, everywhere), undefined)
-    assert.equal(await receiptsOf(storage).claim(other, now, everywhere), undefined)
-    assert.deepEqual(await standing(storage, 'a'), first)
-    assert.deepEqual(await standing(storage, 'b'), other)
+const receiptCase = (title: string, run: Case['run']): Case => ({
+  title,
+  requires: ['receipts', 'transactions'],
+  run
+})
+
+export const receiptCases: readonly Case[] = [
+  receiptCase('a key is claimed once, and the next request gets the existing claim', async (storage) => {
+    const [first, other] = [createClaim('a'), createClaim('b')]
+    assert.equal(await getReceipts(storage).claim(first, now, unscoped), undefined)
+    assert.equal(await getReceipts(storage).claim(other, now, unscoped), undefined)
+    assert.deepEqual(await findReceipt(storage, 'a'), first)
+    assert.deepEqual(await findReceipt(storage, 'b'), other)
   }),
-  receipt('of parallel claims of one key exactly one is made, and the others are told of it', async (storage) => {
-    const claims = Array.from({ length: 10 }, () => claimed('a'))
-    const results = await Promise.all(claims.map((claim) => receiptsOf(storage).claim(claim, now, everywhere)))
+  receiptCase('exactly one of parallel claims of a key succeeds, and the others get that claim', async (storage) => {
+    const claims = Array.from({ length: 10 }, () => createClaim('a'))
+    const results = await Promise.all(claims.map((claim) => getReceipts(storage).claim(claim, now, unscoped)))
     const winner = claims.filter((_, index) => results[index] === undefined)
     assert.equal(winner.length, 1)
     assert.deepEqual(results.filter((result) => result !== undefined), Array.from({ length: 9 }, () => winner[0]))
   }),
-  receipt('an answer is kept with what its transaction writes, to the letter', async (storage) => {
-    const claim = claimed('a')
-    await receiptsOf(storage).claim(claim, now, everywhere)
+  receiptCase('a response is stored unchanged, together with what its transaction writes', async (storage) => {
+    const claim = createClaim('a')
+    await getReceipts(storage).claim(claim, now, unscoped)
     await transact(storage, async (inner) => {
-      kept(await inner.insert({ id: 'a', name: 'first' }, everywhere))
-      assert.equal(await receiptsOf(inner).keep(done(claim), everywhere), true)
+      assertWritten(await inner.insert({ id: 'a', name: 'first' }, unscoped))
+      assert.equal(await getReceipts(inner).keep(toAnswered(claim), unscoped), true)
     })
-    assert.deepEqual(await ids(storage), ['a'])
-    assert.deepEqual(await standing(storage, 'a'), done(claim))
+    assert.deepEqual(await listIds(storage), ['a'])
+    assert.deepEqual(await findReceipt(storage, 'a'), toAnswered(claim))
   }),
-  receipt('with a transaction that rejects, its answer is gone as well, and the claim stands', async (storage) => {
-    const claim = claimed('a')
-    await receiptsOf(storage).claim(claim, now, everywhere)
+  receiptCase('a transaction that rejects rolls back its response, and the claim stays', async (storage) => {
+    const claim = createClaim('a')
+    await getReceipts(storage).claim(claim, now, unscoped)
     await assert.rejects(transact(storage, async (inner) => {
-      await receiptsOf(inner).keep(done(claim), everywhere)
-      kept(await inner.insert({ id: 'a', name: 'first' }, everywhere))
+      await getReceipts(inner).keep(toAnswered(claim), unscoped)
+      assertWritten(await inner.insert({ id: 'a', name: 'first' }, unscoped))
       throw new Error('on purpose')
     }), /on purpose/)
-    assert.deepEqual(await ids(storage), [])
-    assert.deepEqual(await standing(storage, 'a'), claim)
+    assert.deepEqual(await listIds(storage), [])
+    assert.deepEqual(await findReceipt(storage, 'a'), claim)
   }),
-  receipt('a claim that has expired is succeeded by another, and its own answer is no longer kept', async (storage) => {
-    const [late, next] = [claimed('a', now), claimed('a')]
-    await receiptsOf(storage).claim(late, now - 1, everywhere)
-    assert.equal(await receiptsOf(storage).claim(next, now, everywhere), undefined)
-    await transact(storage, async (inner) => assert.equal(await receiptsOf(inner).keep(done(late), everywhere), false))
-    await receiptsOf(storage).release(late, everywhere)
-    assert.deepEqual(await standing(storage, 'a'), next)
-    await transact(storage, async (inner) => assert.equal(await receiptsOf(inner).keep(done(next), everywhere), true))
-    assert.deepEqual(await standing(storage, 'a'), done(next))
+  receiptCase('an expired claim can be replaced, and then its own response is not stored', async (storage) => {
+    const [late, next] = [createClaim('a', now), createClaim('a')]
+    await getReceipts(storage).claim(late, now - 1, unscoped)
+    assert.equal(await getReceipts(storage).claim(next, now, unscoped), undefined)
+    assert.equal(await keepInTransaction(storage, toAnswered(late)), false)
+    await getReceipts(storage).release(late, unscoped)
+    assert.deepEqual(await findReceipt(storage, 'a'), next)
+    assert.equal(await keepInTransaction(storage, toAnswered(next)), true)
+    assert.deepEqual(await findReceipt(storage, 'a'), toAnswered(next))
   }),
-  receipt('an expired claim that nobody has succeeded can still be answered', async (storage) => {
-    const claim = claimed('a', now)
-    await receiptsOf(storage).claim(claim, now - 1, everywhere)
-    await transact(storage, async (inner) => assert.equal(await receiptsOf(inner).keep(done(claim), everywhere), true))
-    assert.deepEqual(await standing(storage, 'a'), done(claim))
+  receiptCase('an expired claim that was not replaced can still get its response', async (storage) => {
+    const claim = createClaim('a', now)
+    await getReceipts(storage).claim(claim, now - 1, unscoped)
+    assert.equal(await keepInTransaction(storage, toAnswered(claim)), true)
+    assert.deepEqual(await findReceipt(storage, 'a'), toAnswered(claim))
   }),
-  receipt('of parallel claims of an expired key exactly one is made', async (storage) => {
-    await receiptsOf(storage).claim(claimed('a', now), now - 1, everywhere)
-    const results = await Promise.all(Array.from({ length: 10 }, () => receiptsOf(storage).claim(claimed('a'), now, everywhere)))
+  receiptCase('exactly one of parallel claims of an expired key succeeds', async (storage) => {
+    await getReceipts(storage).claim(createClaim('a', now), now - 1, unscoped)
+    const claims = Array.from({ length: 10 }, () => createClaim('a'))
+    const results = await Promise.all(claims.map((claim) => getReceipts(storage).claim(claim, now, unscoped)))
     assert.equal(results.filter((result) => result === undefined).length, 1)
   }),
-  receipt('a claim is released by who holds it, and an answer never', async (storage) => {
-    const claim = claimed('a')
-    await receiptsOf(storage).claim(claim, now, everywhere)
-    await receiptsOf(storage).release(claimed('a'), everywhere)
-    assert.deepEqual(await standing(storage, 'a'), claim)
-    await receiptsOf(storage).release(claim, everywhere)
-    assert.equal(await standing(storage, 'a'), undefined)
-    await receiptsOf(storage).claim(claim, now, everywhere)
-    await transact(storage, async (inner) => { await receiptsOf(inner).keep(done(claim), everywhere) })
-    await receiptsOf(storage).release(claim, everywhere)
-    assert.deepEqual(await standing(storage, 'a'), done(claim))
+  receiptCase('release removes only its own claim, and never a response', async (storage) => {
+    const claim = createClaim('a')
+    await getReceipts(storage).claim(claim, now, unscoped)
+    await getReceipts(storage).release(createClaim('a'), unscoped)
+    assert.deepEqual(await findReceipt(storage, 'a'), claim)
+    await getReceipts(storage).release(claim, unscoped)
+    assert.equal(await findReceipt(storage, 'a'), undefined)
+    await getReceipts(storage).claim(claim, now, unscoped)
+    await keepInTransaction(storage, toAnswered(claim))
+    await getReceipts(storage).release(claim, unscoped)
+    assert.deepEqual(await findReceipt(storage, 'a'), toAnswered(claim))
   }),
-  receipt('an answer is kept once', async (storage) => {
-    const claim = claimed('a')
-    await receiptsOf(storage).claim(claim, now, everywhere)
-    await transact(storage, async (inner) => { await receiptsOf(inner).keep(done(claim), everywhere) })
-    await transact(storage, async (inner) => assert.equal(await receiptsOf(inner).keep(done(claim, 'again'), everywhere), false))
-    assert.deepEqual(await standing(storage, 'a'), done(claim))
+  receiptCase('a response is stored once', async (storage) => {
+    const claim = createClaim('a')
+    await getReceipts(storage).claim(claim, now, unscoped)
+    await keepInTransaction(storage, toAnswered(claim))
+    assert.equal(await keepInTransaction(storage, toAnswered(claim, 'again')), false)
+    assert.deepEqual(await findReceipt(storage, 'a'), toAnswered(claim))
   }),
-  receipt('a sweep takes what has expired, and nothing else', async (storage) => {
-    const [old, recent] = [claimed('a', now), claimed('b', now + 1)]
-    await insert(storage, { id: 'a', name: 'first' })
-    await receiptsOf(storage).claim(old, now - 1, everywhere)
-    await receiptsOf(storage).claim(recent, now - 1, everywhere)
-    await receiptsOf(storage).sweep(now, everywhere)
-    assert.equal(await standing(storage, 'a', now - 1), undefined)
-    assert.deepEqual(await standing(storage, 'b', now - 1), recent)
-    assert.deepEqual(await ids(storage), ['a'])
+  receiptCase('sweep removes expired receipts, and nothing else', async (storage) => {
+    const [old, recent] = [createClaim('a', now), createClaim('b', now + 1)]
+    await insertThing(storage, { id: 'a', name: 'first' })
+    await getReceipts(storage).claim(old, now - 1, unscoped)
+    await getReceipts(storage).claim(recent, now - 1, unscoped)
+    await getReceipts(storage).sweep(now, unscoped)
+    assert.equal(await findReceipt(storage, 'a', now - 1), undefined)
+    assert.deepEqual(await findReceipt(storage, 'b', now - 1), recent)
+    assert.deepEqual(await listIds(storage), ['a'])
   })
 ]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import type { Storage } from '../contract.ts'
 import { parseWords } from '../search-words.ts'
-import { fill, ids, list, type Case } from './case.ts'
+import { insertThings, listIds, listThings, type Case } from './case.ts'
 import type { Thing } from './thing.ts'
 
 const all: readonly Thing[] = [
@@ -12,7 +13,10 @@ const all: readonly Thing[] = [
   { id: 'f', name: '東京 Ärger', note: 'ДОМ дом' }
 ]
 
-const found: ReadonlyArray<readonly [text: string, expected: string]> = [
+/** A search, and the ids that it finds, as one text. */
+type Expectation = readonly [text: string, expected: string]
+
+const found: readonly Expectation[] = [
   ['quick', 'ac'],
   ['QUICK', 'ac'],
   ['uic', 'ac'],
@@ -34,7 +38,7 @@ const found: ReadonlyArray<readonly [text: string, expected: string]> = [
   ['a b c d e f g h i j k', '']
 ]
 
-const letters: ReadonlyArray<readonly [text: string, expected: string]> = [
+const letters: readonly Expectation[] = [
   ['école', 'c'],
   ['ÉCOLE', 'c'],
   ['École 100', 'c'],
@@ -54,49 +58,53 @@ const letters: ReadonlyArray<readonly [text: string, expected: string]> = [
   ['arger', '']
 ]
 
-export const search: readonly Case[] = [
+async function assertFound (storage: Storage<Thing>, expectations: readonly Expectation[]): Promise<void> {
+  for (const [text, expected] of expectations) {
+    const search = { words: parseWords(text), properties: ['name', 'note'] }
+    assert.equal((await listIds(storage, { search })).join(''), expected, `search for ${text}`)
+  }
+}
+
+export const searchCases: readonly Case[] = [
   {
-    says: 'search finds what has every word, in any letter case, each in any of the properties',
-    needs: ['search'],
-    async holds (storage) {
-      await fill(storage, ...all)
-      for (const [text, expected] of found) {
-        assert.equal((await ids(storage, { search: { words: parseWords(text), properties: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
-      }
+    title: 'search finds items that contain every word, in any letter case, each in any of the properties',
+    requires: ['search'],
+    async run (storage) {
+      await insertThings(storage, ...all)
+      await assertFound(storage, found)
     }
   },
   {
-    says: 'search knows the letter case of more than ASCII',
-    needs: ['search'],
-    async holds (storage) {
-      await fill(storage, ...all)
-      for (const [text, expected] of letters) {
-        assert.equal((await ids(storage, { search: { words: parseWords(text), properties: ['name', 'note'] } })).join(''), expected, `search for ${text}`)
-      }
+    title: 'search ignores the letter case of all scripts',
+    requires: ['search'],
+    async run (storage) {
+      await insertThings(storage, ...all)
+      await assertFound(storage, letters)
     }
   },
   {
-    says: 'search looks in no other properties',
-    needs: ['search'],
-    async holds (storage) {
-      await fill(storage, ...all)
-      assert.deepEqual(await ids(storage, { search: { words: parseWords('quick'), properties: ['note'] } }), ['c'])
+    title: 'search looks only in the given properties',
+    requires: ['search'],
+    async run (storage) {
+      await insertThings(storage, ...all)
+      assert.deepEqual(await listIds(storage, { search: { words: parseWords('quick'), properties: ['note'] } }), ['c'])
     }
   },
   {
-    says: 'search works together with a filter, a position and a total',
-    needs: ['search', 'filter', 'count'],
-    async holds (storage) {
-      await fill(storage, ...all)
-      const asked = { search: { words: parseWords('THE'), properties: ['name'] }, count: true }
-      const { entries, total } = await list(storage, { ...asked, after: ['a'] })
+    title: 'a search can be combined with a filter, a position and a total',
+    requires: ['search', 'filter', 'count'],
+    async run (storage) {
+      await insertThings(storage, ...all)
+      const query = { search: { words: parseWords('THE'), properties: ['name'] }, count: true }
+      const { entries, total } = await listThings(storage, { ...query, after: ['a'] })
       assert.deepEqual([entries.map(({ id }) => id), total], [['b'], 2])
-      assert.equal((await list(storage, { ...asked, filter: { property: 'note', is: 'null', value: true } })).total, 1)
+      const filter = { property: 'note', is: 'null', value: true } as const
+      assert.equal((await listThings(storage, { ...query, filter })).total, 1)
       const page = { search: { words: parseWords('É'), properties: ['name', 'note'] }, count: true, limit: 1 }
-      await fill(storage, { id: 'x', name: 'été' }, { id: 'y', name: 'ÉTÉ' }, { id: 'z', name: 'eté' })
-      const after = await list(storage, { ...page, after: ['c'] })
+      await insertThings(storage, { id: 'x', name: 'été' }, { id: 'y', name: 'ÉTÉ' }, { id: 'z', name: 'eté' })
+      const after = await listThings(storage, { ...page, after: ['c'] })
       assert.deepEqual([after.entries.map(({ id }) => id), after.more, after.total], [['x'], true, 4])
-      const before = await list(storage, { ...page, before: ['z'], properties: ['id'] })
+      const before = await listThings(storage, { ...page, before: ['z'], properties: ['id'] })
       assert.deepEqual([before.entries.map(({ id }) => id), before.more, before.total], [['y'], true, 4])
     }
   }

@@ -18,7 +18,7 @@ const schema: JsonSchema = {
     done: { type: 'boolean' },
     at: { type: 'string', format: 'date-time' },
     tags: { type: 'array', items: text },
-    // A word of most query languages, too.
+    // A keyword of most query languages.
     order: text,
     place: {
       type: 'object',

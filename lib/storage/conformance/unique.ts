@@ -1,96 +1,114 @@
 import assert from 'node:assert/strict'
-import { everywhere, fill, find, ids, insert, kept, same, type Case } from './case.ts'
+import {
+  assertSameItem,
+  assertWritten,
+  findThing,
+  insertThing,
+  insertThings,
+  listIds,
+  unscoped,
+  type Case
+} from './case.ts'
 
-const taken = (...properties: readonly string[]) => ({ refused: 'not-unique', properties })
+const notUnique = (...properties: readonly string[]) => ({ refused: 'not-unique', properties })
 
-export const unique: readonly Case[] = [
+export const uniqueCases: readonly Case[] = [
   {
-    says: 'an insert of an id that is there is refused as taken and changes nothing',
-    async holds (storage) {
-      const { version } = await insert(storage, { id: 'a', name: 'first' })
-      assert.deepEqual(await storage.insert({ id: 'a', name: 'second' }, everywhere), taken('id'))
-      const entry = await find(storage, 'a')
+    title: 'insert with an existing id is refused as not unique and changes nothing',
+    async run (storage) {
+      const { version } = await insertThing(storage, { id: 'a', name: 'first' })
+      assert.deepEqual(await storage.insert({ id: 'a', name: 'second' }, unscoped), notUnique('id'))
+      const entry = await findThing(storage, 'a')
       assert.equal(entry.version, version)
-      same(entry.item, { id: 'a', name: 'first' })
+      assertSameItem(entry.item, { id: 'a', name: 'first' })
     }
   },
   {
-    says: 'an insert of a unique value that is there is refused as taken, naming the property',
-    needs: ['unique'],
-    async holds (storage) {
-      await fill(storage, { id: 'a', name: '', email: 'one@example.org' })
-      assert.deepEqual(await storage.insert({ id: 'b', name: '', email: 'one@example.org' }, everywhere), taken('email'))
-      assert.deepEqual(await ids(storage), ['a'])
+    title: 'insert with an existing unique value is refused as not unique, with the name of the property',
+    requires: ['unique'],
+    async run (storage) {
+      await insertThings(storage, { id: 'a', name: '', email: 'one@example.org' })
+      const result = await storage.insert({ id: 'b', name: '', email: 'one@example.org' }, unscoped)
+      assert.deepEqual(result, notUnique('email'))
+      assert.deepEqual(await listIds(storage), ['a'])
     }
   },
   {
-    says: 'a replace with the unique value of another is refused as taken, naming the property',
-    needs: ['unique'],
-    async holds (storage) {
-      await fill(storage, { id: 'a', name: '', email: 'one@example.org' }, { id: 'b', name: '', email: 'two@example.org' })
-      const { version } = await find(storage, 'b')
+    title: 'replace with the unique value of another item is refused as not unique, with the name of the property',
+    requires: ['unique'],
+    async run (storage) {
+      await insertThings(storage,
+        { id: 'a', name: '', email: 'one@example.org' },
+        { id: 'b', name: '', email: 'two@example.org' })
+      const { version } = await findThing(storage, 'b')
       for (const expected of [undefined, version]) {
-        assert.deepEqual(await storage.replace('b', { id: 'b', name: '', email: 'one@example.org' }, expected, everywhere), taken('email'))
+        const thing = { id: 'b', name: '', email: 'one@example.org' }
+        assert.deepEqual(await storage.replace('b', thing, expected, unscoped), notUnique('email'))
       }
-      same((await find(storage, 'b')).item, { id: 'b', name: '', email: 'two@example.org' })
+      assertSameItem((await findThing(storage, 'b')).item, { id: 'b', name: '', email: 'two@example.org' })
     }
   },
   {
-    says: 'a replace that is stale or absent is refused as that, though its unique value is taken',
-    needs: ['unique'],
-    async holds (storage) {
-      await fill(storage, { id: 'a', name: '', email: 'one@example.org' }, { id: 'b', name: '' })
-      assert.deepEqual(await storage.replace('b', { id: 'b', name: '', email: 'one@example.org' }, 'never', everywhere), { refused: 'stale' })
-      assert.deepEqual(await storage.replace('c', { id: 'c', name: '', email: 'one@example.org' }, undefined, everywhere), { refused: 'not-found' })
+    title: 'replace is refused as stale or not found even if its unique value already exists',
+    requires: ['unique'],
+    async run (storage) {
+      await insertThings(storage, { id: 'a', name: '', email: 'one@example.org' }, { id: 'b', name: '' })
+      const email = 'one@example.org'
+      const outdated = await storage.replace('b', { id: 'b', name: '', email }, 'never', unscoped)
+      assert.deepEqual(outdated, { refused: 'stale' })
+      const unknown = await storage.replace('c', { id: 'c', name: '', email }, undefined, unscoped)
+      assert.deepEqual(unknown, { refused: 'not-found' })
     }
   },
   {
-    says: 'a replace keeps its own unique values',
-    needs: ['unique'],
-    async holds (storage) {
+    title: 'replace can keep the unique values of the item',
+    requires: ['unique'],
+    async run (storage) {
       const thing = { id: 'a', name: '', email: 'one@example.org', team: 'red', number: 1 }
-      await fill(storage, thing)
-      const { item } = kept(await storage.replace('a', { ...thing, name: 'changed' }, undefined, everywhere))
-      same(item, { ...thing, name: 'changed' })
+      await insertThings(storage, thing)
+      const { item } = assertWritten(await storage.replace('a', { ...thing, name: 'changed' }, undefined, unscoped))
+      assertSameItem(item, { ...thing, name: 'changed' })
     }
   },
   {
-    says: 'a unique value is free again once its item is removed or has another',
-    needs: ['unique'],
-    async holds (storage) {
-      await fill(storage, { id: 'a', name: '', email: 'one@example.org' })
-      await storage.replace('a', { id: 'a', name: '', email: 'two@example.org' }, undefined, everywhere)
-      await insert(storage, { id: 'b', name: '', email: 'one@example.org' })
-      await storage.remove('b', undefined, everywhere)
-      await insert(storage, { id: 'c', name: '', email: 'one@example.org' })
+    title: 'a unique value can be used again after its item was removed or changed',
+    requires: ['unique'],
+    async run (storage) {
+      await insertThings(storage, { id: 'a', name: '', email: 'one@example.org' })
+      await storage.replace('a', { id: 'a', name: '', email: 'two@example.org' }, undefined, unscoped)
+      await insertThing(storage, { id: 'b', name: '', email: 'one@example.org' })
+      await storage.remove('b', undefined, unscoped)
+      await insertThing(storage, { id: 'c', name: '', email: 'one@example.org' })
     }
   },
   {
-    says: 'unique values that look alike are different values',
-    needs: ['unique'],
-    async holds (storage) {
+    title: 'similar unique values are different values',
+    requires: ['unique'],
+    async run (storage) {
       const alike = ['one@example.org', 'One@example.org', 'óne@example.org', 'one@example.org ', '']
-      for (const [index, email] of alike.entries()) await insert(storage, { id: `a${index}`, name: '', email })
+      for (const [index, email] of alike.entries()) await insertThing(storage, { id: `a${index}`, name: '', email })
     }
   },
   {
-    says: 'a set of properties is taken only where all its values are, and all its properties are named',
-    needs: ['unique'],
-    async holds (storage) {
-      await fill(storage,
+    title: 'a set of unique properties is refused only if all its values exist, with the names of all its properties',
+    requires: ['unique'],
+    async run (storage) {
+      await insertThings(storage,
         { id: 'a', name: '', team: 'red', number: 1 },
         { id: 'b', name: '', team: 'red', number: 2 },
         { id: 'c', name: '', team: 'blue', number: 1 })
-      assert.deepEqual(await storage.insert({ id: 'd', name: '', team: 'red', number: 2 }, everywhere), taken('team', 'number'))
-      assert.deepEqual(await storage.replace('c', { id: 'c', name: '', team: 'red', number: 1 }, undefined, everywhere), taken('team', 'number'))
-      assert.deepEqual(await ids(storage), ['a', 'b', 'c'])
+      const inserted = await storage.insert({ id: 'd', name: '', team: 'red', number: 2 }, unscoped)
+      assert.deepEqual(inserted, notUnique('team', 'number'))
+      const replaced = await storage.replace('c', { id: 'c', name: '', team: 'red', number: 1 }, undefined, unscoped)
+      assert.deepEqual(replaced, notUnique('team', 'number'))
+      assert.deepEqual(await listIds(storage), ['a', 'b', 'c'])
     }
   },
   {
-    says: 'null and absent are never taken, alone or in a set',
-    needs: ['unique'],
-    async holds (storage) {
-      await fill(storage,
+    title: 'null and missing values are not compared, alone or in a set',
+    requires: ['unique'],
+    async run (storage) {
+      await insertThings(storage,
         { id: 'a', name: '', email: null },
         { id: 'b', name: '', email: null },
         { id: 'c', name: '' },
@@ -99,7 +117,8 @@ export const unique: readonly Case[] = [
         { id: 'f', name: '', team: 'red' },
         { id: 'g', name: '', number: 1 },
         { id: 'h', name: '', number: 1 })
-      kept(await storage.replace('c', { id: 'c', name: '', email: null, team: 'red', number: null }, undefined, everywhere))
+      const thing = { id: 'c', name: '', email: null, team: 'red', number: null }
+      assertWritten(await storage.replace('c', thing, undefined, unscoped))
     }
   }
 ]

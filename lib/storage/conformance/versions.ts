@@ -1,71 +1,75 @@
 import assert from 'node:assert/strict'
-import { everywhere, find, insert, kept, same, type Case } from './case.ts'
+import { assertSameItem, assertWritten, findThing, insertThing, unscoped, type Case } from './case.ts'
 
 const a = { id: 'a', name: 'first' }
 
 const stale = { refused: 'stale' }
 
-export const versions: readonly Case[] = [
+export const versionCases: readonly Case[] = [
   {
-    says: 'every replace makes a new version, also one that changes nothing',
-    async holds (storage) {
-      const seen = [(await insert(storage, a)).version]
-      for (let turn = 0; turn < 20; turn++) seen.push(kept(await storage.replace('a', { ...a }, undefined, everywhere)).version)
+    title: 'every replace creates a new version, even if it changes nothing',
+    async run (storage) {
+      const seen = [(await insertThing(storage, a)).version]
+      for (let turn = 0; turn < 20; turn++) {
+        seen.push(assertWritten(await storage.replace('a', { ...a }, undefined, unscoped)).version)
+      }
       assert.equal(new Set(seen).size, seen.length)
     }
   },
   {
-    says: 'a version never comes back, not even after delete and re-create',
-    async holds (storage) {
+    title: 'a version never repeats, not even after the item was deleted and created again',
+    async run (storage) {
       const seen: string[] = []
       for (let turn = 0; turn < 5; turn++) {
-        seen.push((await insert(storage, a)).version)
-        seen.push(kept(await storage.replace('a', { ...a }, undefined, everywhere)).version)
-        await storage.remove('a', undefined, everywhere)
+        seen.push((await insertThing(storage, a)).version)
+        seen.push(assertWritten(await storage.replace('a', { ...a }, undefined, unscoped)).version)
+        await storage.remove('a', undefined, unscoped)
       }
       assert.equal(new Set(seen).size, seen.length)
     }
   },
   {
-    says: 'a replace that expects the present version is done',
-    async holds (storage) {
-      const { version } = await insert(storage, a)
-      const next = kept(await storage.replace('a', { id: 'a', name: 'next' }, version, everywhere))
-      same((await find(storage, 'a')).item, { id: 'a', name: 'next' })
-      kept(await storage.replace('a', { id: 'a', name: 'last' }, next.version, everywhere))
+    title: 'replace with the current version succeeds',
+    async run (storage) {
+      const { version } = await insertThing(storage, a)
+      const next = assertWritten(await storage.replace('a', { id: 'a', name: 'next' }, version, unscoped))
+      assertSameItem((await findThing(storage, 'a')).item, { id: 'a', name: 'next' })
+      assertWritten(await storage.replace('a', { id: 'a', name: 'last' }, next.version, unscoped))
     }
   },
   {
-    says: 'a replace that expects another version is refused as stale and changes nothing',
-    async holds (storage) {
-      const { version } = await insert(storage, a)
-      const present = kept(await storage.replace('a', { ...a }, undefined, everywhere))
+    title: 'replace with a stale version is refused and changes nothing',
+    async run (storage) {
+      const { version } = await insertThing(storage, a)
+      const present = assertWritten(await storage.replace('a', { ...a }, undefined, unscoped))
       for (const expected of [version, 'never', '', '0']) {
-        assert.deepEqual(await storage.replace('a', { id: 'a', name: 'lost' }, expected, everywhere), stale)
+        assert.deepEqual(await storage.replace('a', { id: 'a', name: 'lost' }, expected, unscoped), stale)
       }
-      const entry = await find(storage, 'a')
+      const entry = await findThing(storage, 'a')
       assert.equal(entry.version, present.version)
-      same(entry.item, a)
+      assertSameItem(entry.item, a)
     }
   },
   {
-    says: 'a remove that expects the present version is done, and one that expects another is refused as stale',
-    async holds (storage) {
-      const { version } = await insert(storage, a)
-      const present = kept(await storage.replace('a', { ...a }, undefined, everywhere))
-      for (const expected of [version, 'never', '', '0']) assert.deepEqual(await storage.remove('a', expected, everywhere), stale)
-      same((await find(storage, 'a')).item, a)
-      assert.equal(await storage.remove('a', present.version, everywhere), undefined)
+    title: 'remove with the current version succeeds, and with a stale version is refused',
+    async run (storage) {
+      const { version } = await insertThing(storage, a)
+      const present = assertWritten(await storage.replace('a', { ...a }, undefined, unscoped))
+      for (const expected of [version, 'never', '', '0']) {
+        assert.deepEqual(await storage.remove('a', expected, unscoped), stale)
+      }
+      assertSameItem((await findThing(storage, 'a')).item, a)
+      assert.equal(await storage.remove('a', present.version, unscoped), undefined)
     }
   },
   {
-    says: 'the version of a former life is stale',
-    async holds (storage) {
-      const { version } = await insert(storage, a)
-      await storage.remove('a', undefined, everywhere)
-      await insert(storage, a)
-      assert.deepEqual(await storage.replace('a', { ...a }, version, everywhere), stale)
-      assert.deepEqual(await storage.remove('a', version, everywhere), stale)
+    title: 'the version of an item before it was deleted and created again is stale',
+    async run (storage) {
+      const { version } = await insertThing(storage, a)
+      await storage.remove('a', undefined, unscoped)
+      await insertThing(storage, a)
+      assert.deepEqual(await storage.replace('a', { ...a }, version, unscoped), stale)
+      assert.deepEqual(await storage.remove('a', version, unscoped), stale)
     }
   }
 ]

@@ -1,56 +1,63 @@
 import type { Condition, Filter, Query } from '../contract.ts'
-import { wordMatcher } from '../search-words.ts'
-import { property } from './property.ts'
-import { compare } from './order.ts'
+import { splitPattern } from '../like-pattern.ts'
+import { createWordMatcher } from '../search-words.ts'
+import { compareValues } from './order.ts'
+import { createReader } from './property.ts'
 
 export type Predicate = (item: object) => boolean
 
-/** Two-valued: `not` gives exactly the rest, and what is null is neither less nor greater than a value, nor equal to one. */
-export function filter (by: Filter): Predicate {
-  if ('all' in by) {
-    const parts = by.all.map(filter)
+type Test = (value: unknown) => boolean
+
+/** Compiles a filter. `not` matches exactly the rest; null is neither less than, greater than nor equal to a value. */
+export function compileFilter (filter: Filter): Predicate {
+  if ('all' in filter) {
+    const parts = filter.all.map(compileFilter)
     return (item) => parts.every((part) => part(item))
   }
-  if ('any' in by) {
-    const parts = by.any.map(filter)
+  if ('any' in filter) {
+    const parts = filter.any.map(compileFilter)
     return (item) => parts.some((part) => part(item))
   }
-  if ('not' in by) {
-    const part = filter(by.not)
+  if ('not' in filter) {
+    const part = compileFilter(filter.not)
     return (item) => !part(item)
   }
-  const read = property(by.property)
-  const holds = condition(by)
-  return (item) => holds(read(item))
+  const read = createReader(filter.property)
+  const test = compileCondition(filter)
+  return (item) => test(read(item))
 }
 
-function condition (by: Condition): (value: unknown) => boolean {
-  switch (by.is) {
-    case 'eq': return (value) => value === by.value
-    case 'ne': return (value) => value !== by.value
-    case 'lt': return (value) => typeof value === typeof by.value && compare(value, by.value) < 0
-    case 'lte': return (value) => typeof value === typeof by.value && compare(value, by.value) <= 0
-    case 'gt': return (value) => typeof value === typeof by.value && compare(value, by.value) > 0
-    case 'gte': return (value) => typeof value === typeof by.value && compare(value, by.value) >= 0
-    case 'in': return among(by.value)
-    case 'nin': return not(among(by.value))
-    case 'like': return like(by.value)
-    case 'null': return (value) => (value === null) === by.value
+function compileCondition (condition: Condition): Test {
+  switch (condition.is) {
+    case 'eq': return (value) => value === condition.value
+    case 'ne': return (value) => value !== condition.value
+    case 'lt': return (value) => isSameType(value, condition) && compareValues(value, condition.value) < 0
+    case 'lte': return (value) => isSameType(value, condition) && compareValues(value, condition.value) <= 0
+    case 'gt': return (value) => isSameType(value, condition) && compareValues(value, condition.value) > 0
+    case 'gte': return (value) => isSameType(value, condition) && compareValues(value, condition.value) >= 0
+    case 'in': return compileIn(condition.value)
+    case 'nin': return negate(compileIn(condition.value))
+    case 'like': return compileLike(condition.value)
+    case 'null': return (value) => (value === null) === condition.value
   }
 }
 
-function among (values: readonly unknown[]): (value: unknown) => boolean {
+function isSameType (value: unknown, condition: Condition): boolean {
+  return typeof value === typeof condition.value
+}
+
+function compileIn (values: readonly unknown[]): Test {
   const set = new Set(values)
   return (value) => set.has(value)
 }
 
-function not (holds: (value: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => !holds(value)
+function negate (test: Test): Test {
+  return (value) => !test(value)
 }
 
-/** Finds the runs between the stars one after the other: no pattern of a client can make it slow. */
-function like (pattern: string): (value: unknown) => boolean {
-  const [first = '', ...runs] = split(pattern)
+/** Finds the texts between the stars one after the other: no pattern of a client can make it slow. */
+function compileLike (pattern: string): Test {
+  const [first = '', ...runs] = splitPattern(pattern)
   const last = runs.pop()
   if (last === undefined) return (value) => value === first
   return (value) => {
@@ -65,22 +72,9 @@ function like (pattern: string): (value: unknown) => boolean {
   }
 }
 
-function split (pattern: string): string[] {
-  const runs: string[] = []
-  let run = ''
-  for (const [token] of pattern.matchAll(/\\?[^]/gu)) {
-    if (token === '*') {
-      runs.push(run)
-      run = ''
-    } else {
-      run += token.length > 1 && token.startsWith('\\') ? token.slice(1) : token
-    }
-  }
-  return [...runs, run]
-}
-
-export function search ({ words, properties }: NonNullable<Query['search']>): Predicate {
-  const matches = wordMatcher(words)
-  const reads = properties.map(property)
-  return (item) => matches(reads.map((read) => read(item)))
+/** Compiles a search. */
+export function compileSearch ({ words, properties }: NonNullable<Query['search']>): Predicate {
+  const matches = createWordMatcher(words)
+  const readers = properties.map(createReader)
+  return (item) => matches(readers.map((read) => read(item)))
 }

@@ -1,30 +1,31 @@
 import type { Entry, Id, Order, Position, Shape } from '../contract.ts'
-import { Mint } from './mint.ts'
-import { OrderedList } from './ordered-list.ts'
+import { IdGenerator } from './id-generator.ts'
 import { Ordering } from './order.ts'
-import { taken, Unique } from './unique.ts'
+import { OrderedList } from './ordered-list.ts'
+import { findTaken, UniqueIndex } from './unique.ts'
 
-export interface Route {
+export interface WalkOptions {
   readonly order: readonly Order[]
-  /** Where to begin, itself left out; without it, at the end the walk comes from. */
+  /** The position after which the walk starts; without it, it starts at the end. */
   readonly from: Position | undefined
   readonly backward: boolean
 }
 
-/** What the verbs need of the entries, be it the table itself or a transaction over it. */
+/** The entries of a storage, or of a transaction over it. */
 export interface Rows<Item> {
   readonly shape: Shape
-  readonly mint: Mint
+  readonly idGenerator: IdGenerator
   readonly size: number
   get (id: Id): Entry<Item> | undefined
-  /** Puts an entry in, or takes it out. */
+  /** Sets an entry, or removes it. */
   set (id: Id, entry: Entry<Item> | undefined): void
-  /** The first unique properties of the item that are held by an owner that counts. */
-  taken (item: Item, counts: (owner: Id) => boolean): readonly string[] | undefined
-  walk (route: Route, visit: (entry: Entry<Item>) => boolean): void
+  /** Finds the first unique properties of the item whose values have an owner that counts. */
+  findTaken (item: Item, counts: (owner: Id) => boolean): readonly string[] | undefined
+  /** Visits entries in order until a visit returns false. */
+  walk (options: WalkOptions, visit: (entry: Entry<Item>) => boolean): void
 }
 
-/** The place of an item: the same for all its versions, so that a replace seldom moves anything. */
+/** The same for all versions of an item, so that a replace seldom moves anything in the indexes. */
 interface Cell<Item> {
   entry: Entry<Item>
 }
@@ -34,13 +35,14 @@ interface Index<Item> {
   readonly list: OrderedList<Cell<Item>>
 }
 
-/** Besides the one by id; each costs a little at every write. */
-const indexesKept = 8
+/** Besides the one by id. Each costs a little at every write. */
+const maxIndexes = 8
 
+/** The committed entries, with an index for each of the orders used last. */
 export class Table<Item extends object> implements Rows<Item> {
   readonly shape: Shape
-  readonly mint: Mint
-  readonly #uniques: readonly Unique[]
+  readonly idGenerator: IdGenerator
+  readonly #uniques: readonly UniqueIndex[]
   readonly #cells = new Map<Id, Cell<Item>>()
   readonly #byId: Index<Item>
   /** The least recently used comes first. */
@@ -48,9 +50,9 @@ export class Table<Item extends object> implements Rows<Item> {
 
   constructor (shape: Shape) {
     this.shape = shape
-    this.mint = new Mint(shape)
-    this.#uniques = shape.unique.map((properties) => new Unique(properties))
-    this.#byId = this.#index([{ property: shape.id.property, descending: false }])
+    this.idGenerator = new IdGenerator(shape)
+    this.#uniques = shape.unique.map((properties) => new UniqueIndex(properties))
+    this.#byId = this.#createIndex([{ property: shape.id.property, descending: false }])
   }
 
   get size (): number {
@@ -63,22 +65,26 @@ export class Table<Item extends object> implements Rows<Item> {
 
   set (id: Id, entry: Entry<Item> | undefined): void {
     const cell = this.#cells.get(id)
-    for (const unique of this.#uniques) unique.follow(id, cell?.entry.item, entry?.item)
+    for (const unique of this.#uniques) unique.update(id, cell?.entry.item, entry?.item)
     if (cell !== undefined && entry !== undefined) this.#change(cell, entry)
     else if (cell !== undefined) this.#delete(cell)
     else if (entry !== undefined) this.#add({ entry })
   }
 
-  taken (item: Item, counts: (owner: Id) => boolean): readonly string[] | undefined {
-    return taken(this.#uniques, item, counts)
+  findTaken (item: Item, counts: (owner: Id) => boolean): readonly string[] | undefined {
+    return findTaken(this.#uniques, item, counts)
   }
 
-  walk ({ order, from, backward }: Route, visit: (entry: Entry<Item>) => boolean): void {
-    // An order and its opposite are one index, walked up or down.
+  walk ({ order, from, backward }: WalkOptions, visit: (entry: Entry<Item>) => boolean): void {
+    // An order and its opposite share one index, walked up or down.
     const opposite = order[0]?.descending === true
-    const { ordering, list } = this.#indexOf(order, opposite)
-    if (backward === opposite) list.ascend(({ entry }) => from === undefined || ordering.distance(entry, from) > 0, ({ entry }) => visit(entry))
-    else list.descend(({ entry }) => from !== undefined && ordering.distance(entry, from) >= 0, ({ entry }) => visit(entry))
+    const { ordering, list } = this.#getIndex(order, opposite)
+    const visitCell = ({ entry }: Cell<Item>) => visit(entry)
+    if (backward === opposite) {
+      list.ascend(({ entry }) => from === undefined || ordering.compareToPosition(entry, from) > 0, visitCell)
+    } else {
+      list.descend(({ entry }) => from !== undefined && ordering.compareToPosition(entry, from) >= 0, visitCell)
+    }
   }
 
   #add (cell: Cell<Item>): void {
@@ -100,19 +106,19 @@ export class Table<Item extends object> implements Rows<Item> {
     for (const { list } of this.#indexes.values()) list.delete(cell)
   }
 
-  #indexOf (order: readonly Order[], opposite: boolean): Index<Item> {
+  #getIndex (order: readonly Order[], opposite: boolean): Index<Item> {
     if (order.length === 1) return this.#byId
     const key = order.map(({ property, descending }) => (descending === opposite ? '+' : '-') + property).join()
     const index = this.#indexes.get(key) ??
-      this.#index(order.map(({ property, descending }) => ({ property, descending: descending !== opposite })))
+      this.#createIndex(order.map(({ property, descending }) => ({ property, descending: descending !== opposite })))
     this.#indexes.delete(key)
     this.#indexes.set(key, index)
     const [leastRecent] = this.#indexes.keys()
-    if (this.#indexes.size > indexesKept && leastRecent !== undefined) this.#indexes.delete(leastRecent)
+    if (this.#indexes.size > maxIndexes && leastRecent !== undefined) this.#indexes.delete(leastRecent)
     return index
   }
 
-  #index (order: readonly Order[]): Index<Item> {
+  #createIndex (order: readonly Order[]): Index<Item> {
     const ordering = new Ordering(order, this.shape.id.property)
     const sorted = ordering.sort(this.#cells.values())
     return { ordering, list: new OrderedList((a, b) => ordering.compare(a.entry, b.entry), sorted) }

@@ -1,10 +1,10 @@
-import type { Dialect, Fault, JsonFacts } from '../sql/dialect.ts'
-import { networkFaults } from '../sql/faults.ts'
+import type { Dialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
+import { networkErrors } from '../sql/storage-error.ts'
 
-const path = (names: readonly string[]) => `ARRAY[${names.map(literal).join(', ')}]::text[]`
-const part: JsonFacts['value']['string'] = (column, names) => `(${column}::json #>> ${path(names)})`
+const buildPath = (names: readonly string[]) => `ARRAY[${names.map(toLiteral).join(', ')}]::text[]`
+const extractText: JsonDialect['value']['string'] = (column, names) => `(${column}::json #>> ${buildPath(names)})`
 
-/** What PostgreSQL does in its own way. */
+/** What is specific to PostgreSQL. */
 export const dialect: Dialect = {
   name: 'postgres',
   quote: (name) => `"${name.replaceAll('"', '""')}"`,
@@ -38,67 +38,72 @@ export const dialect: Dialect = {
   unset: 'DEFAULT',
 
   select: {},
-  textual: (column) => `${column}::text`,
-  same: (a, b) => `${a} IS NOT DISTINCT FROM ${b}`,
-  instant: (text) => text,
+  castToText: (column) => `${column}::text`,
+  isSame: (a, b) => `${a} IS NOT DISTINCT FROM ${b}`,
+  toDateTime: (text) => text,
 
-  // Equality is that of bytes in every usual collation, and keeps the column's own index in use.
+  // Equality compares bytes in every common collation, and can use the index of the column.
   equatable: (column) => [column],
-  ordered (column, kind, own) {
-    if (kind === 'text') return own ? column : `${column}::text COLLATE "C"`
-    return kind === 'uuid' && !own ? `${column}::text COLLATE "C"` : column
+  ordered (column, kind, managed) {
+    if (managed || (kind !== 'text' && kind !== 'uuid')) return column
+    return `${column}::text COLLATE "C"`
   },
   text (column, kind) {
-    return kind === 'date-time' ? `to_char(${column}::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
+    if (kind !== 'date-time') return `${column}::text`
+    return `to_char(${column}::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   },
-  fraction: (placeholder) => `${placeholder}::numeric`,
-  like: (text, runs, bind) => `${text} LIKE ${bind(runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%'))} ESCAPE '|'`,
+  castFraction: (placeholder) => `${placeholder}::numeric`,
+  like (text, runs, bind) {
+    const pattern = runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%')
+    return `${text} LIKE ${bind(pattern)} ESCAPE '|'`
+  },
   search: {
-    // The letters of every script have two cases, also where the database's locale is C.
+    // Folds the letters of every script, even if the locale of the database is C.
     lowerCase: (text) => `lower(${text} COLLATE "und-x-icu")`,
     contains: (text, placeholder) => `strpos(${text}, ${placeholder}) > 0`,
-    // OFFSET 0 keeps the planner from writing each text into the condition again, once for every word.
-    once: (texts, condition) => {
+    // OFFSET 0 keeps the planner from computing each text again for every word.
+    once (texts, condition) {
       const names = texts.map((_, index) => `text_${index}`)
       const columns = texts.map((text, index) => `${text} AS ${names[index]}`)
       return `EXISTS (SELECT 1 FROM (SELECT ${columns.join(', ')} OFFSET 0) AS texts WHERE ${condition(names)})`
     },
     findable: (word) => word
   },
-  // Null is the greatest value of PostgreSQL, too.
-  order: (expression, descending) => `${expression}${descending ? ' DESC' : ''}`,
+  // Null is the greatest value in PostgreSQL, too.
+  orderBy: (expression, descending) => `${expression}${descending ? ' DESC' : ''}`,
   sortLength: Infinity,
   rowValues: true,
   limit: (limit) => limit,
   json: {
-    type: (column, names) => `NULLIF(json_typeof(${column}::json #> ${path(names)}), 'null')`,
+    type: (column, names) => `NULLIF(json_typeof(${column}::json #> ${buildPath(names)}), 'null')`,
     types: { string: ['string'], number: ['number'], boolean: ['boolean'] },
     value: {
-      string: (column, names) => `${part(column, names)} COLLATE "C"`,
-      number: (column, names) => `${part(column, names)}::double precision`,
-      boolean: (column, names) => `${part(column, names)}::boolean`
+      string: (column, names) => `${extractText(column, names)} COLLATE "C"`,
+      number: (column, names) => `${extractText(column, names)}::double precision`,
+      boolean: (column, names) => `${extractText(column, names)}::boolean`
     }
   },
 
   now: 'clock_timestamp()',
   later: (column) => `GREATEST(clock_timestamp(), ${column} + interval '1 microsecond')`,
 
-  // Readers go on. The lock comes before the first statement that reads, which then sees all that was committed.
+  // Readers are not blocked. The lock precedes the first read, which then sees everything committed before.
   beginExclusive: (table) => ['BEGIN', `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`],
 
-  fault (error) {
-    const { code = '', message } = detail(error)
-    return faults[code] ?? faults[code.slice(0, 2)] ?? (lost.test(message) ? 'passing' : 'other')
+  classifyError (error) {
+    const { code = '', message } = getErrorDetail(error)
+    const kind = errorKinds[code] ?? errorKinds[code.slice(0, 2)]
+    return kind ?? (lostConnection.test(message) ? 'unreachable' : 'other')
   },
-  isDataException: (error) => isDataException(detail(error).code),
-  violation (error) {
-    const { code, constraint = '', where = '' } = detail(error)
-    if (code === '23505') return { constraint, columnsOf }
-    // Of what cannot be read as a value of its type, PostgreSQL tells the parameter: "unnamed portal parameter $2 = '...'".
+  isDataException: (error) => isDataException(getErrorDetail(error).code),
+  parseViolation (error) {
+    const { code, constraint = '', where = '' } = getErrorDetail(error)
+    if (code === '23505') return { constraint, buildColumnsQuery }
+    // PostgreSQL reports the parameter of an invalid value: "unnamed portal parameter $2 = '...'"
     const parameter = Number(/\bportal parameter \$(\d+)/.exec(where)?.[1])
     if (isDataException(code)) return { unstorable: parameter > 0 ? { parameter } : { column: undefined } }
-    // An entry of an index has at most a third of a page of 8 kB.
-    if (code === '54000') return { unstorable: { index: { constraint, columnsOf } } }
+    // An index entry can take a third of a page of 8 kB.
+    if (code === '54000') return { unstorable: { index: { constraint, buildColumnsQuery } } }
     return conflicts.has(code) ? 'conflict' : undefined
   }
 }
@@ -108,20 +113,24 @@ function isDataException (code: string | undefined): boolean {
   return code !== undefined && code.length === 5 && code.startsWith('22')
 }
 
-/** Foreign keys, those that restrict at once, checks, exclusions. */
+/** Foreign keys, RESTRICT, checks, exclusions. */
 const conflicts: ReadonlySet<string | undefined> = new Set(['23503', '23001', '23514', '23P01'])
 
-const columnsOf = (table: readonly string[]) => `SELECT a.attname FROM pg_index x
+function buildColumnsQuery (table: readonly string[]): string {
+  const name = toLiteral(table.map(dialect.quote).join('.'))
+  return `SELECT a.attname FROM pg_index x
   JOIN pg_class i ON i.oid = x.indexrelid
   JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey)
-  WHERE i.relname = $1 AND x.indrelid = to_regclass(${literal(table.map(dialect.quote).join('.'))})
+  WHERE i.relname = $1 AND x.indrelid = to_regclass(${name})
   ORDER BY array_position(x.indkey::int2[], a.attnum)`
+}
 
-/** An index that could not be built (`indisvalid`) and columns that an index only includes (`indnkeyatts`) keep nothing unique. */
+/** Invalid indexes (`indisvalid`) and columns that an index only includes (`indnkeyatts`) do not ensure uniqueness. */
 const catalog = `SELECT 'column', NULL, attname::text, NULL, NULL FROM pg_attribute
   WHERE attrelid = to_regclass($1) AND NOT attisdropped
   UNION ALL
-  SELECT 'unique', i.relname::text, a.attname::text, CASE WHEN k.attnum = 0 THEN pg_get_expr(x.indexprs, x.indrelid) END, pg_get_expr(x.indpred, x.indrelid)
+  SELECT 'unique', i.relname::text, a.attname::text,
+    CASE WHEN k.attnum = 0 THEN pg_get_expr(x.indexprs, x.indrelid) END, pg_get_expr(x.indpred, x.indrelid)
   FROM pg_index x
   JOIN pg_class i ON i.oid = x.indexrelid
   CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
@@ -130,26 +139,39 @@ const catalog = `SELECT 'column', NULL, attname::text, NULL, NULL FROM pg_attrib
   UNION ALL
   SELECT 'other', NULL, NULL, NULL, NULL FROM pg_class WHERE oid = to_regclass($1) AND relkind NOT IN ('r', 'p')`
 
-function literal (text: string): string {
+function toLiteral (text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html by code or class. */
-const faults: Readonly<Record<string, Fault>> = {
-  40001: 'again', // serialization failure
-  '40P01': 'again', // deadlock
-  '08': 'passing', // connection exceptions
-  53: 'passing', // out of connections, memory or disk
-  57: 'passing', // shut down, starting up, or cancelled by a timeout
-  '55P03': 'passing', // a lock that was not to be had in time
-  25006: 'passing', // read-only, as a standby is until it takes over
-  ...networkFaults
+/** By code or class: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const errorKinds: Readonly<Record<string, ErrorKind>> = {
+  40001: 'retry', // serialization failure
+  '40P01': 'retry', // deadlock
+  '08': 'unreachable', // connection exceptions
+  53: 'unreachable', // out of connections, memory or disk
+  57: 'unreachable', // shut down, starting up, or cancelled by a timeout
+  '55P03': 'unreachable', // lock timeout
+  25006: 'unreachable', // read-only, as a standby until it is promoted
+  ...networkErrors
 }
 
-/** What pg says without a code: connections that ended, and pools that had none in time. */
-const lost = /^(?:Connection terminated|timeout (?:exceeded|expired)|Query read timeout|Client has encountered a connection error|Client was closed)/i
+/** Errors of pg without a code: lost connections, and timeouts of the pool. */
+const lostConnection = new RegExp(`^(?:${[
+  'Connection terminated',
+  'timeout (?:exceeded|expired)',
+  'Query read timeout',
+  'Client has encountered a connection error',
+  'Client was closed'
+].join('|')})`, 'i')
 
-function detail (error: unknown): { readonly code?: string, readonly constraint?: string, readonly where?: string, readonly message: string } {
-  // pg adds to Error what the types of the language do not know.
-  return error instanceof Error ? error as Error & { code?: string, constraint?: string, where?: string } : { message: '' }
+interface ErrorDetail {
+  readonly code?: string
+  readonly constraint?: string
+  readonly where?: string
+  readonly message: string
+}
+
+function getErrorDetail (error: unknown): ErrorDetail {
+  // pg adds properties that the type Error does not have.
+  return error instanceof Error ? error as Error & ErrorDetail : { message: '' }
 }

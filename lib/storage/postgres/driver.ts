@@ -1,7 +1,10 @@
-import type { Callback } from '../sql/connection.ts'
 import type { Value } from '../sql/dialect.ts'
+import type { Callback } from '../sql/pool-driver.ts'
 
-/** What is used of pg's `Pool`, which is also what @fastify/postgres has as `app.pg.pool`. What stands in front of one may give promises instead. */
+/**
+ * What is used of pg's `Pool`, which @fastify/postgres provides as `app.pg.pool`. A wrapper around it may return
+ * promises instead.
+ */
 export interface PostgresPool {
   connect (callback: Callback<PostgresClient>): Promise<PostgresClient> | void
   on (event: 'error', listener: () => void): unknown
@@ -12,7 +15,7 @@ export interface PostgresClient {
   release (broken?: boolean): void
   on (event: 'error', listener: () => void): unknown
   removeListener (event: 'error', listener: () => void): unknown
-  /** Of the server's process, by which a statement is cancelled. */
+  /** Identifies the process of the server, to cancel a statement. */
   readonly processID?: number | null
   /** Of pg's own client. */
   readonly connection?: unknown

@@ -3,115 +3,127 @@ import { Cache } from './cache.ts'
 import type { Column } from './column.ts'
 import type { Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
-import { nullsOf, valuesOf } from './rows.ts'
-import type { Assignment } from './versioning.ts'
+import { toNulls, toValues } from './projection.ts'
+import type { VersionAssignment } from './versioning.ts'
 
-/** What is set, as a statement has it. */
-interface Plan {
+/** The columns that a statement sets, and its text. */
+interface AssignmentPlan {
   readonly columns: readonly Column[]
   readonly text: string
 }
 
-export interface Assigned extends Plan {
-  /** A condition may bind more, behind these. */
+export interface BoundAssignments extends AssignmentPlan {
+  /** A condition may append more. */
   readonly values: Value[]
 }
 
-/** What INSERT and UPDATE put into the columns. The texts are made of the schema alone. */
+/** Builds what INSERT and UPDATE assign to the columns. The texts depend only on the schema. */
 export class Assignments {
   readonly #layout: Layout
-  readonly #written: readonly Column[]
-  /** By the properties that there are. */
-  readonly #inserts: Cache<Plan>
-  readonly #updates: Cache<Plan>
+  readonly #writable: readonly Column[]
+  /** By the key of the present properties. */
+  readonly #inserts: Cache<AssignmentPlan>
+  readonly #updates: Cache<AssignmentPlan>
   readonly #all: string
   readonly #allButId: string
 
   constructor (layout: Layout) {
     this.#layout = layout
-    this.#written = layout.columns.filter(({ generated }) => !generated)
-    this.#inserts = new Cache(100, (present) => this.#insert(present))
-    this.#updates = new Cache(100, (present) => this.#update(present))
-    this.#all = this.#key(() => true)
-    this.#allButId = this.#key((column) => column !== layout.id)
+    this.#writable = layout.columns.filter(({ generated }) => !generated)
+    this.#inserts = new Cache(100, (present) => this.#planInsert(present))
+    this.#updates = new Cache(100, (present) => this.#planUpdate(present))
+    this.#all = this.#buildKey(() => true)
+    this.#allButId = this.#buildKey((column) => column !== layout.id)
   }
 
-  /** In a table that exists, what is absent is left to the defaults of the database. */
-  insert (item: object): Assigned {
-    const { id, own, version } = this.#layout
+  /** In an existing table, the database sets missing properties to its defaults. */
+  buildInsert (item: object): BoundAssignments {
+    const { id, managed, version } = this.#layout
     const whole = isPresent(id, item) ? this.#all : this.#allButId
-    const { columns, text } = this.#inserts.get(own ? whole : this.#present(item))
-    return { text, columns, values: this.#values(columns, item, version.insert) }
+    const { columns, text } = this.#inserts.get(managed ? whole : this.#buildPresentKey(item))
+    return { text, columns, values: this.#bind(columns, item, version.insert) }
   }
 
-  #insert (present: string): Plan {
-    const columns = this.#written.filter((_, at) => present[at] === '1')
-    const slots = this.#slots(columns, this.#layout.version.insert)
-    const text = slots.length === 0
-      ? this.#layout.dialect.emptyInsert
-      : `(${slots.map(({ sql }) => sql).join(', ')}) VALUES (${slots.map(({ expression }) => expression).join(', ')})`
-    return { columns, text }
+  #planInsert (present: string): AssignmentPlan {
+    const columns = this.#writable.filter((_, index) => present[index] === '1')
+    const assignments = this.#assign(columns, this.#layout.version.insert)
+    if (assignments.length === 0) return { columns, text: this.#layout.dialect.emptyInsert }
+    const names = assignments.map(({ sql }) => sql).join(', ')
+    const expressions = assignments.map(({ expression }) => expression).join(', ')
+    return { columns, text: `(${names}) VALUES (${expressions})` }
   }
 
-  /** The id stays: it is what the row is found by. */
-  update (item: object): Assigned {
-    const { own, version } = this.#layout
-    const { columns, text } = this.#updates.get(own ? this.#allButId : this.#present(item))
-    return { text, columns, values: this.#values(columns, item, version.update) }
+  /** Does not set the id, by which the row is found. */
+  buildUpdate (item: object): BoundAssignments {
+    const { managed, version } = this.#layout
+    const { columns, text } = this.#updates.get(managed ? this.#allButId : this.#buildPresentKey(item))
+    return { text, columns, values: this.#bind(columns, item, version.update) }
   }
 
-  #update (present: string): Plan {
+  #planUpdate (present: string): AssignmentPlan {
     const { id, version, dialect } = this.#layout
-    const columns = this.#written.filter((column, at) => column !== id && present[at] === '1')
-    const set = this.#slots(columns, version.update).map(({ sql, expression }) => `${sql} = ${expression}`)
-    const unset = this.#written.filter((column) => column !== id && !columns.includes(column)).map(({ sql }) => `${sql} = ${dialect.unset}`)
+    const columns = this.#writable.filter((column, index) => column !== id && present[index] === '1')
+    const set = this.#assign(columns, version.update).map(({ sql, expression }) => `${sql} = ${expression}`)
+    const unset = this.#writable
+      .filter((column) => column !== id && !columns.includes(column))
+      .map(({ sql }) => `${sql} = ${dialect.unset}`)
     // SQL has no UPDATE that sets nothing.
     return { columns, text: [...set, ...unset].join(', ') || `${id.sql} = ${id.sql}` }
   }
 
-  /** The row as it would be read, for a database that cannot answer it; what a condition has bound stands behind all that is read. The key is that of a row whose id is not assigned. */
-  row ({ columns, values }: Assigned, key: Id | undefined): Row {
+  /**
+   * Returns the row as it would be read, for a database that cannot return it. `key` is the id if it is not assigned.
+   * Values that a condition has bound follow after all that is read.
+   */
+  toRow ({ columns, values }: BoundAssignments, key: Id | undefined): Row {
     const { columns: all, id } = this.#layout
-    const own = all.map((column) => {
-      const at = columns.indexOf(column)
-      return at >= 0 ? values[at] : column === id ? key : null
+    const row = all.map((column) => {
+      const index = columns.indexOf(column)
+      if (index >= 0) return values[index]
+      return column === id ? key : null
     })
-    return [...own, ...values.slice(columns.length)]
+    return [...row, ...values.slice(columns.length)]
   }
 
-  #present (item: object): string {
-    return this.#key((column) => isPresent(column, item))
+  #buildPresentKey (item: object): string {
+    return this.#buildKey((column) => isPresent(column, item))
   }
 
-  /** Which properties there are: a digit for each column. */
-  #key (isThere: (column: Column) => boolean): string {
-    return this.#written.map((column) => isThere(column) ? '1' : '0').join('')
+  /** A digit for each column: 1 if its property is present. */
+  #buildKey (isIncluded: (column: Column) => boolean): string {
+    return this.#writable.map((column) => isIncluded(column) ? '1' : '0').join('')
   }
 
   /** In the order of a row. */
-  #slots (columns: readonly Column[], version: Assignment | undefined): Slot[] {
+  #assign (columns: readonly Column[], version: VersionAssignment | undefined): ColumnAssignment[] {
     const { dialect: { placeholder }, nulls } = this.#layout
-    const slots = columns.map(({ sql }, index): Slot => ({ sql, expression: placeholder(index + 1) }))
-    if (version !== undefined) slots.push({ sql: version.column, expression: 'sql' in version ? version.sql : placeholder(slots.length + 1) })
-    // Only in a table of ours, where the version is bound.
-    if (nulls !== undefined) slots.push({ sql: nulls, expression: placeholder(slots.length + 1) })
-    return slots
+    const assignments = columns.map(({ sql }, index): ColumnAssignment => ({
+      sql,
+      expression: placeholder(index + 1)
+    }))
+    if (version !== undefined) {
+      const expression = 'sql' in version ? version.sql : placeholder(assignments.length + 1)
+      assignments.push({ sql: version.column, expression })
+    }
+    // Only in a managed table, in which the version is bound.
+    if (nulls !== undefined) assignments.push({ sql: nulls, expression: placeholder(assignments.length + 1) })
+    return assignments
   }
 
-  #values (columns: readonly Column[], item: object, version: Assignment | undefined): Value[] {
-    const values = valuesOf(columns, item)
+  #bind (columns: readonly Column[], item: object, version: VersionAssignment | undefined): Value[] {
+    const values = toValues(columns, item)
     if (version !== undefined && 'value' in version) values.push(version.value())
-    if (this.#layout.nulls !== undefined) values.push(nullsOf(columns, item))
+    if (this.#layout.nulls !== undefined) values.push(toNulls(columns, item))
     return values
   }
 }
 
-interface Slot {
+interface ColumnAssignment {
   readonly sql: string
   readonly expression: string
 }
 
 function isPresent ({ property }: Column, item: object): boolean {
-  // The item is of the shape, and its properties are the shape's.
+  // The item matches the schema, whose properties are the columns.
   return (item as Readonly<Record<string, unknown>>)[property] !== undefined
 }

@@ -1,20 +1,20 @@
-/** Keeps what was made of a key. When it is full, the value that was not used for the longest time is released. */
+/** A cache of values created by key. When it is full, it releases the least recently used value. */
 export class Cache<Value, Key = string> {
   readonly #size: number
-  readonly #make: (key: Key) => Value
+  readonly #create: (key: Key) => Value
   readonly #release: ((value: Value) => void) | undefined
   readonly #values = new Map<Key, Value>()
 
-  constructor (size: number, make: (key: Key) => Value, release?: (value: Value) => void) {
+  constructor (size: number, create: (key: Key) => Value, release?: (value: Value) => void) {
     this.#size = size
-    this.#make = make
+    this.#create = create
     this.#release = release
   }
 
   get (key: Key): Value {
     const known = this.#values.get(key)
     if (known === undefined) return this.#add(key)
-    // Until it is full, nothing is released, and the order does not matter.
+    // The order matters only when the cache is full.
     if (this.#values.size === this.#size) {
       this.#values.delete(key)
       this.#values.set(key, known)
@@ -23,10 +23,10 @@ export class Cache<Value, Key = string> {
   }
 
   #add (key: Key): Value {
-    const value = this.#make(key)
+    const value = this.#create(key)
     this.#values.set(key, value)
     if (this.#values.size > this.#size) {
-      const [[oldest, released]] = this.#values as unknown as [[Key, Value]] // it has just got a value
+      const [[oldest, released]] = this.#values as unknown as [[Key, Value]] // not empty
       this.#values.delete(oldest)
       this.#release?.(released)
     }

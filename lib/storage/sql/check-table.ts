@@ -1,14 +1,15 @@
-import type { Context } from '../contract.ts'
+import type { Column } from './column.ts'
 import type { Row } from './dialect.ts'
-import { columnOf, type Layout } from './layout.ts'
-import { uniqueName } from './refusal.ts'
-import type { Session } from './session.ts'
+import { getColumn, type Layout } from './layout.ts'
+import { getUniqueName } from './refusal.ts'
+import type { Session, SignalContext } from './session.ts'
 
 /** A unique index or constraint, or a primary key. */
 interface UniqueIndex {
   readonly name: string
-  /** What it covers: columns by name, and expressions as text. */
+  /** The columns it covers. */
   readonly columns: Set<string>
+  /** The expressions it covers. */
   expressions: string
   /** The condition of a partial index. */
   predicate: string | undefined
@@ -17,15 +18,19 @@ interface UniqueIndex {
 /** What the database knows about a table. */
 interface Catalog {
   readonly columns: ReadonlySet<string>
-  /** Undefined for a view and the like, whose rows are kept unique elsewhere or not at all. */
+  /** Undefined for a view and the like, for which the database cannot tell. */
   readonly indexes: readonly UniqueIndex[] | undefined
 }
 
 /**
- * Looks into the catalog of the database for what the statements rely on: the columns, and a unique index for the id and for each set
- * of unique properties. Returns a sentence for each that is missing. Throws if the table does not exist.
+ * Looks in the catalog of the database for what the statements rely on: the columns, and a unique index for the id and
+ * for each set of unique properties. Returns a sentence for each that is missing. Throws if the table does not exist.
  */
-export async function checkTable (layout: Layout, session: Session, context: Pick<Context, 'signal'>): Promise<readonly string[]> {
+export async function checkTable (
+  layout: Layout,
+  session: Session,
+  context: SignalContext
+): Promise<readonly string[]> {
   const { dialect, table, shape: { id, unique } } = layout
   const { text, values } = dialect.catalog(layout.path)
   const rows = await session.rows({ text, values, context })
@@ -33,7 +38,10 @@ export async function checkTable (layout: Layout, session: Session, context: Pic
   const catalog = readCatalog(rows, dialect.foldName)
   // An id that the database generates is unique as long as nothing else writes one.
   const sets = id.generate === 'storage' ? unique : [[id.property], ...unique]
-  return [...findMissingColumns(layout, catalog), ...sets.flatMap((properties) => findMissingIndex(layout, catalog, properties))]
+  return [
+    ...findMissingColumns(layout, catalog),
+    ...sets.flatMap((properties) => findMissingIndex(layout, catalog, properties))
+  ]
 }
 
 /** The rows are described at `Dialect.catalog`. */
@@ -45,7 +53,7 @@ function readCatalog (rows: readonly Row[], foldName: (name: string) => string):
     if (kind === 'column') {
       columns.add(foldName(String(column)))
     } else if (kind === 'unique') {
-      const index: UniqueIndex = indexes.get(String(name)) ?? { name: String(name), columns: new Set(), expressions: '', predicate: undefined }
+      const index = indexes.get(String(name)) ?? createIndex(String(name))
       indexes.set(index.name, index)
       if (column !== null) index.columns.add(foldName(String(column)))
       if (expression !== null) index.expressions += ` ${foldName(String(expression))}`
@@ -57,47 +65,69 @@ function readCatalog (rows: readonly Row[], foldName: (name: string) => string):
   return { columns, indexes: isTable ? [...indexes.values()] : undefined }
 }
 
+function createIndex (name: string): UniqueIndex {
+  return { name, columns: new Set(), expressions: '', predicate: undefined }
+}
+
 function findMissingColumns ({ dialect, table, columns, version, nulls }: Layout, catalog: Catalog): string[] {
-  const isMissing = (name: string): boolean => !catalog.columns.has(dialect.foldName(name)) && !dialect.hiddenColumns.includes(dialect.foldName(name))
-  const missing = columns.filter(({ name }) => isMissing(name)).map(({ name, sql, property }) => {
-    const fix = name === property ? `Add it, or name the column of "${property}" with the storage option "columns".` : 'Add it, or correct the storage option "columns".'
-    return `the table ${table} has no column ${sql}. ${fix}`
-  })
+  const isMissing = (name: string): boolean => {
+    const folded = dialect.foldName(name)
+    return !catalog.columns.has(folded) && !dialect.hiddenColumns.includes(folded)
+  }
+  const missing = columns
+    .filter(({ name }) => isMissing(name))
+    .map((column) => `the table ${table} has no column ${column.sql}. ${getColumnFix(column)}`)
   if (version.name !== undefined && isMissing(version.name)) {
-    missing.push(`the table ${table} has no column ${dialect.quote(version.name)}, which holds the version of a row. Add it, or say with the storage option "version" how the table keeps versions.`)
+    missing.push(
+      `the table ${table} has no column ${dialect.quote(version.name)} for the version of a row. ` +
+      'Add it, or state with the storage option "version" how the table stores versions.'
+    )
   }
   if (nulls !== undefined && isMissing('nulls')) {
-    missing.push(`the table ${table} has no column ${nulls}, which createTable makes for properties that can be both null and absent. Add it, or say with the storage option "version" that the table is not made by createTable.`)
+    missing.push(
+      `the table ${table} has no column ${nulls}, which createTable adds for properties that can be both null and ` +
+      'missing. Add it, or state with the storage option "version" that the table was not created by createTable.'
+    )
   }
   return missing
+}
+
+function getColumnFix ({ name, property }: Column): string {
+  return name === property
+    ? `Add it, or name the column of "${property}" with the storage option "columns".`
+    : 'Add it, or correct the storage option "columns".'
 }
 
 function findMissingIndex (layout: Layout, catalog: Catalog, properties: readonly string[]): string[] {
   const { dialect, path, table, shape: { id } } = layout
   if (catalog.indexes === undefined) return []
-  const columns = properties.map((property) => columnOf(layout, property))
-  const names = new Set(columns.map(({ name }) => dialect.foldName(name)))
-  // Without the column there is nothing to index; that is reported already.
-  if ([...names].some((name) => !catalog.columns.has(name))) return []
-  const covering = catalog.indexes.filter((index) => isWithin(index, catalog, names))
-  if (covering.some(({ predicate }) => predicate === undefined || isAboutNullOnly(predicate, names))) return []
+  const columns = properties.map((property) => getColumn(layout, property))
+  const folded = new Set(columns.map(({ name }) => dialect.foldName(name)))
+  // A missing column is reported already.
+  if ([...folded].some((name) => !catalog.columns.has(name))) return []
+  const covering = catalog.indexes.filter((index) => isCoveredBy(index, catalog, folded))
+  if (covering.some(({ predicate }) => predicate === undefined || isNotNullPredicate(predicate, folded))) return []
   const [partial] = covering
-  const found = partial === undefined ? 'it has no unique index for that' : `its unique index "${partial.name}" is only for some rows`
-  const statement = `CREATE UNIQUE INDEX ${dialect.indexOn(uniqueName(layout, properties), path)} (${columns.map(({ sql }) => sql).join(', ')})`
+  const found = partial === undefined
+    ? 'it has no unique index for that'
+    : `its unique index "${partial.name}" is only for some rows`
+  const target = dialect.indexOn(getUniqueName(layout, properties), path)
+  const statement = `CREATE UNIQUE INDEX ${target} (${columns.map(({ sql }) => sql).join(', ')})`
   const isId = properties.length === 1 && properties[0] === id.property
   const otherwise = isId ? '' : ', or remove it from "unique"'
-  return [`the table ${table} does not keep ${properties.join(' and ')} unique: ${found}. Run ${statement}${otherwise}.`]
+  const names = properties.join(' and ')
+  return [`the table ${table} does not keep ${names} unique: ${found}. Run ${statement}${otherwise}.`]
 }
 
-/** Whether all that the index covers is among these columns: if they are equal in two rows, the index refuses the second. */
-function isWithin ({ columns, expressions }: UniqueIndex, catalog: Catalog, names: ReadonlySet<string>): boolean {
+/** Whether the index covers only these columns: if they are equal in two rows, it refuses the second. */
+function isCoveredBy ({ columns, expressions }: UniqueIndex, catalog: Catalog, names: ReadonlySet<string>): boolean {
   const words = new Set(expressions.match(/[\p{L}\p{N}_$]+/gu))
   const used = [...columns, ...[...catalog.columns].filter((name) => words.has(name))]
   return used.length > 0 && used.every((name) => names.has(name))
 }
 
-/** Whether an index leaves out no row but those with a null, which are not compared anyway: `email IS NOT NULL`. */
-function isAboutNullOnly (predicate: string, names: ReadonlySet<string>): boolean {
+/** Whether a partial index leaves out only rows with a null, which are not compared anyway: `email IS NOT NULL`. */
+function isNotNullPredicate (predicate: string, names: ReadonlySet<string>): boolean {
   const parts = predicate.replaceAll(/[()"`[\]]/g, '').split(/\s+and\s+/i)
   return parts.every((part) => names.has(/^\s*(\S+)\s+(?:is\s+not\s+null|notnull)\s*$/i.exec(part)?.[1] ?? ''))
 }

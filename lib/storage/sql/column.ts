@@ -2,20 +2,23 @@ import type { JsonSchema } from '../contract.ts'
 import type { Codec } from './codec.ts'
 import type { Kind } from './kind.ts'
 
-/** A property of the items, as a table has it. */
+/** The column of a property. */
 export interface Column {
   readonly property: string
   readonly schema: JsonSchema
   readonly name: string
-  /** The name as a statement has it. */
+  /** The quoted name. */
   readonly sql: string
-  /** What a SELECT or RETURNING says. Not called as the column where it is another expression, or ORDER BY would take that. */
+  /**
+   * The expression in SELECT or RETURNING. An expression other than the column has an alias that differs from the
+   * column, or ORDER BY would use the alias.
+   */
   readonly select: string
   readonly kind: Kind
   readonly codec: Codec
-  /** Null is one of the property's values. */
+  /** Whether null is a value of the property. */
   readonly nullable: boolean
   readonly required: boolean
-  /** Filled by the database alone. */
+  /** Whether only the database sets it. */
   readonly generated: boolean
 }

@@ -1,66 +1,70 @@
 import type { Kind } from './kind.ts'
 
-/** What is bound to a placeholder. */
+/** A value that is bound to a placeholder. */
 export type Value = string | number | null
 
-/** In the order in which it was asked for. By names, a row would take twice as long to be made and read. */
+/** The values in the order of the SELECT. Rows with names would take twice as long to create and read. */
 export type Row = readonly unknown[]
 
 /** The type of a value within JSON. */
 export type JsonType = 'string' | 'number' | 'boolean'
 
-/** How the properties nested in a JSON column are reached. `path` leads there from the column. */
-export interface JsonFacts {
-  /** The name the database has for the type of what is there; SQL's NULL where nothing or null is. */
+/** How a database reads properties that are nested in a JSON column. `path` leads there from the column. */
+export interface JsonDialect {
+  /** The name that the database has for the type of the value; NULL if there is no value, or null. */
   type (column: string, path: readonly string[]): string
   readonly types: Readonly<Record<JsonType, readonly string[]>>
   readonly value: Readonly<Record<JsonType, (column: string, path: readonly string[]) => string>>
 }
 
-/** How words are searched. */
-export interface SearchFacts {
-  /** The text in lower case, as far as the database can do that. */
+/** How a database searches words. */
+export interface SearchDialect {
+  /** The text in lower case, as far as the database supports it. */
   lowerCase (text: string): string
   /** Whether a text in lower case contains another. */
   contains (text: string, placeholder: string): string
-  /** A condition over several texts, each computed once for a row however often the condition names it. */
+  /** A condition over several texts, each computed once per row however often the condition uses it. */
   once?: (texts: readonly string[], condition: (names: readonly string[]) => string) => string
   /**
-   * The part of a word that the database can find, empty if there is none. If it is not the whole word,
-   * the rows found are checked again in this process.
+   * The part of a word that the database can find, empty if there is none. If it is not the whole word, the rows found
+   * are checked again in this process.
    */
   findable (word: string): string
 }
 
-/** How a fault is met: tried again at once, told as passing, or left as it is. */
-export type Fault = 'again' | 'passing' | 'other'
+/** Whether an error is retried at once, reported as a temporary failure, or thrown as it is. */
+export type ErrorKind = 'retry' | 'unreachable' | 'other'
 
-/** What one database does in its own way. Facts only: the statements are written once, over these. */
+/**
+ * What is specific to one database. The statements are written once, over this.
+ * `managed` tells whether the table is as `createTable` creates it.
+ */
 export interface Dialect {
   readonly name: string
   readonly quote: (name: string) => string
   readonly placeholder: (position: number) => string
 
-  /** The types of the columns of a table made for a collection. */
+  /** The column types of a table created for a collection. */
   readonly types: Readonly<Record<Kind, string>>
-  /** The type of text that is part of a key, of so many characters at most. */
+  /** The type of a text that is part of a key, with this many characters at most. */
   readonly keyText: (length: number) => string
-  /** The most characters that all text in one key has together; `Infinity` where it needs no bound. */
+  /** The maximum length of all texts in one key together; `Infinity` if there is none. */
   readonly keyLength: number
-  /** The whole of an id column that the database fills. */
+  /** The definition of an id column that the database generates. */
   readonly identity: string
   readonly tableOptions: string
-  /** Whether a plain index stands within CREATE TABLE, or is a statement of its own. */
+  /** Whether a plain index is part of CREATE TABLE, or a separate statement. */
   readonly inlineIndexes: boolean
-  /** The name of an index and its table, as CREATE INDEX has them. A schema may come ahead of the table. */
+  /** The name of an index and its table in CREATE INDEX. A schema may precede the table. */
   readonly indexOn: (name: string, table: readonly string[]) => string
-  /** A check that a JSON column holds JSON; empty where its type sees to it. */
+  /** A check that a JSON column contains JSON; empty if its type ensures that. */
   readonly jsonCheck: (column: string) => string
 
   /**
-   * The catalog of a table, a schema may come ahead of it. Rows are [kind, name of the index, column, expression, predicate]:
-   * `column` for each column of the table, `unique` for each part of a unique index, and one of another kind if the table has no
-   * indexes that tell whether its rows are unique, as a view. No rows: the table does not exist.
+   * The query for the catalog of a table; a schema may precede the table. Its rows are [kind, name of the index,
+   * column, expression, predicate]: `column` for each column of the table, `unique` for each part of a unique index,
+   * and one of another kind if the table has no indexes that could ensure uniqueness, as a view. No rows: the table
+   * does not exist.
    */
   readonly catalog: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
   /** One form for all spellings of a column's name. */
@@ -68,77 +72,80 @@ export interface Dialect {
   /** Columns that every table has and the catalog leaves out. */
   readonly hiddenColumns: readonly string[]
 
-  /** Whether INSERT and UPDATE can answer the row written. */
+  /** Whether INSERT and UPDATE can return the written row. */
   readonly returning: boolean
-  /** What an INSERT without a single column says. */
+  /** The end of an INSERT without columns. */
   readonly emptyInsert: string
-  /** What an UPDATE sets where the property is absent, in a table that exists. */
+  /** What UPDATE sets if the property is missing, in an existing table. */
   readonly unset: string
 
-  /** How a column is selected, where not as it is. */
+  /** How a column is selected, if not as it is. */
   readonly select: Partial<Readonly<Record<Kind, (column: string) => string>>>
-  /** Any column as one text (or as it is), the same text for the same value: for derived versions. */
-  readonly textual: (column: string) => string
+  /** Any column as text (or as it is), the same text for the same value: for digests of a row. */
+  readonly castToText: (column: string) => string
   /** Equality that holds between NULLs as well. */
-  readonly same: (a: string, b: string) => string
-  /** How an instant, given in milliseconds UTC by RFC 3339, is bound. */
-  readonly instant: (text: string) => string
+  readonly isSame: (a: string, b: string) => string
+  /** How an instant, in UTC with milliseconds (RFC 3339), is bound. */
+  readonly toDateTime: (instant: string) => string
 
-  /** What is equal exactly where all of these are; the first can use an index. */
-  readonly equatable: (column: string, kind: Kind, own: boolean) => readonly [string, ...string[]]
-  /** What orders text by code point, and the rest by value. */
-  readonly ordered: (column: string, kind: Kind, own: boolean) => string
-  /** A column of text, a date or an instant, as the text the item has. */
-  readonly text: (column: string, kind: Kind, own: boolean) => string
-  /** A number that is no integer, to compare an integer column with. */
-  readonly fraction: (placeholder: string) => string
+  /** Expressions that together test for equality; the first can use an index. */
+  readonly equatable: (column: string, kind: Kind, managed: boolean) => readonly [string, ...string[]]
+  /** An expression that orders text by code point, and other kinds by value. */
+  readonly ordered: (column: string, kind: Kind, managed: boolean) => string
+  /** A column of text, a date or an instant, as the text of the item. */
+  readonly text: (column: string, kind: Kind, managed: boolean) => string
+  /** A number that is not an integer, to compare an integer column with. */
+  readonly castFraction: (placeholder: string) => string
   /** A `like` condition, given as the texts between its stars. */
   readonly like: (text: string, runs: readonly string[], bind: (value: Value) => string) => string
-  readonly search: SearchFacts
-  readonly order: (expression: string, descending: boolean, nullable: boolean) => string
-  /** How many characters of a text without an index are compared to sort rows; `Infinity` if all are. */
+  readonly search: SearchDialect
+  readonly orderBy: (expression: string, descending: boolean, nullable: boolean) => string
+  /** How many characters of a text without an index are compared to sort rows; `Infinity` for all. */
   readonly sortLength: number
   /** Whether an index serves `(a, b) > (?, ?)`. */
   readonly rowValues: boolean
   readonly limit: (limit: number) => Value
-  readonly json: JsonFacts
-  /** A column of a table that exists, with NULL in the place of text that is no JSON, where that would make the statement fail. */
+  readonly json: JsonDialect
+  /** A column of an existing table, with NULL for text that is not JSON, if that would make the statement fail. */
   readonly validJson?: (column: string) => string
 
-  /** Now, and later than what the column holds: for a version kept as a time. */
+  /** The current time, for a version column with timestamps. */
   readonly now: string
+  /** The current time, but later than the value of the column. */
   readonly later: (column: string) => string
 
-  /** Begins a transaction in which nobody else changes what it has read of the table. */
+  /** The statements that begin a transaction in which no other writer changes what it has read of the table. */
   readonly beginExclusive: (table: string) => readonly string[]
 
-  readonly fault: (error: unknown) => Fault
-  /** Whether a value that is bound is one that its column, or its type, cannot hold. */
+  readonly classifyError: (error: unknown) => ErrorKind
+  /** Whether the error reports a value that its column, or its type, cannot store. */
   readonly isDataException: (error: unknown) => boolean
   /** What a violated constraint is about. */
-  readonly violation: (error: unknown) => Violation | undefined
+  readonly parseViolation: (error: unknown) => Violation | undefined
 }
 
 export type Violation =
   /** A foreign key or a check. */
   | 'conflict'
-  /** A value that cannot be stored, as far as the error tells which. */
+  /** A value that cannot be stored. */
   | { readonly unstorable: Unstorable }
   /** A unique key. */
   | { readonly columns: readonly string[] }
   | Constraint
 
-/** Where an error tells but the name, a statement to which it is bound asks for the columns, as `name`. A schema may come ahead of the table. */
+/** A constraint that the error reports only by name. */
 export interface Constraint {
   readonly constraint: string
-  readonly columnsOf: (table: readonly string[]) => string
+  /** The query for its columns; the name of the constraint is bound to it. A schema may precede the table. */
+  readonly buildColumnsQuery: (table: readonly string[]) => string
 }
 
+/** Which value cannot be stored, as far as the error reports it. */
 export type Unstorable =
   | { readonly column: string | undefined }
   /** The number of the parameter, from 1. */
   | { readonly parameter: number }
-  /** The name of a check. It is a conflict, unless it is the one that a column holds JSON. */
+  /** The name of a check. It is a conflict, unless it is the check that a column contains JSON. */
   | { readonly check: string }
-  /** An index whose entries cannot be so long. */
+  /** An index whose entries cannot be that long. */
   | { readonly index: Constraint }

@@ -1,7 +1,7 @@
 import type { Order, Position } from '../contract.ts'
 import type { Dialect, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
-import { operand, type Operand } from './operand.ts'
+import { getOperand, type Operand } from './operand.ts'
 import type { Parameters } from './parameters.ts'
 
 interface Key {
@@ -9,71 +9,83 @@ interface Key {
   readonly descending: boolean
 }
 
-/** One order of a listing: its ORDER BY, and what lies past a position. */
+/** Keyset pagination over one order: its ORDER BY, and the condition for rows past a position. */
 export class Keyset {
   readonly #dialect: Dialect
   readonly #keys: readonly Key[]
 
   constructor (layout: Layout, order: readonly Order[], backward: boolean) {
     this.#dialect = layout.dialect
-    this.#keys = order.map(({ property, descending }) => ({ by: operand(layout, property, undefined), descending: descending !== backward }))
+    this.#keys = order.map(({ property, descending }) => ({
+      by: getOperand(layout, property, undefined),
+      descending: descending !== backward
+    }))
   }
 
-  orderBy (): string {
-    return this.#keys.map(({ by, descending }) => this.#dialect.order(by.sorted, descending, by.nullable)).join(', ')
+  buildOrderBy (): string {
+    return this.#keys
+      .map(({ by, descending }) => this.#dialect.orderBy(by.sorted, descending, by.nullable))
+      .join(', ')
   }
 
-  /** Past the position in this order, or against it. */
-  past (position: Position, parameters: Parameters, against = false): string {
-    const steps = this.#keys.map(({ by, descending }, index): Step => {
+  /** Builds the condition for rows past the position in this order, or in the opposite one. */
+  buildSeek (position: Position, parameters: Parameters, opposite = false): string {
+    const keys = this.#keys.map(({ by, descending }, index): SeekKey => {
       const value = position[index] ?? null
-      return { by, value, descending: descending !== against, bind: () => parameters.bind(toSorted(by, value)) }
+      return {
+        by,
+        value,
+        descending: descending !== opposite,
+        bind: () => parameters.bind(toSortValue(by, value))
+      }
     })
-    if (steps.some(({ by, value }) => value !== null && !by.codec.fits(value))) return '1 = 0'
-    const descending = steps.some((step) => step.descending)
-    const uniform = steps.every((step) => !step.by.nullable && step.descending === descending)
-    if (uniform && steps.length > 1 && this.#dialect.rowValues) {
-      return `(${steps.map(({ by }) => by.sorted).join(', ')}) ${descending ? '<' : '>'} (${steps.map(({ bind }) => bind()).join(', ')})`
+    if (keys.some(({ by, value }) => value !== null && !by.codec.canBind(value))) return '1 = 0'
+    const descending = keys.some((key) => key.descending)
+    const isUniform = keys.every((key) => !key.by.nullable && key.descending === descending)
+    if (isUniform && keys.length > 1 && this.#dialect.rowValues) {
+      const columns = keys.map(({ by }) => by.sorted).join(', ')
+      const values = keys.map(({ bind }) => bind()).join(', ')
+      return `(${columns}) ${descending ? '<' : '>'} (${values})`
     }
-    return `${bound(steps)}${ladder(steps)}`
+    return `${buildIndexBound(keys)}${buildLadder(keys)}`
   }
 }
 
-interface Step {
+interface SeekKey {
   readonly by: Operand
   readonly value: Position[number]
   readonly descending: boolean
   readonly bind: () => string
 }
 
-/** Past the first key, or level with it and past the second, and so on. */
-function ladder (steps: readonly Step[]): string {
-  const rungs = steps.map((step, index) => [...steps.slice(0, index).map(level), past(step)].join(' AND '))
+/** Past the first key, or equal to it and past the second, and so on. */
+function buildLadder (keys: readonly SeekKey[]): string {
+  const rungs = keys.map((key, index) => [...keys.slice(0, index).map(buildEqual), buildPast(key)].join(' AND '))
   return `(${rungs.join(' OR ')})`
 }
 
-/** Says nothing new, but an index can begin there. */
-function bound (steps: readonly Step[]): string {
-  return steps.length === 1
-    ? ''
-    : steps.slice(0, 1)
-      .filter(({ by, value, descending }) => value !== null && (descending || !by.nullable))
-      .map(({ by, descending, bind }) => `${by.sorted} ${descending ? '<=' : '>='} ${bind()} AND `)
-      .join('')
+/** A redundant condition on the first key, with which the database can start in an index. */
+function buildIndexBound (keys: readonly SeekKey[]): string {
+  const [first] = keys
+  if (first === undefined || keys.length === 1) return ''
+  const { by, value, descending, bind } = first
+  if (value === null || (!descending && by.nullable)) return ''
+  return `${by.sorted} ${descending ? '<=' : '>='} ${bind()} AND `
 }
 
-function past ({ by: { sorted, nullable }, value, descending, bind }: Step): string {
+function buildPast ({ by: { sorted, nullable }, value, descending, bind }: SeekKey): string {
   if (value === null) return descending ? `${sorted} IS NOT NULL` : '1 = 0'
   if (descending) return `${sorted} < ${bind()}`
   return nullable ? `(${sorted} > ${bind()} OR ${sorted} IS NULL)` : `${sorted} > ${bind()}`
 }
 
-function level ({ by: { sorted }, value, bind }: Step): string {
+function buildEqual ({ by: { sorted }, value, bind }: SeekKey): string {
   return value === null ? `${sorted} IS NULL` : `${sorted} = ${bind()}`
 }
 
-/** The value as it is bound, cut to what rows are sorted by. */
-function toSorted ({ codec, sortLength }: Operand, value: Position[number]): Value {
+/** The value as it is bound, cut to the length that rows are sorted by. */
+function toSortValue ({ codec, sortLength }: Operand, value: Position[number]): Value {
   const written = codec.write(value)
-  return typeof written === 'string' && written.length > sortLength ? [...written].slice(0, sortLength).join('') : written
+  if (typeof written !== 'string' || written.length <= sortLength) return written
+  return [...written].slice(0, sortLength).join('')
 }

@@ -1,20 +1,20 @@
 import type { JsonSchema } from '../contract.ts'
 
-/** What a column, or a property nested in one, holds. */
+/** The type of a column, or of a property nested in one. */
 export type Kind = 'boolean' | 'integer' | 'number' | 'text' | 'uuid' | 'date' | 'date-time' | 'json'
 
-export interface Described {
+export interface KindInfo {
   readonly kind: Kind
-  /** Null is one of the values. */
+  /** Whether null is one of the values. */
   readonly nullable: boolean
 }
 
 const textual: ReadonlySet<Kind> = new Set<Kind>(['text', 'uuid', 'date', 'date-time'])
 const numeric: ReadonlySet<Kind> = new Set<Kind>(['integer', 'number'])
 
-/** The one kind that keeps every value of the schema; `json` where no narrower one does. */
-export function kindOf (schema: JsonSchema): Described {
-  const found = new Set(kinds(schema))
+/** Returns the narrowest kind that can store every value of the schema; `json` if there is no other. */
+export function getKind (schema: JsonSchema): KindInfo {
+  const found = new Set(listKinds(schema))
   const nullable = found.has('null')
   const [first = 'json', ...others] = [...found].filter((kind) => kind !== 'null')
   if (others.length === 0) return { kind: first, nullable }
@@ -24,22 +24,28 @@ export function kindOf (schema: JsonSchema): Described {
   return { kind: 'json', nullable }
 }
 
-function kinds (schema: JsonSchema): ReadonlyArray<Kind | 'null'> {
+function listKinds (schema: JsonSchema): ReadonlyArray<Kind | 'null'> {
   const { type, format, anyOf, oneOf } = schema
   const branches = anyOf ?? oneOf
-  if (Array.isArray(branches)) return branches.flatMap(kinds)
-  if (type !== undefined) return [type].flat().map((name) => ofType(name, format))
-  if ('const' in schema) return [ofValue(schema.const)]
-  if (Array.isArray(schema.enum)) return schema.enum.map(ofValue)
+  if (Array.isArray(branches)) return branches.flatMap(listKinds)
+  if (type !== undefined) return [type].flat().map((name) => getKindOfType(name, format))
+  if ('const' in schema) return [getKindOfValue(schema.const)]
+  if (Array.isArray(schema.enum)) return schema.enum.map(getKindOfValue)
   return ['json', 'null']
 }
 
-function ofType (type: string, format: string | undefined): Kind | 'null' {
-  if (type === 'string') return format === 'uuid' || format === 'date' || format === 'date-time' ? format : 'text'
-  return type === 'boolean' || type === 'integer' || type === 'number' || type === 'null' ? type : 'json'
+function getKindOfType (type: string, format: string | undefined): Kind | 'null' {
+  switch (type) {
+    case 'string': return format === 'uuid' || format === 'date' || format === 'date-time' ? format : 'text'
+    case 'boolean':
+    case 'integer':
+    case 'number':
+    case 'null': return type
+    default: return 'json'
+  }
 }
 
-function ofValue (value: unknown): Kind | 'null' {
+function getKindOfValue (value: unknown): Kind | 'null' {
   if (value === null) return 'null'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
   if (typeof value === 'boolean') return 'boolean'

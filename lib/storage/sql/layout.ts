@@ -1,48 +1,89 @@
 import type { Shape } from '../contract.ts'
-import { codecs, type Codec } from './codec.ts'
+import { createCodecs, type Codec } from './codec.ts'
 import type { Column } from './column.ts'
 import type { Dialect } from './dialect.ts'
-import { kindOf, type Kind } from './kind.ts'
+import { getKind, type Kind } from './kind.ts'
 import type { SqlOptions } from './options.ts'
-import { versioning, type Versioning } from './versioning.ts'
+import { createVersioning, type Versioning } from './versioning.ts'
 
-/** A shape laid out in a table of one database: all that the statements are made of. */
+/** How a collection is stored in a table of one database. All statements are built from it. */
 export interface Layout {
   readonly dialect: Dialect
   readonly shape: Shape
   readonly codecs: Readonly<Record<Kind, Codec>>
-  /** The name of the table, as a statement has it. */
+  /** The quoted name of the table. */
   readonly table: string
-  /** The same, as the database has it: a schema may come first. */
+  /** The parts of the name, unquoted: a schema may come first. */
   readonly path: readonly string[]
-  /** The last of it. */
+  /** The last part of the name. */
   readonly name: string
-  /** Whether the table is as `createTable` makes it. */
-  readonly own: boolean
+  /** Whether the table is as `createTable` creates it. */
+  readonly managed: boolean
   readonly id: Column
   readonly columns: readonly Column[]
   readonly byProperty: ReadonlyMap<string, Column>
   readonly version: Versioning
-  /** The column, as a statement has it, that names the properties that are null where they could be absent too. */
+  /** The quoted column with the names of properties that are null but could also be missing. */
   readonly nulls: string | undefined
   readonly indexes: ReadonlyArray<readonly string[]>
-  /** The table of the receipts: as a statement has it, as the database has it, and the last of that. */
+  /** The table of the receipts: its quoted name, the parts of its name, and the last part. */
   readonly receipts: { readonly table: string, readonly path: readonly string[], readonly name: string }
 }
 
-export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): Layout {
-  const { schema: { properties = {}, required = [] }, id: { property: idProperty } } = shape
-  const own = typeof (options.version ?? '') === 'string'
-  const versionColumn = typeof options.version === 'object' && 'column' in options.version ? options.version.column : undefined
-  const version = versioning(dialect, options.version ?? 'version')
-  const isDigest = version.compare === undefined
-  const all = codecs(dialect.instant)
-  const kept = own ? all : { ...all, uuid: { ...all.uuid, write: all.text.write } }
-  const columns = Object.entries(properties).map(([property, schema], index): Column => {
-    const { kind, nullable } = kindOf(schema)
-    const name = columnName(property, options.columns)
+/** Derives the layout from a shape and the options of the storage. */
+export function createLayout (dialect: Dialect, shape: Shape, options: SqlOptions): Layout {
+  const managed = typeof (options.version ?? '') === 'string'
+  const version = createVersioning(dialect, options.version ?? 'version')
+  const defaultCodecs = createCodecs(dialect.toDateTime)
+  const codecs = managed
+    ? defaultCodecs
+    : { ...defaultCodecs, uuid: { ...defaultCodecs.uuid, write: defaultCodecs.text.write } }
+  const columns = createColumns(shape, options, { dialect, codecs, isDigest: version.compare === undefined })
+  const byProperty = new Map(columns.map((column) => [column.property, column]))
+  const id = getColumn({ byProperty, shape }, shape.id.property)
+  const needsNulls = managed && columns.some(({ nullable, required }) => nullable && !required)
+  const nulls = needsNulls ? 'nulls' : undefined
+  if (managed) checkReservedColumns(shape, columns, [version.name, nulls])
+  const path = (options.table ?? shape.name).split('.')
+  const receipts = (options.receipts ?? `${options.table ?? shape.name}_receipts`).split('.')
+  return {
+    dialect,
+    shape,
+    codecs,
+    table: path.map(dialect.quote).join('.'),
+    path,
+    name: path.slice(-1).join(),
+    managed,
+    id,
+    columns,
+    byProperty,
+    version,
+    nulls: nulls === undefined ? undefined : dialect.quote(nulls),
+    indexes: options.indexes ?? [],
+    receipts: {
+      table: receipts.map(dialect.quote).join('.'),
+      path: receipts,
+      name: receipts.slice(-1).join()
+    }
+  }
+}
+
+interface ColumnOptions {
+  readonly dialect: Dialect
+  readonly codecs: Readonly<Record<Kind, Codec>>
+  /** Whether versions are digests of the row. */
+  readonly isDigest: boolean
+}
+
+function createColumns (shape: Shape, options: SqlOptions, { dialect, codecs, isDigest }: ColumnOptions): Column[] {
+  const { schema: { properties = {}, required = [] }, id } = shape
+  const { version } = options
+  const versionColumn = typeof version === 'object' && 'column' in version ? version.column : undefined
+  return Object.entries(properties).map(([property, schema], index): Column => {
+    const { kind, nullable } = getKind(schema)
+    const name = getColumnName(property, options.columns)
     const sql = dialect.quote(name)
-    const expression = (isDigest ? dialect.textual : dialect.select[kind])?.(sql) ?? sql
+    const expression = (isDigest ? dialect.castToText : dialect.select[kind])?.(sql) ?? sql
     return {
       property,
       schema,
@@ -50,47 +91,45 @@ export function layout (dialect: Dialect, shape: Shape, options: SqlOptions): La
       sql,
       select: expression === sql ? sql : `${expression} AS ${dialect.quote(`text ${index}`)}`,
       kind,
-      codec: kept[kind],
-      nullable: nullable && property !== idProperty,
-      required: required.includes(property) || property === idProperty,
+      codec: codecs[kind],
+      nullable: nullable && property !== id.property,
+      required: required.includes(property) || property === id.property,
       generated: name === versionColumn || (options.generated?.includes(property) ?? false)
     }
   })
-  const byProperty = new Map(columns.map((column) => [column.property, column]))
-  const id = columnOf({ byProperty, shape }, idProperty)
-  const nulls = own && columns.some(({ nullable, required }) => nullable && !required) ? 'nulls' : undefined
-  for (const reserved of own ? [version.name, nulls] : []) {
-    const clash = columns.find(({ name }) => name === reserved)
-    if (clash !== undefined) throw new TypeError(`The column ${reserved} of ${shape.name} is needed by the storage: give the property ${clash.property} another with the option "columns"`)
-  }
-  const path = (options.table ?? shape.name).split('.')
-  const receipts = (options.receipts ?? `${options.table ?? shape.name}_receipts`).split('.')
-  return {
-    dialect,
-    shape,
-    codecs: kept,
-    table: path.map(dialect.quote).join('.'),
-    path,
-    name: path.slice(-1).join(),
-    own,
-    id,
-    columns,
-    byProperty,
-    version,
-    nulls: nulls === undefined ? undefined : dialect.quote(nulls),
-    indexes: options.indexes ?? [],
-    receipts: { table: receipts.map(dialect.quote).join('.'), path: receipts, name: receipts.slice(-1).join() }
+}
+
+function checkReservedColumns (
+  shape: Shape,
+  columns: readonly Column[],
+  reserved: ReadonlyArray<string | undefined>
+): void {
+  for (const name of reserved) {
+    const clash = columns.find((column) => column.name === name)
+    if (clash !== undefined) {
+      throw new TypeError(
+        `The storage of ${shape.name} needs the column ${name} itself. ` +
+        `Give the property ${clash.property} another column with the option "columns".`
+      )
+    }
   }
 }
 
-/** Only a property of the item itself has one; what is nested is part of it. */
-export function columnOf ({ byProperty, shape }: Pick<Layout, 'byProperty' | 'shape'>, property: string): Column {
+/** Returns the column of a property. Nested properties have none: they are stored within their top-level property. */
+export function getColumn ({ byProperty, shape }: Pick<Layout, 'byProperty' | 'shape'>, property: string): Column {
   const column = byProperty.get(property)
-  if (column === undefined) throw new TypeError(`${shape.name} has no column for ${property}: the schema has no such member of the item itself`)
+  if (column === undefined) {
+    throw new TypeError(
+      `${shape.name} has no column for ${property}. Use a top-level property of the schema: ` +
+      `${[...byProperty.keys()].join(', ')}.`
+    )
+  }
   return column
 }
 
-function columnName (property: string, columns: SqlOptions['columns']): string {
-  if (columns === 'snake_case') return property.replace(/(?<=[\da-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+function getColumnName (property: string, columns: SqlOptions['columns']): string {
+  if (columns === 'snake_case') {
+    return property.replace(/(?<=[\da-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+  }
   return columns?.[property] ?? property
 }

@@ -2,46 +2,53 @@ import type { JsonSchema } from '../contract.ts'
 import type { Codec } from './codec.ts'
 import type { Column } from './column.ts'
 import type { Dialect, JsonType } from './dialect.ts'
-import { kindOf, type Kind } from './kind.ts'
-import { columnOf, type Layout } from './layout.ts'
+import { getKind, type Kind } from './kind.ts'
+import { getColumn, type Layout } from './layout.ts'
 
-/** A property as conditions and orders see it. */
+/** A property in conditions and orders. */
 export interface Operand {
   readonly kind: Kind
   readonly codec: Codec
   readonly nullable: boolean
-  /** Equal exactly where all are. */
+  /** Expressions that together test for equality. */
   readonly equatable: readonly string[]
   readonly ordered: string
-  /** What rows are sorted by: `ordered`, or as much of it as the database compares. */
+  /** The expression that rows are sorted by: `ordered`, or as much of it as the database compares. */
   readonly sorted: string
-  /** How many characters that are. */
+  /** How many characters of it the database compares. */
   readonly sortLength: number
-  /** As the text the item has; undefined where the property holds none. */
+  /** The property as text; undefined if it is not text. */
   readonly text: string | undefined
-  /** What is NULL where the property is null or absent. */
+  /** An expression that is NULL if the property is null or missing. */
   readonly presence: string
 }
 
-/** The value tells how a property that holds several types is read; a property of one type never needs it. */
-export function operand (layout: Layout, path: string, value: unknown): Operand {
+/** Returns the operand of a property. The value decides how a property with several types is read. */
+export function getOperand (layout: Layout, path: string, value: unknown): Operand {
   const column = layout.byProperty.get(path)
-  if (column === undefined) return nested(layout, columnOf(layout, path.split('.', 1).join()), { path: path.split('.').slice(1), value })
-  return column.kind === 'json' ? nested(layout, column, { path: [], value }) : ofColumn(layout, column)
+  if (column === undefined) {
+    const [property = '', ...names] = path.split('.')
+    return getNestedOperand(layout, getColumn(layout, property), { path: names, value })
+  }
+  return column.kind === 'json'
+    ? getNestedOperand(layout, column, { path: [], value })
+    : getColumnOperand(layout, column)
 }
 
-function ofColumn (layout: Layout, column: Column): Operand {
-  const { dialect, own } = layout
+function getColumnOperand (layout: Layout, column: Column): Operand {
+  const { dialect, managed } = layout
   const { sql, kind, codec, nullable, required } = column
-  const ordered = dialect.ordered(sql, kind, own)
+  const ordered = dialect.ordered(sql, kind, managed)
+  const isIndexed = column === layout.id || (managed && hasIndex(layout, column))
+  const isText = kind !== 'boolean' && kind !== 'integer' && kind !== 'number'
   return {
     kind,
     codec,
     nullable: nullable || !required,
-    equatable: dialect.equatable(sql, kind, own),
+    equatable: dialect.equatable(sql, kind, managed),
     ordered,
-    ...kind === 'text' && column !== layout.id && !(own && hasIndex(layout, column)) ? sortable(dialect, ordered) : { sorted: ordered, sortLength: Infinity },
-    text: kind === 'boolean' || kind === 'integer' || kind === 'number' ? undefined : dialect.text(sql, kind, own),
+    ...kind === 'text' && !isIndexed ? toSortable(dialect, ordered) : { sorted: ordered, sortLength: Infinity },
+    text: isText ? dialect.text(sql, kind, managed) : undefined,
     presence: sql
   }
 }
@@ -50,11 +57,14 @@ function hasIndex ({ shape: { unique }, indexes }: Layout, column: Column): bool
   return [...unique, ...indexes].some((properties) => properties.includes(column.property))
 }
 
-function sortable ({ sortLength }: Dialect, ordered: string): Pick<Operand, 'sorted' | 'sortLength'> {
-  return { sorted: sortLength === Infinity ? ordered : `LEFT(${ordered}, ${sortLength})`, sortLength }
+function toSortable ({ sortLength }: Dialect, ordered: string): Pick<Operand, 'sorted' | 'sortLength'> {
+  return {
+    sorted: sortLength === Infinity ? ordered : `LEFT(${ordered}, ${sortLength})`,
+    sortLength
+  }
 }
 
-const typeOf: Readonly<Record<Kind, JsonType | undefined>> = {
+const jsonTypes: Readonly<Record<Kind, JsonType | undefined>> = {
   boolean: 'boolean',
   integer: 'number',
   number: 'number',
@@ -65,35 +75,40 @@ const typeOf: Readonly<Record<Kind, JsonType | undefined>> = {
   json: undefined
 }
 
-const kindOfType: Readonly<Record<JsonType, Kind>> = { string: 'text', number: 'number', boolean: 'boolean' }
+const kinds: Readonly<Record<JsonType, Kind>> = {
+  string: 'text',
+  number: 'number',
+  boolean: 'boolean'
+}
 
-interface Place {
+interface NestedValue {
   readonly path: readonly string[]
   readonly value: unknown
 }
 
-function nested ({ dialect, codecs, own }: Layout, column: Column, { path, value }: Place): Operand {
+function getNestedOperand (layout: Layout, column: Column, { path, value }: NestedValue): Operand {
+  const { dialect, codecs, managed } = layout
   const { json, validJson } = dialect
-  const sql = own || validJson === undefined ? column.sql : validJson(column.sql)
+  const sql = managed || validJson === undefined ? column.sql : validJson(column.sql)
   const schema = path.reduce<JsonSchema | undefined>((outer, name) => outer?.properties?.[name], column.schema)
-  const type = typeOf[kindOf(schema ?? {}).kind] ?? ofValue(value)
+  const type = jsonTypes[getKind(schema ?? {}).kind] ?? getJsonType(value)
   const names = json.types[type].map((name) => `'${name}'`).join(', ')
   const presence = json.type(sql, path)
-  // The test keeps a cast from failing on what another writer put there.
+  // The CASE keeps a cast from failing on values of another type that another writer stored.
   const expression = `CASE WHEN ${presence} IN (${names}) THEN ${json.value[type](sql, path)} END`
   return {
-    kind: kindOfType[type],
-    codec: codecs[kindOfType[type]],
+    kind: kinds[type],
+    codec: codecs[kinds[type]],
     nullable: true,
     equatable: [expression],
     ordered: expression,
-    ...type === 'string' ? sortable(dialect, expression) : { sorted: expression, sortLength: Infinity },
+    ...type === 'string' ? toSortable(dialect, expression) : { sorted: expression, sortLength: Infinity },
     text: type === 'string' ? expression : undefined,
     presence
   }
 }
 
-function ofValue (value: unknown): JsonType {
+function getJsonType (value: unknown): JsonType {
   const type = typeof value
   return type === 'number' || type === 'boolean' ? type : 'string'
 }

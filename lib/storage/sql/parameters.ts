@@ -1,6 +1,6 @@
 import type { Dialect, Value } from './dialect.ts'
 
-/** The values of one statement: the only way by which anything of a client comes near SQL. */
+/** The bound values of one statement. Values of clients get into a statement only through here. */
 export class Parameters {
   readonly values: Value[]
   readonly #placeholder: Dialect['placeholder']
@@ -10,13 +10,13 @@ export class Parameters {
     this.values = [...values]
   }
 
-  /** Its placeholder. */
+  /** Binds a value and returns its placeholder. */
   bind (value: Value): string {
     return this.#placeholder(this.values.push(value))
   }
 }
 
-/** Each expression equals what is bound to it, in their order, behind so many others. */
-export function equated ({ placeholder }: Dialect, expressions: readonly string[], bound = 0): string {
+/** Builds a condition in which each expression equals its own parameter, after so many that are bound before. */
+export function buildEquality ({ placeholder }: Dialect, expressions: readonly string[], bound = 0): string {
   return expressions.map((expression, index) => `${expression} = ${placeholder(bound + index + 1)}`).join(' AND ')
 }

@@ -1,10 +1,12 @@
-/** Stands ahead of the number that a name is known by meanwhile. */
+/** Precedes the number that temporarily replaces a name. */
 const mark = '\uE000'
 const colon = /\s*:/y
+const quote = 0x22
+const backslash = 0x5c
 
 /**
- * JSON.parse, but for names with escapes: V8 since 12.8 takes such a name for another one at times
- * (https://github.com/nodejs/node/issues/63785), so these are kept from it.
+ * JSON.parse, but for names with escapes: V8 since 12.8 sometimes returns another name for them
+ * (https://github.com/nodejs/node/issues/63785), so they are replaced before and restored afterwards.
  */
 export function parseJson (text: string): unknown {
   if (!text.includes('\\')) return JSON.parse(text)
@@ -12,7 +14,7 @@ export function parseJson (text: string): unknown {
   let plain = ''
   let copied = 0
   for (let start = text.indexOf('"'), end; start !== -1; start = text.indexOf('"', end)) {
-    end = endOfString(text, start)
+    end = findStringEnd(text, start)
     colon.lastIndex = end
     if (!colon.test(text)) continue
     const name = text.slice(start, end)
@@ -20,21 +22,26 @@ export function parseJson (text: string): unknown {
     plain += `${text.slice(copied, start)}"${mark}${names.push(JSON.parse(name)) - 1}"`
     copied = end
   }
-  return names.length === 0 ? JSON.parse(text) : renamed(JSON.parse(plain + text.slice(copied)), names)
+  if (names.length === 0) return JSON.parse(text)
+  return restoreNames(JSON.parse(plain + text.slice(copied)), names)
 }
 
-/** The place after its closing quote, or the end of a text that has none. */
-function endOfString (text: string, start: number): number {
+/** The index after the closing quote, or the end of the text if there is none. */
+function findStringEnd (text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === 0x22) return at + 1
-    if (code === 0x5c) at++
+    if (code === quote) return at + 1
+    if (code === backslash) at++
   }
   return text.length
 }
 
-function renamed (value: unknown, names: readonly unknown[]): unknown {
-  if (Array.isArray(value)) return value.map((part) => renamed(part, names))
+function restoreNames (value: unknown, names: readonly unknown[]): unknown {
+  if (Array.isArray(value)) return value.map((part) => restoreNames(part, names))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name.startsWith(mark) ? names[Number(name.slice(1))] : name, renamed(part, names)]))
+  const entries = Object.entries(value).map(([name, part]) => [
+    name.startsWith(mark) ? names[Number(name.slice(1))] : name,
+    restoreNames(part, names)
+  ])
+  return Object.fromEntries(entries)
 }

@@ -1,13 +1,13 @@
 import type { Version } from '../contract.ts'
 import type { Row } from './dialect.ts'
 
-const mostRows = 128
-const mostCharacters = 16_384
+const maxRows = 128
+const maxCharacters = 16_384
 
 /**
- * The rows that were read last, by their versions, where a version is a digest of the row. A write compares the row with what
- * was read, and it usually follows the read at once: without this it would have to read the row a second time.
- * The digest stands for the content, so that a row in here is never a wrong one, however old it is.
+ * The rows that were read last, by version, for tables whose versions are digests of the row. A write compares the row
+ * with what was read, and usually follows the read at once: without this it would read the row a second time.
+ * The digest identifies the content, so a row in here is never wrong, however old it is.
  */
 export class RecentRows {
   readonly #rows = new Map<Version, Row>()
@@ -19,12 +19,14 @@ export class RecentRows {
   add (version: Version, row: Row): void {
     if (this.#rows.has(version) || isLong(row)) return
     this.#rows.set(version, row)
-    if (this.#rows.size > mostRows) this.#rows.delete(this.#rows.keys().next().value!)
+    if (this.#rows.size > maxRows) this.#rows.delete(this.#rows.keys().next().value!)
   }
 }
 
 function isLong (row: Row): boolean {
   let characters = 0
-  for (const value of row) if (typeof value === 'string') characters += value.length
-  return characters > mostCharacters
+  for (const value of row) {
+    if (typeof value === 'string') characters += value.length
+  }
+  return characters > maxCharacters
 }

@@ -1,46 +1,48 @@
 import type { Context } from '../contract.ts'
 import type { Row, Value } from './dialect.ts'
 
+/** What a statement needs of the context: a signal that is aborted when the client no longer waits. */
+export type SignalContext = Pick<Context, 'signal'>
+
 export interface Statement {
   readonly text: string
-  /** As the driver gets them. */
+  /** As they are passed to the driver. */
   readonly values: Value[]
-  /** Whose signal ends the waiting. */
-  readonly context: Pick<Context, 'signal'>
-  /** Whether it writes although it answers rows. */
+  readonly context: SignalContext
+  /** Whether it writes although it returns rows. */
   readonly writes?: boolean
-  /** Whether the database itself makes values of the row that a write answers, so that they may be beyond 2^53. */
+  /** Whether the database generates values of the returned row, so that integers may be beyond 2^53. */
   readonly unbounded?: boolean
-  /** Whether its text is made of the schema and of the app's scope alone, so that it stays prepared whatever clients send. */
+  /** Whether its text depends only on the schema and the scope, so that it stays prepared whatever clients send. */
   readonly recurring?: boolean
-  /** For conditions that the database cannot test: its rows are read one by one, and only those that pass are answered. */
+  /** For conditions that the database cannot test: rows are read one by one, and only those that pass are returned. */
   readonly check?: RowCheck
 }
 
 export interface RowCheck {
   readonly passes: (row: Row) => boolean
-  /** Reading ends with so many rows. */
+  /** Reading stops after this many rows have passed. */
   readonly limit: number
 }
 
-export interface Written {
+export interface WriteResult {
   /** How many rows met the conditions. */
   readonly count: number
-  /** The key that the database made, where it tells it so. */
+  /** The key that the database generated, if the driver reports it. */
   readonly id: number | undefined
 }
 
-/** What runs statements: a database or pool, or within a transaction one connection. */
+/** Runs statements on a database or pool, or on one connection within a transaction. */
 export interface Session {
-  /** For what answers rows: SELECT, and writes with RETURNING. */
+  /** Runs a statement that returns rows: SELECT, and writes with RETURNING. */
   rows (statement: Statement): Promise<readonly Row[]>
-  write (statement: Statement): Promise<Written>
-  /** Within a transaction the same transaction goes on. */
+  write (statement: Statement): Promise<WriteResult>
+  /** Runs `work` in a transaction; within a transaction, in the same one. */
   transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result>
-  /** A transaction in which nobody else writes the table. It is begun again where the database has undone it. */
+  /** A transaction in which no other writer changes the table. `work` runs again if the database rolled it back. */
   exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result>
-  /** A write that fails in here leaves the session as it was before it. */
-  guarded<Result> (write: () => Promise<Result>): Promise<Result>
-  /** Statements without parameters or rows. */
+  /** Runs a write whose failure leaves a surrounding transaction usable. */
+  withSavepoint<Result> (write: () => Promise<Result>): Promise<Result>
+  /** Runs a statement without parameters and rows. */
   execute (text: string): Promise<void>
 }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { Callback } from '../sql/connection.ts'
 import type { Row, Value } from '../sql/dialect.ts'
+import type { Callback } from '../sql/pool-driver.ts'
 import { PreparedStatements } from '../sql/prepared-statements.ts'
 import type { Statement } from '../sql/session.ts'
 import type { PostgresClient, PostgresQuery, PostgresResult } from './driver.ts'
 
-/** What pg hands to a query that is submitted by itself: https://node-postgres.com/apis/client#clientquery */
+/** What pg passes to `submit` of a query: https://node-postgres.com/apis/client#clientquery */
 interface Connection {
   readonly stream: { cork (): void, uncork (): void }
-  /** By name, the texts that this connection has prepared. */
+  /** The texts that this connection has prepared, by name. */
   readonly parsedStatements: Record<string, string>
   parse (statement: { name: string, text: string }): void
   bind (portal: { statement: string, values: ReadonlyArray<string | null> }): void
@@ -18,11 +18,11 @@ interface Connection {
 }
 
 /**
- * A statement whose rows are known by their order. pg's own queries have the server describe them each time anew, and make of that
- * what nobody looks at here: a GET took a fifth longer.
+ * A query whose rows are known by their order. pg's own queries ask the server for a description of the columns each
+ * time, which is not needed here: a GET took a fifth longer.
  */
-export class Undescribed implements PostgresQuery, PostgresResult {
-  /** Read by pg once the statement is prepared. */
+export class PositionalQuery implements PostgresQuery, PostgresResult {
+  /** pg reads it when the statement is prepared. */
   name = ''
   readonly text: string
   readonly values: Value[]
@@ -39,13 +39,13 @@ export class Undescribed implements PostgresQuery, PostgresResult {
 
   submit (connection: Connection): void {
     const { text, values } = this
-    // So that all of it goes out at once.
+    // Sends all messages at once.
     connection.stream.cork()
     try {
-      const name = namesOn(connection).get(this.#statement) ?? ''
+      const name = getStatementNames(connection).get(this.#statement) ?? ''
       this.name = name
       if (connection.parsedStatements[name] === undefined) connection.parse({ name, text })
-      connection.bind({ statement: name, values: values.map(asText) })
+      connection.bind({ statement: name, values: values.map(toText) })
       connection.execute({ portal: '' })
       connection.sync()
     } finally {
@@ -70,30 +70,34 @@ export class Undescribed implements PostgresQuery, PostgresResult {
   }
 }
 
-const named = new WeakMap<Connection, PreparedStatements<string>>()
+const statementNames = new WeakMap<Connection, PreparedStatements<string>>()
 
-/** The names of the statements that stay prepared on a connection; those that are displaced are closed. */
-function namesOn (connection: Connection): PreparedStatements<string> {
-  const known = named.get(connection)
+/** The names of the statements that stay prepared on a connection; displaced statements are closed. */
+function getStatementNames (connection: Connection): PreparedStatements<string> {
+  const known = statementNames.get(connection)
   if (known !== undefined) return known
-  const names = new PreparedStatements(nameOf, (name) => {
+  const names = new PreparedStatements(buildStatementName, (name) => {
     connection.close({ type: 'S', name })
     delete connection.parsedStatements[name]
   })
-  named.set(connection, names)
+  statementNames.set(connection, names)
   return names
 }
 
-/** The same text has the same name in every copy of this library that uses the connection. */
-export function nameOf (text: string): string {
+/** Builds the name of a prepared statement: the same in every copy of this library that uses the connection. */
+export function buildStatementName (text: string): string {
   return `collection_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
 }
 
-function asText (value: Value): string | null {
+function toText (value: Value): string | null {
   return value === null ? null : String(value)
 }
 
-/** Whether a client hands its connection to queries of another's making. What stands in front of pg does not, nor libpq, nor one that sends queries ahead of the answers. */
-export function submits ({ connection, pipeline }: PostgresClient): boolean {
-  return typeof connection === 'object' && connection !== null && 'parsedStatements' in connection && pipeline !== true
+/**
+ * Whether a client passes its connection to queries that implement `submit`. Wrappers around pg do not, nor does libpq,
+ * nor a client in pipeline mode.
+ */
+export function canSubmitQueries ({ connection, pipeline }: PostgresClient): boolean {
+  if (typeof connection !== 'object' || connection === null) return false
+  return 'parsedStatements' in connection && pipeline !== true
 }

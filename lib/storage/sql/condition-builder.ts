@@ -1,0 +1,169 @@
+import type { Condition, Context, Filter, Query, Scalar } from '../contract.ts'
+import { splitPattern } from '../like-pattern.ts'
+import type { Dialect } from './dialect.ts'
+import type { Layout } from './layout.ts'
+import { getOperand, type Operand } from './operand.ts'
+import type { Parameters } from './parameters.ts'
+
+type Search = NonNullable<Query['search']>
+
+const always = '1 = 1'
+const never = '1 = 0'
+
+/**
+ * Builds the conditions of one statement. They are two-valued, as the contract requires: the third value of SQL never
+ * decides. `holds` is false for a negated filter.
+ */
+export class ConditionBuilder {
+  readonly #layout: Layout
+  readonly #dialect: Dialect
+  readonly #parameters: Parameters
+
+  constructor (layout: Layout, parameters: Parameters) {
+    this.#layout = layout
+    this.#dialect = layout.dialect
+    this.#parameters = parameters
+  }
+
+  /** Builds the scope of the caller, to append to another condition. */
+  buildScope ({ scope }: Context): string {
+    return scope === undefined ? '' : ` AND ${this.buildFilter(scope)}`
+  }
+
+  /** Passes negation down to the single conditions: how NULL is handled depends on them. */
+  buildFilter (filter: Filter, holds = true): string {
+    if ('not' in filter) return this.buildFilter(filter.not, !holds)
+    if ('all' in filter) return this.#joinFilters(filter.all, holds, holds)
+    if ('any' in filter) return this.#joinFilters(filter.any, holds, !holds)
+    return this.#buildCondition(filter, holds)
+  }
+
+  #joinFilters (parts: readonly Filter[], holds: boolean, all: boolean): string {
+    if (parts.length === 0) return all ? always : never
+    return joinBalanced(parts.map((part) => this.buildFilter(part, holds)), all ? ' AND ' : ' OR ')
+  }
+
+  #buildCondition (condition: Condition, holds: boolean): string {
+    const { property } = condition
+    switch (condition.is) {
+      case 'eq': return this.#buildEqual(property, [condition.value], holds)
+      case 'ne': return this.#buildEqual(property, [condition.value], !holds)
+      case 'in': return this.#buildEqual(property, condition.value, holds)
+      case 'nin': return this.#buildEqual(property, condition.value, !holds)
+      case 'null': return this.#buildNull(property, condition.value === holds)
+      case 'like': return this.#buildLike(property, condition.value, holds)
+      default: {
+        const sign = holds ? signs[condition.is] : opposites[condition.is]
+        return this.#buildComparison(property, { sign, value: condition.value, holds })
+      }
+    }
+  }
+
+  #buildNull (property: string, isNull: boolean): string {
+    return `${this.#getOperand(property).presence} IS ${isNull ? '' : 'NOT '}NULL`
+  }
+
+  #buildEqual (property: string, values: readonly Scalar[], holds: boolean): string {
+    const types = new Set(values.map(getType))
+    // A property with several types is compared type by type.
+    const parts = [...types].map((type) => {
+      return this.#buildEqualOfType(property, values.filter((value) => getType(value) === type), holds)
+    })
+    if (parts.length === 0) return holds ? never : always
+    return parts.length === 1 ? parts.join() : `(${parts.join(holds ? ' OR ' : ' AND ')})`
+  }
+
+  #buildEqualOfType (property: string, values: readonly Scalar[], holds: boolean): string {
+    const operand = this.#getOperand(property, values[0])
+    const bindable = values.filter((value) => operand.codec.canBind(value) && !isFraction(operand, value))
+    const [last] = bindable.slice(-1)
+    if (last === undefined) return holds ? never : always
+    // Filled up to a power of two, so that lists of any length need few statements.
+    while (bindable.length & (bindable.length - 1)) bindable.push(last)
+    const bindAll = () => bindable.map((value) => this.#bind(operand, value)).join(', ')
+    if (!holds) return this.#orNull(operand, `${operand.ordered} NOT IN (${bindAll()})`)
+    return operand.equatable
+      .map((expression) => {
+        return bindable.length === 1
+          ? `${expression} = ${this.#bind(operand, last)}`
+          : `${expression} IN (${bindAll()})`
+      })
+      .join(' AND ')
+  }
+
+  #buildComparison (
+    property: string,
+    { sign, value, holds }: { sign: string, value: Scalar, holds: boolean }
+  ): string {
+    const operand = this.#getOperand(property, value)
+    if (!operand.codec.canBind(value)) return holds ? never : always
+    const test = `${operand.ordered} ${sign} ${this.#bind(operand, value)}`
+    return holds ? test : this.#orNull(operand, test)
+  }
+
+  #buildLike (property: string, pattern: string, holds: boolean): string {
+    const operand = this.#getOperand(property, pattern)
+    if (operand.text === undefined || pattern.includes('\0')) return holds ? never : always
+    const test = this.#dialect.like(operand.text, splitPattern(pattern), (part) => this.#parameters.bind(part))
+    return holds ? test : this.#orNull(operand, `NOT (${test})`)
+  }
+
+  /** Builds the condition of a search. Unless `isExactSearch`, the rows must be checked again. */
+  buildSearch ({ words, properties }: Search): string {
+    const { lowerCase, contains, once, findable } = this.#dialect.search
+    const texts = this.getSearchTexts(properties)
+    if (words.some((word) => word.includes('\0')) || (words.length > 0 && texts.length === 0)) return never
+    const parts = words.map(findable).filter((part) => part !== '')
+    if (parts.length === 0) return always
+    const hasSigma = parts.some((part) => part.includes('σ'))
+    const lower = texts.map((text) => hasSigma ? `REPLACE(${lowerCase(text)}, 'ς', 'σ')` : lowerCase(text))
+    const buildCondition = (expressions: readonly string[]) => parts
+      .map((part) => expressions.map((expression) => contains(expression, this.#parameters.bind(part))))
+      .map((tests) => `(${tests.join(' OR ')})`)
+      .join(' AND ')
+    return once === undefined || parts.length === 1 ? buildCondition(lower) : once(lower, buildCondition)
+  }
+
+  /** The expressions of the texts of a row that a search looks in. */
+  getSearchTexts (properties: Search['properties']): string[] {
+    return properties
+      .map((property) => this.#getOperand(property).text)
+      .filter((expression) => expression !== undefined)
+  }
+
+  /** Whether the database can find every word as a whole. */
+  isExactSearch ({ words }: Search): boolean {
+    return words.every((word) => this.#dialect.search.findable(word) === word)
+  }
+
+  #getOperand (property: string, value?: Scalar): Operand {
+    return getOperand(this.#layout, property, value)
+  }
+
+  #bind (operand: Operand, value: Scalar): string {
+    const placeholder = this.#parameters.bind(operand.codec.write(value))
+    return isFraction(operand, value) ? this.#dialect.castFraction(placeholder) : placeholder
+  }
+
+  #orNull ({ nullable, ordered }: Operand, test: string): string {
+    return nullable ? `(${test} OR ${ordered} IS NULL)` : test
+  }
+}
+
+/** `a AND b AND c` is a tree as deep as it is long, and SQLite rejects one that is deeper than 1000. */
+function joinBalanced (parts: readonly string[], operator: string): string {
+  if (parts.length <= 100) return `(${parts.join(operator)})`
+  const middle = parts.length >> 1
+  const left = joinBalanced(parts.slice(0, middle), operator)
+  const right = joinBalanced(parts.slice(middle), operator)
+  return `(${left}${operator}${right})`
+}
+
+const signs = { lt: '<', lte: '<=', gt: '>', gte: '>=' }
+const opposites = { lt: '>=', lte: '>', gt: '<=', gte: '<' }
+
+const getType = (value: Scalar) => typeof value
+
+function isFraction ({ kind }: Operand, value: Scalar): boolean {
+  return kind === 'integer' && !Number.isSafeInteger(value)
+}

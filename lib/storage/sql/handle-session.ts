@@ -1,0 +1,206 @@
+import { BadStorageError } from '../bad-storage.ts'
+import { waitUnlessAborted } from './abort-watch.ts'
+import type { Dialect, Row, Value } from './dialect.ts'
+import { PreparedStatements } from './prepared-statements.ts'
+import type { Session, Statement, WriteResult } from './session.ts'
+import { createAbortError, retry, toStorageError } from './storage-error.ts'
+import { getTransactionQueue, type TransactionQueue } from './transaction-queue.ts'
+
+/** A synchronous database: one connection for all. */
+export interface Handle {
+  exec (text: string): unknown
+  prepare (text: string): Prepared
+}
+
+export interface Prepared {
+  all (...values: Value[]): unknown[]
+  iterate (...values: Value[]): Iterable<unknown>
+  run (...values: Value[]): { readonly changes: number | bigint }
+  /** node:sqlite: return rows as arrays. */
+  setReturnArrays? (arrays: boolean): void
+  /** The same in better-sqlite3. */
+  raw? (arrays: boolean): unknown
+  /**
+   * node:sqlite: return integers as bigint. Otherwise it throws for integers beyond 2^53; better-sqlite3 rounds them.
+   */
+  setReadBigInts? (enabled: boolean): void
+}
+
+/** The statements within a transaction. */
+class HandleTransaction implements Session {
+  readonly #handle: Handle
+  readonly #readers: PreparedStatements<Prepared>
+  readonly #writers: PreparedStatements<Prepared>
+  readonly #exactReaders: PreparedStatements<Prepared>
+
+  constructor (handle: Handle) {
+    this.#handle = handle
+    this.#readers = new PreparedStatements((text) => returnArrays(handle.prepare(text)))
+    this.#exactReaders = new PreparedStatements((text) => returnBigInts(returnArrays(handle.prepare(text))))
+    this.#writers = new PreparedStatements((text) => handle.prepare(text))
+  }
+
+  read (statement: Statement): Row[] {
+    // A write must not fail after it is done, whatever the returned row contains.
+    if (statement.unbounded === true) return this.#readExact(statement)
+    try {
+      const prepared = this.#readers.get(statement) ?? returnArrays(this.#handle.prepare(statement.text))
+      return readRows(prepared, statement)
+    } catch (error) {
+      if (statement.writes === true || !isOutOfRange(error)) throw error
+      return this.#readExact(statement)
+    }
+  }
+
+  /** Reads integers beyond 2^53 as bigint. */
+  #readExact (statement: Statement): Row[] {
+    const prepared = this.#exactReaders.get(statement) ??
+      returnBigInts(returnArrays(this.#handle.prepare(statement.text)))
+    return readRows(prepared, statement).map((row) => row.map(toSafeNumber))
+  }
+
+  run (statement: Statement): WriteResult {
+    const prepared = this.#writers.get(statement) ?? this.#handle.prepare(statement.text)
+    return { count: Number(prepared.run(...statement.values).changes), id: undefined }
+  }
+
+  async rows (statement: Statement): Promise<readonly Row[]> {
+    return this.read(statement)
+  }
+
+  async write (statement: Statement): Promise<WriteResult> {
+    return this.run(statement)
+  }
+
+  async execute (text: string): Promise<void> {
+    this.#handle.exec(text)
+  }
+
+  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await work(this)
+  }
+
+  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await work(this)
+  }
+
+  async withSavepoint<Result> (write: () => Promise<Result>): Promise<Result> {
+    return await write()
+  }
+}
+
+/** `prepared` returns rows as arrays. */
+function readRows (prepared: Prepared, { values, check }: Statement): Row[] {
+  if (check === undefined) return prepared.all(...values) as Row[]
+  const passed: Row[] = []
+  for (const row of prepared.iterate(...values) as Iterable<Row>) {
+    if (check.passes(row) && passed.push(row) === check.limit) break
+  }
+  return passed
+}
+
+function returnArrays (statement: Prepared): Prepared {
+  if (statement.setReturnArrays !== undefined) {
+    statement.setReturnArrays(true)
+  } else if (statement.raw !== undefined) {
+    statement.raw(true)
+  } else {
+    throw new BadStorageError(
+      'This SQLite driver cannot return rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.'
+    )
+  }
+  return statement
+}
+
+function returnBigInts (statement: Prepared): Prepared {
+  statement.setReadBigInts?.(true)
+  return statement
+}
+
+function isOutOfRange (error: unknown): boolean {
+  return error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE'
+}
+
+function toSafeNumber (value: unknown): unknown {
+  if (typeof value !== 'bigint') return value
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
+}
+
+/** Runs statements on a synchronous database. */
+export class HandleSession implements Session {
+  readonly #dialect: Dialect
+  readonly #transaction: HandleTransaction
+  readonly #queue: TransactionQueue
+  readonly #read = (statement: Statement) => this.#transaction.read(statement)
+  readonly #run = (statement: Statement) => this.#transaction.run(statement)
+
+  constructor (handle: Handle, dialect: Dialect) {
+    this.#dialect = dialect
+    this.#transaction = new HandleTransaction(handle)
+    // Rejects an unusable driver now, not at the first request.
+    returnArrays(handle.prepare('SELECT 1'))
+    this.#queue = getTransactionQueue(handle)
+  }
+
+  rows (statement: Statement): Promise<readonly Row[]> {
+    return statement.writes === true
+      ? this.#runInBatch(statement, this.#read)
+      : this.#runAlone(statement, this.#read)
+  }
+
+  write (statement: Statement): Promise<WriteResult> {
+    return this.#runInBatch(statement, this.#run)
+  }
+
+  execute (text: string): Promise<void> {
+    return this.#queue.run(() => this.#executeWithRetry(text))
+  }
+
+  withSavepoint<Result> (write: () => Promise<Result>): Promise<Result> {
+    return write()
+  }
+
+  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await this.#queue.run(async () => {
+      await this.#executeWithRetry('BEGIN IMMEDIATE')
+      try {
+        const result = await work(this.#transaction)
+        await this.#executeWithRetry('COMMIT')
+        return result
+      } catch (error) {
+        // After a severe error SQLite has already rolled back, and ROLLBACK fails.
+        await this.#transaction.execute('ROLLBACK').catch(() => {})
+        throw toStorageError(this.#dialect, error)
+      }
+    })
+  }
+
+  /** BEGIN IMMEDIATE locks out all other writers. */
+  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await this.transaction(work)
+  }
+
+  #runInBatch<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {
+    return this.#queue.batch.add(() => run(statement), () => this.#runAlone(statement, run))
+  }
+
+  /** Runs synchronously unless a transaction is open: every read passes here. */
+  #runAlone<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {
+    try {
+      if (this.#queue.last === undefined) return Promise.resolve(run(statement))
+    } catch (error) {
+      if (this.#dialect.classifyError(error) !== 'retry') return Promise.reject(toStorageError(this.#dialect, error))
+    }
+    return retry(this.#dialect, async () => {
+      // Another transaction may have started in the meantime.
+      while (this.#queue.last !== undefined) await waitUnlessAborted(this.#queue.last, statement.context)
+      if (statement.context.signal.aborted) throw createAbortError(statement.context.signal)
+      return run(statement)
+    })
+  }
+
+  #executeWithRetry (text: string): Promise<void> {
+    return retry(this.#dialect, () => this.#transaction.execute(text))
+  }
+}

@@ -1,0 +1,140 @@
+import { AbortWatch } from './abort-watch.ts'
+import type { Dialect } from './dialect.ts'
+import { toPromise, type Callback, type PoolDriver } from './pool-driver.ts'
+import type { SignalContext } from './session.ts'
+import { getRetryDelay, toStorageError } from './storage-error.ts'
+
+/** What to do with a connection of a pool. */
+export interface PooledTask<Client, Result> {
+  readonly run: (client: Client, callback: Callback<Result>) => void
+  readonly context: SignalContext
+  readonly writes: boolean
+}
+
+/**
+ * Takes a connection, runs the task, and releases the connection; repeats that if it can help. An aborted signal
+ * cancels the query. Every statement runs through here, so there is only one promise for all of it.
+ */
+export function runPooled<Client, Result> (
+  driver: PoolDriver<Client>,
+  dialect: Dialect,
+  task: PooledTask<Client, Result>
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    new PooledQuery(driver, dialect, task, { resolve, reject }).start()
+  })
+}
+
+interface Outcome<Result> {
+  resolve (result: Result | Promise<Result>): void
+  reject (reason: unknown): void
+}
+
+class PooledQuery<Client, Result> {
+  readonly #driver: PoolDriver<Client>
+  readonly #dialect: Dialect
+  readonly #task: PooledTask<Client, Result>
+  readonly #outcome: Outcome<Result>
+  readonly #watch: AbortWatch
+  #attempts = 0
+  #aborted = false
+  /** The connection that the statement runs on. */
+  #client: Client | undefined
+  /** Called with the result of an aborted statement. */
+  #onCancelled: Callback<Result> | undefined
+
+  constructor (
+    driver: PoolDriver<Client>,
+    dialect: Dialect,
+    task: PooledTask<Client, Result>,
+    outcome: Outcome<Result>
+  ) {
+    this.#driver = driver
+    this.#dialect = dialect
+    this.#task = task
+    this.#outcome = outcome
+    this.#watch = new AbortWatch(task.context, (error) => this.#onAbort(error))
+  }
+
+  start (): void {
+    if (this.#aborted) return
+    try {
+      this.#driver.connect((error, client) => this.#onConnect(error, client))
+    } catch (thrown) {
+      this.#onError(thrown)
+    }
+  }
+
+  #onConnect (error: unknown, client: Client | undefined): void {
+    if (client === undefined) return this.#onError(error)
+    if (this.#aborted) return this.#driver.release(client, false)
+    this.#client = client
+    try {
+      this.#task.run(client, (error, result) => this.#onResult(client, error, result))
+    } catch (thrown) {
+      this.#onResult(client, thrown, undefined)
+    }
+  }
+
+  #onResult (client: Client, error: unknown, result: Result | undefined): void {
+    if (this.#onCancelled !== undefined) return this.#onCancelled(error, result)
+    this.#client = undefined
+    try {
+      this.#driver.release(client, result === undefined && this.#dialect.classifyError(error) === 'unreachable')
+    } catch (thrown) {
+      return this.#onError(thrown)
+    }
+    if (result === undefined) return this.#onError(error)
+    this.#watch.end()
+    this.#outcome.resolve(result)
+  }
+
+  #onError (error: unknown): void {
+    const retryDelay = getRetryDelay(this.#dialect, error, this.#attempts++)
+    if (retryDelay !== undefined) {
+      setTimeout(() => this.start(), retryDelay)
+    } else {
+      this.#watch.end()
+      this.#outcome.reject(toStorageError(this.#dialect, error))
+    }
+  }
+
+  #onAbort (error: Error): void {
+    this.#aborted = true
+    if (this.#client === undefined) return this.#outcome.reject(error)
+    const result = toPromise<Result>((callback) => { this.#onCancelled = callback })
+    const cancelled = cancelQuery(this.#driver, this.#client, result)
+    if (this.#task.writes) {
+      // A write may be done before it can be cancelled, so its caller gets the result.
+      this.#outcome.resolve(cancelled.catch((error: unknown) => { throw toStorageError(this.#dialect, error) }))
+    } else {
+      cancelled.catch(ignoreError)
+      this.#outcome.reject(error)
+    }
+  }
+}
+
+const ignoreError = () => {}
+
+/**
+ * Cancels the statement that `client` runs, and returns its result. The connection is released only after the statement
+ * and the cancellation have ended: otherwise the cancellation could hit the next statement on that connection.
+ */
+async function cancelQuery<Client, Result> (
+  driver: PoolDriver<Client>,
+  client: Client,
+  result: Promise<Result>
+): Promise<Result> {
+  let running = true
+  let cancelling: Promise<unknown> | undefined
+  toPromise<Client>((callback) => driver.connect(callback)).then(async (other) => {
+    if (running) cancelling = toPromise((callback) => driver.cancel(client, other, callback)).catch(ignoreError)
+    await cancelling
+    driver.release(other, false)
+  }).catch(ignoreError)
+  await result.catch(ignoreError)
+  running = false
+  await cancelling
+  driver.release(client, false)
+  return await result
+}
