@@ -1,9 +1,9 @@
 import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
 import type { ListingOptions } from './listing/listing.ts'
-import type { Queryable } from './listing/queryable.ts'
+import type { QueryableProperty } from './listing/queryable.ts'
 import { actionNames, ownedRouteOptions } from './options.ts'
 import type { ActionName, Options } from './options.ts'
-import { unorderedNumeral } from './schema/numerals.ts'
+import { describeUnorderedNumeral } from './schema/numerals.ts'
 import type { ObjectSchema } from './schema/static.ts'
 import type { Storage } from './storage/contract.ts'
 
@@ -138,14 +138,14 @@ function isObject (value: unknown): boolean {
 }
 
 /** `known` are the properties that lists can be queried by. */
-export function checkListing (name: string, known: ReadonlyMap<string, Queryable>, { filter, sort, search }: ListingOptions): void {
+export function checkListing (name: string, known: ReadonlyMap<string, QueryableProperty>, { filter, sort, search }: ListingOptions): void {
   const scalars = [...known.keys()]
   const strings = [...known.values()].filter(({ type }) => type === 'string').map(({ property }) => property)
   checkChoice('filter', filter, scalars)
   checkChoice('sort', sort, scalars)
   checkChoice('search', search, strings)
   const numeral = sort?.find((property) => known.get(property)?.ordered === false)
-  if (numeral !== undefined) throw new BadOption(name, unorderedNumeral('list.sort', numeral))
+  if (numeral !== undefined) throw new BadOption(name, describeUnorderedNumeral('list.sort', numeral))
 
   function checkChoice (option: string, properties: readonly string[] = [], choice: readonly string[]): void {
     const unknown = properties.find((property) => !choice.includes(property))

@@ -8,8 +8,8 @@ import type { Listing } from './listing/listing.ts'
 import type { DateTimes } from './schema/date-times.ts'
 import type { Properties } from './schema/properties.ts'
 import type { ActionName, HookOptions, RouteOptions } from './options.ts'
-import type { Remembered } from './formats/remembered.ts'
-import type { Messages } from './schema/messages.ts'
+import type { RepresentationCache } from './formats/representation-cache.ts'
+import type { MessageSchemas } from './schema/message-schemas.ts'
 import type { JsonSchema, Order, Storage } from './storage/contract.ts'
 import type { Timestamps } from './items/timestamps.ts'
 import type { Validator } from './schema/validation.ts'
@@ -96,7 +96,7 @@ export interface Collection<Item = object> extends Definition<Item> {
   /** Those of the formats, in their order. */
   readonly mediaTypes: readonly string[]
   /** What was written of an entry already. */
-  readonly written: ReadonlyMap<Format, Remembered>
+  readonly written: ReadonlyMap<Format, RepresentationCache>
   /** Changes when the same items look otherwise, in every format. */
   readonly digest: string
   readonly tagSuffixes: TagSuffixes
@@ -107,7 +107,7 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly dateTimes: DateTimes | undefined
   /** The properties that the present caller does not see; undefined where it sees them all. */
   readonly hidden: ReadonlySet<string> | undefined
-  readonly schemas: Messages
+  readonly schemas: MessageSchemas
   /** Before `hooks.beforeValidation`, when readOnly properties may be missing, and after it. */
   readonly validate: { readonly draft: Validator, readonly item: Validator }
   /** Where it is nested in another collection. */
@@ -142,7 +142,7 @@ export interface Related {
   readonly properties: Properties
   readonly dateTimes: DateTimes | undefined
   readonly access: AccessRules | undefined
-  readonly schemas: Messages
+  readonly schemas: MessageSchemas
   readonly digest: string
   readonly attached: Attached
 }

@@ -3,24 +3,24 @@ import { noNeighbors } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
 import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
 import { json } from './formats/json.ts'
-import { cachePolicy } from './http/cache-control.ts'
-import { cacheGroupInvalidation, cacheGroups } from './http/cache-groups.ts'
-import { anyChallenge } from './http/www-authenticate.ts'
+import { toCachePolicy } from './http/cache-control.ts'
+import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-groups.ts'
+import { defaultChallenge } from './http/www-authenticate.ts'
 import { checkCache, isPersonal, readAccess, toRuleTable } from './access/rules.ts'
 import type { Feature } from './features/feature.ts'
 import { Attachments } from './features/host.ts'
 import { identity } from './items/ids.ts'
-import { listing } from './listing/listing.ts'
-import { totalOrder } from './listing/total-order.ts'
-import { remembered } from './formats/remembered.ts'
-import { propertiesOf } from './schema/properties.ts'
+import { deriveListing } from './listing/listing.ts'
+import { toTotalOrder } from './listing/selection.ts'
+import { createCaches } from './formats/representation-cache.ts'
+import { readProperties } from './schema/properties.ts'
 import { actionNames } from './options.ts'
 import type { AccessOptions } from './access/rules.ts'
 import type { ListOptions, Options } from './options.ts'
-import { canonicalDates, dateTimesOf } from './schema/date-times.ts'
-import { checkFilled, checkProperties, checkOrder, checkSchema, compiled } from './schema/checks.ts'
-import { lacking, derived, marked, trusting } from './schema/derived.ts'
-import { Messages } from './schema/messages.ts'
+import { normalizeDates, findDateTimes } from './schema/date-times.ts'
+import { checkRequiredReadOnly, checkProperties, checkOrder, checkSchema, compileSchema } from './schema/checks.ts'
+import { makeOptional, rewriteSchema, addAnnotations, trustProperties } from './schema/rewrite-schema.ts'
+import { MessageSchemas } from './schema/message-schemas.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import type { Adapter, JsonSchema } from './storage/contract.ts'
 import { timestampsOf } from './items/timestamps.ts'
@@ -39,13 +39,13 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   const id = identity(name, given, options.id)
   const timestamps = timestampsOf(name, given, options.timestamps)
   const stamped = Object.values(timestamps).filter((property) => property !== undefined)
-  const schema = marked(given, {
+  const schema = addAnnotations(given, {
     [id.property]: id.generate === 'client' ? 'immutable' : 'readOnly',
     ...Object.fromEntries(stamped.map((property) => [property, 'readOnly' as const]))
   })
   const unique = (options.unique ?? []).map((properties) => [properties].flat())
   const list = getListOptions(options)
-  const order = totalOrder(list.order ?? [], id.property)
+  const order = toTotalOrder(list.order ?? [], id.property)
   const access = readAccess(name, options.access as AccessOptions, id.property)
   const visible = [...access?.visible.keys() ?? []]
   checkProperties(name, schema, {
@@ -54,13 +54,13 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     'access.visible': visible
   })
   checkOrder(name, schema, order)
-  const dateTimes = dateTimesOf(schema, id.property)
+  const dateTimes = findDateTimes(schema, id.property)
   const storage = checkStorage(name, options.storage({
     name,
     schema,
     unique,
     id: { property: id.property, generate: id.generate },
-    canonical: (item) => canonicalDates(item, dateTimes)
+    canonical: (item) => normalizeDates(item, dateTimes)
   }))
   checkSupport(name, storage, {
     unique: unique.length > 0,
@@ -86,13 +86,13 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     actions: new Set(options.actions ?? actionNames),
     routes: options.routes ?? {},
     access,
-    challenge: options.access?.challenge ?? anyChallenge,
+    challenge: options.access?.challenge ?? defaultChallenge,
     limit: { default: 20, maximum: 100, ...list.limit },
     order,
     put: { create: false, ...options.put },
     etag: { required: false, acceptWeak: false, onPut: 'exact', ...options.etag },
-    cache: { list: cachePolicy(cache?.list), read: cachePolicy(cache?.read) },
-    groups: cache === undefined ? undefined : { read: cacheGroups(name), write: cacheGroupInvalidation(name) },
+    cache: { list: toCachePolicy(cache?.list), read: toCachePolicy(cache?.read) },
+    groups: cache === undefined ? undefined : { read: buildCacheGroups(name), write: buildCacheGroupInvalidation(name) },
     formats,
     mediaTypes: formats.map((format) => format.mediaType),
     service: {},
@@ -108,16 +108,16 @@ type Base<Schema extends ObjectSchema> = ReturnType<typeof readOptions<Schema>>
 
 /** What is derived from the schema. Compiling the validators takes most of the time that a definition takes. */
 function deriveSchema<Schema extends ObjectSchema> (options: Options<Schema>, { name, id, timestamps, access, schema: given }: Base<Schema>, marks: Attachments['marks']) {
-  const schema = marked(given, marks)
+  const schema = addAnnotations(given, marks)
   const visible = [...access?.visible.keys() ?? []]
   // Something else than the client sets properties, so that the whole item has to be validated again.
   const fills = options.hooks?.beforeValidation !== undefined || access?.scope !== undefined
   const rechecked = fills || visible.length > 0
-  if (!fills) checkFilled(name, schema, [id.generate === 'client' ? undefined : id.property, timestamps.created, timestamps.updated])
+  if (!fills) checkRequiredReadOnly(name, schema, [id.generate === 'client' ? undefined : id.property, timestamps.created, timestamps.updated])
   const trusted = [...id.assured ? [id.property] : [], ...Object.values(timestamps)].filter((property) => property !== undefined)
-  const draft = compiled(name, derived(trusting(schema, trusted), { optional: ['readOnly'] }))
-  const item = rechecked ? compiled(name, derived(id.generate === 'storage' ? lacking(schema, id.property) : schema, {})) : draft
-  return { schema, properties: propertiesOf(schema), schemas: new Messages(schema, visible), digest: digestSchema(schema, visible), validate: { draft, item } }
+  const draft = compileSchema(name, rewriteSchema(trustProperties(schema, trusted), { optional: ['readOnly'] }))
+  const item = rechecked ? compileSchema(name, rewriteSchema(id.generate === 'storage' ? makeOptional(schema, id.property) : schema, {})) : draft
+  return { schema, properties: readProperties(schema), schemas: new MessageSchemas(schema, visible), digest: digestSchema(schema, visible), validate: { draft, item } }
 }
 
 /** Makes the collection with any features: those that mark no property share what is derived from the schema. */
@@ -133,7 +133,7 @@ function composer<Schema extends ObjectSchema> (options: Options<Schema>, base: 
     const key = JSON.stringify(attached.marks)
     const ofSchema = known.get(key) ?? deriveSchema(options, base, attached.marks)
     known.set(key, ofSchema)
-    const lists = listing(ofSchema, { ...list, parameters: [...attached.queryParameters.keys()] }, storage.supports)
+    const lists = deriveListing(ofSchema, { ...list, parameters: [...attached.queryParameters.keys()] }, storage.supports)
     checkListing(name, lists.known, list)
     return Object.freeze({
       ...base,
@@ -144,7 +144,7 @@ function composer<Schema extends ObjectSchema> (options: Options<Schema>, base: 
       attached,
       parent: attached.parent,
       listing: lists,
-      written: remembered(formats),
+      written: createCaches(formats),
       tagSuffixes: new TagSuffixes({ formats, digest: ofSchema.digest, neighbors: noNeighbors, ...links && { links } }),
       with: (...more: readonly Feature[]) => compose([...features, ...more])
     })

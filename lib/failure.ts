@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
-import { Problem, problem, problemOfStatus } from './http/problems.ts'
+import { Problem, problem, getProblemForStatus } from './http/problems.ts'
 
 interface Thrown {
   readonly statusCode?: unknown
@@ -41,8 +41,8 @@ export function problemOfError (thrown: unknown, status: number, retry: boolean)
   const fields = fieldsOf(error)
   const known = statusOf(error) ?? failure(status) ?? 500
   // What a fault says is the server's own affair.
-  if (known >= 500) return problemOfStatus(known, { fields: known === 503 && !retry ? { 'retry-after': '1', ...fields } : fields })
-  return problemOfStatus(known, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
+  if (known >= 500) return getProblemForStatus(known, { fields: known === 503 && !retry ? { 'retry-after': '1', ...fields } : fields })
+  return getProblemForStatus(known, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
 }
 
 interface Log {

@@ -8,10 +8,10 @@ import type { Format } from './formats/format.ts'
 import { getAuthorization, isProtected, varyHeaders } from './access/authorize.ts'
 import type { Authorization } from './access/authorize.ts'
 import type { CachePolicy } from './http/cache-control.ts'
-import { applied, preferences } from './http/prefer.ts'
+import { formatPreferenceApplied, parsePreferences } from './http/prefer.ts'
 import type { Preferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
-import { vary } from './http/vary.ts'
+import { mergeVary } from './http/vary.ts'
 import { joinFilters } from './storage/filter.ts'
 import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
@@ -38,14 +38,14 @@ export interface Served {
 export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
   const guarded = isProtected(collection)
   const isNested = collection.parent !== undefined
-  const varied = vary(undefined, 'Accept', ...varyHeaders(collection, cache))
+  const varied = mergeVary(undefined, 'Accept', ...varyHeaders(collection, cache))
   const variedByPreference = `${varied}, Prefer`
 
   function send (answer: Response, lenient: boolean, reply: FastifyReply): string | undefined {
     const isSafe = safeMethods.has(reply.request.method)
     if (collection.groups !== undefined && (answer.status < 300 || isSafe)) setHeaders(isSafe ? collection.groups.read : collection.groups.write, reply)
     const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
-    if (followed !== undefined) reply.header('preference-applied', applied(followed))
+    if (followed !== undefined) reply.header('preference-applied', formatPreferenceApplied(followed))
     const policy = answer.personal === true && cache.closed !== true ? noStore.policy : cache
     return prepareReply(answer, { policy, varied: preferred || followed?.handling !== undefined ? variedByPreference : varied }, reply)
   }
@@ -106,7 +106,7 @@ const decided = ['etag', 'last-modified', 'location', 'content-location', 'prefe
 function requestOf (format: Format, { place, authorization }: { place: Place | undefined, authorization: Authorization | undefined }, reply: FastifyReply): Request {
   const incoming = reply.request
   const { url, headers } = incoming
-  const preferred = preferences(headers.prefer as string | undefined)
+  const preferred = parsePreferences(headers.prefer as string | undefined)
   const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
   const mark = url.indexOf('?')
   return {

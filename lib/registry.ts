@@ -4,7 +4,7 @@ import { BadOption } from './errors.ts'
 import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
 import { TagSuffixes } from './response/tag-suffix.ts'
 import { pathOfCollection } from './collection.ts'
-import { remembered } from './formats/remembered.ts'
+import { createCaches } from './formats/representation-cache.ts'
 
 /** A collection of the app. */
 export interface Registered {
@@ -90,7 +90,7 @@ export function enrol (app: FastifyInstance, definition: Collection): Collection
     neighbors,
     service: getServiceInfo(app),
     tagSuffixes: new TagSuffixes({ ...definition, neighbors }),
-    written: remembered(definition.formats)
+    written: createCaches(definition.formats)
   })
   registered(app).push({ path: app.prefix + pathOfCollection(collection), collection, after: { rateLimit: app.hasDecorator('rateLimit'), swagger: app.hasDecorator('swagger') } })
   return collection

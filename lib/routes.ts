@@ -18,7 +18,7 @@ import { describeRoute, hiddenSchema } from './openapi/summary.ts'
 import { DuplicatePath } from './errors.ts'
 import { authorize, isProtected, canIdentify, cachePolicyOf } from './access/authorize.ts'
 import { absent, handler, options } from './handler.ts'
-import { allow } from './http/allow.ts'
+import { buildAllow } from './http/allow.ts'
 import { merged, withoutHooks } from './route-options.ts'
 import { pathOfCollection, pathOfParent } from './collection.ts'
 import type { ActionName, RouteOptions } from './options.ts'
@@ -74,7 +74,7 @@ function serve (app: FastifyInstance, collection: Collection, { at, url, complet
       add(app, collection, { ...route, url, method, schema, exposeHeadRoute: false, handler: handler(collection, served) })
     }
   }
-  const allowed = allow(methods)
+  const allowed = buildAllow(methods)
   const rest = merged(deeper, about(collection))
   const config = { ...rest.config, ...complete?.(app, collection, rows.filter(row => documented(row, url)).map(({ name, methods: [method] }) => ({ action: name, method: method.toLowerCase() }))) }
   add(app, collection, { ...rest, config, url, method: 'OPTIONS', handler: options(optionsOf(collection, rows)) })
@@ -87,7 +87,7 @@ function methodsOf (rows: readonly Row[]): HTTPMethods[] {
 
 /** What can be done here, by the caller where that can be known. */
 function optionsOf (collection: Collection, rows: readonly Row[]): Parameters<typeof options>[0] {
-  const of = (rows: readonly Row[]): Record<string, string> => ({ allow: allow(methodsOf(rows)), ...accepted(collection, rows) })
+  const of = (rows: readonly Row[]): Record<string, string> => ({ allow: buildAllow(methodsOf(rows)), ...accepted(collection, rows) })
   const every = of(rows)
   if (!canIdentify(collection)) return () => every
   return async incoming => {

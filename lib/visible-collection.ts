@@ -1,9 +1,9 @@
 import type { Collection } from './collection.ts'
 import type { Attached } from './features/feature.ts'
-import { listing } from './listing/listing.ts'
-import { remembered } from './formats/remembered.ts'
-import { derived } from './schema/derived.ts'
-import { validatorOf } from './schema/validation.ts'
+import { deriveListing } from './listing/listing.ts'
+import { createCaches } from './formats/representation-cache.ts'
+import { rewriteSchema } from './schema/rewrite-schema.ts'
+import { getValidator } from './schema/validation.ts'
 import { hideProperties, HiddenCache, getVisibleProperties } from './access/visible.ts'
 import type { Hidden } from './access/visible.ts'
 
@@ -19,16 +19,16 @@ function narrowed (collection: Collection, hidden: Hidden): Collection {
   const [schema, properties] = [hideProperties(collection, hidden), getVisibleProperties(collection, hidden)]
   const isSeen = (property: string): boolean => !hidden.has(property.split('.', 1)[0]!)
   const { filterable, sortable, search } = collection.listing
-  const draft = derived(schema, { optional: ['readOnly'] })
+  const draft = rewriteSchema(schema, { optional: ['readOnly'] })
   return Object.freeze({
     ...collection,
     hidden,
     properties,
     // The order tells its properties.
     order: order.filter(({ property }) => isSeen(property)),
-    listing: listing({ schema, properties }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), parameters: getOfferedParameters(collection.attached, hidden) }, storage.supports),
-    validate: { draft: (value: unknown) => validatorOf(draft)(value), item },
-    written: remembered(formats)
+    listing: deriveListing({ schema, properties }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), parameters: getOfferedParameters(collection.attached, hidden) }, storage.supports),
+    validate: { draft: (value: unknown) => getValidator(draft)(value), item },
+    written: createCaches(formats)
   })
 }
 

@@ -3,43 +3,43 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { define, json } from '../lib/index.ts'
 import { version } from '../lib/features/version/version.ts'
-import { Remembered } from '../lib/formats/remembered.ts'
+import { RepresentationCache } from '../lib/formats/representation-cache.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, version })
 const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {} })
 
 test('what is seen twice is kept, at its path, as long as the entry stays', async t => {
-  const remembered = new Remembered()
+  const remembered = new RepresentationCache()
   const [one, other] = [entry('a'), entry('a', '2')]
   const written = representation()
-  remembered.keep(one, written)
-  t.equal(remembered.recall(one, '/notes'), undefined, 'once is not enough')
-  remembered.keep(one, written)
-  t.equal(remembered.recall(one, '/notes'), written)
-  t.equal(remembered.recall(one, '/v1/notes'), undefined)
-  t.equal(remembered.recall(other, '/notes'), undefined)
-  remembered.keep(other, written)
-  t.equal(remembered.recall(one, '/notes'), undefined, 'another has taken its place')
-  t.equal(remembered.recall(other, '/notes'), undefined)
-  t.equal(remembered.recall(entry('b'), '/notes'), undefined)
+  remembered.add(one, written)
+  t.equal(remembered.get(one, '/notes'), undefined, 'once is not enough')
+  remembered.add(one, written)
+  t.equal(remembered.get(one, '/notes'), written)
+  t.equal(remembered.get(one, '/v1/notes'), undefined)
+  t.equal(remembered.get(other, '/notes'), undefined)
+  remembered.add(other, written)
+  t.equal(remembered.get(one, '/notes'), undefined, 'another has taken its place')
+  t.equal(remembered.get(other, '/notes'), undefined)
+  t.equal(remembered.get(entry('b'), '/notes'), undefined)
 })
 
 test('neither many entries nor long ones fill the memory', async t => {
-  const filled = (content: string): [Remembered, ReturnType<typeof entry>] => {
-    const remembered = new Remembered()
+  const filled = (content: string): [RepresentationCache, ReturnType<typeof entry>] => {
+    const remembered = new RepresentationCache()
     const first = entry('first')
-    for (let turn = 0; turn < 2; turn++) remembered.keep(first, representation(content))
-    t.not(remembered.recall(first, '/notes'), undefined)
+    for (let turn = 0; turn < 2; turn++) remembered.add(first, representation(content))
+    t.not(remembered.get(first, '/notes'), undefined)
     return [remembered, first]
   }
   const [many, first] = filled('{}')
-  for (let count = 0; count < 10_000; count++) many.keep(entry(`entry ${count}`), representation())
-  t.equal(many.recall(first, '/notes'), undefined)
+  for (let count = 0; count < 10_000; count++) many.add(entry(`entry ${count}`), representation())
+  t.equal(many.get(first, '/notes'), undefined)
   const [long, one] = filled('x'.repeat(10_000_000))
   const next = entry('next')
-  for (let turn = 0; turn < 2; turn++) long.keep(next, representation('x'.repeat(10_000_000)))
-  t.equal(long.recall(one, '/notes'), undefined)
+  for (let turn = 0; turn < 2; turn++) long.add(next, representation('x'.repeat(10_000_000)))
+  t.equal(long.get(one, '/notes'), undefined)
 })
 
 /** JSON that counts what it writes. */

@@ -1,26 +1,26 @@
 import { test } from 'tap'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
-import { canonical } from '../lib/schema/canonical.ts'
-import { carriedOver } from '../lib/schema/carried-over.ts'
-import { concealed, revealed } from '../lib/schema/concealment.ts'
+import { toCanonicalJson } from '../lib/schema/canonical-json.ts'
+import { carryOver } from '../lib/schema/carry-over.ts'
+import { hideWriteOnly, restoreWriteOnly } from '../lib/schema/write-only.ts'
 import { identity } from '../lib/items/ids.ts'
-import { differences, filled, only, without } from '../lib/schema/marks.ts'
-import { propertiesOf } from '../lib/schema/properties.ts'
-import { bears, derived } from '../lib/schema/derived.ts'
+import { findChanges, fillDefaults, pickAnnotated, omitAnnotated } from '../lib/schema/annotations.ts'
+import { readProperties } from '../lib/schema/properties.ts'
+import { hasAnnotation, rewriteSchema } from '../lib/schema/rewrite-schema.ts'
 import type { JsonSchema } from '../lib/storage/contract.ts'
-import { resolved, subschemas } from '../lib/schema/subschemas.ts'
-import { uuid } from '../lib/schema/uuid.ts'
-import { knowsFormat, validator, validatorOf } from '../lib/schema/validation.ts'
+import { resolveSchema, getSubschemas } from '../lib/schema/subschemas.ts'
+import { createUuid } from '../lib/schema/uuid.ts'
+import { isKnownFormat, compileValidator, getValidator } from '../lib/schema/validation.ts'
 import { isProportional } from './growth.ts'
 
 /** TypeBox schemas are JSON Schema without saying so. */
 const schemaOf = (schema: object): JsonSchema => schema as JsonSchema
 
-const properties = (schema: object) => propertiesOf(schemaOf(schema))
+const properties = (schema: object) => readProperties(schemaOf(schema))
 
 /** As a definition holds items to it. */
-const held = (schema: object) => validator(derived(schemaOf(schema), {}))
+const held = (schema: object) => compileValidator(rewriteSchema(schemaOf(schema), {}))
 
 const secret = Type.String({ writeOnly: true })
 const given = Type.String({ readOnly: true })
@@ -45,7 +45,7 @@ test('marks are known at any depth', async t => {
     ['oneOf', { type: 'object', properties: { o: { oneOf: [{ type: 'null' }, { type: 'object', properties: { s: { writeOnly: true } } }] } } }, { o: { s: 1 } }, { o: {} }]
   ]
   for (const [where, schema, item, visible] of schemas) {
-    t.strictSame(without(item, properties(schema), 'writeOnly'), visible, where)
+    t.strictSame(omitAnnotated(item, properties(schema), 'writeOnly'), visible, where)
   }
 })
 
@@ -60,29 +60,29 @@ test('marks are known behind references, in any order of the properties', async 
   const shown = { name: 'b', children: [], up: null }
   const tree = { up: { ...leaf, up: leaf }, children: [{ ...leaf, children: [leaf] }], name: 'a', s: 'hidden' }
   const visible = { up: { ...shown, up: shown }, children: [{ ...shown, children: [shown] }], name: 'a' }
-  t.strictSame(without(tree, properties(Tree), 'writeOnly'), visible, 'the schema itself is recursive')
-  t.strictSame(without({ tree }, properties(Type.Object({ tree: Tree })), 'writeOnly'), { tree: visible }, 'a property is recursive')
+  t.strictSame(omitAnnotated(tree, properties(Tree), 'writeOnly'), visible, 'the schema itself is recursive')
+  t.strictSame(omitAnnotated({ tree }, properties(Type.Object({ tree: Tree })), 'writeOnly'), { tree: visible }, 'a property is recursive')
 
   const Node = { name: Type1.String(), s: Type1.String({ writeOnly: true }), next: Type1.Array(Type1.Ref('Node')) }
   const Chain = Type1.Object({ chain: Type1.Cyclic({ Node: Type1.Object(Node) }, 'Node') })
-  t.strictSame(without({ chain: { name: 'a', s: 'x', next: [{ name: 'b', s: 'y', next: [] }] } }, properties(Chain), 'writeOnly'), { chain: { name: 'a', next: [{ name: 'b', next: [] }] } }, 'Type.Cyclic of typebox 1')
+  t.strictSame(omitAnnotated({ chain: { name: 'a', s: 'x', next: [{ name: 'b', s: 'y', next: [] }] } }, properties(Chain), 'writeOnly'), { chain: { name: 'a', next: [{ name: 'b', next: [] }] } }, 'Type.Cyclic of typebox 1')
 
   const pointed = { type: 'object', $defs: { s: { type: 'string', writeOnly: true } }, properties: { a: { $ref: '#/$defs/s' }, b: { $ref: '#/$defs/absent/deeper' }, c: { $ref: 'nowhere' }, d: { $ref: 'nowhere', writeOnly: true }, e: { $ref: '#' } } }
-  t.strictSame(without({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, properties(pointed), 'writeOnly'), { b: 2, c: 3, e: { b: 6 } }, 'paths within the schema, marks beside a reference, and references to nothing')
+  t.strictSame(omitAnnotated({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, properties(pointed), 'writeOnly'), { b: 2, c: 3, e: { b: 6 } }, 'paths within the schema, marks beside a reference, and references to nothing')
 })
 
 test('a value of another type than the schema has is left as it is', async t => {
   const about = properties(Type.Object({ o: Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given }), a: Type.Array(Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given })) }))
   for (const value of ['text', 1, null, true, undefined, [], ['text'], { o: 'text', a: 'text' }, { o: [1], a: [1] }, { o: null, a: null }]) {
-    t.strictSame(without(value, about, 'writeOnly'), value)
-    t.strictSame(filled(value, about), value)
-    t.strictSame(carriedOver(value, value, about), value)
-    t.strictSame(revealed(concealed(value, about), about), value)
-    t.strictSame(only(value, about, 'readOnly'), undefined)
-    t.strictSame(differences(value, value, about, 'readOnly'), [])
+    t.strictSame(omitAnnotated(value, about, 'writeOnly'), value)
+    t.strictSame(fillDefaults(value, about), value)
+    t.strictSame(carryOver(value, value, about), value)
+    t.strictSame(restoreWriteOnly(hideWriteOnly(value, about), about), value)
+    t.strictSame(pickAnnotated(value, about, 'readOnly'), undefined)
+    t.strictSame(findChanges(value, value, about, 'readOnly'), [])
   }
-  t.strictSame(carriedOver({ o: { r: 'sent' } }, { o: 'text' }, about), { o: {} })
-  t.strictSame(carriedOver({ a: [{ r: 'sent' }] }, { a: 'text' }, about), { a: [{}] })
+  t.strictSame(carryOver({ o: { r: 'sent' } }, { o: 'text' }, about), { o: {} })
+  t.strictSame(carryOver({ a: [{ r: 'sent' }] }, { a: 'text' }, about), { a: [{}] })
 })
 
 test('defaults stand in for absent properties at any depth', async t => {
@@ -104,12 +104,12 @@ test('defaults stand in for absent properties at any depth', async t => {
     ['a default of one branch is only about that branch', Type.Object({ u: Type.Union([Type.String({ default: 'x' }), Type.Null()]) }), {}, {}],
     ['a recursive schema', Type.Recursive(This => Type.Object({ d: Type.Integer({ default: 1 }), children: Type.Array(This, { default: [] }) })), { children: [{}] }, { children: [{ d: 1, children: [] }], d: 1 }]
   ]
-  for (const [where, schema, value, whole] of schemas) t.strictSame(filled(value, properties(schema)), whole, where)
+  for (const [where, schema, value, whole] of schemas) t.strictSame(fillDefaults(value, properties(schema)), whole, where)
 })
 
 test('a default is never shared between items', async t => {
   const about = properties(Type.Object({ tags: Type.Array(Type.String(), { default: ['a'] }) }))
-  const [one, other] = [filled({}, about) as { tags: string[] }, filled({}, about) as { tags: string[] }]
+  const [one, other] = [fillDefaults({}, about) as { tags: string[] }, fillDefaults({}, about) as { tags: string[] }]
   one.tags.push('b')
   t.strictSame(other.tags, ['a'])
 })
@@ -130,16 +130,16 @@ test('what takes the place of an item keeps what the client cannot write or has 
     ['what held them is gone', { name: 'b' }, { name: 'b', r: 'kept', s: 'kept' }],
     ['what holds them is new', { name: 'b', map: { k: { r: 'x' } } }, { name: 'b', map: { k: {} }, r: 'kept', s: 'kept' }]
   ]
-  for (const [what, sent, whole] of cases) t.strictSame(carriedOver(sent, before, properties(Item)), whole, what)
-  t.strictSame(JSON.stringify(carriedOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, properties(Item))), '{"r":"kept","name":"b"}', 'the order is that of the client')
+  for (const [what, sent, whole] of cases) t.strictSame(carryOver(sent, before, properties(Item)), whole, what)
+  t.strictSame(JSON.stringify(carryOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, properties(Item))), '{"r":"kept","name":"b"}', 'the order is that of the client')
   const Open = Type.Record(Type.String(), given)
-  t.strictSame(carriedOver({ a: 'x', b: 'x' }, { a: 'kept', c: 'kept' }, properties(Open)), { a: 'kept', c: 'kept' }, 'whatever they are called')
+  t.strictSame(carryOver({ a: 'x', b: 'x' }, { a: 'kept', c: 'kept' }, properties(Open)), { a: 'kept', c: 'kept' }, 'whatever they are called')
 })
 
 test('an item of an array keeps what is its own, wherever it goes', async t => {
   const Keys = properties(Type.Object({ keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })) }))
   const keys = [{ name: 'a', s: '1' }, { name: 'b', s: '2' }, { name: 'b', s: '3' }]
-  const put = (sent: unknown[], about = Keys, before: unknown[] = keys) => (carriedOver({ keys: sent }, { keys: before }, about) as { keys: unknown[] }).keys
+  const put = (sent: unknown[], about = Keys, before: unknown[] = keys) => (carryOver({ keys: sent }, { keys: before }, about) as { keys: unknown[] }).keys
   t.strictSame(put([{ name: 'a' }, { name: 'b' }, { name: 'b' }]), keys, 'unchanged')
   t.strictSame(put([{ name: 'b' }, { name: 'new' }, { name: 'a' }]), [{ name: 'b', s: '2' }, { name: 'new' }, { name: 'a', s: '1' }], 'moved, with a new one')
   t.strictSame(put([{ name: 'other' }], Keys, [{ name: 'a', s: '1' }]), [{ name: 'other' }], 'what was of one is never given to another')
@@ -164,11 +164,11 @@ test('a patch sees nothing of writeOnly properties, and loses none of them', asy
     open: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
   }))
   const item = { s: 'x', keys: [{ name: 'a', s: '1' }, { name: 'b', s: '2' }] }
-  const seen = concealed(item, about) as { keys: Array<Record<string, unknown>>, s?: string, open?: unknown }
+  const seen = hideWriteOnly(item, about) as { keys: Array<Record<string, unknown>>, s?: string, open?: unknown }
   t.equal(JSON.stringify(seen), '{"keys":[{"name":"a"},{"name":"b"}]}')
-  t.strictSame(revealed(seen, about), item)
-  t.strictSame(revealed({ ...seen, s: 'new', keys: [seen.keys[1], { ...seen.keys[0], name: 'c' }, { name: 'd' }] }, about), { s: 'new', keys: [{ name: 'b', s: '2' }, { name: 'c', s: '1' }, { name: 'd' }] }, 'moved, edited, added')
-  const open = revealed({ keys: [], open: { moved: seen.keys[0] } }, about) as { open: { moved: object } }
+  t.strictSame(restoreWriteOnly(seen, about), item)
+  t.strictSame(restoreWriteOnly({ ...seen, s: 'new', keys: [seen.keys[1], { ...seen.keys[0], name: 'c' }, { name: 'd' }] }, about), { s: 'new', keys: [{ name: 'b', s: '2' }, { name: 'c', s: '1' }, { name: 'd' }] }, 'moved, edited, added')
+  const open = restoreWriteOnly({ keys: [], open: { moved: seen.keys[0] } }, about) as { open: { moved: object } }
   t.strictSame(open, { keys: [], open: { moved: { name: 'a' } } }, 'moved out of its place, nothing comes to light')
   t.strictSame(Object.getOwnPropertySymbols(open.open.moved), [])
 })
@@ -194,10 +194,10 @@ test('marked properties that differ are told by their paths', async t => {
     ['an array within an item', { ...before, a: [{ r: 'x', b: [{ r: 'new' }, {}] }] }, [['a', '0', 'b', '0', 'r']]],
     ['no array any more', { ...before, a: 'text' }, []]
   ]
-  for (const [what, after, paths] of cases) t.strictSame(differences(before, after, Item, 'readOnly'), paths, what)
-  t.strictSame(differences({}, { a: [{ r: 'x' }] }, Item, 'readOnly'), [['a', '0', 'r']], 'there was no array')
+  for (const [what, after, paths] of cases) t.strictSame(findChanges(before, after, Item, 'readOnly'), paths, what)
+  t.strictSame(findChanges({}, { a: [{ r: 'x' }] }, Item, 'readOnly'), [['a', '0', 'r']], 'there was no array')
   const Open = properties(Type.Record(Type.String(), Type.Object({ r: Type.Optional(given) })))
-  t.strictSame(differences({ x: { r: '1' }, y: {} }, { x: {}, z: { r: '2' } }, Open, 'readOnly'), [['x', 'r'], ['z', 'r']], 'below names that the schema does not state')
+  t.strictSame(findChanges({ x: { r: '1' }, y: {} }, { x: {}, z: { r: '2' } }, Open, 'readOnly'), [['x', 'r'], ['z', 'r']], 'below names that the schema does not state')
 })
 
 test('a large array is compared in time', async t => {
@@ -205,17 +205,17 @@ test('a large array is compared in time', async t => {
   const compare = (length: number) => {
     const before = { a: Array.from({ length }, (_, n) => ({ n, r: String(n), s: 's' })) }
     const after = { a: before.a.toReversed().map(({ n }) => ({ n })) }
-    return [differences(before, { a: before.a.toReversed() }, about, 'readOnly'), (carriedOver(after, before, about) as typeof before).a[0]]
+    return [findChanges(before, { a: before.a.toReversed() }, about, 'readOnly'), (carryOver(after, before, about) as typeof before).a[0]]
   }
   t.match(compare(20_000), [[], { n: 19_999, r: '19999', s: 's' }])
   t.ok(await isProportional(compare, 5_000), 'not by comparing each with each')
 })
 
 test('what is equal as JSON has one canonical text', async t => {
-  t.equal(canonical({ b: 1, a: [{ d: 1, c: null }] }), '{"a":[{"c":null,"d":1}],"b":1}')
-  t.equal(canonical({ b: 1, a: 2 }), canonical({ a: 2, b: 1 }))
-  t.not(canonical([1, 2]), canonical([2, 1]))
-  t.equal(canonical(undefined), undefined)
+  t.equal(toCanonicalJson({ b: 1, a: [{ d: 1, c: null }] }), '{"a":[{"c":null,"d":1}],"b":1}')
+  t.equal(toCanonicalJson({ b: 1, a: 2 }), toCanonicalJson({ a: 2, b: 1 }))
+  t.not(toCanonicalJson([1, 2]), toCanonicalJson([2, 1]))
+  t.equal(toCanonicalJson(undefined), undefined)
 })
 
 test('the schema of a message keeps, drops and relaxes properties at any depth', async t => {
@@ -227,38 +227,38 @@ test('the schema of a message keeps, drops and relaxes properties at any depth',
   }
   const names = ({ properties = {} }: JsonSchema) => Object.keys(properties)
 
-  const create = derived(schema, { drop: 'readOnly' })
+  const create = rewriteSchema(schema, { drop: 'readOnly' })
   t.strictSame(names(create), ['s', 'p', 'o', 'a', 't', 'u'])
   t.strictSame(create.required, ['s', 'p', 'o', 'a', 't', 'u'])
   t.match(create.properties, inner({ required: ['s', 'p'], properties: { s: {}, p: { default: 'x' } } }))
   t.notMatch(create.properties, inner({ properties: { r: {} } }))
 
-  const replace = derived(schema, { drop: 'readOnly', optional: ['writeOnly'] })
+  const replace = rewriteSchema(schema, { drop: 'readOnly', optional: ['writeOnly'] })
   t.strictSame(replace.required, ['p', 'o', 'a', 't', 'u'])
   t.match(replace.properties, inner({ required: ['p'] }))
 
-  const patch = derived(schema, { drop: 'readOnly', partial: true })
+  const patch = rewriteSchema(schema, { drop: 'readOnly', partial: true })
   t.notOk(Object.hasOwn(patch, 'required'))
   t.notOk(JSON.stringify(patch).includes('default'))
 
-  const read = derived(schema, { drop: 'writeOnly' })
+  const read = rewriteSchema(schema, { drop: 'writeOnly' })
   t.strictSame(names(read), ['r', 'p', 'o', 'a', 't', 'u'])
   t.notOk(JSON.stringify(read).includes('writeOnly'))
 
-  t.strictSame(derived({ type: 'object', properties: { r: { readOnly: true } }, required: ['r', 'other'], patternProperties: { '^o': {} } }, { drop: 'readOnly' }).required, ['other'], 'what is required without being named stays so')
+  t.strictSame(rewriteSchema({ type: 'object', properties: { r: { readOnly: true } }, required: ['r', 'other'], patternProperties: { '^o': {} } }, { drop: 'readOnly' }).required, ['other'], 'what is required without being named stays so')
   t.strictSame(schema, schemaOf(Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }), o: Inner, a: Type.Array(Inner), t: Type.Tuple([Inner]), u: Type.Union([Inner, Type.Null()]) })), 'the schema given is left as it is')
 })
 
 test('a mark is found in branches and behind references', async t => {
   const root: JsonSchema = { type: 'object', $defs: { stamp: { $id: 'stamp', type: 'string', readOnly: true } }, properties: { self: { $ref: '#' } } }
-  t.ok(bears({ $ref: 'stamp' }, 'readOnly', root))
-  t.ok(bears({ anyOf: [{ type: 'null' }, { $ref: '#/$defs/stamp' }] }, 'readOnly', root))
-  t.ok(bears({ oneOf: [{ allOf: [{ readOnly: true }] }] }, 'readOnly', root))
-  t.notOk(bears({ $ref: '#' }, 'readOnly', root))
-  t.notOk(bears({ readOnly: false }, 'readOnly', root))
-  t.strictSame(resolved({ $ref: '#/properties' }, { properties: {} }), [{ $ref: '#/properties' }, {}])
-  t.strictSame(subschemas({ type: 'array', prefixItems: [{ const: 1 }], items: { const: 2 } }), [{ const: 2 }, { const: 1 }])
-  const relaxed = derived({ type: 'object', ...root, properties: { a: { $ref: 'stamp' }, b: {} }, required: ['a', 'b'] }, { optional: ['readOnly'] })
+  t.ok(hasAnnotation({ $ref: 'stamp' }, 'readOnly', root))
+  t.ok(hasAnnotation({ anyOf: [{ type: 'null' }, { $ref: '#/$defs/stamp' }] }, 'readOnly', root))
+  t.ok(hasAnnotation({ oneOf: [{ allOf: [{ readOnly: true }] }] }, 'readOnly', root))
+  t.notOk(hasAnnotation({ $ref: '#' }, 'readOnly', root))
+  t.notOk(hasAnnotation({ readOnly: false }, 'readOnly', root))
+  t.strictSame(resolveSchema({ $ref: '#/properties' }, { properties: {} }), [{ $ref: '#/properties' }, {}])
+  t.strictSame(getSubschemas({ type: 'array', prefixItems: [{ const: 1 }], items: { const: 2 } }), [{ const: 2 }, { const: 1 }])
+  const relaxed = rewriteSchema({ type: 'object', ...root, properties: { a: { $ref: 'stamp' }, b: {} }, required: ['a', 'b'] }, { optional: ['readOnly'] })
   t.strictSame(relaxed.required, ['b'])
 })
 
@@ -414,10 +414,10 @@ test('one $id may stand in several schemas', async t => {
 
 test('a validator is made once for a schema', async t => {
   const schema: JsonSchema = { type: 'integer' }
-  t.equal(validatorOf(schema), validatorOf(schema))
-  t.ok(validatorOf(schema)('x'))
-  t.ok(knowsFormat('uuid'))
-  t.notOk(knowsFormat('constructor'))
+  t.equal(getValidator(schema), getValidator(schema))
+  t.ok(getValidator(schema)('x'))
+  t.ok(isKnownFormat('uuid'))
+  t.notOk(isKnownFormat('constructor'))
 })
 
 test('ids are read from path segments; those that no item can have are told', async t => {
@@ -437,7 +437,7 @@ test('ids are read from path segments; those that no item can have are told', as
 })
 
 test('UUIDs of version 7 are in the order of their creation (RFC 9562 sections 5.7 and 6.2)', async t => {
-  const ids = Array.from({ length: 20_000 }, uuid)
+  const ids = Array.from({ length: 20_000 }, createUuid)
   t.strictSame(ids.toSorted(), ids)
   t.equal(new Set(ids).size, ids.length)
   for (const id of ids.slice(0, 100)) t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -450,8 +450,8 @@ test('UUIDs of version 7 are in the order of their creation (RFC 9562 sections 5
 test('a clock that goes backwards does not bring ids out of order', async t => {
   const { now } = Date
   t.teardown(() => { Date.now = now })
-  const first = uuid()
+  const first = createUuid()
   Date.now = () => now() - 60_000
-  const ids = [first, ...Array.from({ length: 10_000 }, uuid)]
+  const ids = [first, ...Array.from({ length: 10_000 }, createUuid)]
   t.strictSame(ids.toSorted(), ids, 'nor does it when there are more of them than the counter can count')
 })

@@ -1,9 +1,9 @@
-import { pointer } from '../http/json-pointer.ts'
+import { toPointer } from '../http/json-pointer.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Protected } from './authorize.ts'
 import type { AccessContext } from './rules.ts'
-import { canonicalDates, canonicalFilter } from '../schema/date-times.ts'
+import { normalizeDates, normalizeFilter } from '../schema/date-times.ts'
 import type { Filter, Scalar } from '../storage/contract.ts'
 import { matches } from '../storage/matching.ts'
 
@@ -20,14 +20,14 @@ export async function readScope ({ name, access, dateTimes }: Protected, context
   if (access?.scope === undefined) return undefined
   const given = await access.scope(context)
   if (given === undefined) return undefined
-  const values = canonicalDates({ ...given.values }, dateTimes)
+  const values = normalizeDates({ ...given.values }, dateTimes)
   for (const [property, value] of Object.entries(values)) {
     if (value === undefined) {
       throw new TypeError(`The scope of the collection ${name} has no value for "${property}". ` +
         'Refuse such a caller with access.allow, or throw a problem.')
     }
   }
-  const filter = given.filter === undefined ? buildFilter(name, values) : canonicalFilter(given.filter, dateTimes)
+  const filter = given.filter === undefined ? buildFilter(name, values) : normalizeFilter(given.filter, dateTimes)
   return { filter, values }
 }
 
@@ -55,7 +55,7 @@ export function checkScope (item: object, { filter }: Scope): Problem | undefine
   const properties = findMismatches(filter, item)
   if (properties.length === 0) return undefined
   const errors = [...new Set(properties)].map((property) => {
-    return { pointer: pointer(property.split('.')), message: 'is outside the scope of the caller' }
+    return { pointer: toPointer(property.split('.')), message: 'is outside the scope of the caller' }
   })
   return problem('validation-failed', { detail: 'The caller could not see the item after this write.', members: { errors } })
 }

@@ -1,9 +1,9 @@
-import { pointer } from '../http/json-pointer.ts'
+import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { marked } from '../schema/derived.ts'
-import { propertiesOf } from '../schema/properties.ts'
+import { addAnnotations } from '../schema/rewrite-schema.ts'
+import { readProperties } from '../schema/properties.ts'
 import type { Properties } from '../schema/properties.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Protected } from './authorize.ts'
@@ -47,7 +47,7 @@ export function hideProperties ({ schema }: { readonly schema: JsonSchema }, hid
   const marks = (mark: 'readOnly' | 'writeOnly'): Record<string, typeof mark> => {
     return Object.fromEntries([...hidden].map((property) => [property, mark]))
   }
-  return marked(marked({ ...schema, properties: { ...schema.properties } }, marks('readOnly')), marks('writeOnly'))
+  return addAnnotations(addAnnotations({ ...schema, properties: { ...schema.properties } }, marks('readOnly')), marks('writeOnly'))
 }
 
 const visibleProperties = new HiddenCache<Properties>()
@@ -58,7 +58,7 @@ export function getVisibleProperties (
   hidden: Hidden | undefined
 ): Properties {
   if (hidden === undefined) return described.properties
-  return visibleProperties.get(described.properties, hidden, () => propertiesOf(hideProperties(described, hidden)))
+  return visibleProperties.get(described.properties, hidden, () => readProperties(hideProperties(described, hidden)))
 }
 
 /** A caller cannot write a property that it does not see: for that caller it does not exist. */
@@ -67,7 +67,7 @@ export function checkHidden (hidden: Hidden, content: unknown): Problem | undefi
     ? content.flatMap((item, index) => findHiddenNames(item, hidden).map((name) => [String(index), name]))
     : findHiddenNames(content, hidden).map((name) => [name])
   if (paths.length === 0) return undefined
-  const errors = paths.map((path) => ({ pointer: pointer(path), message: 'is not a known property' }))
+  const errors = paths.map((path) => ({ pointer: toPointer(path), message: 'is not a known property' }))
   return problem('validation-failed', { detail: 'The content has unknown properties.', members: { errors } })
 }
 

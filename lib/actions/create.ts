@@ -1,8 +1,8 @@
 import type { Result } from '../action.ts'
-import { checkList } from '../listing/list-preconditions.ts'
+import { checkListPreconditions } from '../listing/list-preconditions.ts'
 import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
-import { namesTags } from '../http/preconditions.ts'
+import { hasTagPrecondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { commitCreate } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
@@ -11,8 +11,8 @@ import { respondToCreate } from '../response/write-response.ts'
 
 /** POST to the collection: creates an item. */
 export async function create (collection: Collection, request: Request): Promise<Result> {
-  if (!namesTags(request.fields)) return createFromContent(collection, request)
-  const checkAgain = await checkList(collection, request)
+  if (!hasTagPrecondition(request.fields)) return createFromContent(collection, request)
+  const checkAgain = await checkListPreconditions(collection, request)
   return checkAgain instanceof Problem ? checkAgain : createFromContent(collection, { ...request, checkAgain })
 }
 

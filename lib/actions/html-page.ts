@@ -6,7 +6,7 @@ import { notModified, withoutContent } from '../response/response.ts'
 import { isNotModified } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import type { Content, Format } from '../formats/format.ts'
-import { codedTag } from '../http/entity-tag.ts'
+import { addCoding } from '../http/entity-tag.ts'
 import { Problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
 import { logRenderFailure } from '../response/write-response.ts'
@@ -41,7 +41,7 @@ export function paged (collection: Collection, { action, at, safe }: Row): Actio
       logRenderFailure(request, thrown)
       return withoutContent({ ...answer, fields: etag === undefined ? fields : { ...fields, etag } })
     }
-    const tag = codedTag(etag ?? '""', hash('sha256', text).slice(0, digits))
+    const tag = addCoding(etag ?? '""', hash('sha256', text).slice(0, digits))
     const shown = { ...fields, ...further, ...etag !== undefined && { etag: tag } }
     // What the page says of the caller and of the collection changes without the item, so that no date can speak for it.
     const isKnown = safe && isNotModified(collection, request, { tag, modified: undefined })

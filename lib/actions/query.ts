@@ -3,11 +3,11 @@ import { parseContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { Problem } from '../http/problems.ts'
-import { equalGet } from '../listing/equal-get.ts'
-import { page } from '../listing/page.ts'
+import { buildEquivalentGet } from '../listing/equivalent-get.ts'
+import { buildPage } from '../listing/page.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
 import { parseListQuery } from '../listing/query-string.ts'
-import { joined } from '../listing/question.ts'
+import { mergeQueries } from '../listing/list-query.ts'
 import type { Request } from '../request/request.ts'
 
 /** QUERY of the collection (RFC 10008): a page of its items, like GET, with the query in the content. */
@@ -19,11 +19,11 @@ export async function query (collection: Collection, request: Request): Promise<
   const inContent = parseQueryContent(collection, content.value)
   if (inContent instanceof Problem) return inContent
 
-  const question = joined(inString, inContent)
-  const search = equalGet(collection, question)
+  const question = mergeQueries(inString, inContent)
+  const search = buildEquivalentGet(collection, question)
   // Its pages are those of the equal GET, so that either method can follow them. Without one, only the cursor is new.
-  if (search === undefined) return page(collection, request, question)
-  const result = await page(collection, { ...request, search }, question)
+  if (search === undefined) return buildPage(collection, request, question)
+  const result = await buildPage(collection, { ...request, search }, question)
   if (result instanceof Problem) return result
   return { ...result, fields: { ...result.fields, 'content-location': search === '' ? request.path : `${request.path}?${search}` } }
 }

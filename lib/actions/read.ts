@@ -2,7 +2,7 @@ import type { Result } from '../action.ts'
 import { notModified, ok } from '../response/response.ts'
 import { isNotModified } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
-import { conditional } from '../http/preconditions.ts'
+import { isConditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseItemQuery } from '../listing/query-string.ts'
@@ -39,7 +39,7 @@ function respond (collection: Collection, request: Request, { entry, view, lenie
   const { format, fields } = request
   const applied: Preferences | undefined = lenient ? { handling: 'lenient' } : undefined
   const wanted = { format, path: getCollectionPath(request) }
-  if (conditional(fields)) {
+  if (isConditional(fields)) {
     const known = view === undefined ? buildEntryHeaders(collection, entry, wanted) : buildViewHeaders(collection, entry, { ...wanted, view })
     const modified = view === undefined || view.additions.length === 0 ? getLastModified(collection, entry) : undefined
     const isKnown = isNotModified(collection, request, { tag: known.etag!, modified })

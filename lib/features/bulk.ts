@@ -1,10 +1,10 @@
 import type { Result } from '../action.ts'
 import type { Response } from '../response/response.ts'
-import { checkList } from '../listing/list-preconditions.ts'
+import { checkListPreconditions } from '../listing/list-preconditions.ts'
 import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
-import { pointer } from '../http/json-pointer.ts'
-import { namesTags } from '../http/preconditions.ts'
+import { toPointer } from '../http/json-pointer.ts'
+import { hasTagPrecondition } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { notifyChange, runTransaction } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
@@ -57,7 +57,7 @@ interface Bulk {
 }
 
 async function createAll (collection: Collection, given: Request, bulk: Bulk): Promise<Result> {
-  const checkAgain = namesTags(given.fields) ? await checkList(collection, given) : undefined
+  const checkAgain = hasTagPrecondition(given.fields) ? await checkListPreconditions(collection, given) : undefined
   if (checkAgain instanceof Problem) return checkAgain
   const request: Request = checkAgain === undefined ? given : { ...given, checkAgain }
   const items = await buildNewItems(collection, request, bulk)
@@ -123,7 +123,7 @@ function toProblemOfAll (refusal: Refusal): Problem {
 
 /** The failures of one item, with its index in their pointers. */
 function getFailures ({ members: properties }: Problem, index: number): Failure[] {
-  return ((properties?.errors ?? []) as Failure[]).map((failure) => ({ ...failure, pointer: pointer([String(index)]) + failure.pointer }))
+  return ((properties?.errors ?? []) as Failure[]).map((failure) => ({ ...failure, pointer: toPointer([String(index)]) + failure.pointer }))
 }
 
 type Media = Readonly<Record<string, { readonly schema: object }>>

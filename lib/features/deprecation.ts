@@ -1,7 +1,7 @@
 import type { onSendHookHandler } from 'fastify'
-import { deprecation as deprecationHeader } from '../http/deprecation.ts'
-import { link as linkHeader } from '../http/link.ts'
-import { sunset as sunsetHeader } from '../http/sunset.ts'
+import { formatDeprecation as deprecationHeader } from '../http/deprecation.ts'
+import { formatLink as linkHeader } from '../http/link.ts'
+import { formatSunset as sunsetHeader } from '../http/sunset.ts'
 import { describeHeaders } from '../openapi/headers.ts'
 import type { Feature, Host } from './feature.ts'
 

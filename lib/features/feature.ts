@@ -7,7 +7,7 @@ import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../items/ids.ts'
 import type { Collection, Parent } from '../collection.ts'
-import type { Question } from '../listing/question.ts'
+import type { ListQuery } from '../listing/list-query.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { Related, RouteOptions } from '../options.ts'
@@ -104,7 +104,7 @@ export type DialectParameters = Readonly<Record<string, unknown>>
 
 /** A query string, read in the dialect of a client. */
 export interface Translation {
-  readonly question: Question
+  readonly question: ListQuery
   /** The parameters that do not belong to the dialect. */
   readonly rest: DialectParameters
 }
@@ -136,7 +136,7 @@ export interface Hooks {
   /** Called after each write of an item, in its transaction, with the storage of that transaction. A throw rolls it back. */
   onWrite (write: WriteEvent, storage: Storage<object>): Promise<void>
   /** Called with the entries of a response if the query has parameters of features. Returns what to add to the items. */
-  onView (entries: ReadonlyArray<Entry<object>>, wanted: { readonly question: Question, readonly request: Request }): Promise<ViewAddition | undefined>
+  onView (entries: ReadonlyArray<Entry<object>>, wanted: { readonly question: ListQuery, readonly request: Request }): Promise<ViewAddition | undefined>
   /** Called for each page of a list. Returns headers. */
   onPage (page: ListedPage): Readonly<Record<string, string>>
   /** Called for each problem. Returns properties of its content. */
@@ -153,7 +153,7 @@ export interface QueryParameter {
   /** The value that a text in a query string means. */
   readonly ofText: (text: string) => unknown
   /** What the value adds to the query; or, as a text, what it must be. */
-  readonly read: (collection: Collection, value: unknown) => Question | string
+  readonly read: (collection: Collection, value: unknown) => ListQuery | string
 }
 
 /** What helps to describe an operation. */

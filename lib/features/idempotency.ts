@@ -4,12 +4,12 @@ import type { Action, Result } from '../action.ts'
 import { withoutContent } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
-import { idempotencyKey } from '../http/idempotency-key.ts'
+import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
 import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
-import { canonical } from '../schema/canonical.ts'
+import { toCanonicalJson } from '../schema/canonical-json.ts'
 import type { Receipt, Receipts } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 
@@ -122,7 +122,7 @@ function getKey (collection: Collection, request: Request, { required }: Setting
     if (!required) return undefined
     return problem('idempotency-key-missing', { detail: 'Repeat the request with the header Idempotency-Key and a new random key, such as a UUID in quotes. Send the same key when you retry it.' })
   }
-  const key = idempotencyKey(String(header))
+  const key = parseIdempotencyKey(String(header))
   if (key === undefined) return problem('idempotency-key-malformed', { detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".' })
   return digest([getKeyOwner(collection, request), request.segment === '' ? request.path : getCollectionPath(request), key])
 }
@@ -135,9 +135,9 @@ const credentialHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-
  * renewed, and a filter may depend on the time. Any other is known by its credentials and its whole scope.
  */
 function getKeyOwner ({ access }: Collection, { caller, scope, fields }: Request): string {
-  if (caller !== undefined) return canonical({ caller: getCallerId(caller), values: scope?.values })!
+  if (caller !== undefined) return toCanonicalJson({ caller: getCallerId(caller), values: scope?.values })!
   const names = [...credentialHeaders, ...access?.vary.map((name) => name.toLowerCase()) ?? []]
-  return canonical({ credentials: Object.fromEntries(names.map((name) => [name, fields[name]])), scope })!
+  return toCanonicalJson({ credentials: Object.fromEntries(names.map((name) => [name, fields[name]])), scope })!
 }
 
 /** Of the method, the target and the bytes of the content. */
@@ -166,7 +166,7 @@ interface StoredAnswer extends Response {
 /** Undefined for a caller who sees everything. */
 function getSight ({ hidden }: Collection, { scope }: Request): Sight | undefined {
   if (hidden === undefined && scope === undefined) return undefined
-  return { hidden: [...hidden ?? []], scope: digest([canonical(scope?.filter) ?? '']) }
+  return { hidden: [...hidden ?? []], scope: digest([toCanonicalJson(scope?.filter) ?? '']) }
 }
 
 function canSee (now: Sight | undefined, then: Sight | undefined): boolean {

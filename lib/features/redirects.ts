@@ -3,7 +3,7 @@ import type { Action } from '../action.ts'
 import { moved } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
-import { location } from '../http/location.ts'
+import { formatLocation } from '../http/location.ts'
 import { Problem } from '../http/problems.ts'
 import { buildItemPath } from '../response/links.ts'
 import { describeHeaders } from '../openapi/headers.ts'
@@ -53,7 +53,7 @@ function withRedirect (next: Action, { to, status }: Required<RedirectOptions>):
     const result = await next(collection, request)
     if (!(result instanceof Problem) || result.name !== 'not-found') return result
     const uri = await findDestination(to, collection, request)
-    return uri === undefined ? result : moved(location(uri, request.search), status)
+    return uri === undefined ? result : moved(formatLocation(uri, request.search), status)
   }
 }
 

@@ -8,11 +8,11 @@ import { wrapStorage } from '../storage/wrap-storage.ts'
 import { joinFilters, withScope } from '../storage/filter.ts'
 import { describeProblemResponse } from '../openapi/problem.ts'
 import type { Request } from '../request/request.ts'
-import { checkProperties, compiled } from '../schema/checks.ts'
-import { derived, lacking } from '../schema/derived.ts'
-import { propertiesOf } from '../schema/properties.ts'
+import { checkProperties, compileSchema } from '../schema/checks.ts'
+import { rewriteSchema, makeOptional } from '../schema/rewrite-schema.ts'
+import { readProperties } from '../schema/properties.ts'
 import type { Properties } from '../schema/properties.ts'
-import { branches } from '../schema/subschemas.ts'
+import { getBranches } from '../schema/subschemas.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Context, Filter, JsonSchema, Refusal, Storage } from '../storage/contract.ts'
 import { timestamp } from '../items/timestamps.ts'
@@ -84,14 +84,14 @@ function readOptions (host: Host, property: string, allow: SoftDeleteOptions['al
   checkProperties(name, schema, { softDelete: [property] })
   const described = schema.properties[property]!
   const nullable = schema.required?.includes(property) === true
-  const isDateTime = [described, ...branches(described)].some(({ format }) => format === 'date-time')
-  if (!isDateTime || (nullable && compiled(name, described)(null) !== undefined)) {
+  const isDateTime = [described, ...getBranches(described)].some(({ format }) => format === 'date-time')
+  if (!isDateTime || (nullable && compileSchema(name, described)(null) !== undefined)) {
     throw new BadSchema(name, `the property "${property}" says when an item was deleted. Make it Type.Optional(Type.String({ format: 'date-time' })), or a union of that with Type.Null() whose default is null.`)
   }
   host.require('filter', 'softDelete leaves deleted items out of lists')
   const open: JsonSchema = { ...schema, properties: { ...schema.properties, [property]: { ...described, readOnly: false } } }
-  const draft = compiled(name, derived(lacking(open, property), { optional: ['readOnly'] }))
-  return { property, allow, all: storage, open: { schema: open, properties: propertiesOf(open), draft }, nullable }
+  const draft = compileSchema(name, rewriteSchema(makeOptional(open, property), { optional: ['readOnly'] }))
+  return { property, allow, all: storage, open: { schema: open, properties: readProperties(open), draft }, nullable }
 }
 
 const mostAttempts = 20

@@ -2,7 +2,7 @@ import { checkHooks } from '../access/check-hooks.ts'
 import { checkCache, isPersonal } from '../access/rules.ts'
 import { toCollection } from '../collection.ts'
 import type { Definition } from '../collection.ts'
-import { stated } from '../http/cache-control.ts'
+import { getStatedPolicy } from '../http/cache-control.ts'
 import type { Feature, FeatureProperty } from './feature.ts'
 
 /**
@@ -23,7 +23,7 @@ export function within<Item extends object = Record<string, unknown>> (given: De
       if (!properties.includes(property)) host.fail(`within() names the property "${property}", which is not in the schema. Its properties are: ${properties.join(', ')}.`)
       host.require('filter', 'it is nested in another collection')
       if (isPersonal(parent.access, 'read')) {
-        for (const action of ['list', 'read'] as const) checkCache(name, action, stated(cache[action]))
+        for (const action of ['list', 'read'] as const) checkCache(name, action, getStatedPolicy(cache[action]))
       }
       checkHooks({ name, actions, routes }, parent, 'within()')
       host.nestIn(parent, property)

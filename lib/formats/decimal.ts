@@ -1,12 +1,12 @@
-// RFC 8259 §6 and RFC 7493 §2.2: whether a double keeps a number as it is written.
+// RFC 8259, section 6, and RFC 7493, section 2.2: whether a double keeps a number as it is written.
 
 interface Decimal {
   readonly digits: string
   readonly exponent: number
 }
 
-// Loops, not patterns: /0+$/ takes quadratic time on a long run of zeros.
-function decimal (literal: string): Decimal {
+/** Loops instead of patterns: /0+$/ takes quadratic time on a long run of zeros. */
+function parseDecimal (literal: string): Decimal {
   const unsigned = literal.startsWith('-') ? literal.slice(1) : literal
   const [mantissa = '', power = '0'] = unsigned.toLowerCase().split('e')
   const [integer = '', fraction = ''] = mantissa.split('.')
@@ -19,11 +19,11 @@ function decimal (literal: string): Decimal {
   return { digits: digits.slice(first, last), exponent }
 }
 
-/** Whether the shortest form of the double nearest to a JSON number is the same decimal value. */
-export function keeps (literal: string): boolean {
+/** Whether the nearest double, in its shortest form, has the same value as a JSON number. */
+export function isExactDouble (literal: string): boolean {
   const shortest = String(Number(literal))
   if (shortest === literal) return true
-  const written = decimal(literal)
-  const kept = decimal(shortest)
+  const written = parseDecimal(literal)
+  const kept = parseDecimal(shortest)
   return written.digits === kept.digits && written.exponent === kept.exponent
 }

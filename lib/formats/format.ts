@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../storage/contract.ts'
 
-/** Content that cannot be read as the format it claims to be; told to the client as 400. */
+/** Thrown by `parse` for content that is malformed. The response is 400. */
 export class Malformed {
   readonly detail: string
 
@@ -14,79 +14,83 @@ export interface Link {
   readonly title?: string
 }
 
-/** By relation: `self`, `collection`, `next`, ... */
+/** Links by relation, such as `self`, `collection` and `next`. */
 export type Links = Readonly<Record<string, Link>>
 
-/** One wire format: how content of one media type is read and written. A user can add one to a definition. */
+/** A media type: how content is parsed and formatted. An app can add its own to a definition. */
 export interface Format {
-  /** A short word; it makes the entity tags of this format differ from those of the others. */
+  /** A short word that is part of entity tags, so that they differ between formats. */
   readonly name: string
   readonly mediaType: string
-  /** Absent where the format can only be read by clients. Throws `Malformed`. */
+  /** Parses the content of a request. Throws `Malformed`. Without it, the format is for responses only. */
   readonly parse?: (content: Buffer, schema: JsonSchema) => unknown
   readonly item: (item: object, links: Links, schema: JsonSchema) => string
   readonly list: (items: readonly object[], links: ListLinks, schema: JsonSchema) => string
-  /** Puts a list together from what `item` gave; only for a format whose items carry no links. It spares writing them again. */
+  /** Builds a list from results of `item`, to format items only once. For formats whose items have no links. */
   readonly join?: (items: readonly string[]) => string
-  /** What the content looks like, for OpenAPI, given the schema of an item or of an array of items. */
+  /** Returns the schema of the content for OpenAPI, given the schema of an item or of an array of items. */
   readonly describe: (schema: JsonSchema) => JsonSchema
-  /** For a format that shows more than the content: what a person can ask and do here. Such a page is made for its caller, and not kept. */
+  /** Builds a page for people, with forms for what the caller can do. Pages are built for each request. */
   readonly page?: (content: Content, about: About) => string
-  /** A problem (RFC 9457), for clients that would rather have this format than JSON. */
+  /** Formats a problem (RFC 9457), for clients that prefer this format to JSON. */
   readonly problem?: (problem: Readonly<Record<string, unknown>>) => string
-  /** Further header fields of pages, in lower case. */
+  /** Further headers of pages, in lower case. */
   readonly fields?: Readonly<Record<string, string>>
 }
 
 export interface ListLinks {
-  /** Of the list itself. */
+  /** The links of the list. */
   readonly list: Links
-  /** Of each item, in order. */
+  /** The links of each item, in the same order. */
   readonly items: readonly Links[]
 }
 
-/** What stands on a page: an item, or a list of them. */
+/** The content of a page: an item or a list. */
 export type Content =
   | { readonly item: object, readonly links: Links }
   | { readonly items: readonly object[], readonly links: ListLinks }
 
-/** What can be told of the target of a request, beside its content. */
+/** What a page shows beside its content. */
 export interface About {
   readonly offer: Offer
-  /** The target, without parameters that are empty: a form sends those of its fields that say nothing. */
+  /** The path of the request. `search` is its query string, without the empty parameters that a form sends. */
   readonly path: string
   readonly search: string
-  /** Scheme and authority, as the client has them. */
+  /** Scheme and authority, as the client knows them. */
   readonly origin: string
-  /** The way from the outermost collection to the target. */
+  /** The breadcrumbs from the outermost collection to the target. */
   readonly trail: readonly Link[]
-  /** What the caller may do, by the names of actions. */
+  /** The names of the actions that the caller can use. */
   readonly actions: ReadonlySet<string>
-  /** Properties whose value is not the caller's to choose: the URI or its rights say it. */
+  /** Properties that the caller cannot choose: the URI or the scope sets them. */
   readonly fixed: readonly string[]
-  /** By property, the path of the collection that it names an item of. */
+  /** By property, the path of the collection whose items it refers to. */
   readonly related: ReadonlyMap<string, string>
-  /** Names the state of the item in If-Match. */
+  /** The entity tag for If-Match. */
   readonly tag: string | undefined
-  /** How many items there are in all, where that was asked. */
+  /** How many items there are in all, if they were counted. */
   readonly total: string | undefined
 }
 
-/** What a collection takes and gives, whoever asks. */
+/** What a collection offers, independent of the caller. */
 export interface Offer {
   readonly name: string
-  /** The property that stands in the URI. */
+  /** The property that is in the URI. */
   readonly id: string
-  readonly schemas: { readonly create: JsonSchema, readonly replace: JsonSchema, readonly read: JsonSchema }
-  /** Of answers, the default first. */
+  readonly schemas: {
+    readonly create: JsonSchema
+    readonly replace: JsonSchema
+    readonly read: JsonSchema
+  }
+  /** The media types of responses, the default first. */
   readonly mediaTypes: readonly string[]
-  /** Whether content is taken as JSON. */
+  /** Whether requests can have JSON content. */
   readonly takesJson: boolean
   readonly filters: ReadonlyArray<{ readonly property: string, readonly schema: JsonSchema }>
   readonly sorts: readonly string[]
   readonly search: boolean
   readonly counts: boolean
   readonly limit: { readonly default: number, readonly maximum: number }
-  /** RFC 8631: where the service is described. */
+  /** The URL of the service description (RFC 8631). */
   readonly description: string | undefined
 }

@@ -1,10 +1,10 @@
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Format, Links } from './format.ts'
 
-// draft-kelly-json-hal-11: the properties of the item beside `_links`; a list is `_embedded.items`.
+// draft-kelly-json-hal-11: `_links` beside the properties of an item; the items of a list are in `_embedded.items`.
 
-/** The name is reserved (section 4.1): an item that is open to any property cannot bring links of its own. */
-function resource (item: object, links: Links): object {
+/** `_links` is first, and wins over a property of the item: the name is reserved (section 4.1). */
+function toResource (item: object, links: Links): object {
   return Object.assign({ _links: links }, item, { _links: links })
 }
 
@@ -12,21 +12,48 @@ function resource (item: object, links: Links): object {
 export const hal: Format = {
   name: 'hal',
   mediaType: 'application/hal+json',
-  item: (item, links) => JSON.stringify(resource(item, links)),
+  item: (item, links) => JSON.stringify(toResource(item, links)),
   list: (items, links) => JSON.stringify({
     _links: links.list,
-    _embedded: { items: items.map((item, index) => resource(item, links.items[index] ?? {})) }
+    _embedded: { items: items.map((item, index) => toResource(item, links.items[index] ?? {})) }
   }),
-  describe: schema => schema.type === 'array'
-    ? { type: 'object', required: ['_links', '_embedded'], properties: { _links: linked, _embedded: { type: 'object', required: ['items'], properties: { items: { ...schema, items: described(schema.items as JsonSchema) } } } } }
-    : described(schema)
+  describe: (schema) => schema.type === 'array' ? describeList(schema) : describeItem(schema)
 }
 
-function described (schema: JsonSchema): JsonSchema {
-  return { ...schema, required: ['_links', ...schema.required ?? []], properties: { _links: linked, ...schema.properties } }
+function describeList (schema: JsonSchema): JsonSchema {
+  const items = { ...schema, items: describeItem(schema.items as JsonSchema) }
+  return {
+    type: 'object',
+    required: ['_links', '_embedded'],
+    properties: {
+      _links: linksSchema,
+      _embedded: { type: 'object', required: ['items'], properties: { items } }
+    }
+  }
 }
 
-/** RFC 3986 sets no limit, but a reference that is longer could not be followed here. */
-const href = { type: 'string', format: 'uri-reference', maxLength: 16_384 }
-const link = { type: 'object', required: ['href'], properties: { href, title: { type: 'string', maxLength: 16_384, pattern: '^[^\\u0000]*$' } } }
-const linked = { type: 'object', properties: Object.fromEntries(['self', 'collection', 'up', 'first', 'prev', 'next'].map(relation => [relation, link])) }
+function describeItem (schema: JsonSchema): JsonSchema {
+  return {
+    ...schema,
+    required: ['_links', ...schema.required ?? []],
+    properties: { _links: linksSchema, ...schema.properties }
+  }
+}
+
+/** RFC 3986 has no limit, but this server could not be reached by a longer URI. */
+const maxLength = 16_384
+
+const linkSchema = {
+  type: 'object',
+  required: ['href'],
+  properties: {
+    href: { type: 'string', format: 'uri-reference', maxLength },
+    title: { type: 'string', maxLength, pattern: '^[^\\u0000]*$' }
+  }
+}
+
+const relations = ['self', 'collection', 'up', 'first', 'prev', 'next']
+const linksSchema = {
+  type: 'object',
+  properties: Object.fromEntries(relations.map((relation) => [relation, linkSchema]))
+}

@@ -1,15 +1,15 @@
-// The browsable collection: what a browser shows of an item or a list, and the forms for what its user may do.
+// The browsable API: pages of items and lists, with forms for what the caller can do.
 
 import type { About, Content, Format, Links } from './format.ts'
-import { curl } from './html/curl.ts'
-import { markup } from './html/escape.ts'
-import type { Markup } from './html/escape.ts'
-import { itemForms, listForms } from './html/form.ts'
-import { fields, page } from './html/page.ts'
-import { problemPage } from './html/problem.ts'
-import { asking, question } from './html/question.ts'
-import { headline, record, relatives } from './html/record.ts'
-import { table } from './html/table.ts'
+import { renderCurl } from './html/curl.ts'
+import { renderItemForms, renderListForms } from './html/form.ts'
+import { getHeadline, renderItem, renderRelatedLinks } from './html/item.ts'
+import { markup } from './html/markup.ts'
+import type { Markup } from './html/markup.ts'
+import { pageHeaders, renderPage } from './html/page.ts'
+import { renderProblem } from './html/problem.ts'
+import { buildListUrl, renderQueryForm } from './html/query-form.ts'
+import { renderTable } from './html/table.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 /**
@@ -21,61 +21,98 @@ import type { JsonSchema } from '../storage/contract.ts'
 export const html: Format = {
   name: 'html',
   mediaType: 'text/html; charset=utf-8',
-  item: (item, links, schema) => shown({ item, links }, bare(schema)),
-  list: (items, links, schema) => shown({ items, links }, bare(schema)),
+  item: (item, links, schema) => renderContent({ item, links }, createContext(schema)),
+  list: (items, links, schema) => renderContent({ items, links }, createContext(schema)),
   describe: () => ({ type: 'string' }),
-  page: shown,
-  problem: problemPage,
-  fields
+  page: renderContent,
+  problem: renderProblem,
+  fields: pageHeaders
 }
 
-function shown (content: Content, about: About): string {
+function renderContent (content: Content, about: About): string {
   const { offer: { name, description }, trail } = about
-  const [title, body] = 'item' in content ? itemPage(content, about) : listPage(content, about)
-  return page({ title: title === name ? name : `${title} – ${name}`, trail, content: body, description })
+  const { title, body } = 'item' in content ? renderItemPage(content, about) : renderListPage(content, about)
+  return renderPage({ title: title === name ? name : `${title} – ${name}`, trail, content: body, description })
 }
 
-type Titled = [title: string, body: Markup]
-
-function itemPage ({ item, links }: Extract<Content, { item: object }>, about: About): Titled {
-  const title = headline(item, links)
-  const partial = about.search !== '' && links.self !== undefined && markup`<p class="hint">Seen in a way of its own. <a href="${links.self.href}">See the item as it is</a></p>`
-  return [title, markup`<h1><bdi>${title}</bdi></h1>
-${curl(about)}
-${partial}
-${record(item, about)}
-${relatives(links)}
-${itemForms(item, links, about)}`]
+interface TitledBody {
+  readonly title: string
+  readonly body: Markup
 }
 
-function listPage ({ items, links }: Extract<Content, { items: unknown }>, about: About): Titled {
+function renderItemPage ({ item, links }: Extract<Content, { item: object }>, about: About): TitledBody {
+  const title = getHeadline(item, links)
+  const isPartial = about.search !== '' && links.self !== undefined
+  const hint = isPartial &&
+    markup`<p class="hint">This is a custom view. <a href="${links.self!.href}">Show the full item</a></p>`
+  const body = markup`<h1><bdi>${title}</bdi></h1>
+${renderCurl(about)}
+${hint}
+${renderItem(item, about)}
+${renderRelatedLinks(links)}
+${renderItemForms(item, links, about)}`
+  return { title, body }
+}
+
+function renderListPage ({ items, links }: Extract<Content, { items: unknown }>, about: About): TitledBody {
   const { offer: { name, schemas: { read: { description } } }, search } = about
-  return [name, markup`<h1>${name}</h1>
+  const table = items.length === 0
+    ? markup`<p class="empty">${search === '' ? 'There are no items.' : 'No items match.'}</p>`
+    : renderTable(items, links.items, about)
+  const count = items.length > 0 && renderCount(items.length, about)
+  const body = markup`<h1>${name}</h1>
 ${typeof description === 'string' && markup`<p>${description}</p>`}
-${curl(about)}
-${question(about)}
-${items.length === 0 ? markup`<p class="empty">${search === '' ? 'There are no items.' : 'No item fits.'}</p>` : table(items, links.items, about)}
-<div class="below"><p class="count">${items.length > 0 && count(items.length, about)}</p>${pages(links.list)}</div>
-${listForms(about)}`]
+${renderCurl(about)}
+${renderQueryForm(about)}
+${table}
+<div class="below"><p class="count">${count}</p>${renderPageLinks(links.list)}</div>
+${renderListForms(about)}`
+  return { title: name, body }
 }
 
-/** To count them all may take the storage long, so that it is asked for. */
-function count (length: number, about: About): Markup {
+/** Counting all items may be slow, so it is only done on demand. */
+function renderCount (length: number, about: About): Markup {
   if (about.total !== undefined) return markup`${length} of ${about.total}`
-  const offered = about.offer.counts && markup` · <a href="${asking(about, { count: 'true' })}">Count all</a>`
-  return markup`${length} ${length === 1 ? 'item' : 'items'}${offered}`
+  const countLink = about.offer.counts &&
+    markup` · <a href="${buildListUrl(about, { count: 'true' })}">Count all</a>`
+  return markup`${length} ${length === 1 ? 'item' : 'items'}${countLink}`
 }
 
-const labels: Readonly<Record<string, string>> = { first: 'First', prev: 'Previous', next: 'Next' }
+const pageLabels: Readonly<Record<string, string>> = { first: 'First', prev: 'Previous', next: 'Next' }
 
-function pages (links: Links): Markup | undefined {
-  const present = Object.entries(labels).filter(([relation]) => links[relation] !== undefined && links[relation].href !== links.self?.href)
-  return present.length === 0 ? undefined : markup`<nav class="pages" aria-label="Pages"><ul>${present.map(([relation, label]) => markup`<li><a href="${links[relation]!.href}" rel="${relation}">${label}</a></li>`)}</ul></nav>`
+function renderPageLinks (links: Links): Markup | undefined {
+  const items = Object.entries(pageLabels).flatMap(([relation, label]) => {
+    const link = links[relation]
+    if (link === undefined || link.href === links.self?.href) return []
+    return [markup`<li><a href="${link.href}" rel="${relation}">${label}</a></li>`]
+  })
+  return items.length === 0 ? undefined : markup`<nav class="pages" aria-label="Pages"><ul>${items}</ul></nav>`
 }
 
-/** Where nothing is known but the schema. */
-function bare (read: JsonSchema): About {
-  const schemas = { create: {}, replace: {}, patch: {}, read }
-  const offer = { name: 'items', id: 'id', schemas, mediaTypes: [], takesJson: false, filters: [], sorts: [], search: false, counts: false, limit: { default: 20, maximum: 100 }, description: undefined }
-  return { offer, path: '', search: '', origin: '', trail: [], actions: new Set(), fixed: [], related: new Map(), tag: undefined, total: undefined }
+/** Creates the context of a page for which only the schema is known. */
+function createContext (read: JsonSchema): About {
+  return {
+    offer: {
+      name: 'items',
+      id: 'id',
+      schemas: { create: {}, replace: {}, read },
+      mediaTypes: [],
+      takesJson: false,
+      filters: [],
+      sorts: [],
+      search: false,
+      counts: false,
+      limit: { default: 20, maximum: 100 },
+      description: undefined
+    },
+    path: '',
+    search: '',
+    origin: '',
+    trail: [],
+    actions: new Set(),
+    fixed: [],
+    related: new Map(),
+    tag: undefined,
+    total: undefined
+  }
 }

@@ -1,25 +1,25 @@
-// RFC 8259 and RFC 7493: reads a JSON text slowly and exactly, and says what is wrong with it, and where.
+// RFC 8259 and RFC 7493: a slow, exact JSON parser that reports what is wrong, and where.
 
-import { pointer } from '../http/json-pointer.ts'
-import { keeps } from './decimal.ts'
+import { toPointer } from '../http/json-pointer.ts'
+import { isExactDouble } from './decimal.ts'
 import { Malformed } from './format.ts'
 
 /** How deep arrays and objects can be nested. */
-export const deepest = 64
+export const maxDepth = 64
 
-/** Throws `Malformed` for the first fault in the text. */
+/** Throws `Malformed` for the first error in the text. */
 export function readIJson (text: string): unknown {
-  return new Reader(text).content()
+  return new JsonReader(text).readContent()
 }
 
-const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-const literal = /true|false|null/y
-const whitespace = /[ \t\n\r]*/y
-const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
-const plain = /[^"\\\0-\x1f]*/y // eslint-disable-line no-control-regex
-const lone = /[\uD800-\uDFFF]/u
+const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const literalPattern = /true|false|null/y
+const whitespacePattern = /[ \t\n\r]*/y
+const escapePattern = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const plainPattern = /[^"\\\0-\x1f]*/y // eslint-disable-line no-control-regex
+const loneSurrogate = /[\uD800-\uDFFF]/u
 
-class Reader {
+class JsonReader {
   readonly #text: string
   readonly #path: Array<string | number> = []
   #at = 0
@@ -28,113 +28,117 @@ class Reader {
     this.#text = text
   }
 
-  content (): unknown {
-    const value = this.#value()
-    if (this.#at < this.#text.length) this.#fault('the end of the content was expected')
+  readContent (): unknown {
+    const value = this.#readValue()
+    if (this.#at < this.#text.length) this.#fail('the end of the content was expected')
     return value
   }
 
-  #value (): unknown {
-    this.#take(whitespace)
-    const value = this.#bare()
-    this.#take(whitespace)
+  #readValue (): unknown {
+    this.#skip(whitespacePattern)
+    const value = this.#readBareValue()
+    this.#skip(whitespacePattern)
     return value
   }
 
-  #bare (): unknown {
+  #readBareValue (): unknown {
     const start = this.#at
     const next = this.#text[start]
-    if (next === '{') return this.#object()
-    if (next === '[') return this.#array()
-    if (next === '"') return this.#string()
-    if (!this.#take(literal)) this.#number()
+    if (next === '{') return this.#readObject()
+    if (next === '[') return this.#readArray()
+    if (next === '"') return this.#readString()
+    if (!this.#skip(literalPattern)) this.#readNumber()
     return JSON.parse(this.#text.slice(start, this.#at))
   }
 
-  #object (): unknown {
+  #readObject (): unknown {
     const object: Record<string, unknown> = {}
     const parent = this.#path.at(-1)
-    this.#open()
-    for (let first = true; !this.#closes('}', first); first = false) {
+    this.#enter()
+    for (let first = true; !this.#readEndOrComma('}', first); first = false) {
       const start = this.#at
-      if (this.#text[start] !== '"') this.#fault('a member name was expected')
-      const name = this.#string()
-      if (name === '__proto__') this.#fault('a member cannot be named "__proto__"', start)
-      if (name === 'prototype' && parent === 'constructor') this.#fault('a "constructor" cannot have a "prototype"', start)
+      if (this.#text[start] !== '"') this.#fail('a member name was expected')
+      const name = this.#readString()
+      if (name === '__proto__') this.#fail('a member cannot be named "__proto__"', start)
+      if (name === 'prototype' && parent === 'constructor') {
+        this.#fail('a "constructor" cannot have a "prototype"', start)
+      }
       this.#path.push(name)
-      if (Object.hasOwn(object, name)) this.#fault(`the member ${this.#pointer()} occurs more than once`, start)
-      this.#take(whitespace)
-      if (this.#text[this.#at] !== ':') this.#fault('":" was expected')
+      if (Object.hasOwn(object, name)) this.#fail(`the member ${this.#formatPath()} occurs more than once`, start)
+      this.#skip(whitespacePattern)
+      if (this.#text[this.#at] !== ':') this.#fail('":" was expected')
       this.#at++
-      object[name] = this.#value()
+      object[name] = this.#readValue()
       this.#path.pop()
     }
     return object
   }
 
-  #array (): unknown {
+  #readArray (): unknown {
     const array: unknown[] = []
-    this.#open()
-    while (!this.#closes(']', array.length === 0)) {
+    this.#enter()
+    while (!this.#readEndOrComma(']', array.length === 0)) {
       this.#path.push(array.length)
-      array.push(this.#value())
+      array.push(this.#readValue())
       this.#path.pop()
     }
     return array
   }
 
-  #open (): void {
-    if (this.#path.length === deepest) this.#fault(`the content is nested deeper than ${deepest} levels`)
+  #enter (): void {
+    if (this.#path.length === maxDepth) this.#fail(`the content is nested deeper than ${maxDepth} levels`)
     this.#at++
-    this.#take(whitespace)
+    this.#skip(whitespacePattern)
   }
 
-  /** Takes the end of an array or object, or what stands between two of its members. */
-  #closes (end: string, first: boolean): boolean {
+  /** Reads the end of an array or object, or the comma between two elements. Returns true at the end. */
+  #readEndOrComma (end: string, first: boolean): boolean {
     const next = this.#text[this.#at]
     if (next === end) {
       this.#at++
       return true
     }
     if (first) return false
-    if (next !== ',') this.#fault(`"," or "${end}" was expected`)
+    if (next !== ',') this.#fail(`"," or "${end}" was expected`)
     this.#at++
-    this.#take(whitespace)
+    this.#skip(whitespacePattern)
     return false
   }
 
-  #string (): string {
+  #readString (): string {
     const start = this.#at++
-    for (this.#take(plain); this.#text[this.#at] !== '"'; this.#take(plain)) {
-      if (!this.#take(escape)) this.#fault('a character or an escape of a string was expected')
+    for (this.#skip(plainPattern); this.#text[this.#at] !== '"'; this.#skip(plainPattern)) {
+      if (!this.#skip(escapePattern)) this.#fail('a character or an escape of a string was expected')
     }
     const value: string = JSON.parse(this.#text.slice(start, ++this.#at))
-    if (value.includes('\0')) this.#fault('a string cannot hold U+0000', start)
-    if (lone.test(value)) this.#fault('a string cannot hold half of a surrogate pair', start)
+    if (value.includes('\0')) this.#fail('a string cannot contain U+0000', start)
+    if (loneSurrogate.test(value)) this.#fail('a string cannot contain half of a surrogate pair', start)
     return value
   }
 
-  #number (): void {
+  #readNumber (): void {
     const start = this.#at
-    if (!this.#take(number)) this.#fault('a value was expected')
-    if (!keeps(this.#text.slice(start, this.#at))) this.#fault(`the number ${this.#pointer()} does not fit in a double`, start)
+    if (!this.#skip(numberPattern)) this.#fail('a value was expected')
+    if (!isExactDouble(this.#text.slice(start, this.#at))) {
+      this.#fail(`the number ${this.#formatPath()} cannot be represented as a double`, start)
+    }
   }
 
-  #take (pattern: RegExp): boolean {
+  #skip (pattern: RegExp): boolean {
     pattern.lastIndex = this.#at
-    const taken = pattern.test(this.#text)
-    if (taken) this.#at = pattern.lastIndex
-    return taken
+    const isMatch = pattern.test(this.#text)
+    if (isMatch) this.#at = pattern.lastIndex
+    return isMatch
   }
 
-  #pointer (): string {
-    return `at "${pointer(this.#path)}"`
+  #formatPath (): string {
+    return `at "${toPointer(this.#path)}"`
   }
 
-  #fault (what: string, at = this.#at): never {
+  #fail (message: string, at = this.#at): never {
     const before = this.#text.slice(0, at)
     const line = before.split('\n').length
     const column = Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1
-    throw new Malformed(`Line ${line}, column ${column}: ${what}.`)
+    throw new Malformed(`Line ${line}, column ${column}: ${message}.`)
   }
 }

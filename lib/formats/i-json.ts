@@ -1,57 +1,57 @@
-// RFC 8259 (JSON) and RFC 7493 (I-JSON): content of application/json, read without losing anything on the way.
+// RFC 8259 (JSON) and RFC 7493 (I-JSON): parses application/json without losing information.
 
 import { isUtf8 } from 'node:buffer'
-import { keeps } from './decimal.ts'
+import { isExactDouble } from './decimal.ts'
 import { Malformed } from './format.ts'
-import { deepest, readIJson } from './i-json-reader.ts'
+import { maxDepth, readIJson } from './i-json-reader.ts'
 
-/** Throws `Malformed`. */
+/** Parses JSON content with JSON.parse if that loses nothing, else with the exact parser. Throws `Malformed`. */
 export function parseIJson (content: Buffer): unknown {
   if (content.length === 0) throw new Malformed('The content is empty.')
   if (!isUtf8(content)) throw new Malformed('The content is not UTF-8.')
-  const text = unmarked(content.toString())
+  const text = removeByteOrderMark(content.toString())
   try {
     const value: unknown = JSON.parse(text)
-    // Of two members with one name the value keeps one, but the text has a colon for each.
-    const faithful = members(value, 0) === colons(text) && isClean(Object.prototype)
-    if (faithful && !escapes(text) && !losesDigits(text) && !underflows(text)) return value
+    // Of two members with the same name the value has only one, but the text has a colon for each.
+    const hasAllMembers = countMembers(value, 0) === countColons(text) && isClean(Object.prototype)
+    if (hasAllMembers && !hasSpecialEscape(text) && !hasInexactNumber(text) && !canUnderflow(text)) return value
   } catch {
-    // The message differs between versions of the parser: the reader words its own.
+    // The messages of JSON.parse differ between versions. The exact parser has its own.
   }
   return readIJson(text)
 }
 
-// RFC 8259 §8.1 lets a reader ignore a byte order mark.
-function unmarked (text: string): string {
+/** RFC 8259, section 8.1, lets a parser ignore a byte order mark. */
+function removeByteOrderMark (text: string): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-/** How many members a value has at all depths, or NaN where something needs a closer look. */
-function members (value: unknown, depth: number): number {
+/** Counts the members of a value at all depths. Returns NaN if the exact parser has to check it. */
+function countMembers (value: unknown, depth: number): number {
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : NaN
   if (typeof value !== 'object' || value === null) return 0
-  if (depth === deepest) return NaN
+  if (depth === maxDepth) return NaN
   let count = 0
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) count += members(value[index], depth + 1)
+    for (let index = 0; index < value.length; index++) count += countMembers(value[index], depth + 1)
     return count
   }
-  // JSON.parse gives plain objects.
+  // JSON.parse returns plain objects.
   const object = value as Record<string, unknown>
   for (const name in object) {
     if (name === '__proto__' || name === 'constructor') return NaN
-    count += 1 + members(object[name], depth + 1)
+    count += 1 + countMembers(object[name], depth + 1)
   }
   return count
 }
 
-// A member that someone put there would be counted with every object.
+/** An enumerable property of the prototype would be counted with every object. */
 function isClean (prototype: object): boolean {
   return Object.keys(prototype).length === 0
 }
 
-/** Every colon after a name, and the few in strings that look like one: never less than the members written. */
-function colons (text: string): number {
+/** Counts the colons after names, and those in strings that look like one: never less than the members. */
+function countColons (text: string): number {
   let count = 0
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
     const before = text.charCodeAt(at - 1)
@@ -60,19 +60,19 @@ function colons (text: string): number {
   return count
 }
 
-const forbidden = /\\u(?:0000|d[89a-f])/iy
-const pair = /\\ud[89ab][0-9a-f]{2}\\ud[c-f]/iy
+const forbiddenEscape = /\\u(?:0000|d[89a-f])/iy
+const surrogatePair = /\\ud[89ab][0-9a-f]{2}\\ud[c-f]/iy
 const endOfName = /"\s*:/y
 
 /**
- * Whether an escape stands for U+0000 or for half of a surrogate pair, or is in a name: V8 since 12.8 takes such a
- * name for another one at times (https://github.com/nodejs/node/issues/63785).
+ * Whether an escape means U+0000 or half of a surrogate pair, or is in a name: V8 since 12.8 sometimes confuses such
+ * names (https://github.com/nodejs/node/issues/63785).
  */
-function escapes (text: string): boolean {
+function hasSpecialEscape (text: string): boolean {
   let quote = 0
   for (let at = text.indexOf('\\'), next; at !== -1; at = next) {
-    if (text.charCodeAt(at + 1) === 0x75 && isAt(text, at, forbidden)) {
-      if (!isAt(text, at, pair)) return true
+    if (text.charCodeAt(at + 1) === 0x75 && isAt(text, at, forbiddenEscape)) {
+      if (!isAt(text, at, surrogatePair)) return true
       at += 6
     }
     next = text.indexOf('\\', at + 2)
@@ -82,19 +82,20 @@ function escapes (text: string): boolean {
   return false
 }
 
-const enough = 16
-const number = /[0-9.]+(?:e[+-]?[0-9]+)?/iy
+/** A double keeps any number of fifteen digits. */
+const criticalDigits = 16
+const numberPattern = /[0-9.]+(?:e[+-]?[0-9]+)?/iy
 
-/** Whether a number with more digits than any double keeps, fifteen, is not kept. One of sixteen characters is in it. */
-function losesDigits (text: string): boolean {
-  for (let at = enough - 1; at < text.length; at += enough) {
+/** Whether a number has more digits than its double. Every sixteenth character is checked: a long number has one. */
+function hasInexactNumber (text: string): boolean {
+  for (let at = criticalDigits - 1; at < text.length; at += criticalDigits) {
     if (!isDigit(text, at)) continue
     let start = at
     while (isDigit(text, start - 1)) start--
     while (isDigit(text, at + 1)) at++
-    if (at - start < enough - 1 || text.charCodeAt(start - 1) === 0x22) continue
-    isAt(text, start, number)
-    if (!keeps(text.slice(start, number.lastIndex))) return true
+    if (at - start < criticalDigits - 1 || text.charCodeAt(start - 1) === 0x22) continue
+    isAt(text, start, numberPattern)
+    if (!isExactDouble(text.slice(start, numberPattern.lastIndex))) return true
   }
   return false
 }
@@ -104,12 +105,12 @@ function isDigit (text: string, at: number): boolean {
   return (code > 0x2f && code < 0x3a) || code === 0x2e
 }
 
-const tiny = /e-[0-9]{3,}(?:[\s,\]}]|$)/iy
+const tinyExponent = /e-[0-9]{3,}(?:[\s,\]}]|$)/iy
 
-/** Whether there is a number so small that a double may lose digits of it, or all. */
-function underflows (text: string): boolean {
+/** Whether a number is so small that its double may lose digits. */
+function canUnderflow (text: string): boolean {
   for (let at = text.indexOf('-', 1); at !== -1; at = text.indexOf('-', at + 1)) {
-    if ((text.charCodeAt(at - 1) | 0x20) === 0x65 && isAt(text, at - 1, tiny)) return true
+    if ((text.charCodeAt(at - 1) | 0x20) === 0x65 && isAt(text, at - 1, tinyExponent)) return true
   }
   return false
 }

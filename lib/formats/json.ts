@@ -6,8 +6,8 @@ export const json: Format = {
   name: 'json',
   mediaType: 'application/json',
   parse: parseIJson,
-  item: item => JSON.stringify(item),
-  list: items => JSON.stringify(items),
-  join: items => `[${items.join()}]`,
-  describe: schema => schema
+  item: (item) => JSON.stringify(item),
+  list: (items) => JSON.stringify(items),
+  join: (items) => `[${items.join()}]`,
+  describe: (schema) => schema
 }

@@ -1,9 +1,9 @@
-// RFC 7303: application/xml. One item is <item>, a list is <items>, each property an element of its name.
+// RFC 7303: application/xml. An item is <item>, a list is <items>, and each property is an element with its name.
 
 import type { Format } from './format.ts'
-import { description } from './xml/description.ts'
-import { read } from './xml/reader.ts'
-import { write } from './xml/writer.ts'
+import { describeXml } from './xml/description.ts'
+import { parseXml } from './xml/reader.ts'
+import { formatXml } from './xml/writer.ts'
 
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
@@ -12,23 +12,24 @@ export const xml: Format = {
   name: 'xml',
   mediaType: 'application/xml',
 
-  parse: read,
+  parse: parseXml,
 
   item (item, _links, schema) {
-    return declaration + write(item, schema)
+    return declaration + formatXml(item, schema)
   },
 
   list (items, _links, schema) {
-    return list(items.map(item => write(item, schema)))
+    return joinItems(items.map((item) => formatXml(item, schema)))
   },
 
   join (items) {
-    return list(items.map(item => item.slice(declaration.length)))
+    return joinItems(items.map((item) => item.slice(declaration.length)))
   },
 
-  describe: description
+  describe: describeXml
 }
 
-function list (items: readonly string[]): string {
-  return items.length === 0 ? declaration + '<items/>' : declaration + '<items>' + items.join('') + '</items>'
+function joinItems (items: readonly string[]): string {
+  if (items.length === 0) return declaration + '<items/>'
+  return declaration + '<items>' + items.join('') + '</items>'
 }

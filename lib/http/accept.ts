@@ -1,94 +1,98 @@
-// RFC 9110 §12.5.1: Accept.
+// RFC 9110, section 12.5.1: Accept.
 
-import { split, token, word } from './grammar.ts'
+import { parseWord, splitList, token } from './grammar.ts'
 
-interface Range {
-  /** In lower case and without parameters, such as `text/html`, `text/*`. */
+interface MediaRange {
+  /** In lower case and without parameters, such as `text/html` or `text/*`. */
   readonly type: string
   /** In lower case, such as `level=1`. */
   readonly parameters: readonly string[]
   readonly weight: number
 }
 
-/** The best of the media types that there are, the server's favourite first; undefined where none is acceptable. */
+/** Selects the best available media type; undefined if none is acceptable. The first one is the default. */
 export function negotiate (field: string | undefined, available: readonly string[]): string | undefined {
-  const favourite = available[0]
-  if (field === undefined || field === '*/*' || field === favourite) return favourite
+  const preferred = available[0]
+  if (field === undefined || field === '*/*' || field === preferred) return preferred
   if (available.includes(field)) return field
-  // Without weights nothing is better than the favourite.
-  if (field.startsWith(`${favourite},`) && !field.includes(';')) return favourite
-  const ranges = split(field, ',').map(range).filter(range => range !== undefined)
-  if (ranges.length === 0) return favourite
+  // Without weights, nothing beats the default.
+  if (field.startsWith(`${preferred},`) && !field.includes(';')) return preferred
+
+  const ranges = splitList(field, ',').map(parseRange).filter((range) => range !== undefined)
+  if (ranges.length === 0) return preferred
   let best: string | undefined
   let highest = 0
   for (const type of available) {
-    const quality = weigh(type, ranges)
-    if (quality > highest) {
+    const weight = getWeight(type, ranges)
+    if (weight > highest) {
       best = type
-      highest = quality
+      highest = weight
     }
   }
   return best
 }
 
 // The wildcard is a token, too.
-const mediaRange = new RegExp(`^${token}/${token}$`)
-// §12.4.2
-const weight = /^(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/
+const rangePattern = new RegExp(`^${token}/${token}$`)
+// RFC 9110, section 12.4.2.
+const weightPattern = /^(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/
 
-function range (member: string): Range | undefined {
-  const [type = '', ...rest] = split(member, ';')
-  if (!mediaRange.test(type) || (type.startsWith('*') && type !== '*/*')) return undefined
-  let quality = 1
+function parseRange (text: string): MediaRange | undefined {
+  const [type = '', ...rest] = splitList(text, ';')
+  if (!rangePattern.test(type) || (type.startsWith('*') && type !== '*/*')) return undefined
+  let weight = 1
   const parameters: string[] = []
-  for (const text of rest) {
-    const parameter = lowerCase(text)
+  for (const part of rest) {
+    const parameter = parseParameter(part)
     if (parameter === undefined) return undefined
     if (parameter.startsWith('q=')) {
       const value = parameter.slice(2)
-      if (!weight.test(value)) return undefined
-      quality = Number(value)
+      if (!weightPattern.test(value)) return undefined
+      weight = Number(value)
     } else if (parameter !== 'charset=utf-8') {
-      // All that is sent is UTF-8, with or without this parameter.
+      // Every response is UTF-8, with or without this parameter.
       parameters.push(parameter)
     }
   }
-  return { type: type.toLowerCase(), parameters, weight: quality }
+  return { type: type.toLowerCase(), parameters, weight }
 }
 
-function lowerCase (parameter: string): string | undefined {
-  const equals = parameter.indexOf('=')
-  const name = parameter.slice(0, equals)
-  const value = word(parameter.slice(equals + 1))
+function parseParameter (text: string): string | undefined {
+  const equals = text.indexOf('=')
+  const name = text.slice(0, equals)
+  const value = parseWord(text.slice(equals + 1))
   return equals < 1 || value === undefined ? undefined : `${name}=${value}`.toLowerCase()
 }
 
-const types = new Map<string, Range>()
+/** Cannot grow without bounds: the keys are the media types of formats, never text of a client. */
+const parsedTypes = new Map<string, MediaRange>()
 
-// There are as many as formats, and none comes from a client.
-function parsed (available: string): Range {
-  const type = types.get(available) ?? range(available) ?? { type: available, parameters: [], weight: 1 }
-  types.set(available, type)
+function parseType (available: string): MediaRange {
+  let type = parsedTypes.get(available)
+  if (type === undefined) {
+    type = parseRange(available) ?? { type: available, parameters: [], weight: 1 }
+    parsedTypes.set(available, type)
+  }
   return type
 }
 
-/** The weight of the most specific range that the media type is in; the first of equals counts. */
-function weigh (available: string, ranges: readonly Range[]): number {
-  const { type, parameters } = parsed(available)
-  let closest = -1
-  let quality = 0
-  for (const candidate of ranges) {
-    const closeness = specificity(candidate, type, parameters)
-    if (closeness > closest) {
-      closest = closeness
-      quality = candidate.weight
+/** Returns the weight of the most specific range that matches. Of equally specific ones, the first counts. */
+function getWeight (available: string, ranges: readonly MediaRange[]): number {
+  const { type, parameters } = parseType(available)
+  let highest = -1
+  let weight = 0
+  for (const range of ranges) {
+    const specificity = getSpecificity(range, type, parameters)
+    if (specificity > highest) {
+      highest = specificity
+      weight = range.weight
     }
   }
-  return quality
+  return weight
 }
 
-function specificity (range: Range, type: string, parameters: readonly string[]): number {
-  if (!range.parameters.every(parameter => parameters.includes(parameter))) return -1
+function getSpecificity (range: MediaRange, type: string, parameters: readonly string[]): number {
+  if (!range.parameters.every((parameter) => parameters.includes(parameter))) return -1
   if (range.type === type) return 2 + range.parameters.length
   if (range.type === '*/*') return 0
   return range.type.endsWith('/*') && type.startsWith(range.type.slice(0, -1)) ? 1 : -1

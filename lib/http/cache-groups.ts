@@ -1,14 +1,14 @@
-// RFC 9875: answers that belong together, so that a cache which keeps one of them fresh can drop them all after a write.
+// RFC 9875: a cache can drop all responses of a group after a write.
 
-/** A structured-field list of one string (RFC 9651 section 3.3.3). */
-function group (name: string): string {
+/** Formats a structured field: a list of one string (RFC 9651, section 3.3.3). */
+function formatGroup (name: string): string {
   return `"${name}"`
 }
 
-export function cacheGroups (name: string): Readonly<Record<string, string>> {
-  return { 'cache-groups': group(name) }
+export function buildCacheGroups (name: string): Readonly<Record<string, string>> {
+  return { 'cache-groups': formatGroup(name) }
 }
 
-export function cacheGroupInvalidation (name: string): Readonly<Record<string, string>> {
-  return { 'cache-group-invalidation': group(name) }
+export function buildCacheGroupInvalidation (name: string): Readonly<Record<string, string>> {
+  return { 'cache-group-invalidation': formatGroup(name) }
 }

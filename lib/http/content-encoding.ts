@@ -1,20 +1,20 @@
-// RFC 9110 §8.4: Content-Encoding.
+// RFC 9110, section 8.4: Content-Encoding.
 
 import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 
-const engines = new Map([
+const factories = new Map([
   ['gzip', createGunzip],
   ['deflate', createInflate],
   ['br', createBrotliDecompress],
-  // §8.4.1.3: the same as gzip.
+  // RFC 9110, section 8.4.1.3: the same as gzip.
   ['x-gzip', createGunzip]
 ])
 
-/** For Accept-Encoding (§12.5.3). */
+/** The codings for Accept-Encoding (RFC 9110, section 12.5.3). */
 export const codings: readonly string[] = ['gzip', 'deflate', 'br']
 
-/** Content that is not in the coding it claims to be in. */
+/** The content is not in the coding that Content-Encoding states. */
 export class UndecodableContent extends Error {
   readonly statusCode = 415
 
@@ -29,13 +29,17 @@ export interface Decoder extends Transform {
   readonly receivedEncodedLength: number
 }
 
-/** A stream for one coding; undefined where it is not known, or where there are several. */
-export function decoder (coding: string): Decoder | undefined {
-  const create = engines.get(coding.trim().toLowerCase())
+/** Creates a stream that decodes one coding; undefined if it is unknown, or if there are several. */
+export function createDecoder (coding: string): Decoder | undefined {
+  const create = factories.get(coding.trim().toLowerCase())
   if (create === undefined) return undefined
-  const engine = create()
-  const destroy = engine._destroy.bind(engine)
-  engine._destroy = (error, done) => destroy(error, cause => done(cause ? new UndecodableContent(coding, cause) : null))
-  // Object.defineProperty does not tell the type of what it adds.
-  return Object.defineProperty(engine, 'receivedEncodedLength', { get: () => engine.bytesWritten }) as typeof engine & Decoder
+  const stream = create()
+  const destroy = stream._destroy.bind(stream)
+  stream._destroy = (error, done) => {
+    destroy(error, (cause) => done(cause ? new UndecodableContent(coding, cause) : null))
+  }
+  // Object.defineProperty does not return the type of the new property.
+  return Object.defineProperty(stream, 'receivedEncodedLength', {
+    get: () => stream.bytesWritten
+  }) as typeof stream & Decoder
 }

@@ -1,14 +1,14 @@
-// RFC 9110 §8.3: Content-Type.
+// RFC 9110, section 8.3: Content-Type.
 
 import { token } from './grammar.ts'
 
 const essence = new RegExp(`^(${token}/${token})[ \\t]*(?:;|$)`)
 
-/** What is mostly sent, and has no parameters. */
-const usual = new Set(['application/json', 'application/merge-patch+json', 'application/json-patch+json'])
+/** The most frequent values, which have no parameters and need no parsing. */
+const frequent = new Set(['application/json', 'application/merge-patch+json', 'application/json-patch+json'])
 
-/** The media type in lower case without its parameters; undefined where the field is absent or malformed. */
-export function mediaType (field: string | undefined): string | undefined {
-  if (field === undefined || usual.has(field)) return field
+/** Returns the media type in lower case without parameters; undefined if the header is missing or malformed. */
+export function parseMediaType (field: string | undefined): string | undefined {
+  if (field === undefined || frequent.has(field)) return field
   return essence.exec(field)?.[1]?.toLowerCase()
 }

@@ -1,5 +1,6 @@
-// RFC 9745 section 2: Deprecation, a date as structured fields write it (RFC 9651 section 3.3.7).
+// RFC 9745, section 2: Deprecation.
 
-export function deprecation (since: Date): string {
+/** Formats a date as a structured field (RFC 9651, section 3.3.7). */
+export function formatDeprecation (since: Date): string {
   return `@${Math.floor(since.getTime() / 1000)}`
 }

@@ -1,67 +1,76 @@
-// RFC 9110 §8.8.3: entity tags.
+// RFC 9110, section 8.8.3: entity tags.
 
-/** As it stands in a field: `"xyzzy"`, or `W/"xyzzy"` where it is weak. */
+/** As it is written in a header: `"xyzzy"`, or `W/"xyzzy"` if it is weak. */
 export type EntityTag = string
 
-const tag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?=[ \t]*(?:,|$))/y
-const gap = /[ \t,]*/y
-// Up to the next comma that no quotation marks hold.
-const malformed = /(?:"[^"]*(?:"|$)|[^",])*/y
+const tagPattern = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?=[ \t]*(?:,|$))/y
+const gapPattern = /[ \t,]*/y
+// Up to the next comma outside quotation marks.
+const malformedPattern = /(?:"[^"]*(?:"|$)|[^",])*/y
 
-/** The members of If-Match or If-None-Match; malformed ones are left out, so that they never match. */
+/** Parses If-Match or If-None-Match. Malformed tags are left out, so that they never match. */
 export function parseEntityTags (field: string): '*' | EntityTag[] {
   if (field === '*') return '*'
   const tags: EntityTag[] = []
-  for (let at = end(gap, field, 0); at < field.length; at = end(gap, field, at)) {
-    const next = end(tag, field, at)
-    if (next > at) tags.push(field.slice(at, next))
-    at = next > at ? next : end(malformed, field, at)
+  for (let at = findEnd(gapPattern, field, 0); at < field.length; at = findEnd(gapPattern, field, at)) {
+    const end = findEnd(tagPattern, field, at)
+    if (end > at) tags.push(field.slice(at, end))
+    at = end > at ? end : findEnd(malformedPattern, field, at)
   }
   return tags
 }
 
-function end (pattern: RegExp, field: string, at: number): number {
+function findEnd (pattern: RegExp, field: string, at: number): number {
   pattern.lastIndex = at
   return pattern.test(field) ? pattern.lastIndex : at
 }
 
-/** §8.8.3.2 */
-export function strongMatch (one: EntityTag, other: EntityTag): boolean {
+/** RFC 9110, section 8.8.3.2: strong comparison. */
+export function isStrongMatch (one: EntityTag, other: EntityTag): boolean {
   return one === other && !one.startsWith('W/')
 }
 
-/** §8.8.3.2 */
-export function weakMatch (one: EntityTag, other: EntityTag): boolean {
-  return one === other || opaque(one) === opaque(other)
+/** RFC 9110, section 8.8.3.2: weak comparison. */
+export function isWeakMatch (one: EntityTag, other: EntityTag): boolean {
+  return one === other || removeWeakness(one) === removeWeakness(other)
 }
 
-function opaque (tag: EntityTag): string {
+function removeWeakness (tag: EntityTag): string {
   return tag.startsWith('W/') ? tag.slice(2) : tag
 }
 
-const coding = /-(?:gzip|br|deflate|zstd)"$/
+const codingPattern = /-(?:gzip|br|deflate|zstd)"$/
 
-/** §8.8.3.3: a coding makes another representation, with a tag of its own. */
-export function codedTag (tag: EntityTag, coding: string): EntityTag {
+/** Returns the tag of an encoded representation (RFC 9110, section 8.8.3.3). */
+export function addCoding (tag: EntityTag, coding: string): EntityTag {
   return `${tag.slice(0, -1)}-${coding}"`
 }
 
-/** The tag of what the coding was applied to. */
-export function uncodedTag (tag: EntityTag): EntityTag {
-  return tag.replace(coding, '"')
+/** Returns the tag of the representation before it was encoded. */
+export function removeCoding (tag: EntityTag): EntityTag {
+  return tag.replace(codingPattern, '"')
 }
 
-/** The tag by which a client knows the representation, as its If-None-Match tells: it may have it in a coding. */
-export function knownTag (tag: EntityTag, field: string | undefined): EntityTag {
+/** Returns the tag under which the client stores the representation, by its If-None-Match: it may be an encoded one. */
+export function getKnownTag (tag: EntityTag, field: string | undefined): EntityTag {
   if (field === undefined || field === tag) return tag
   const given = parseEntityTags(field)
-  const known = given === '*' ? [] : given.map(opaque)
-  return known.includes(tag) ? tag : known.find(coded => uncodedTag(coded) === tag) ?? tag
+  const known = given === '*' ? [] : given.map(removeWeakness)
+  return known.includes(tag) ? tag : known.find((encoded) => removeCoding(encoded) === tag) ?? tag
 }
 
-const unsafe = /[^\x21\x23\x24\x26-\x7e]/g
+/** Builds a strong entity tag. Invalid characters are escaped, so that two versions never share a tag. */
+export function buildEntityTag (version: string, form: string): EntityTag {
+  return `"${escapeTag(version)}.${escapeTag(form)}"`
+}
 
-/** Whether all of it can stand in a tag. By hand: every answer has one. */
+const unsafePattern = /[^\x21\x23\x24\x26-\x7e]/g
+
+function escapeTag (text: string): string {
+  return isSafe(text) ? text : text.replace(unsafePattern, escapeCharacter)
+}
+
+/** Whether a tag can contain the text as it is. A loop instead of a pattern, because every response has a tag. */
 function isSafe (text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -70,15 +79,6 @@ function isSafe (text: string): boolean {
   return true
 }
 
-/** A strong entity tag of a version of something and of its form. What cannot stand in one is escaped, so that two versions never share a tag. */
-export function entityTag (version: string, form: string): EntityTag {
-  return `"${safe(version)}.${safe(form)}"`
-}
-
-function safe (text: string): string {
-  return isSafe(text) ? text : text.replace(unsafe, escape)
-}
-
-function escape (character: string): string {
+function escapeCharacter (character: string): string {
   return '%' + character.charCodeAt(0).toString(16).padStart(4, '0')
 }

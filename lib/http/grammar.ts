@@ -1,32 +1,36 @@
-// RFC 9110 §5.6: the rules that fields have in common.
+// RFC 9110, section 5.6: common rules for defining field values.
 
-/** §5.6.2: the source of a pattern. */
+/** RFC 9110, section 5.6.2: the source of a pattern. */
 export const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
-/** §5.6.1: what stands between separators that are not in a quoted string; empty members are dropped. */
-export function split (field: string, separator: ',' | ';'): string[] {
-  if (!field.includes('"')) return field.split(separator).map(member => member.trim()).filter(member => member !== '')
-  const members: string[] = []
+/** Splits a field value at separators outside quoted strings (RFC 9110, section 5.6.1). Empty elements are dropped. */
+export function splitList (field: string, separator: ',' | ';'): string[] {
+  if (!field.includes('"')) {
+    return field.split(separator).map((element) => element.trim()).filter((element) => element !== '')
+  }
+  const elements: string[] = []
   let start = 0
-  let quoted = false
+  let isQuoted = false
   for (let at = 0; at <= field.length; at++) {
     const character = field[at]
-    if (quoted && character === '\\') at++
-    else if (character === '"') quoted = !quoted
-    else if (character === undefined || (character === separator && !quoted)) {
-      const member = field.slice(start, at).trim()
-      if (member !== '') members.push(member)
+    if (isQuoted && character === '\\') {
+      at++
+    } else if (character === '"') {
+      isQuoted = !isQuoted
+    } else if (character === undefined || (character === separator && !isQuoted)) {
+      const element = field.slice(start, at).trim()
+      if (element !== '') elements.push(element)
       start = at + 1
     }
   }
-  return members
+  return elements
 }
 
-/** §5.6.4: the text that a token or a quoted string stands for; undefined where it is neither. */
-export function word (text: string): string | undefined {
-  if (tokenOnly.test(text)) return text
-  return quotedOnly.test(text) ? text.slice(1, -1).replace(/\\(.)/g, '$1') : undefined
+/** Returns the text of a token or a quoted string (RFC 9110, section 5.6.4); undefined if it is neither. */
+export function parseWord (text: string): string | undefined {
+  if (tokenPattern.test(text)) return text
+  return quotedPattern.test(text) ? text.slice(1, -1).replace(/\\(.)/g, '$1') : undefined
 }
 
-const tokenOnly = new RegExp(`^${token}$`)
-const quotedOnly = /^"(?:[^"\\]|\\.)*"$/
+const tokenPattern = new RegExp(`^${token}$`)
+const quotedPattern = /^"(?:[^"\\]|\\.)*"$/

@@ -1,9 +1,9 @@
-// RFC 6902 §4: a document while operations are applied to it. What they touch is copied once, the rest is shared.
+// RFC 6902, section 4: a document to which operations are applied. Changed parts are copied once, the rest is shared.
 
-import type { Members } from './json-value.ts'
+import type { JsonObject } from './json-value.ts'
 import { PatchRefusal } from './patch-refusal.ts'
 
-/** A JSON Pointer of the operation at `index`; without `last` it is the whole document. */
+/** A JSON Pointer of the operation at `index`. `last` is undefined if it points to the whole document. */
 export interface Location {
   readonly pointer: string
   readonly parents: readonly string[]
@@ -11,20 +11,20 @@ export interface Location {
   readonly index: number
 }
 
-/** Moves and copies can build what no content could bring in one piece. */
-export const deepest = 64
+/** Moves and copies could otherwise nest a document deeper than content can be. */
+export const maxDepth = 64
 
-type Container = unknown[] | Members
+type Container = unknown[] | JsonObject
 
-// A copy of a copy doubles it: a few dozen operations would fill any memory. Counted in values and characters.
-const mostCopied = 1_048_576
+/** In values and characters. A copy of a copy doubles it: a few dozen operations would fill any memory. */
+const maxCopied = 1_048_576
 
-// Whatever is put in or taken out of an array moves all that is behind it: a few thousand operations on a long one would take minutes.
-const mostShifted = 268_435_456
+/** Inserting or removing an array item moves all items after it: thousands of operations could take minutes. */
+const maxShifted = 268_435_456
 
 export class Draft {
   document: unknown
-  readonly #own = new WeakSet<object>()
+  readonly #copies = new WeakSet<object>()
   #copied = 0
   #shifted = 0
 
@@ -34,8 +34,8 @@ export class Draft {
 
   get (path: Location): unknown {
     let value = this.document
-    for (const segment of path.parents) value = member(container(value, path), segment, path)
-    return path.last === undefined ? value : member(container(value, path), path.last, path)
+    for (const segment of path.parents) value = getMember(toContainer(value, path), segment, path)
+    return path.last === undefined ? value : getMember(toContainer(value, path), path.last, path)
   }
 
   add (path: Location, value: unknown): void {
@@ -44,26 +44,31 @@ export class Draft {
       this.document = value
       return
     }
-    const parent = this.#parent(path)
-    if (!Array.isArray(parent)) parent[last] = value
-    else if (last === '-') parent.push(value)
-    else parent.splice(this.#shift(position(last, parent.length + 1, path), parent, path), 0, value)
+    const parent = this.#copyParent(path)
+    if (!Array.isArray(parent)) {
+      parent[last] = value
+    } else if (last === '-') {
+      parent.push(value)
+    } else {
+      const index = parseIndex(last, parent.length + 1, path)
+      this.#countShifted(index, parent, path)
+      parent.splice(index, 0, value)
+    }
   }
 
   remove (path: Location): unknown {
     const { last } = path
-    if (last === undefined) throw inapplicable(path, 'The whole document cannot be removed.')
-    const parent = this.#parent(path)
-    const removed = member(parent, last, path)
-    if (Array.isArray(parent)) parent.splice(this.#shift(Number(last), parent, path), 1)
-    else delete parent[last]
+    if (last === undefined) throw refuse(path, 'The whole document cannot be removed.')
+    const parent = this.#copyParent(path)
+    const removed = getMember(parent, last, path)
+    if (Array.isArray(parent)) {
+      const index = Number(last)
+      this.#countShifted(index, parent, path)
+      parent.splice(index, 1)
+    } else {
+      delete parent[last]
+    }
     return removed
-  }
-
-  #shift (index: number, array: readonly unknown[], path: Location): number {
-    this.#shifted += array.length - index
-    if (this.#shifted > mostShifted) throw inapplicable(path, 'The operations shift too much.')
-    return index
   }
 
   replace (path: Location, value: unknown): void {
@@ -72,70 +77,79 @@ export class Draft {
       this.document = value
       return
     }
-    const parent = this.#parent(path)
-    member(parent, last, path)
-    put(parent, last, value)
+    const parent = this.#copyParent(path)
+    getMember(parent, last, path)
+    setMember(parent, last, value)
   }
 
-  /** One of its own, so that a later change of the one does not change the other. */
+  /** Returns a deep copy, so that a later change of one place does not change the other. */
   copy (from: Location): unknown {
-    return this.#clone(this.get(from), from, deepest)
+    return this.#clone(this.get(from), from, maxDepth)
+  }
+
+  #countShifted (index: number, array: readonly unknown[], path: Location): void {
+    this.#shifted += array.length - index
+    if (this.#shifted > maxShifted) throw refuse(path, 'The operations move too many array items.')
   }
 
   #clone (value: unknown, from: Location, levels: number): unknown {
     this.#copied += typeof value === 'string' ? value.length : 1
-    if (this.#copied > mostCopied) throw inapplicable(from, 'The operations copy too much.')
+    if (this.#copied > maxCopied) throw refuse(from, 'The operations copy too much.')
     if (typeof value !== 'object' || value === null) return value
-    if (levels === 0) throw inapplicable(from, `The value is nested deeper than ${deepest} levels.`)
-    if (Array.isArray(value)) return value.map(member => this.#clone(member, from, levels - 1))
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, this.#clone(member, from, levels - 1)]))
+    if (levels === 0) throw refuse(from, `The value is nested deeper than ${maxDepth} levels.`)
+    if (Array.isArray(value)) return value.map((element) => this.#clone(element, from, levels - 1))
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => {
+      return [name, this.#clone(member, from, levels - 1)]
+    }))
   }
 
-  /** What holds the value, after all on the way to it has been made the draft's own. */
-  #parent (path: Location): Container {
-    let parent = this.#writable(this.document, path)
+  /** Returns the parent of the location, after everything on the path to it has been copied. */
+  #copyParent (path: Location): Container {
+    let parent = this.#copyOnce(this.document, path)
     this.document = parent
     for (const segment of path.parents) {
-      const next = this.#writable(member(parent, segment, path), path)
-      put(parent, segment, next)
+      const next = this.#copyOnce(getMember(parent, segment, path), path)
+      setMember(parent, segment, next)
       parent = next
     }
     return parent
   }
 
-  #writable (value: unknown, path: Location): Container {
-    const original = container(value, path)
-    if (this.#own.has(original)) return original
+  #copyOnce (value: unknown, path: Location): Container {
+    const original = toContainer(value, path)
+    if (this.#copies.has(original)) return original
     const copy = Array.isArray(original) ? original.slice() : { ...original }
-    this.#own.add(copy)
+    this.#copies.add(copy)
     return copy
   }
 }
 
-function container (value: unknown, path: Location): Container {
-  if (typeof value !== 'object' || value === null) throw inapplicable(path, 'There is no array or object at the parent of the location.')
-  // An object that came from JSON has members only.
+function toContainer (value: unknown, path: Location): Container {
+  if (typeof value !== 'object' || value === null) {
+    throw refuse(path, 'The parent of the location is not an array or object.')
+  }
+  // An object that was parsed from JSON has no methods.
   return value as Container
 }
 
-function member (container: Container, segment: string, path: Location): unknown {
-  if (Array.isArray(container)) return container[position(segment, container.length, path)]
-  if (!Object.hasOwn(container, segment)) throw inapplicable(path, 'There is no such member.')
+function getMember (container: Container, segment: string, path: Location): unknown {
+  if (Array.isArray(container)) return container[parseIndex(segment, container.length, path)]
+  if (!Object.hasOwn(container, segment)) throw refuse(path, 'There is no such member.')
   return container[segment]
 }
 
-function put (container: Container, segment: string, value: unknown): void {
+function setMember (container: Container, segment: string, value: unknown): void {
   if (Array.isArray(container)) container[Number(segment)] = value
   else container[segment] = value
 }
 
-// RFC 6901 §4: no leading zeros.
-function position (segment: string, end: number, path: Location): number {
+/** RFC 6901, section 4: an index has no leading zeros. */
+function parseIndex (segment: string, end: number, path: Location): number {
   const index = /^(?:0|[1-9][0-9]*)$/.test(segment) ? Number(segment) : end
-  if (index >= end) throw inapplicable(path, 'There is no such index.')
+  if (index >= end) throw refuse(path, 'There is no such index.')
   return index
 }
 
-function inapplicable ({ pointer, index }: Location, detail: string): PatchRefusal {
+function refuse ({ pointer, index }: Location, detail: string): PatchRefusal {
   return new PatchRefusal({ kind: 'inapplicable', detail, index, pointer })
 }

@@ -1,4 +1,4 @@
-// RFC 8288 §3: Link.
+// RFC 8288, section 3: Link.
 
 export interface LinkValue {
   readonly href: string
@@ -7,40 +7,43 @@ export interface LinkValue {
   readonly type?: string
 }
 
-export function link (links: Iterable<LinkValue>): string {
+/** Formats the value of Link. */
+export function formatLink (links: Iterable<LinkValue>): string {
   let field = ''
-  for (const value of links) field += field === '' ? linkValue(value) : `, ${linkValue(value)}`
+  for (const value of links) field += field === '' ? formatLinkValue(value) : `, ${formatLinkValue(value)}`
   return field
 }
 
 const printable = /^[\x20-\x7e]*$/
 const plain = /^[a-z-]*$/
-// RFC 3986 §2: what cannot be part of a URI at all, or would end it here.
-const unfit = /[^\x21\x23-\x3b\x3d\x3f-\x7e]/
-const unfits = new RegExp(unfit, 'gu')
+// RFC 3986, section 2: characters that a URI cannot contain, and those that would end it here.
+const invalidInUri = /[^\x21\x23-\x3b\x3d\x3f-\x7e]/
+const allInvalidInUri = new RegExp(invalidInUri, 'gu')
 
-function linkValue ({ href, rel, title, type }: LinkValue): string {
-  let value = `<${reference(href)}>; rel=${quoted(rel)}`
-  if (title !== undefined) value += printable.test(title) ? `; title=${quoted(title)}` : `; title*=UTF-8''${extended(title)}`
-  if (type !== undefined) value += `; type=${quoted(type)}`
+function formatLinkValue ({ href, rel, title, type }: LinkValue): string {
+  let value = `<${escapeHref(href)}>; rel=${quote(rel)}`
+  if (title !== undefined) {
+    value += printable.test(title) ? `; title=${quote(title)}` : `; title*=UTF-8''${encodeExtended(title)}`
+  }
+  if (type !== undefined) value += `; type=${quote(type)}`
   return value
 }
 
-function reference (href: string): string {
-  return unfit.test(href) ? href.replace(unfits, percentEncoded) : href
+function escapeHref (href: string): string {
+  return invalidInUri.test(href) ? href.replace(allInvalidInUri, percentEncode) : href
 }
 
-// RFC 9110 §5.6.4
-function quoted (text: string): string {
+/** RFC 9110, section 5.6.4. */
+function quote (text: string): string {
   if (plain.test(text)) return `"${text}"`
-  return `"${text.replace(/[^\x20-\x7e]/gu, percentEncoded).replace(/["\\]/g, '\\$&')}"`
+  return `"${text.replace(/[^\x20-\x7e]/gu, percentEncode).replace(/["\\]/g, '\\$&')}"`
 }
 
-// RFC 8187 §3.2
-function extended (text: string): string {
-  return text.replace(/[^A-Za-z0-9!#$&+.^_`|~-]/gu, percentEncoded)
+/** RFC 8187, section 3.2. */
+function encodeExtended (text: string): string {
+  return text.replace(/[^A-Za-z0-9!#$&+.^_`|~-]/gu, percentEncode)
 }
 
-function percentEncoded (character: string): string {
+function percentEncode (character: string): string {
   return Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&')
 }

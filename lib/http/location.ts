@@ -1,10 +1,14 @@
-// RFC 9110 §10.2.2: Location.
+// RFC 9110, section 10.2.2: Location.
 
-// RFC 3986 §2: what cannot be part of a URI. A browser reads a backslash as a slash, so that none may pass.
-const unfit = /[^\w.~:/?#[\]@!$&'()*+,;=%-]/gu
+// RFC 3986, section 2: characters that a URI cannot contain. A backslash must not pass: browsers read it as a slash.
+const invalidInUri = /[^\w.~:/?#[\]@!$&'()*+,;=%-]/gu
 
-/** A reference as the field may have it, with the query of the request where it has none of its own. */
-export function location (reference: string, search = ''): string {
-  const queried = search === '' || /[?#]/.test(reference) ? reference : `${reference}?${search}`
-  return queried.replace(unfit, character => Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&'))
+/** Formats the value of Location. A reference without a query gets the query of the request. */
+export function formatLocation (reference: string, search = ''): string {
+  const withQuery = search === '' || /[?#]/.test(reference) ? reference : `${reference}?${search}`
+  return withQuery.replace(invalidInUri, percentEncode)
+}
+
+function percentEncode (character: string): string {
+  return Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&')
 }

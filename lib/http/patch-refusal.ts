@@ -1,21 +1,22 @@
-// RFC 5789 §2.2: why a patch is not applied.
+// RFC 5789, section 2.2: why a patch is not applied.
 
-export interface Refused {
-  /** The patch document itself is wrong, it does not fit the target, or a `test` of it does not hold. */
+export interface PatchRefusalDetails {
+  /** The patch document is malformed, it cannot be applied to the target, or one of its `test` operations fails. */
   readonly kind: 'malformed' | 'inapplicable' | 'test'
   readonly detail: string
-  /** Of the operation in the patch document. */
+  /** The index of the operation in the patch document. */
   readonly index: number
   readonly pointer?: string | undefined
 }
 
-export class PatchRefusal implements Refused {
-  readonly kind: Refused['kind']
+/** Thrown, but not an Error: it becomes a response and needs no stack. */
+export class PatchRefusal implements PatchRefusalDetails {
+  readonly kind: PatchRefusalDetails['kind']
   readonly detail: string
   readonly index: number
   readonly pointer: string | undefined
 
-  constructor ({ kind, detail, index, pointer }: Refused) {
+  constructor ({ kind, detail, index, pointer }: PatchRefusalDetails) {
     this.kind = kind
     this.detail = detail
     this.index = index

@@ -1,7 +1,7 @@
-// RFC 9110 §13: If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since.
+// RFC 9110, section 13: If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since.
 
 import { parseDate } from './date.ts'
-import { parseEntityTags, strongMatch, uncodedTag, weakMatch } from './entity-tag.ts'
+import { isStrongMatch, isWeakMatch, parseEntityTags, removeCoding } from './entity-tag.ts'
 import type { EntityTag } from './entity-tag.ts'
 
 export interface PreconditionFields {
@@ -12,81 +12,89 @@ export interface PreconditionFields {
 }
 
 export interface Validators {
-  /** Of the selected representation. */
+  /** The tag of the selected representation. */
   readonly tag: EntityTag
-  /** Of the same version in other formats. */
+  /** Returns the tags of the same version in other formats. */
   readonly others?: () => readonly EntityTag[]
   readonly modified: Date | undefined
 }
 
-export interface Question {
+export interface ConditionalRequest {
   /** GET or HEAD. */
   readonly safe: boolean
   readonly fields: PreconditionFields
-  /** Undefined where the target does not exist. */
+  /** Undefined if the target does not exist. */
   readonly current: Validators | undefined
-  /** Whether `W/` in front of a current tag is forgiven in If-Match; some intermediaries put it there. */
+  /** Whether If-Match ignores `W/` in front of a current tag. Some intermediaries add it. */
   readonly weak?: boolean
 }
 
 export type Outcome = 'proceed' | 'not modified' | 'failed'
 
-/** §13.2.2 */
-export function evaluate (question: Question): Outcome {
-  if (!meetsState(question)) return 'failed'
-  if (!isNew(question)) return question.safe ? 'not modified' : 'failed'
+/** Evaluates the preconditions in the order of RFC 9110, section 13.2.2. */
+export function evaluatePreconditions (request: ConditionalRequest): Outcome {
+  if (!isUnchanged(request)) return 'failed'
+  if (!isNew(request)) return request.safe ? 'not modified' : 'failed'
   return 'proceed'
 }
 
-/** Whether there is any precondition at all. */
-export function conditional (fields: PreconditionFields): boolean {
-  return fields['if-match'] !== undefined || fields['if-none-match'] !== undefined ||
-    fields['if-modified-since'] !== undefined || fields['if-unmodified-since'] !== undefined
+/** Whether there is any precondition. */
+export function isConditional (fields: PreconditionFields): boolean {
+  return fields['if-match'] !== undefined ||
+    fields['if-none-match'] !== undefined ||
+    fields['if-modified-since'] !== undefined ||
+    fields['if-unmodified-since'] !== undefined
 }
 
-/** Whether there is a precondition for a resource without a modification date: the others are ignored then (§13.1.3, §13.1.4). */
-export function namesTags (fields: PreconditionFields): boolean {
+/**
+ * Whether there is a precondition for a resource without a modification date.
+ * Those with a date are ignored then (RFC 9110, sections 13.1.3 and 13.1.4).
+ */
+export function hasTagPrecondition (fields: PreconditionFields): boolean {
   return fields['if-match'] !== undefined || fields['if-none-match'] !== undefined
 }
 
-/** Whether a write is held to a state of its target. */
-export function constrains (fields: PreconditionFields): boolean {
-  return fields['if-match'] !== undefined || fields['if-none-match'] !== undefined ||
-    dateOf(fields['if-unmodified-since']) !== undefined
+/** Whether a write depends on the state of its target. */
+export function isConditionalWrite (fields: PreconditionFields): boolean {
+  return hasTagPrecondition(fields) || parseOptionalDate(fields['if-unmodified-since']) !== undefined
 }
 
-// §13.1.1, and §13.1.4 only where there is no If-Match.
-function meetsState ({ fields, current, weak = false }: Question): boolean {
+/** RFC 9110, section 13.1.1; section 13.1.4 only without If-Match. */
+function isUnchanged ({ fields, current, weak = false }: ConditionalRequest): boolean {
   const field = fields['if-match']
-  if (field !== undefined) return current !== undefined && names(field, current, weak ? weakMatch : strongMatch)
-  const date = dateOf(fields['if-unmodified-since'])
-  return date === undefined || current?.modified === undefined || seconds(current.modified) <= seconds(date)
+  if (field !== undefined) {
+    return current !== undefined && isAnyTagListed(field, current, weak ? isWeakMatch : isStrongMatch)
+  }
+  const date = parseOptionalDate(fields['if-unmodified-since'])
+  return date === undefined || current?.modified === undefined || toSeconds(current.modified) <= toSeconds(date)
 }
 
-// §13.1.2, and §13.1.3 only where there is no If-None-Match.
-function isNew ({ safe, fields, current }: Question): boolean {
+/** RFC 9110, section 13.1.2; section 13.1.3 only without If-None-Match. */
+function isNew ({ safe, fields, current }: ConditionalRequest): boolean {
   if (current === undefined) return true
   const field = fields['if-none-match']
-  if (field !== undefined) return !(safe ? namesOne(field, current.tag, weakMatch) : names(field, current, weakMatch))
-  const date = safe ? dateOf(fields['if-modified-since']) : undefined
-  return date === undefined || current.modified === undefined || seconds(current.modified) > seconds(date)
+  if (field !== undefined) {
+    return !(safe ? isTagListed(field, current.tag, isWeakMatch) : isAnyTagListed(field, current, isWeakMatch))
+  }
+  const date = safe ? parseOptionalDate(fields['if-modified-since']) : undefined
+  return date === undefined || current.modified === undefined || toSeconds(current.modified) > toSeconds(date)
 }
 
-function names (field: string, { tag, others }: Validators, match: typeof strongMatch): boolean {
-  return namesOne(field, tag, match) || others?.().some(other => namesOne(field, other, match)) === true
+function isAnyTagListed (field: string, { tag, others }: Validators, isMatch: typeof isStrongMatch): boolean {
+  return isTagListed(field, tag, isMatch) || others?.().some((other) => isTagListed(field, other, isMatch)) === true
 }
 
-function namesOne (field: string, tag: EntityTag, match: typeof strongMatch): boolean {
-  if (field === tag) return match(field, tag)
+function isTagListed (field: string, tag: EntityTag, isMatch: typeof isStrongMatch): boolean {
+  if (field === tag) return isMatch(field, tag)
   const given = parseEntityTags(field)
-  return given === '*' || given.some(one => match(uncodedTag(one), tag))
+  return given === '*' || given.some((one) => isMatch(removeCoding(one), tag))
 }
 
-function dateOf (field: string | undefined): Date | undefined {
+function parseOptionalDate (field: string | undefined): Date | undefined {
   return field === undefined ? undefined : parseDate(field)
 }
 
-// A field tells no fractions.
-function seconds (date: Date): number {
+/** A date in a header has no fractions of a second. */
+function toSeconds (date: Date): number {
   return Math.floor(date.getTime() / 1000)
 }

@@ -1,11 +1,11 @@
 // RFC 7240: Prefer and Preference-Applied.
 
-import { split, word } from './grammar.ts'
+import { parseWord, splitList } from './grammar.ts'
 
 export interface Preferences {
-  /** §4.2 */
+  /** RFC 7240, section 4.2. */
   readonly return?: 'minimal' | 'representation'
-  /** §4.4 */
+  /** RFC 7240, section 4.4. */
   readonly handling?: 'strict' | 'lenient'
   readonly count?: 'exact'
 }
@@ -20,34 +20,37 @@ const known: ReadonlyMap<string, Preferences> = new Map<string, Preferences>([
   ['count=exact', Object.freeze({ count: 'exact' })]
 ])
 
-/** What is malformed or unknown is left out (§2). */
-export function preferences (field: string | undefined): Preferences {
+/** Parses Prefer. Malformed and unknown preferences are ignored (RFC 7240, section 2). */
+export function parsePreferences (field: string | undefined): Preferences {
   if (field === undefined) return none
-  const only = known.get(field)
-  if (only !== undefined) return only
-  let preferred = none
+  const single = known.get(field)
+  if (single !== undefined) return single
+  let preferences = none
   const seen = new Set<string>()
-  for (const member of split(field, ',')) {
-    const [preference = ''] = split(member, ';')
-    const [name, value] = parts(preference)
-    // §2: only the first of several instances counts, be it understood or not.
+  for (const element of splitList(field, ',')) {
+    const [preference = ''] = splitList(element, ';')
+    const { name, value } = parsePreference(preference)
+    // RFC 7240, section 2: only the first of several instances counts, even if it is unknown.
     if (seen.has(name)) continue
     seen.add(name)
-    preferred = { ...preferred, ...known.get(`${name}=${value}`) }
+    preferences = { ...preferences, ...known.get(`${name}=${value}`) }
   }
-  return preferred
+  return preferences
 }
 
-function parts (preference: string): [name: string, value: string | undefined] {
+function parsePreference (preference: string): { name: string, value: string | undefined } {
   const equals = preference.indexOf('=')
-  if (equals === -1) return [preference.toLowerCase(), undefined]
-  return [preference.slice(0, equals).trim().toLowerCase(), word(preference.slice(equals + 1).trim())]
+  if (equals === -1) return { name: preference.toLowerCase(), value: undefined }
+  return {
+    name: preference.slice(0, equals).trim().toLowerCase(),
+    value: parseWord(preference.slice(equals + 1).trim())
+  }
 }
 
-/** §3: Preference-Applied; undefined where no preference was followed. */
-export function applied (followed: Preferences): string | undefined {
+/** Formats Preference-Applied (RFC 7240, section 3); undefined if no preference was applied. */
+export function formatPreferenceApplied (applied: Preferences): string | undefined {
   let field: string | undefined
-  for (const [name, value] of Object.entries(followed)) {
+  for (const [name, value] of Object.entries(applied)) {
     field = field === undefined ? `${name}=${value}` : `${field}, ${name}=${value}`
   }
   return field

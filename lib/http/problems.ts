@@ -1,9 +1,12 @@
-// RFC 9457: what a client did, or met, told as application/problem+json. docs/problems.md explains each row.
+// RFC 9457: application/problem+json. docs/problems.md explains each problem.
 import { STATUS_CODES } from 'node:http'
 
-interface Row { readonly status: number, readonly title: string }
+interface ProblemType {
+  readonly status: number
+  readonly title: string
+}
 
-/** The first row of a status is the one that speaks for it where nothing more is known. */
+/** The first problem of a status is used if only the status is known. */
 export const problems = {
   'malformed-content': { status: 400, title: 'The content cannot be parsed' },
   'invalid-query': { status: 400, title: 'A query parameter is invalid' },
@@ -40,20 +43,20 @@ export const problems = {
   'storage-unavailable': { status: 503, title: 'The storage is unavailable' },
   timeout: { status: 503, title: 'The request took too long' },
   'http-version-not-supported': { status: 505, title: 'The HTTP version is not supported' }
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ProblemType>
 
 export type ProblemName = keyof typeof problems
 
 export interface ProblemDetails {
-  /** For this occurrence, in a sentence. */
+  /** A sentence about this occurrence. */
   readonly detail?: string
-  /** Header fields that belong to the answer, in lower case. */
+  /** Further headers of the response, in lower case. */
   readonly fields?: Readonly<Record<string, string>>
   /** Further members of the content. */
   readonly members?: Readonly<Record<string, unknown>>
 }
 
-/** Thrown, but no Error: it is an answer, and takes no stack with it. */
+/** Thrown, but not an Error: it becomes a response and needs no stack. */
 export class Problem {
   readonly status: number
   readonly name: ProblemName | undefined
@@ -80,34 +83,42 @@ export function problem (name: ProblemName, details: ProblemDetails = {}): Probl
   return new Problem(problems[name].status, name, details)
 }
 
-/** RFC 9110 section 15 has renamed these. */
-const phrases: Readonly<Record<number, string | undefined>> = { ...STATUS_CODES, 413: 'Content Too Large', 422: 'Unprocessable Content' }
+/** RFC 9110, section 15, renamed two phrases that Node.js still has. */
+const phrases: Readonly<Record<number, string | undefined>> = {
+  ...STATUS_CODES,
+  413: 'Content Too Large',
+  422: 'Unprocessable Content'
+}
 
 const byStatus = new Map<number, ProblemName>()
 for (const [name, { status }] of Object.entries(problems)) {
   if (!byStatus.has(status)) byStatus.set(status, name as ProblemName)
 }
 
-export function problemOfStatus (status: number, details: ProblemDetails = {}): Problem {
+/** Creates the problem for a status of which nothing more is known. */
+export function getProblemForStatus (status: number, details: ProblemDetails = {}): Problem {
   return new Problem(status, byStatus.get(status), details)
 }
 
-/** What it is called, whatever happened. */
-export function titleOf ({ name, status }: Problem): string {
-  return name === undefined ? phraseOf(status) : problems[name].title
+/** Returns the title of a problem, which is the same for every occurrence. */
+export function getTitle ({ name, status }: Problem): string {
+  return name === undefined ? getStatusPhrase(status) : problems[name].title
 }
 
-export function phraseOf (status: number): string {
+export function getStatusPhrase (status: number): string {
   return phrases[status] ?? 'Unknown'
 }
 
-/** Without a base the type is about:blank, whose title is the phrase of the status (RFC 9457 section 4.2.1); the name stands in `code`. */
-export function problemContent (problem: Problem, base: string | undefined, instance: string | undefined): string {
+/**
+ * Formats a problem as JSON. Without a base URI the type is about:blank, and the title is the phrase of the status
+ * (RFC 9457, section 4.2.1). `code` is the name of the problem in both cases.
+ */
+export function formatProblem (problem: Problem, base: string | undefined, instance: string | undefined): string {
   const { name, status, detail, members } = problem
-  const typed = name !== undefined && base !== undefined
+  const hasType = name !== undefined && base !== undefined
   return JSON.stringify({
-    type: typed ? base + name : 'about:blank',
-    title: typed ? problems[name].title : phraseOf(status),
+    type: hasType ? base + name : 'about:blank',
+    title: hasType ? problems[name].title : getStatusPhrase(status),
     status,
     detail,
     instance,

@@ -1,19 +1,19 @@
-// draft-ietf-httpapi-ratelimit-headers: RateLimit and RateLimit-Policy, structured fields (RFC 9651 section 3.1).
+// draft-ietf-httpapi-ratelimit-headers: RateLimit and RateLimit-Policy, structured fields (RFC 9651, section 3.1).
 
 export interface Quota {
-  /** How much in a window. */
+  /** How many requests are allowed in a window. */
   readonly limit: number
   readonly remaining: number
-  /** In seconds, when the window ends. */
+  /** Seconds until the window ends. */
   readonly reset: number
-  /** In seconds, where it is known. */
+  /** The length of the window in seconds; undefined if it is unknown. */
   readonly window: number | undefined
 }
 
-export function rateLimit ({ remaining, reset }: Quota): string {
+export function formatRateLimit ({ remaining, reset }: Quota): string {
   return `"default";r=${remaining};t=${reset}`
 }
 
-export function rateLimitPolicy ({ limit, window }: Quota): string {
+export function formatRateLimitPolicy ({ limit, window }: Quota): string {
   return window === undefined ? `"default";q=${limit}` : `"default";q=${limit};w=${window}`
 }

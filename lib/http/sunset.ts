@@ -1,7 +1,7 @@
-// RFC 8594 section 3: Sunset, an HTTP date.
+// RFC 8594, section 3: Sunset.
 
 import { formatDate } from './date.ts'
 
-export function sunset (end: Date): string {
+export function formatSunset (end: Date): string {
   return formatDate(end)
 }

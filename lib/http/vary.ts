@@ -1,13 +1,13 @@
-// RFC 9110 §12.5.5: Vary.
+// RFC 9110, section 12.5.5: Vary.
 
-import { split } from './grammar.ts'
+import { splitList } from './grammar.ts'
 
-/** The field names of both, each once, as they were first written; `*` says it all. */
-export function vary (existing: string | undefined, ...names: readonly string[]): string {
-  const merged = existing === undefined ? [] : split(existing, ',')
+/** Adds names to the value of Vary, each once. `*` includes all others. */
+export function mergeVary (existing: string | undefined, ...names: readonly string[]): string {
+  const merged = existing === undefined ? [] : splitList(existing, ',')
   for (const name of names) {
-    const known = name.toLowerCase()
-    if (!merged.some(other => other.toLowerCase() === known)) merged.push(name)
+    const lowerCased = name.toLowerCase()
+    if (!merged.some((other) => other.toLowerCase() === lowerCased)) merged.push(name)
   }
   return merged.includes('*') ? '*' : merged.join(', ')
 }

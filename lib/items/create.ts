@@ -1,10 +1,10 @@
 import type { Collection } from '../collection.ts'
-import { pointer } from '../http/json-pointer.ts'
-import { equal, isObject } from '../http/json-value.ts'
+import { toPointer } from '../http/json-pointer.ts'
+import { isEqual, isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
-import { canonicalDates } from '../schema/date-times.ts'
-import { filled, without } from '../schema/marks.ts'
+import { normalizeDates } from '../schema/date-times.ts'
+import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { checkScope } from '../access/scope.ts'
 import type { Id } from '../storage/contract.ts'
 import { timestamp } from './timestamps.ts'
@@ -21,7 +21,7 @@ interface Sent {
 /** The item that a POST, or a PUT that creates, makes of its content; or 422. */
 export async function buildNewItem (collection: Collection, request: Request, { content: sent, id }: Sent): Promise<object | Problem> {
   const { properties, dateTimes, timestamps: { created, updated } } = collection
-  const content = canonicalDates(sent, dateTimes)
+  const content = normalizeDates(sent, dateTimes)
   const contradiction = checkNewValues(collection, request, { content, id })
   if (contradiction !== undefined) return contradiction
 
@@ -30,7 +30,7 @@ export async function buildNewItem (collection: Collection, request: Request, { 
   const known: Record<string, unknown> = { ...request.scope?.values }
   if (ownId !== undefined) known[collection.id.property] = ownId
   if (request.fixed !== undefined) Object.assign(known, request.fixed)
-  const draft = canonicalDates(filled(withDefaults(without(content, properties, 'readOnly'), known), properties), dateTimes)
+  const draft = normalizeDates(fillDefaults(withDefaults(omitAnnotated(content, properties, 'readOnly'), known), properties), dateTimes)
   const valid = validateItem(collection.validate.draft, draft)
   if (valid instanceof Problem) return valid
 
@@ -55,9 +55,9 @@ function checkNewValues (collection: Collection, { fixed, scope }: Request, { co
 /** The content may repeat the values that the scope sets, but not contradict them. */
 function checkScopeValues (content: unknown, values: Readonly<Record<string, unknown>>): Problem | undefined {
   if (!isObject(content)) return undefined
-  const wrong = Object.keys(values).filter((property) => Object.hasOwn(content, property) && !equal(content[property], values[property]))
+  const wrong = Object.keys(values).filter((property) => Object.hasOwn(content, property) && !isEqual(content[property], values[property]))
   if (wrong.length === 0) return undefined
-  return validationProblem(wrong.map((property) => ({ pointer: pointer([property]), message: `must be ${JSON.stringify(values[property])}, or be left out` })))
+  return validationProblem(wrong.map((property) => ({ pointer: toPointer([property]), message: `must be ${JSON.stringify(values[property])}, or be left out` })))
 }
 
 /** By new item: the values that the scope of the caller and the URI have set in it. */
@@ -77,5 +77,5 @@ async function prepareNewItem (collection: Collection, { scope, fixed, caller, o
 function checkAddress ({ id: { property, read } }: Collection, item: object, ownId: Id | undefined): Problem | undefined {
   const id: unknown = Reflect.get(item, property)
   if (id === ownId || read(String(id)) === id) return undefined
-  return validationProblem([{ pointer: pointer([property]), message: 'cannot be part of a URI' }])
+  return validationProblem([{ pointer: toPointer([property]), message: 'cannot be part of a URI' }])
 }

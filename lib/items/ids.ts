@@ -1,7 +1,7 @@
 import { BadId } from '../errors.ts'
-import { compiled } from '../schema/checks.ts'
+import { compileSchema } from '../schema/checks.ts'
 import type { GenerateId, Id, JsonSchema, Shape } from '../storage/contract.ts'
-import { isUuid, uuid } from '../schema/uuid.ts'
+import { isUuid, createUuid } from '../schema/uuid.ts'
 
 /** How the items of a collection are identified. */
 export interface Identity {
@@ -29,10 +29,10 @@ export function identity (name: string, schema: JsonSchema, options: Partial<Sha
   if (property.includes('.')) throw new BadId(name, `the property "${property}" has a dot in its name, so that a storage would look for it inside of another property. Call it otherwise.`)
   if (schema.required?.includes(property) !== true) throw new BadId(name, `the property "${property}" is optional, but every item needs its id. Take the Type.Optional away.`)
   if (typeof generate !== 'function' && !sources.has(generate)) throw new BadId(name, `id.generate is ${JSON.stringify(generate)}. Use 'uuid', 'client', 'storage' or a function that returns an id.`)
-  const valid = compiled(name, described)
-  const create = typeof generate === 'function' ? generate : generate === 'uuid' ? uuid : undefined
-  const assured = create === uuid && Object.keys(described).every(keyword => ofUuid.has(keyword))
-  const read = reader(described, valid, { lowerCase: create === uuid, assured })
+  const valid = compileSchema(name, described)
+  const create = typeof generate === 'function' ? generate : generate === 'uuid' ? createUuid : undefined
+  const assured = create === createUuid && Object.keys(described).every(keyword => ofUuid.has(keyword))
+  const read = reader(described, valid, { lowerCase: create === createUuid, assured })
   const sample = create?.()
   if (sample !== undefined && (valid(sample) !== undefined || read(String(sample)) !== sample)) throw new BadId(name, `an id such as ${JSON.stringify(sample)} does not fit the schema of "${property}". Use Type.String({ format: 'uuid' }), or state where the id comes from with id: { generate: 'client' | 'storage' | () => ... }.`)
   return { property, generate, create, read, assured }

@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
 import { parseDate } from '../http/date.ts'
-import { conditional, constrains, evaluate } from '../http/preconditions.ts'
+import { isConditional, isConditionalWrite, evaluatePreconditions } from '../http/preconditions.ts'
 import type { Validators } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
@@ -16,25 +16,25 @@ import { getVersion } from '../response/view.ts'
 export function isNotModified (collection: Collection, { fields }: Request, current: Validators): boolean | Problem {
   const { 'if-modified-since': since, ...others } = fields
   const isOld = since !== undefined && (parseDate(since)?.getTime() ?? 0) < collection.definedAt
-  const outcome = evaluate({ safe: true, fields: isOld ? others : fields, current })
+  const outcome = evaluatePreconditions({ safe: true, fields: isOld ? others : fields, current })
   if (outcome === 'failed') return preconditionFailed()
   return outcome === 'not modified'
 }
 
 /** Whether a write has to read the item before. */
 export function dependsOnItem ({ etag }: Collection, { fields }: Request): boolean {
-  return etag.required || conditional(fields)
+  return etag.required || isConditional(fields)
 }
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
 export function checkPreconditions (collection: Collection, request: Request, entry: Entry<object> | undefined): Problem | undefined {
   const { fields } = request
-  if (collection.etag.required && !constrains(fields)) {
+  if (collection.etag.required && !isConditionalWrite(fields)) {
     return problem('precondition-required', { detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.' })
   }
-  if (!conditional(fields)) return undefined
+  if (!isConditional(fields)) return undefined
   const current = entry && getValidators(collection, request, { version: getVersion(collection, entry), modified: getLastModified(collection, entry) })
-  return evaluate({ safe: false, fields, current, weak: collection.etag.acceptWeak }) === 'failed' ? preconditionFailed() : undefined
+  return evaluatePreconditions({ safe: false, fields, current, weak: collection.etag.acceptWeak }) === 'failed' ? preconditionFailed() : undefined
 }
 
 /** A write is held to a version, in whatever format it was read. */

@@ -3,7 +3,7 @@ import { HookError } from '../failure.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
 import type { Change } from '../options.ts'
-import { canonicalDates } from '../schema/date-times.ts'
+import { normalizeDates } from '../schema/date-times.ts'
 import type { Id } from '../storage/contract.ts'
 import { validateItem } from './validation.ts'
 
@@ -11,7 +11,7 @@ import { validateItem } from './validation.ts'
 export async function prepareItem (collection: Collection, change: Change<object>, id: Id | undefined): Promise<object | Problem> {
   const returned = await callHook(collection, change)
   if (returned instanceof Problem) return returned
-  const item: unknown = canonicalDates(returned, collection.dateTimes)
+  const item: unknown = normalizeDates(returned, collection.dateTimes)
   if (!isObject(item)) {
     throw new TypeError(`The hook beforeValidation of the collection ${collection.name} returned no item. Return the item to write.`)
   }

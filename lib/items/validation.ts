@@ -1,4 +1,4 @@
-import { pointer } from '../http/json-pointer.ts'
+import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
@@ -28,7 +28,7 @@ export function checkUriValues (content: unknown, uriValues: Readonly<Record<str
   for (const property in uriValues) {
     const isStated = extent === 'complete' || Object.hasOwn(content, property)
     if (isStated && content[property] !== uriValues[property]) {
-      return validationProblem([{ pointer: pointer([property]), message: `differs from the URI, which has ${JSON.stringify(uriValues[property])}` }])
+      return validationProblem([{ pointer: toPointer([property]), message: `differs from the URI, which has ${JSON.stringify(uriValues[property])}` }])
     }
   }
   return undefined

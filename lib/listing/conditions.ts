@@ -1,56 +1,68 @@
 import type { Condition, JsonSchema, Scalar } from '../storage/contract.ts'
-import { canonicalOperand } from '../schema/date-times.ts'
-import { ranges } from '../schema/storable.ts'
-import { validatorOf } from '../schema/validation.ts'
-import type { Queryable } from './queryable.ts'
+import { normalizeOperand } from '../schema/date-times.ts'
+import { rangeMessages } from '../schema/ranges.ts'
+import { getValidator } from '../schema/validation.ts'
+import type { QueryableProperty } from './queryable.ts'
 
 type Operator = Condition['is']
-type Type = Queryable['type']
-type Operand = 'value' | 'values' | 'pattern' | 'truth'
+type Type = QueryableProperty['type']
+type OperandKind = 'value' | 'values' | 'pattern' | 'boolean'
 
-const any: ReadonlySet<Type> = new Set(['string', 'number', 'integer', 'boolean'])
-const ordered: ReadonlySet<Type> = new Set(['string', 'number', 'integer'])
-const text: ReadonlySet<Type> = new Set(['string'])
+const anyType: ReadonlySet<Type> = new Set(['string', 'number', 'integer', 'boolean'])
+const orderedTypes: ReadonlySet<Type> = new Set(['string', 'number', 'integer'])
+const stringType: ReadonlySet<Type> = new Set(['string'])
 
-/** Operator -> the types that it compares, and what it compares them with. */
-const operators: Readonly<Record<Operator, { readonly types: ReadonlySet<Type>, readonly takes: Operand }>> = {
-  eq: { types: any, takes: 'value' },
-  ne: { types: any, takes: 'value' },
-  lt: { types: ordered, takes: 'value' },
-  lte: { types: ordered, takes: 'value' },
-  gt: { types: ordered, takes: 'value' },
-  gte: { types: ordered, takes: 'value' },
-  in: { types: any, takes: 'values' },
-  nin: { types: any, takes: 'values' },
-  like: { types: text, takes: 'pattern' },
-  null: { types: any, takes: 'truth' }
+interface OperatorInfo {
+  readonly types: ReadonlySet<Type>
+  readonly takes: OperandKind
 }
 
-/** More make no statement that a database would take. */
-export const mostValues = 1000
+const operators: Readonly<Record<Operator, OperatorInfo>> = {
+  eq: { types: anyType, takes: 'value' },
+  ne: { types: anyType, takes: 'value' },
+  lt: { types: orderedTypes, takes: 'value' },
+  lte: { types: orderedTypes, takes: 'value' },
+  gt: { types: orderedTypes, takes: 'value' },
+  gte: { types: orderedTypes, takes: 'value' },
+  in: { types: anyType, takes: 'values' },
+  nin: { types: anyType, takes: 'values' },
+  like: { types: stringType, takes: 'pattern' },
+  null: { types: anyType, takes: 'boolean' }
+}
+
+/** Databases limit the number of values in a statement. */
+export const maxValues = 1000
 
 /** The time that a database needs for a pattern grows with both. */
-const longestPattern = 200
-const mostStars = 5
+const maxPatternLength = 200
+const maxWildcards = 5
 
-/** `price.gte`: what a condition is about. `price` alone is `price.eq`. */
-export interface Key {
+/** The left side of a condition, such as `price.gte`. `price` alone means `price.eq`. */
+export interface FilterKey {
   readonly property: string
   readonly is: Operator
-  /** What the operand must be. */
+  /** The schema of the operand. */
   readonly schema: JsonSchema
-  readonly takes: Operand
+  readonly takes: OperandKind
   readonly type: Type
 }
 
-export function keyOf (name: string, properties: ReadonlyMap<string, Queryable>): Key | undefined {
-  const whole = properties.get(name)
-  if (whole !== undefined) return key(whole, 'eq')
-  const { queryable, is } = parted(name, properties)
-  return queryable !== undefined && isOperator(is) && compares(queryable, is) ? key(queryable, is) : undefined
+type QueryableProperties = ReadonlyMap<string, QueryableProperty>
+
+/** Parses the name of a condition; undefined if the property or the operator is unknown. */
+export function parseFilterKey (name: string, properties: QueryableProperties): FilterKey | undefined {
+  const property = properties.get(name)
+  if (property !== undefined) return createKey(property, 'eq')
+  const { queryable, is } = splitKey(name, properties)
+  return queryable !== undefined && isOperator(is) && canUse(queryable, is) ? createKey(queryable, is) : undefined
 }
 
-function parted (name: string, properties: ReadonlyMap<string, Queryable>): { readonly queryable: Queryable | undefined, readonly is: string } {
+interface SplitKey {
+  readonly queryable: QueryableProperty | undefined
+  readonly is: string
+}
+
+function splitKey (name: string, properties: QueryableProperties): SplitKey {
   const dot = name.lastIndexOf('.')
   return { queryable: dot < 0 ? undefined : properties.get(name.slice(0, dot)), is: name.slice(dot + 1) }
 }
@@ -59,117 +71,154 @@ function isOperator (name: string): name is Operator {
   return Object.hasOwn(operators, name)
 }
 
-/** What could have been meant by a key that is none, in a sentence. */
-export function keysLike (name: string, properties: ReadonlyMap<string, Queryable>): string {
-  const { queryable } = parted(name, properties)
+/** Returns a sentence that lists the keys a client could have meant. */
+export function suggestKeys (name: string, properties: QueryableProperties): string {
+  const { queryable } = splitKey(name, properties)
   if (queryable === undefined) return `A list can be filtered by: ${[...properties.keys()].join(', ') || 'nothing'}.`
-  return `${queryable.property} can be followed by: ${operatorsOf(queryable).map(is => `.${is}`).join(', ')}.`
+  return `${queryable.property} can be followed by: ${getOperators(queryable).map((is) => `.${is}`).join(', ')}.`
 }
 
-function operatorsOf (queryable: Queryable): Operator[] {
-  // The names of a table of operators are operators.
-  return (Object.keys(operators) as Operator[]).filter(is => compares(queryable, is))
+function getOperators (queryable: QueryableProperty): Operator[] {
+  return (Object.keys(operators) as Operator[]).filter((is) => canUse(queryable, is))
 }
 
-const inOrder: ReadonlySet<Operator> = new Set<Operator>(['lt', 'lte', 'gt', 'gte'])
+const orderOperators: ReadonlySet<Operator> = new Set<Operator>(['lt', 'lte', 'gt', 'gte'])
 
-function compares ({ type, ordered }: Queryable, is: Operator): boolean {
-  return operators[is].types.has(type) && (ordered || !inOrder.has(is))
+function canUse ({ type, ordered }: QueryableProperty, is: Operator): boolean {
+  return operators[is].types.has(type) && (ordered || !orderOperators.has(is))
 }
 
-function key ({ property, type, schema }: Queryable, is: Operator): Key {
+function createKey ({ property, type, schema }: QueryableProperty, is: Operator): FilterKey {
   const { takes } = operators[is]
-  return { property, is, takes, type, schema: operands[takes](schema) }
+  return { property, is, takes, type, schema: operandSchemas[takes](schema) }
 }
 
-const pattern: JsonSchema = { type: 'string', maxLength: longestPattern, description: '* stands for any run of characters, \\ takes the next one as it is' }
-const truth: JsonSchema = { type: 'boolean' }
+const patternSchema: JsonSchema = {
+  type: 'string',
+  maxLength: maxPatternLength,
+  description: '* matches any characters, \\ escapes the next character'
+}
+const booleanSchema: JsonSchema = { type: 'boolean' }
 
-const operands: Readonly<Record<Operand, (schema: JsonSchema) => JsonSchema>> = {
-  value: schema => schema,
-  values: schema => ({ type: 'array', items: schema, maxItems: mostValues }),
-  pattern: () => pattern,
-  truth: () => truth
+const operandSchemas: Readonly<Record<OperandKind, (schema: JsonSchema) => JsonSchema>> = {
+  value: (schema) => schema,
+  values: (schema) => ({ type: 'array', items: schema, maxItems: maxValues }),
+  pattern: () => patternSchema,
+  boolean: () => booleanSchema
 }
 
-/** Every key that the properties can be asked by, and its name; what is called like a parameter is asked by `.eq`. */
-export function * keys (properties: ReadonlyMap<string, Queryable>, parameters: ReadonlySet<string>): Generator<[name: string, key: Key]> {
+/** Yields every key and its name. A property with the name of a parameter can only be filtered with `.eq`. */
+export function * getFilterKeys (
+  properties: QueryableProperties,
+  parameters: ReadonlySet<string>
+): Generator<[name: string, key: FilterKey]> {
   for (const queryable of properties.values()) {
-    for (const is of operatorsOf(queryable)) yield [is === 'eq' && !parameters.has(queryable.property) ? queryable.property : `${queryable.property}.${is}`, key(queryable, is)]
+    const { property } = queryable
+    for (const is of getOperators(queryable)) {
+      const isBare = is === 'eq' && !parameters.has(property)
+      yield [isBare ? property : `${property}.${is}`, createKey(queryable, is)]
+    }
   }
 }
 
-/** The condition, or what its operand would must be. */
-export function condition ({ property, is, schema, takes, type }: Key, operand: unknown): Condition | { readonly wanted: string } {
-  const items = takes === 'values' ? schema.items as JsonSchema : schema
-  const valid = takes === 'values' ? Array.isArray(operand) && operand.length <= mostValues && operand.every(value => fits(value, items)) : fits(operand, schema) && (takes !== 'pattern' || isPattern(operand))
-  if (!valid) return { wanted: wanted(takes, type, items) }
-  // What fits the schema of the operand is what the operator takes.
+/** Returns the condition; or, if the operand is invalid, what it must be. */
+export function parseCondition (key: FilterKey, operand: unknown): Condition | { readonly expected: string } {
+  const { property, is, schema, takes, type } = key
+  const valueSchema = takes === 'values' ? schema.items as JsonSchema : schema
+  if (!isOperand(operand, takes, valueSchema)) return { expected: describeOperand(takes, type, valueSchema) }
+  // The schema of the operand allows only what the operator takes.
   const condition = { property, is, value: operand } as Condition
-  return items.format === 'date-time' ? canonicalOperand(condition) : condition
+  return valueSchema.format === 'date-time' ? normalizeOperand(condition) : condition
+}
+
+function isOperand (operand: unknown, takes: OperandKind, valueSchema: JsonSchema): boolean {
+  if (takes !== 'values') return isComparable(operand, valueSchema) && (takes !== 'pattern' || isPattern(operand))
+  return Array.isArray(operand) &&
+    operand.length <= maxValues &&
+    operand.every((value) => isComparable(value, valueSchema))
 }
 
 function isPattern (operand: Scalar): boolean {
-  return String(operand).replace(/\\[^]/g, '').split('*').length <= mostStars + 1
+  return String(operand).replace(/\\[^]/g, '').split('*').length <= maxWildcards + 1
 }
 
-/** Whether a storage can compare with it: as the reader of content has it, nothing gets there that text or numbers cannot keep. */
-export function fits (value: unknown, schema: JsonSchema): value is Scalar {
+/** Whether a storage can compare a property with the value: it has the type, and could have been stored. */
+export function isComparable (value: unknown, schema: JsonSchema): value is Scalar {
   if (typeof value === 'string' && (!value.isWellFormed() || value.includes('\0'))) return false
-  if (typeof value === 'number' && !(schema.type === 'integer' ? Number.isSafeInteger(value) : Number.isFinite(value))) return false
-  return validatorOf(schema)(value) === undefined
+  if (typeof value === 'number') {
+    const isStorable = schema.type === 'integer' ? Number.isSafeInteger(value) : Number.isFinite(value)
+    if (!isStorable) return false
+  }
+  return getValidator(schema)(value) === undefined
 }
 
-const nouns: Readonly<Record<Type, string>> = { string: 'text', number: 'a number', integer: 'a whole number', boolean: 'true or false' }
-
-function wanted (takes: Operand, type: Type, { enum: allowed, format }: JsonSchema): string {
-  if (takes === 'truth') return nouns.boolean
-  if (takes === 'pattern') return `text of up to ${longestPattern} characters, in which * stands for any characters, up to ${mostStars} times`
-  const one = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : kindOfValue(type, format)
-  return takes === 'values' ? `up to ${mostValues} values, each ${one}` : one
+const typeNames: Readonly<Record<Type, string>> = {
+  string: 'text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false'
 }
 
-function kindOfValue (type: Type, format: string | undefined): string {
-  if (type === 'integer') return ranges.integer.replace('must be an integer', 'a whole number')
-  if (format === undefined) return nouns[type]
-  const range = format === 'date-time' || format === 'date' ? ranges[format].slice(ranges[format].indexOf(' from ')) : ''
-  return `${nouns[type]} of the format ${format}${range}`
+function describeOperand (takes: OperandKind, type: Type, { enum: allowed, format }: JsonSchema): string {
+  if (takes === 'boolean') return typeNames.boolean
+  if (takes === 'pattern') {
+    return `text of up to ${maxPatternLength} characters, ` +
+      `in which * stands for any characters, up to ${maxWildcards} times`
+  }
+  const value = Array.isArray(allowed) ? `one of ${allowed.join(', ')}` : describeValue(type, format)
+  return takes === 'values' ? `up to ${maxValues} values, each ${value}` : value
 }
 
-const number = /^-?\d{1,400}(?:\.\d{1,400})?(?:e[+-]?\d{1,3})?$/i
-
-const readings: Readonly<Record<Type, (text: string) => unknown>> = {
-  string: text => text,
-  number: text => number.test(text) ? Number(text) : text,
-  integer: text => number.test(text) ? Number(text) : text,
-  boolean: text => text === 'true' ? true : text === 'false' ? false : text
+function describeValue (type: Type, format: string | undefined): string {
+  if (type === 'integer') return rangeMessages.integer.replace('must be an integer', 'a whole number')
+  if (format === undefined) return typeNames[type]
+  if (format !== 'date-time' && format !== 'date') return `${typeNames[type]} of the format ${format}`
+  const message = rangeMessages[format]
+  return `${typeNames[type]} of the format ${format}${message.slice(message.indexOf(' from '))}`
 }
 
-/** The operand that a text in a query string means. */
-export function operandOf ({ takes, type }: Key, text: string): unknown {
+const numberPattern = /^-?\d{1,400}(?:\.\d{1,400})?(?:e[+-]?\d{1,3})?$/i
+
+/** Text that cannot be parsed is returned as it is, and refused by the schema of the operand. */
+const valueParsers: Readonly<Record<Type, (text: string) => unknown>> = {
+  string: (text) => text,
+  number: (text) => numberPattern.test(text) ? Number(text) : text,
+  integer: (text) => numberPattern.test(text) ? Number(text) : text,
+  boolean: parseBoolean
+}
+
+function parseBoolean (text: string): unknown {
+  if (text === 'true') return true
+  return text === 'false' ? false : text
+}
+
+/** Parses an operand in a query string. */
+export function parseOperand ({ takes, type }: FilterKey, text: string): unknown {
   if (takes === 'pattern') return text
-  if (takes === 'truth') return readings.boolean(text)
-  if (takes === 'value') return readings[type](text)
-  return text === '' ? [] : values(text).map(readings[type])
+  if (takes === 'boolean') return parseBoolean(text)
+  if (takes === 'value') return valueParsers[type](text)
+  return text === '' ? [] : splitValues(text).map(valueParsers[type])
 }
 
-/** Parted by commas; `\` takes the next character as it is. */
-function values (text: string): string[] {
+/** Splits at commas; `\` escapes the next character. */
+function splitValues (text: string): string[] {
   const values: string[] = []
   let value = ''
-  for (const [token] of text.matchAll(/\\?[^]/gu)) {
-    if (token === ',') {
+  for (const [character] of text.matchAll(/\\?[^]/gu)) {
+    if (character === ',') {
       values.push(value)
       value = ''
-    } else value += token.length > 1 && token.startsWith('\\') ? token.slice(1) : token
+    } else {
+      value += character.length > 1 && character.startsWith('\\') ? character.slice(1) : character
+    }
   }
   return [...values, value]
 }
 
-/** The text in a query string that means the operand; undefined where there is none. */
-export function textOf (operand: Condition['value']): string | undefined {
+/** Formats an operand for a query string; undefined if it cannot be expressed. */
+export function formatOperand (operand: Condition['value']): string | undefined {
   if (!Array.isArray(operand)) return String(operand)
-  // Nothing at all is the text of no value.
+  // Empty text means a list without values.
   if (operand.length === 1 && operand[0] === '') return undefined
-  return operand.map(value => String(value).replace(/[\\,]/g, '\\$&')).join()
+  return operand.map((value) => String(value).replace(/[\\,]/g, '\\$&')).join()
 }

@@ -4,88 +4,128 @@ import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Context, Entry, Filter, Id, JsonSchema, Order, Position, Scalar } from '../storage/contract.ts'
-import { fits } from './conditions.ts'
+import { isComparable } from './conditions.ts'
 
-// Where a page begins: opaque, and all that must be known is in it, so that any process can go on.
+// A cursor contains everything that is needed to continue a list, so that any process can read it.
 
-/** What a cursor belongs to. */
-export interface Bound {
+/** The list that a cursor belongs to. */
+export interface CursorBinding {
   readonly filter: Filter | undefined
   readonly search: string | undefined
   readonly order: readonly Order[]
 }
 
-export type Direction = 'after' | 'before'
+type Direction = 'after' | 'before'
+
+/** The item at the end of a page, and the direction in which the list continues. */
+export interface CursorTarget {
+  readonly direction: Direction
+  readonly entry: Entry<object>
+}
 
 /**
- * In characters. A cursor is in the `Link` header up to twice, and clients and proxies refuse a header section of more than
- * 8 to 16 kB. With a long text in a sorted property it would be as long as the text.
+ * In characters. `Link` has up to two cursors, and clients and proxies refuse headers of more than 8 to 16 kB.
+ * A long text in a sorted property would make the cursor as long as the text.
  */
-const longestCursor = 1024
+const maxCursorLength = 1024
 
-export function writeCursor (collection: Collection, bound: Bound, [direction, { id, item }]: [Direction, Entry<object>]): string {
-  const position = positionOf(item, bound.order)
-  const cursor = sealed(collection, bound, [direction, ...position])
-  return cursor.length <= longestCursor ? cursor : sealed(collection, bound, [direction, { id, hash: hashOf(position) }])
+/** Creates a cursor that continues a list after or before an item. */
+export function createCursor (
+  collection: Collection,
+  binding: CursorBinding,
+  { direction, entry: { id, item } }: CursorTarget
+): string {
+  const position = getPosition(item, binding.order)
+  const cursor = encodeCursor(collection, binding, [direction, ...position])
+  if (cursor.length <= maxCursorLength) return cursor
+  return encodeCursor(collection, binding, [direction, { id, hash: hashPosition(position) }])
 }
 
-function sealed (collection: Collection, bound: Bound, parts: readonly unknown[]): string {
+function encodeCursor (collection: Collection, binding: CursorBinding, parts: readonly unknown[]): string {
   const content = JSON.stringify(parts)
-  return Buffer.from(seal(collection, bound, content) + content).toString('base64url')
+  return Buffer.from(computeChecksum(collection, binding, content) + content).toString('base64url')
 }
 
-function hashOf (position: Position): string {
+function hashPosition (position: Position): string {
   return createHash('sha256').update(JSON.stringify(position)).digest('base64url').slice(0, 22)
 }
 
-/** Where the item stands. */
-export function positionOf (item: object, order: readonly Order[]): Position {
-  return order.map(({ property }) => valueAt(item, property) ?? null)
+/** Returns the values by which an item is ordered. */
+export function getPosition (item: object, order: readonly Order[]): Position {
+  return order.map(({ property }) => getValue(item, property) ?? null)
 }
 
-function valueAt (item: object, property: string): Scalar | null | undefined {
+function getValue (item: object, property: string): Scalar | null | undefined {
   if (!property.includes('.')) return (item as Record<string, Scalar | null>)[property]
   let value: unknown = item
-  for (const name of property.split('.')) value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+  for (const name of property.split('.')) {
+    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+  }
   return value as Scalar | null | undefined
 }
 
-const sealLength = 7
+const checksumLength = 7
 
-/** Tells a cursor from elsewhere, or one that was changed. It keeps no secret. */
-function seal ({ name }: Collection, { filter, search = '', order }: Bound, content: string): string {
-  let hash = mixed(0x811c9dc5, name)
-  for (const { property, descending } of order) hash = mixed(mixed(hash, property), descending ? '-' : '+')
-  if (filter !== undefined) hash = mixed(hash, JSON.stringify(filter))
-  return (mixed(mixed(hash, search), content) >>> 0).toString(36).padStart(sealLength, '0')
+/** Detects cursors that were changed or belong to another list. It is no protection against forgery. */
+function computeChecksum (
+  { name }: Collection,
+  { filter, search = '', order }: CursorBinding,
+  content: string
+): string {
+  let hash = addToHash(0x811c9dc5, name)
+  for (const { property, descending } of order) {
+    hash = addToHash(addToHash(hash, property), descending ? '-' : '+')
+  }
+  if (filter !== undefined) hash = addToHash(hash, JSON.stringify(filter))
+  return (addToHash(addToHash(hash, search), content) >>> 0).toString(36).padStart(checksumLength, '0')
 }
 
-function mixed (hash: number, text: string): number {
-  let mixture = hash
-  for (let index = 0; index < text.length; index++) mixture = Math.imul(mixture ^ text.charCodeAt(index), 0x01000193)
-  return mixture
+/** FNV-1a. */
+function addToHash (hash: number, text: string): number {
+  let result = hash
+  for (let index = 0; index < text.length; index++) {
+    result = Math.imul(result ^ text.charCodeAt(index), 0x01000193)
+  }
+  return result
 }
 
-/** What a cursor says: a position or, where that was too long, the item that was there. */
+/** A position or, if it was too long for a cursor, the item that had it. */
 type Place = { readonly position: Position } | { readonly id: Id, readonly hash: string }
 
-/** Where the page begins that a cursor leads to. An item that the cursor refers to must still be there, with the values that it was sorted by. */
-export async function readCursor (collection: Collection, given: string, { bound, context }: { bound: Bound, context: Context }): Promise<{ after?: Position, before?: Position } | Problem> {
-  const parsed = parseCursor(collection, given, bound)
-  if (parsed === undefined) return foreign()
+interface CursorContext {
+  readonly binding: CursorBinding
+  readonly context: Context
+}
+
+/**
+ * Returns where the page of a cursor begins. If the cursor refers to an item, the item must still exist with the same
+ * sorted values.
+ */
+export async function resolveCursor (
+  collection: Collection,
+  cursor: string,
+  { binding, context }: CursorContext
+): Promise<{ after?: Position, before?: Position } | Problem> {
+  const parsed = parseCursor(collection, cursor, binding)
+  if (parsed === undefined) return toUnknownCursorProblem()
   const { direction, place } = parsed
   if ('position' in place) return { [direction]: place.position }
   const entry = await collection.storage.find(place.id, context)
-  const position = entry && positionOf(entry.item, bound.order)
-  if (position === undefined || hashOf(position) !== place.hash) return expired()
+  const position = entry && getPosition(entry.item, binding.order)
+  if (position === undefined || hashPosition(position) !== place.hash) return toExpiredCursorProblem()
   return { [direction]: position }
 }
 
-function parseCursor (collection: Collection, given: string, bound: Bound): { direction: Direction, place: Place } | undefined {
-  const text = Buffer.from(given, 'base64url').toString()
-  const content = text.slice(sealLength)
-  if (text.slice(0, sealLength) !== seal(collection, bound, content)) return undefined
-  const [direction, ...position] = read(content)
+interface ParsedCursor {
+  readonly direction: Direction
+  readonly place: Place
+}
+
+function parseCursor (collection: Collection, cursor: string, binding: CursorBinding): ParsedCursor | undefined {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const content = text.slice(checksumLength)
+  if (text.slice(0, checksumLength) !== computeChecksum(collection, binding, content)) return undefined
+  const [direction, ...position] = parseParts(content)
   if (direction !== 'after' && direction !== 'before') return undefined
   const [item] = position as unknown[]
   if (isObject(item)) {
@@ -93,25 +133,28 @@ function parseCursor (collection: Collection, given: string, bound: Bound): { di
     if (!isId(collection, id) || typeof hash !== 'string') return undefined
     return { direction, place: { id, hash } }
   }
-  const known = position.length === bound.order.length && bound.order.every(({ property }, index) => {
-    const value = position[index]
-    return value === null || fits(value, schemaOf(collection, property))
-  })
-  if (!known) return undefined
+  if (!isPosition(collection, position, binding.order)) return undefined
   return { direction, place: { position } }
 }
 
-function isId (collection: Collection, value: unknown): value is Id {
-  return typeof value !== 'boolean' && fits(value, schemaOf(collection, collection.id.property))
+function isPosition (collection: Collection, position: Position, order: readonly Order[]): boolean {
+  return position.length === order.length && order.every(({ property }, index) => {
+    const value = position[index]
+    return value === null || isComparable(value, getSchema(collection, property))
+  })
 }
 
-/** The order that the definition states may have properties by which no client can ask; that the schema has them was checked at boot. */
-function schemaOf ({ listing, schema }: Collection, property: string): JsonSchema {
+function isId (collection: Collection, value: unknown): value is Id {
+  return typeof value !== 'boolean' && isComparable(value, getSchema(collection, collection.id.property))
+}
+
+/** The default order may have properties that clients cannot query. That the schema has them was checked at boot. */
+function getSchema ({ listing, schema }: Collection, property: string): JsonSchema {
   return listing.known.get(property)?.schema ?? schema.properties![property]!
 }
 
-/** Anybody can make a seal: what it seals is held to be a cursor no sooner than it proves to be one. */
-function read (content: string): [unknown, ...Position] {
+/** A client can compute a checksum, so the content still has to be validated. */
+function parseParts (content: string): [unknown, ...Position] {
   try {
     const value: unknown = JSON.parse(content)
     return Array.isArray(value) ? value as [unknown, ...Position] : [undefined]
@@ -120,10 +163,18 @@ function read (content: string): [unknown, ...Position] {
   }
 }
 
-function expired (): Problem {
-  return problem('invalid-query', { detail: 'cursor has expired: the item where the page ended was changed or removed. Leave it out to begin again.', members: { parameter: 'cursor' } })
+function toExpiredCursorProblem (): Problem {
+  return problem('invalid-query', {
+    detail: 'cursor has expired: the item where the page ended was changed or removed. ' +
+      'Leave it out to begin again.',
+    members: { parameter: 'cursor' }
+  })
 }
 
-function foreign (): Problem {
-  return problem('invalid-query', { detail: 'cursor does not belong to this list. Follow the links of the list, or leave it out to begin again.', members: { parameter: 'cursor' } })
+function toUnknownCursorProblem (): Problem {
+  return problem('invalid-query', {
+    detail: 'cursor does not belong to this list. ' +
+      'Follow the links of the list, or leave it out to begin again.',
+    members: { parameter: 'cursor' }
+  })
 }

@@ -1,26 +1,27 @@
 import type { Condition } from '../storage/contract.ts'
 
-// What the filter of a client may cost, since each condition is tested for many rows. The scope of an app is not limited.
+// Limits the filters of clients, because each condition is tested for many rows. The scope of an app is not limited.
 
-export const mostConditions = 100
+const maxConditions = 100
 
 /** A pattern is compared with the whole text of a property, not only with its beginning. */
-export const likeCost = 20
+const likeCost = 20
 
 /** In all lists of a filter together. */
-export const mostListed = 1000
+const maxListedValues = 1000
 
-const limit = `at most ${mostConditions} conditions, each like counting as ${likeCost}, and ${mostListed} values in all its lists`
+const limit = `at most ${maxConditions} conditions, each like counting as ${likeCost}, ` +
+  `and ${maxListedValues} values in all its lists`
 
-/** Adds up the conditions of one filter. */
+/** Counts the conditions of a filter. */
 export class FilterCost {
   #conditions = 0
-  #listed = 0
+  #listedValues = 0
 
-  /** What is allowed, once there are too many. An empty filter counts as a condition. */
+  /** Adds a condition. Returns the limit if it is exceeded. An empty filter counts as a condition. */
   add (is: Condition['is'] | undefined, value: unknown): string | undefined {
     this.#conditions += is === 'like' ? likeCost : 1
-    if (Array.isArray(value)) this.#listed += value.length
-    return this.#conditions > mostConditions || this.#listed > mostListed ? limit : undefined
+    if (Array.isArray(value)) this.#listedValues += value.length
+    return this.#conditions > maxConditions || this.#listedValues > maxListedValues ? limit : undefined
   }
 }

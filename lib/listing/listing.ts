@@ -1,20 +1,20 @@
 import type { Supports } from '../storage/contract.ts'
-import { queryable } from './queryable.ts'
-import type { Described, Queryable } from './queryable.ts'
+import { findQueryable } from './queryable.ts'
+import type { DescribedSchema, QueryableProperty } from './queryable.ts'
 
-/** More words than any person looks for would make no statement that a database takes. */
-export const longestSearch = 200
+/** Databases limit the length of a statement, which grows with the words. */
+export const maxSearchLength = 200
 
-/** What the lists of a collection can be asked, derived at boot. */
+/** How the lists of a collection can be queried, derived at boot. */
 export interface Listing {
-  readonly known: ReadonlyMap<string, Queryable>
-  readonly filterable: ReadonlyMap<string, Queryable>
-  readonly sortable: ReadonlyMap<string, Queryable>
-  /** The properties that a search looks into. */
+  readonly known: ReadonlyMap<string, QueryableProperty>
+  readonly filterable: ReadonlyMap<string, QueryableProperty>
+  readonly sortable: ReadonlyMap<string, QueryableProperty>
+  /** The properties that are searched. */
   readonly search: readonly string[]
   /** The properties that can be selected. */
   readonly visible: ReadonlySet<string>
-  /** The parameters that are offered beside the keys of filters. */
+  /** The query parameters, without the keys of filters. */
   readonly parameters: ReadonlySet<string>
 }
 
@@ -22,27 +22,43 @@ export interface ListingOptions {
   readonly filter?: readonly string[] | undefined
   readonly sort?: readonly string[] | undefined
   readonly search?: readonly string[] | undefined
-  /** Those of features. */
+  /** The query parameters of features. */
   readonly parameters?: readonly string[]
 }
 
-/** What the storage does not support is not offered. */
-export function listing ({ schema, properties }: Described, { filter, sort, search = [], parameters = [] }: ListingOptions, supports: Supports): Listing {
-  const known = queryable({ schema, properties })
-  const inOrder = new Map([...known].filter(([, { ordered }]) => ordered))
-  const sortable = supports.order ? only(inOrder, sort) : none
+/** Derives how lists can be queried from the schema, the options and the support of the storage. */
+export function deriveListing (
+  { schema, properties }: DescribedSchema,
+  { filter, sort, search = [], parameters = [] }: ListingOptions,
+  supports: Supports
+): Listing {
+  const known = findQueryable({ schema, properties })
+  const ordered = new Map([...known].filter(([, property]) => property.ordered))
+  const sortable = supports.order ? selectProperties(ordered, sort) : noProperties
+  const visible = [...properties.named].filter(([, { writeOnly }]) => !writeOnly).map(([name]) => name)
   return {
     known,
-    filterable: supports.filter ? only(known, filter) : none,
+    filterable: supports.filter ? selectProperties(known, filter) : noProperties,
     sortable,
     search,
-    visible: new Set([...properties.named].filter(([, { writeOnly }]) => !writeOnly).map(([name]) => name)),
-    parameters: new Set(['limit', 'cursor', ...sortable.size > 0 ? ['sort'] : [], 'fields', ...supports.count ? ['count'] : [], ...parameters, ...search.length > 0 ? ['q'] : []])
+    visible: new Set(visible),
+    parameters: new Set([
+      'limit',
+      'cursor',
+      ...sortable.size > 0 ? ['sort'] : [],
+      'fields',
+      ...supports.count ? ['count'] : [],
+      ...parameters,
+      ...search.length > 0 ? ['q'] : []
+    ])
   }
 }
 
-const none: ReadonlyMap<string, Queryable> = new Map()
+const noProperties: ReadonlyMap<string, QueryableProperty> = new Map()
 
-function only (known: ReadonlyMap<string, Queryable>, names: readonly string[] | undefined): ReadonlyMap<string, Queryable> {
+function selectProperties (
+  known: ReadonlyMap<string, QueryableProperty>,
+  names: readonly string[] | undefined
+): ReadonlyMap<string, QueryableProperty> {
   return names === undefined ? known : new Map([...known].filter(([name]) => names.includes(name)))
 }

@@ -1,59 +1,75 @@
 import type { Collection } from '../collection.ts'
 import { maxWords, parseWords } from '../storage/search-words.ts'
-import { longestSearch } from './listing.ts'
-import type { Question } from './question.ts'
-import { readFields, readOrder } from './selection.ts'
+import { maxSearchLength } from './listing.ts'
+import type { ListQuery } from './list-query.ts'
+import { parseFields, parseSort } from './selection.ts'
 
-/** What can be asked of a list beside its filter. */
+/** A query parameter of lists that is not a filter. */
 interface Parameter {
-  /** The value that a text in a query string means. */
+  /** Parses text in a query string. */
   readonly ofText: (text: string) => unknown
-  /** What the value says of the question, or, as a text, what it would must be. */
-  readonly read: (collection: Collection, value: unknown) => Question | string
+  /** Returns the part of the query that the value states; or, as a string, what it must be. */
+  readonly read: (collection: Collection, value: unknown) => ListQuery | string
 }
 
-const asItIs = (text: string): unknown => text
+const keepText = (text: string): unknown => text
+const splitNames = (text: string): unknown => text.split(',')
 const digits = /^\d{1,9}$/
-const parted = (text: string): unknown => text.split(',')
 
-function isSearch (text: string): boolean {
-  return text.trim() !== '' && text.length <= longestSearch && !text.includes('\0') && parseWords(text).length <= maxWords
+function parseBoolean (text: string): unknown {
+  if (text === 'true') return true
+  return text === 'false' ? false : text
 }
 
-function isNames (value: unknown): value is string[] {
-  return Array.isArray(value) && value.every(name => typeof name === 'string')
+function isLimit (value: unknown, maximum: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= maximum
+}
+
+function isSearch (value: unknown): value is string {
+  return typeof value === 'string' &&
+    value.trim() !== '' &&
+    value.length <= maxSearchLength &&
+    !value.includes('\0') &&
+    parseWords(value).length <= maxWords
+}
+
+function isNameList (value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
 
 const parameters: Readonly<Record<string, Parameter>> = {
   limit: {
-    ofText: text => digits.test(text) ? Number(text) : text,
+    ofText: (text) => digits.test(text) ? Number(text) : text,
     read: ({ limit: { maximum } }, limit) => {
-      const isValid = typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= maximum
-      return isValid ? { limit } : `a whole number from 1 to ${maximum}`
+      return isLimit(limit, maximum) ? { limit } : `a whole number from 1 to ${maximum}`
     }
   },
   cursor: {
-    ofText: asItIs,
+    ofText: keepText,
     read: (_collection, cursor) => typeof cursor === 'string' ? { cursor } : 'text'
   },
   sort: {
-    ofText: parted,
-    read: (collection, names) => readOrder(collection, isNames(names) ? names : [])
+    ofText: splitNames,
+    read: (collection, names) => parseSort(collection, isNameList(names) ? names : [])
   },
   fields: {
-    ofText: parted,
-    read: (collection, names) => readFields(collection, isNames(names) ? names : [])
+    ofText: splitNames,
+    read: (collection, names) => parseFields(collection, isNameList(names) ? names : [])
   },
   count: {
-    ofText: text => text === 'true' ? true : text === 'false' ? false : text,
+    ofText: parseBoolean,
     read: (_collection, count) => typeof count === 'boolean' ? { count } : 'true or false'
   },
   q: {
-    ofText: asItIs,
-    read: (_collection, text) => typeof text === 'string' && isSearch(text) ? { search: text } : `text of up to ${longestSearch} characters and ${maxWords} different words`
+    ofText: keepText,
+    read: (_collection, search) => {
+      if (isSearch(search)) return { search }
+      return `text of up to ${maxSearchLength} characters and ${maxWords} different words`
+    }
   }
 }
 
-export function parameterOf ({ listing, attached }: Collection, name: string): Parameter | undefined {
+/** Returns a query parameter that the collection supports. */
+export function getParameter ({ listing, attached }: Collection, name: string): Parameter | undefined {
   return listing.parameters.has(name) ? parameters[name] ?? attached.queryParameters.get(name) : undefined
 }

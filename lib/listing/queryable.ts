@@ -2,64 +2,75 @@ import type { Properties } from '../schema/properties.ts'
 import { isUnorderedNumeral } from '../schema/numerals.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
-/** What of an item a list can be asked by: a scalar that a client can see. */
-export interface Queryable {
+/** A property that lists can be filtered or sorted by: a scalar that clients can see. */
+export interface QueryableProperty {
   /** The path of the property, with dots. */
   readonly property: string
   readonly type: 'string' | 'number' | 'integer' | 'boolean'
-  /** What a value to compare it with must be: of the type and format, but not of the length or range that an item is held to. */
+  /** The schema of an operand: its type and format, without the length and range that items must have. */
   readonly schema: JsonSchema
-  /** Whether it can be sorted by, and compared with less and greater: false for decimals written as text. */
+  /** Whether it can be sorted by, and compared with less and greater. False for decimals written as text. */
   readonly ordered: boolean
 }
 
-const scalars = new Set(['string', 'number', 'integer', 'boolean'])
+const scalarTypes = new Set(['string', 'number', 'integer', 'boolean'])
 
-/** A schema, and what it says of its properties, wherever it says it. */
-export interface Described {
+/** A schema, and what it states about its properties. */
+export interface DescribedSchema {
   readonly schema: JsonSchema
   readonly properties: Properties
 }
 
-export function queryable (described: Described): ReadonlyMap<string, Queryable> {
-  return new Map([...found(described, '')].map(queryable => [queryable.property, queryable]))
+/** Finds the queryable properties of a schema, by their path. */
+export function findQueryable (described: DescribedSchema): ReadonlyMap<string, QueryableProperty> {
+  return new Map([...visitProperties(described, '')].map((queryable) => [queryable.property, queryable]))
 }
 
-function * found ({ schema, properties }: Described, path: string): Generator<Queryable> {
-  for (const [name, described] of Object.entries(schema.properties ?? {})) {
-    // Whatever the schema names, it says something of.
-    const about = properties.named.get(name)!
-    // A dot in a name cannot be told from one between names.
-    if (about.writeOnly || name.includes('.')) continue
+function * visitProperties ({ schema, properties }: DescribedSchema, path: string): Generator<QueryableProperty> {
+  for (const [name, propertySchema] of Object.entries(schema.properties ?? {})) {
+    // The schema names the property, so `named` has it.
+    const info = properties.named.get(name)!
+    // In a path, a dot in a name would look like one between names.
+    if (info.writeOnly || name.includes('.')) continue
     const property = path + name
-    const [only, ...others] = kinds(described)
-    if (only === undefined || others.length > 0) continue
-    yield * found({ schema: only, properties: about }, `${property}.`)
-    const type = typeOf(only)
-    if (type !== undefined) yield { property, type, schema: { type, ...kept(described, only) }, ordered: !isUnorderedNumeral({ ...only, type }) }
+    const [variant, ...others] = getVariants(propertySchema)
+    if (variant === undefined || others.length > 0) continue
+    yield * visitProperties({ schema: variant, properties: info }, `${property}.`)
+    const type = getScalarType(variant)
+    if (type === undefined) continue
+    yield {
+      property,
+      type,
+      schema: { type, ...getOperandKeywords(propertySchema, variant) },
+      ordered: !isUnorderedNumeral({ ...variant, type })
+    }
   }
 }
 
-/** What a value can be but null, where several say the same as one. */
-function kinds (schema: JsonSchema): JsonSchema[] {
+/** Returns the schemas that a value can have, except null. A union of constants is one variant, an enum. */
+function getVariants (schema: JsonSchema): JsonSchema[] {
   const branches = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined
   if (branches === undefined) return [schema]
-  const kinds = branches.filter(branch => branch.type !== 'null')
-  const constants = kinds.every(branch => branch.const !== undefined && typeOf(branch) === typeOf(kinds[0]!))
-  return constants && kinds.length > 0 ? [{ type: typeOf(kinds[0]!)!, enum: kinds.map(branch => branch.const) }] : kinds
+  const variants = branches.filter((branch) => branch.type !== 'null')
+  const [first] = variants
+  if (first === undefined) return []
+  const type = getScalarType(first)
+  const areConstants = variants.every((variant) => variant.const !== undefined && getScalarType(variant) === type)
+  return areConstants ? [{ type: type!, enum: variants.map((variant) => variant.const) }] : variants
 }
 
-function typeOf ({ type, const: constant }: JsonSchema): Queryable['type'] | undefined {
-  const named = type ?? (constant === undefined ? undefined : typeof constant)
-  const [only, ...others] = [named].flat().filter(type => type !== 'null')
-  return typeof only === 'string' && others.length === 0 && scalars.has(only) ? only as Queryable['type'] : undefined
+function getScalarType ({ type, const: constant }: JsonSchema): QueryableProperty['type'] | undefined {
+  const stated = type ?? (constant === undefined ? undefined : typeof constant)
+  const [only, ...others] = [stated].flat().filter((name) => name !== 'null')
+  if (typeof only !== 'string' || others.length > 0 || !scalarTypes.has(only)) return undefined
+  return only as QueryableProperty['type']
 }
 
-function kept (described: JsonSchema, { format, enum: values, const: constant }: JsonSchema): JsonSchema {
+function getOperandKeywords (schema: JsonSchema, { format, enum: values, const: constant }: JsonSchema): JsonSchema {
   const allowed = values ?? (constant === undefined ? undefined : [constant])
   return {
     ...format !== undefined && { format },
-    ...allowed !== undefined && { enum: (allowed as unknown[]).filter(value => value !== null) },
-    ...typeof described.description === 'string' && { description: described.description }
+    ...allowed !== undefined && { enum: (allowed as unknown[]).filter((value) => value !== null) },
+    ...typeof schema.description === 'string' && { description: schema.description }
   }
 }

@@ -1,18 +1,37 @@
 import type { Collection } from '../collection.ts'
-import type { Question } from './question.ts'
-import { totalOrder } from './total-order.ts'
+import type { Order } from '../storage/contract.ts'
+import type { ListQuery } from './list-query.ts'
 
-// In what order, and what of each item. A text says what would have been understood.
+// The parameters `sort` and `fields`. A returned string states what the value must be.
 
-export function readOrder ({ id, listing: { sortable } }: Collection, names: readonly string[]): Question | string {
-  const properties = new Set(names.map(name => name.replace(/^-/, '')))
-  if (names.length === 0 || properties.size < names.length || ![...properties].every(property => sortable.has(property))) return `properties separated by commas, each once, with - in front for descending order: ${[...sortable.keys()].join(', ')}`
-  return { order: totalOrder(names, id.property) }
+/** Parses names such as `-createdAt`. */
+export function parseSort ({ id, listing: { sortable } }: Collection, names: readonly string[]): ListQuery | string {
+  const properties = new Set(names.map((name) => name.replace(/^-/, '')))
+  const isValid = names.length > 0 &&
+    properties.size === names.length &&
+    [...properties].every((property) => sortable.has(property))
+  if (!isValid) {
+    return 'properties separated by commas, each once, with - in front for descending order: ' +
+      [...sortable.keys()].join(', ')
+  }
+  return { order: toTotalOrder(names, id.property) }
 }
 
-export function readFields ({ listing: { visible } }: Collection, names: readonly string[]): Question | string {
+export function parseFields ({ listing: { visible } }: Collection, names: readonly string[]): ListQuery | string {
   const fields = new Set(names)
-  if (names.length === 0 || ![...fields].every(name => visible.has(name))) return `properties separated by commas: ${[...visible].join(', ')}`
-  // In one order, so that one selection has one entity tag.
-  return { fields: [...visible].filter(name => fields.has(name)) }
+  if (names.length === 0 || ![...fields].every((name) => visible.has(name))) {
+    return `properties separated by commas: ${[...visible].join(', ')}`
+  }
+  // In the order of the schema, so that the same selection has the same entity tag.
+  return { fields: [...visible].filter((name) => fields.has(name)) }
+}
+
+/** Parses names such as `-createdAt` to an order that ends with the id, so that no two items are equal. */
+export function toTotalOrder (names: readonly string[], id: string): readonly Order[] {
+  const order = names.map((name) => {
+    const descending = name.startsWith('-')
+    return { property: descending ? name.slice(1) : name, descending }
+  })
+  const last = order.findIndex(({ property }) => property === id)
+  return last < 0 ? [...order, { property: id, descending: false }] : order.slice(0, last + 1)
 }

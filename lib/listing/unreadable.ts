@@ -1,12 +1,15 @@
 import type { Request } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
 
-/** More would fill the log; the count says how many there are. */
-const mostLogged = 20
+/** More would flood the log; `count` states how many there are. */
+const maxLogged = 20
 
-/** Logs the rows that a list leaves out, in one line. */
+/** Logs the rows that a list leaves out because they cannot be read, in one line. */
 export function logUnreadable (collection: string, { unreadable }: Page<object>, { log }: Request['original']): void {
   if (unreadable === undefined || unreadable.length === 0) return
-  const rows = unreadable.slice(0, mostLogged)
-  log.error({ collection, count: unreadable.length, rows }, `rows of the collection ${collection} cannot be read and were left out of a list`)
+  const rows = unreadable.slice(0, maxLogged)
+  log.error(
+    { collection, count: unreadable.length, rows },
+    `rows of the collection ${collection} cannot be read and were left out of a list`
+  )
 }

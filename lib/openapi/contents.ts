@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
 import type { Format } from '../formats/format.ts'
-import { mostValues } from '../listing/conditions.ts'
+import { maxValues } from '../listing/conditions.ts'
 import type { Related } from '../options.ts'
 import { patchTypes } from '../items/patch.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -45,7 +45,7 @@ export class Contents {
     const { limit: { maximum }, attached: { dialects } } = this.#collection
     const items = buildReadSchema(this.#components, this.#collection)
     // Clients of dialects can request many items by their ids.
-    const maxItems = dialects.length === 0 ? maximum : Math.max(maximum, mostValues)
+    const maxItems = dialects.length === 0 ? maximum : Math.max(maximum, maxValues)
     const list = { type: 'array', maxItems, items }
     return this.#build(this.#collection.formats, {
       schema: (format) => {

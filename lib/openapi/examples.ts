@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
-import { without } from '../schema/marks.ts'
-import { branches, isSchema, resolved } from '../schema/subschemas.ts'
+import { omitAnnotated } from '../schema/annotations.ts'
+import { getBranches, isSchema, resolveSchema } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 // Builds values that a schema allows, always the same ones. For unusual patterns, a schema needs `examples`.
@@ -14,12 +14,12 @@ export function buildExampleItem ({ schema, validate }: Pick<Collection, 'schema
 /** Returns the item as a client sends it. */
 export function toSentExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
   // `without` returns an object for an object.
-  return without(item, properties, 'readOnly') as object
+  return omitAnnotated(item, properties, 'readOnly') as object
 }
 
 /** Returns the item as a client reads it. */
 export function toReadExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
-  return without(item, properties, 'writeOnly') as object
+  return omitAnnotated(item, properties, 'writeOnly') as object
 }
 
 /** How many references are followed, because a schema can contain itself. */
@@ -28,11 +28,11 @@ const maxDepth = 2
 export function buildExample (schema: JsonSchema, root: JsonSchema, depth = 0): unknown {
   const given = getGivenValue(schema)
   if (given !== undefined) return given
-  const [, target] = resolved(schema, root)
+  const [, target] = resolveSchema(schema, root)
   if (target !== undefined) return depth < maxDepth ? buildExample(target, root, depth + 1) : undefined
-  const choice = branches(schema, ['anyOf', 'oneOf']).find(({ type }) => type !== 'null')
+  const choice = getBranches(schema, ['anyOf', 'oneOf']).find(({ type }) => type !== 'null')
   if (choice !== undefined) return buildExample(choice, root, depth)
-  const parts = branches(schema, ['allOf'])
+  const parts = getBranches(schema, ['allOf'])
   if (parts.length > 0) return Object.assign({}, ...parts.map((part) => buildExample(part, root, depth)))
   const type = [schema.type].flat().find((type) => type !== 'null') ?? 'null'
   return byType[type]?.(schema, (inner) => buildExample(inner, root, depth))

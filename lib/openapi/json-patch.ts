@@ -1,4 +1,4 @@
-import { pointer } from '../http/json-pointer.ts'
+import { toPointer } from '../http/json-pointer.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { maxHeaderSize } from './headers.ts'
 
@@ -34,5 +34,5 @@ export const jsonPatchSchema: JsonSchema = {
 }
 
 export function buildJsonPatchExample (name: string, value: unknown): unknown {
-  return [{ op: 'add', path: pointer([name]), value }]
+  return [{ op: 'add', path: toPointer([name]), value }]
 }

@@ -1,4 +1,4 @@
-import { phraseOf, problems } from '../http/problems.ts'
+import { getStatusPhrase, problems } from '../http/problems.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { describeHeaders, maxHeaderSize } from './headers.ts'
 import type { ResponseHeader } from './headers.ts'
@@ -68,10 +68,10 @@ const headersByStatus: Readonly<Record<number, readonly ResponseHeader[]>> = {
 /** Describes the response of a status, with all its problems. `isReworded`: features add properties to problems. */
 export function describeProblemResponse (components: Components, status: number, isReworded: boolean): Reference {
   const suffix = isReworded ? 'ForProfiles' : ''
-  return components.reference('responses', toPascalCase(phraseOf(status)) + suffix, () => {
+  return components.reference('responses', toPascalCase(getStatusPhrase(status)) + suffix, () => {
     const rows = Object.entries(problems).filter(([, row]) => row.status === status)
     const schema = components.reference('schemas', `Problem${suffix}`, () => buildProblemSchema(isReworded))
-    const example = { type: 'about:blank', title: phraseOf(status), status, code: rows[0]?.[0] }
+    const example = { type: 'about:blank', title: getStatusPhrase(status), status, code: rows[0]?.[0] }
     return {
       description: rows.map(([name, { title }]) => `${title} (${name})`).join('. '),
       headers: describeHeaders(components, ['Cache-Control', 'Vary', ...headersByStatus[status] ?? []]),

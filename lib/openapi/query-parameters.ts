@@ -1,7 +1,7 @@
 import type { Collection } from '../collection.ts'
-import { keys } from '../listing/conditions.ts'
-import type { Key } from '../listing/conditions.ts'
-import { longestSearch } from '../listing/listing.ts'
+import { getFilterKeys } from '../listing/conditions.ts'
+import type { FilterKey } from '../listing/conditions.ts'
+import { maxSearchLength } from '../listing/listing.ts'
 import { getItemParameters } from '../listing/query-string.ts'
 import type { ActionName } from '../action.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -47,7 +47,7 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
   q: ({ listing: { search } }) => ({
     type: 'string',
     minLength: 1,
-    maxLength: longestSearch,
+    maxLength: maxSearchLength,
     pattern: '\\S',
     description: `Words that all occur in one of these properties: ${search.join(', ')}`
   })
@@ -64,11 +64,11 @@ function getSchemas (collection: Collection, action: ActionName): Record<string,
     schemas[name] = parameterSchemas[name]?.(collection) ?? queryParameters.get(name)!.schema
   }
   if (action !== 'list') return schemas
-  for (const [name, key] of keys(filterable, offered)) schemas[name] = describeFilter(key)
+  for (const [name, key] of getFilterKeys(filterable, offered)) schemas[name] = describeFilter(key)
   return Object.assign(schemas, ...dialects.map(({ parameters }) => parameters))
 }
 
-const conditions: Readonly<Record<Key['is'], string>> = {
+const conditions: Readonly<Record<FilterKey['is'], string>> = {
   eq: 'equals this value',
   ne: 'differs from this value or is null',
   lt: 'is less than this value',
@@ -81,7 +81,7 @@ const conditions: Readonly<Record<Key['is'], string>> = {
   null: 'is null or missing (true), or is neither (false)'
 }
 
-function describeFilter ({ property, is, schema: { description, ...schema } }: Key): JsonSchema {
+function describeFilter ({ property, is, schema: { description, ...schema } }: FilterKey): JsonSchema {
   const condition = `Only items whose ${property} ${conditions[is]}`
   const hasDescription = typeof description === 'string' && is !== 'like'
   return { ...limitValues(schema), description: hasDescription ? `${condition}. ${description}` : condition }

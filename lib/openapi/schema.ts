@@ -1,4 +1,4 @@
-import { branches, isSchema, resolved } from '../schema/subschemas.ts'
+import { getBranches, isSchema, resolveSchema } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components, Reference } from './components.ts'
 import { toPascalCase } from './names.ts'
@@ -42,7 +42,7 @@ function convertReference (schema: JsonSchema, context: SchemaContext): string {
   if ($ref === '#' || $ref === root.$id) return self.$ref
   if ($ref.startsWith('#')) return self.$ref + $ref.slice(1)
   // The target exists: the schema was compiled.
-  return addSubschema(resolved(schema, root).at(-1)!, context)
+  return addSubschema(resolveSchema(schema, root).at(-1)!, context)
 }
 
 function addSubschema (schema: JsonSchema, context: SchemaContext): string {
@@ -71,7 +71,7 @@ const omit: ConvertKeyword = () => ({})
 
 /** Converts constants of one type to an enumeration, which is easier to read and better supported by generators. */
 const convertUnion = (keyword: 'anyOf' | 'oneOf'): ConvertKeyword => (value, convertInner, schema) => {
-  const choices = branches(schema, [keyword])
+  const choices = getBranches(schema, [keyword])
   const types = new Set(choices.map(({ type, const: constant }) => constant === undefined ? undefined : type))
   const [type] = types
   if (types.size === 1 && type !== undefined) return { type, enum: choices.map((choice) => choice.const) }

@@ -1,5 +1,5 @@
 import { isObject } from '../http/json-value.ts'
-import type { Members as Json } from '../http/json-value.ts'
+import type { JsonObject as Json } from '../http/json-value.ts'
 
 // Converts to OpenAPI 3.0, the default of @fastify/swagger. Its schemas have no null, no constants and no tuples.
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { toError } from './headers.ts'
 import { statusOf } from '../failure.ts'
-import { decoder } from '../http/content-encoding.ts'
+import { createDecoder } from '../http/content-encoding.ts'
 import { problem } from '../http/problems.ts'
 
 // Reads the content of requests. Fastify could, but needs a preParsing hook on every request to decode content codings.
@@ -85,7 +85,7 @@ function malformed (detail: string): Error {
 /** Decodes the content, unless a plugin of the app has done so: then the payload is not the request itself. */
 function decode (request: FastifyRequest, payload: Payload): Payload {
   const coding = request.headers['content-encoding']
-  const transform = coding === undefined || payload !== request.raw ? undefined : decoder(coding)
+  const transform = coding === undefined || payload !== request.raw ? undefined : createDecoder(coding)
   if (transform === undefined) return payload
   // pipe() does not forward errors, such as a client that disconnects.
   payload.on('error', (error) => transform.destroy(error))

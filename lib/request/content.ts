@@ -1,7 +1,7 @@
 import type { Collection } from '../collection.ts'
 import { Malformed } from '../formats/format.ts'
 import type { Format } from '../formats/format.ts'
-import { mediaType } from '../http/content-type.ts'
+import { parseMediaType } from '../http/content-type.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { ParsedContent, Request } from './request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -15,7 +15,7 @@ export function getRepresentationTypes (collection: Collection): readonly string
 /** Parses the representation that the client sent, in the format of Content-Type: RFC 9110, section 8.3. */
 export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
   if (request.parsed !== undefined) return request.parsed
-  const parse = findParser(collection, mediaType(request.fields['content-type']))
+  const parse = findParser(collection, parseMediaType(request.fields['content-type']))
   const content = parseContent(request, parse, collection.schema)
   if (content instanceof Problem || collection.hidden === undefined) return content
   return checkHidden(collection.hidden, content.value) ?? content

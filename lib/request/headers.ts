@@ -4,7 +4,7 @@ import type { Collection } from '../collection.ts'
 import type { Format } from '../formats/format.ts'
 import { negotiate } from '../http/accept.ts'
 import { codings } from '../http/content-encoding.ts'
-import { mediaType } from '../http/content-type.ts'
+import { parseMediaType } from '../http/content-type.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { normalizePath } from './request.ts'
@@ -59,7 +59,7 @@ function checkAccept (collection: Collection, { accept }: IncomingHttpHeaders): 
 /** RFC 9110, section 15.5.16, and RFC 5789, section 2.2: 415 lists the supported types. */
 function checkContentType (headers: IncomingHttpHeaders, { types, field }: AcceptedContent): Problem | undefined {
   const type = headers['content-type']
-  if (types.includes(mediaType(type) ?? '')) return undefined
+  if (types.includes(parseMediaType(type) ?? '')) return undefined
   const { 'content-length': length, 'transfer-encoding': transferEncoding } = headers
   const supported = types.join(', ')
   // RFC 10008, section 2: a QUERY without a media type is an error.

@@ -1,12 +1,12 @@
 import type { onSendHookHandler, RouteOptions } from 'fastify'
-import { codedTag } from '../http/entity-tag.ts'
+import { addCoding } from '../http/entity-tag.ts'
 
 /** RFC 9110, section 8.8.3.3: a compressed response needs another strong entity tag than the plain one. */
 const addCodingToTag: onSendHookHandler = function (_request, reply, payload, done) {
   const coding = reply.getHeader('content-encoding')
   const tag = reply.getHeader('etag')
   if (typeof coding === 'string' && typeof tag === 'string' && tag.startsWith('"')) {
-    reply.header('etag', codedTag(tag, coding))
+    reply.header('etag', addCoding(tag, coding))
   }
   done(null, payload)
 }

@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
 import type { Links } from '../formats/format.ts'
-import { link } from '../http/link.ts'
+import { formatLink } from '../http/link.ts'
 import type { LinkValue } from '../http/link.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { isUuid } from '../schema/uuid.ts'
@@ -31,7 +31,7 @@ const itemLinkHeaders = new WeakMap<Collection, { readonly path: string, readonl
 export function buildItemLinkHeader (collection: Collection, path: string): string {
   const cached = itemLinkHeaders.get(collection)
   if (cached?.path === path) return cached.header
-  const header = link([{ href: path, rel: 'collection' }, ...getDescriptionLinks(collection)])
+  const header = formatLink([{ href: path, rel: 'collection' }, ...getDescriptionLinks(collection)])
   itemLinkHeaders.set(collection, { path, header })
   return header
 }
@@ -47,7 +47,7 @@ export function buildListLinkHeader (collection: Collection, pages: Links): stri
   for (const rel of rels) {
     if (length <= maxLinkLength || rel === 'next') links.push({ href: pages[rel]!.href, rel })
   }
-  return links.length === 0 ? undefined : link(links)
+  return links.length === 0 ? undefined : formatLink(links)
 }
 
 /** RFC 8631, section 4.1. */

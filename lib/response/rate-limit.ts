@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, onSendHookHandler } from 'fastify'
-import { rateLimit, rateLimitPolicy } from '../http/rate-limit.ts'
+import { formatRateLimit, formatRateLimitPolicy } from '../http/rate-limit.ts'
 import type { Quota } from '../http/rate-limit.ts'
 
 /** The headers of @fastify/rate-limit begin with one of these, depending on its options. */
@@ -24,8 +24,8 @@ function readQuota (reply: FastifyReply): Quota | undefined {
 const addQuota: onSendHookHandler = function (_request, reply, payload, done) {
   const quota = readQuota(reply)
   if (quota !== undefined) {
-    reply.header('ratelimit', rateLimit(quota))
-    reply.header('ratelimit-policy', rateLimitPolicy(quota))
+    reply.header('ratelimit', formatRateLimit(quota))
+    reply.header('ratelimit-policy', formatRateLimitPolicy(quota))
   }
   done(null, payload)
 }

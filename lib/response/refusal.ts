@@ -1,6 +1,6 @@
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { pointer } from '../http/json-pointer.ts'
+import { toPointer } from '../http/json-pointer.ts'
 import type { CommitRefused, Refusal } from '../storage/contract.ts'
 
 type ToProblem<Reason extends Refusal['refused']> = (refusal: Extract<Refusal, { refused: Reason }>) => Problem
@@ -12,7 +12,7 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
   }),
   'not-unique': ({ properties }) => problem('not-unique', {
     detail: `Another item has this ${properties.join(' and ')} already.`,
-    members: { errors: properties.map((property) => ({ pointer: pointer([property]), message: 'must be unique' })) }
+    members: { errors: properties.map((property) => ({ pointer: toPointer([property]), message: 'must be unique' })) }
   }),
   conflict: () => problem('conflict', {
     detail: 'Other data refers to this item, or it refers to data that does not exist, ' +
@@ -25,7 +25,7 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
       detail: properties.length === 0
         ? 'The database cannot store one of the values.'
         : `The database cannot store the value of ${properties.join(' and ')}.`,
-      members: { errors: paths.map((path) => ({ pointer: pointer(path), message })) }
+      members: { errors: paths.map((path) => ({ pointer: toPointer(path), message })) }
     })
   }
 }

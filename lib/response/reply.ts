@@ -3,13 +3,13 @@ import type { HeaderFields, Response } from './response.ts'
 import type { Collection } from '../collection.ts'
 import { isProtected } from '../access/authorize.ts'
 import { negotiate } from '../http/accept.ts'
-import { cacheControl } from '../http/cache-control.ts'
+import { buildCacheControl } from '../http/cache-control.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
-import { knownTag } from '../http/entity-tag.ts'
-import { problemContent, titleOf } from '../http/problems.ts'
+import { getKnownTag } from '../http/entity-tag.ts'
+import { formatProblem, getTitle } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { vary } from '../http/vary.ts'
-import { challengeTo } from '../http/www-authenticate.ts'
+import { mergeVary } from '../http/vary.ts'
+import { buildChallenge } from '../http/www-authenticate.ts'
 
 // Writes a response or a problem to the reply of Fastify.
 
@@ -29,12 +29,12 @@ export function prepareReply (response: Response, caching: Caching, reply: Fasti
   const { method, headers } = reply.request
   const credentials = policy.closed === true || headers.authorization !== undefined || headers.cookie !== undefined
   reply.code(status)
-  reply.header('cache-control', cacheControl({ safe: safeMethods.has(method), status, credentials }, policy))
+  reply.header('cache-control', buildCacheControl({ safe: safeMethods.has(method), status, credentials }, policy))
   addVary(varied, reply)
   reply.header('x-content-type-options', 'nosniff')
   setHeaders(fields, reply)
   if (status === 304 && fields.etag !== undefined) {
-    reply.header('etag', knownTag(fields.etag, headers['if-none-match']))
+    reply.header('etag', getKnownTag(fields.etag, headers['if-none-match']))
   }
   if (content === undefined) return undefined
   // RFC 9110, section 9.3.2: HEAD has the Content-Length of GET.
@@ -50,7 +50,7 @@ export function prepareReply (response: Response, caching: Caching, reply: Fasti
 /** Keeps what plugins of the app have set, such as Origin by CORS. A repeated header is an array. */
 function addVary (names: string, reply: FastifyReply): void {
   const present = reply.getHeader('vary')
-  reply.header('vary', present === undefined ? names : vary(String(present), ...names.split(', ')))
+  reply.header('vary', present === undefined ? names : mergeVary(String(present), ...names.split(', ')))
 }
 
 export function setHeaders (fields: HeaderFields, reply: FastifyReply): void {
@@ -80,9 +80,9 @@ export function prepareProblem (collection: Collection, problem: Problem, reply:
   const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
   // A plugin of the app may have set its own challenge.
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) {
-    fields['www-authenticate'] ??= challengeTo(headers.authorization, collection.challenge)
+    fields['www-authenticate'] ??= buildChallenge(headers.authorization, collection.challenge)
   }
-  const content = problemContent(completeProblem(collection, problem), collection.service.problems, instance)
+  const content = formatProblem(completeProblem(collection, problem), collection.service.problems, instance)
   const page = renderProblemPage(collection, { problem, content, accept: headers.accept })
   const response = {
     status: problem.status,
@@ -113,6 +113,6 @@ function renderProblemPage ({ formats }: Collection, source: ProblemSource): Pro
   if (mediaType !== format.mediaType) return undefined
   return {
     fields: { ...format.fields, 'content-type': format.mediaType },
-    content: format.problem({ detail: `${titleOf(problem)}.`, ...JSON.parse(content) })
+    content: format.problem({ detail: `${getTitle(problem)}.`, ...JSON.parse(content) })
   }
 }

@@ -2,16 +2,16 @@ import { hash } from 'node:crypto'
 import type { Collection } from '../collection.ts'
 import type { Format, Links } from '../formats/format.ts'
 import { formatDate } from '../http/date.ts'
-import { entityTag } from '../http/entity-tag.ts'
+import { buildEntityTag } from '../http/entity-tag.ts'
 import { buildItemLinkHeader, buildItemLinks } from './links.ts'
-import type { Representation } from '../formats/remembered.ts'
+import type { Representation } from '../formats/representation-cache.ts'
 import type { Entry, Page } from '../storage/contract.ts'
 import { applyView, getVersion, getViewVersion, toVisibleItem } from './view.ts'
 import type { View } from './view.ts'
 
 /** RFC 9110, section 8.8.3.3: each format of a version has its own tag. So has each definition. */
 export function buildEtag ({ tagSuffixes }: Collection, version: string, format: Format): string {
-  return entityTag(version, tagSuffixes.get(format))
+  return buildEntityTag(version, tagSuffixes.get(format))
 }
 
 /** Returns a text that changes when an entry of the page changes, or when a next page appears or disappears. */
@@ -49,7 +49,7 @@ export interface RenderTarget {
 export function represent (collection: Collection, entry: Entry<object>, target: RenderTarget): Representation {
   const { format, path } = target
   const cache = collection.written.get(format)
-  const cached = cache?.recall(entry, path)
+  const cached = cache?.get(entry, path)
   if (cached !== undefined) return cached
   const representation = {
     path,
@@ -57,7 +57,7 @@ export function represent (collection: Collection, entry: Entry<object>, target:
     fields: buildEntryHeaders(collection, entry, target, { 'content-type': format.mediaType })
   }
   // Storages that keep their entries freeze them. Others return new objects for each request.
-  if (Object.isFrozen(entry)) cache?.keep(entry, representation)
+  if (Object.isFrozen(entry)) cache?.add(entry, representation)
   return representation
 }
 

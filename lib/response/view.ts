@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Response } from './response.ts'
 import type { Collection } from '../collection.ts'
-import type { Question } from '../listing/question.ts'
+import type { ListQuery } from '../listing/list-query.ts'
 import type { Request } from '../request/request.ts'
-import { without } from '../schema/marks.ts'
+import { omitAnnotated } from '../schema/annotations.ts'
 import type { Entry } from '../storage/contract.ts'
 
 /** Which properties of items the caller can see. */
@@ -27,7 +27,7 @@ export interface View {
 }
 
 interface ViewRequest {
-  readonly question: Question
+  readonly question: ListQuery
   readonly request: Request
 }
 
@@ -56,7 +56,7 @@ export function markPersonal (view: View | undefined, response: Response): Respo
 /** Returns the item without its `writeOnly` properties. */
 export function toVisibleItem ({ properties }: ItemVisibility, entry: Entry<object>): object {
   // `without` returns an object for an object.
-  return without(entry.item, properties, 'writeOnly') as object
+  return omitAnnotated(entry.item, properties, 'writeOnly') as object
 }
 
 const digests = new WeakMap<ItemVisibility['properties'], WeakMap<Entry<object>, string>>()

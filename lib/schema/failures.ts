@@ -1,115 +1,137 @@
 import type { ErrorObject } from 'ajv/dist/2019.js'
 import { escapePointer } from '../http/json-pointer.ts'
 
-/** One property that does not fit, by its JSON Pointer (RFC 6901). */
+/** An invalid property, by its JSON Pointer (RFC 6901). */
 export interface Failure {
   readonly pointer: string
   readonly message: string
 }
 
-interface Found extends Failure {
+interface FailureWithError extends Failure {
   readonly error: ErrorObject
 }
 
-/** More would tell a person nothing, and an attacker could ask for megabytes of them. */
-const most = 100
+/** More would not help a reader, and would let a small request cause a response of megabytes. */
+const maxFailures = 100
 
-/** One failure for each property, out of what Ajv found. */
-export function failures (errors: readonly ErrorObject[]): Failure[] {
-  const found: Found[] = []
+/** Turns the errors of Ajv into one failure for each property. */
+export function toFailures (errors: readonly ErrorObject[]): Failure[] {
+  const found: FailureWithError[] = []
   for (const error of errors) {
     if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') {
-      found.push({ error, pointer: pointerOf(error), message: message(error) })
+      found.push({ error, pointer: getPointer(error), message: getMessage(error) })
       continue
     }
-    // What is wrong with each branch stands right in front of the union.
+    // Ajv lists the errors of all branches right before the error of the union.
     let start = found.length
-    while (start > 0 && within(found[start - 1]!.error, error)) start--
-    // One by one: more arguments than a call can have are easily sent.
-    for (const failure of meant(error, found.splice(start))) found.push(failure)
+    while (start > 0 && isWithinUnion(found[start - 1]!.error, error)) start--
+    // Not spread into one push: a call can have fewer arguments than a request can have errors.
+    for (const failure of selectFailures(error, found.splice(start))) found.push(failure)
   }
   const first = new Map<string, Failure>()
   for (const { pointer, message } of found) {
     if (first.has(pointer)) continue
     first.set(pointer, { pointer, message })
-    if (first.size === most) break
+    if (first.size === maxFailures) break
   }
   return [...first.values()]
 }
 
-function pointerOf ({ instancePath, params }: ErrorObject): string {
+function getPointer ({ instancePath, params }: ErrorObject): string {
   const { missingProperty, additionalProperty, unevaluatedProperty } = params
   const name: string | undefined = missingProperty ?? additionalProperty ?? unevaluatedProperty
   return name === undefined ? instancePath : `${instancePath}/${escapePointer(name)}`
 }
 
-/** Behind a reference, the path of the schema begins anew; but a neighbour in an intersection has a path that is known. */
-function within ({ instancePath, schemaPath }: ErrorObject, union: ErrorObject): boolean {
+/** Behind a `$ref` the schema path starts again, so only a sibling in the same `allOf` can be excluded by its path. */
+function isWithinUnion ({ instancePath, schemaPath }: ErrorObject, union: ErrorObject): boolean {
   if (!`${instancePath}/`.startsWith(`${union.instancePath}/`)) return false
   const intersection = union.schemaPath.slice(0, union.schemaPath.lastIndexOf('/allOf/') + 1)
-  return intersection === '' || !schemaPath.startsWith(`${intersection}allOf/`) || schemaPath.startsWith(`${union.schemaPath}/`)
+  return intersection === '' ||
+    !schemaPath.startsWith(`${intersection}allOf/`) ||
+    schemaPath.startsWith(`${union.schemaPath}/`)
 }
 
-/** A branch whose properties were looked at is the one that was meant; one that failed as a whole was not. */
-function meant (union: ErrorObject, inner: readonly Found[]): readonly Found[] {
-  const all = branchesOf(union, inner)
-  const branches = all.filter(branch => branch.some(({ pointer }) => pointer !== union.instancePath))
-  if (branches.length === 0) return [{ error: union, pointer: union.instancePath, message: choice(all) || message(union) }]
-  const fitting = branches.filter(branch => !branch.some(isConstant))
-  // Where every branch asks for another constant, that is all that can be said.
-  if (fitting.length === 0 && branches.length > 1) return constants(branches.flat().filter(isConstant))
-  return (fitting.length === 0 ? branches : fitting).reduce((best, branch) => branch.length < best.length ? branch : best)
+/**
+ * Selects the failures of the branch that the client most likely meant: one whose properties were checked.
+ * A branch that failed as a whole was not meant.
+ */
+function selectFailures (union: ErrorObject, inner: readonly FailureWithError[]): readonly FailureWithError[] {
+  const all = groupByBranch(union, inner)
+  const branches = all.filter((branch) => branch.some(({ pointer }) => pointer !== union.instancePath))
+  if (branches.length === 0) {
+    return [{ error: union, pointer: union.instancePath, message: describeChoices(all) || getMessage(union) }]
+  }
+  const matching = branches.filter((branch) => !branch.some(isConstantFailure))
+  // If every branch requires another constant, the client has to choose one first.
+  if (matching.length === 0 && branches.length > 1) {
+    return mergeConstantFailures(branches.flat().filter(isConstantFailure))
+  }
+  const candidates = matching.length === 0 ? branches : matching
+  return candidates.reduce((best, branch) => branch.length < best.length ? branch : best)
 }
 
-function branchesOf ({ schemaPath }: ErrorObject, inner: readonly Found[]): Found[][] {
-  return grouped(inner, ({ error: { schemaPath: path } }) => path.startsWith(`${schemaPath}/`) ? path.slice(schemaPath.length + 1).split('/', 1)[0]! : 'behind a reference')
+function groupByBranch ({ schemaPath }: ErrorObject, inner: readonly FailureWithError[]): FailureWithError[][] {
+  return groupFailures(inner, ({ error: { schemaPath: path } }) => {
+    if (!path.startsWith(`${schemaPath}/`)) return 'behind a reference'
+    return path.slice(schemaPath.length + 1).split('/', 1)[0]!
+  })
 }
 
-function grouped (found: readonly Found[], key: (found: Found) => string): Found[][] {
-  const groups = new Map<string, Found[]>()
-  for (const each of found) {
-    const group = groups.get(key(each))
-    if (group === undefined) groups.set(key(each), [each])
-    else group.push(each)
+function groupFailures (
+  failures: readonly FailureWithError[],
+  getKey: (failure: FailureWithError) => string
+): FailureWithError[][] {
+  const groups = new Map<string, FailureWithError[]>()
+  for (const failure of failures) {
+    const key = getKey(failure)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [failure])
+    else group.push(failure)
   }
   return [...groups.values()]
 }
 
-function isConstant ({ error: { keyword } }: Found): boolean {
+function isConstantFailure ({ error: { keyword } }: FailureWithError): boolean {
   return keyword === 'const'
 }
 
-function constants (found: readonly Found[]): Found[] {
-  return grouped(found, ({ pointer }) => pointer).map(group => ({ ...group[0]!, message: choice([group]) }))
+function mergeConstantFailures (failures: readonly FailureWithError[]): FailureWithError[] {
+  const groups = groupFailures(failures, ({ pointer }) => pointer)
+  return groups.map((group) => ({ ...group[0]!, message: describeChoices([group]) }))
 }
 
-/** What would have done, out of what was wrong with each branch. */
-function choice (branches: ReadonlyArray<readonly Found[]>): string {
-  // The type of a constant goes without saying.
-  const errors = branches.flatMap(branch => branch.some(isConstant) ? branch.filter(isConstant) : branch).map(({ error }) => error)
-  const of = (keyword: string): ErrorObject[] => errors.filter(error => error.keyword === keyword)
-  const [values, types] = [of('const').map(error => error.params.allowedValue), of('type').map(error => error.params.type)]
-  const wanted = [
-    ...values.length > 0 ? [`must be one of ${list(values)}`] : [],
-    ...errors.filter(({ keyword }) => keyword !== 'const' && keyword !== 'type').map(message),
+/** Describes what would have been valid, from the errors of each branch. */
+function describeChoices (branches: ReadonlyArray<readonly FailureWithError[]>): string {
+  // A constant implies its type.
+  const errors = branches
+    .flatMap((branch) => branch.some(isConstantFailure) ? branch.filter(isConstantFailure) : branch)
+    .map(({ error }) => error)
+  const filterBy = (keyword: string): ErrorObject[] => errors.filter((error) => error.keyword === keyword)
+  const values = filterBy('const').map((error) => error.params.allowedValue)
+  const types = filterBy('type').map((error) => error.params.type)
+  const choices = [
+    ...values.length > 0 ? [`must be one of ${formatValues(values)}`] : [],
+    ...errors.filter(({ keyword }) => keyword !== 'const' && keyword !== 'type').map(getMessage),
     ...types.length > 0 ? [`must be ${[...new Set(types)].join(' or ')}`] : []
   ]
-  return [...new Set(wanted)].join(', or ')
+  return [...new Set(choices)].join(', or ')
 }
 
+/** Messages that differ from those of Ajv, because the pointer is more precise or the values are listed. */
 const messages: Readonly<Record<string, (error: ErrorObject) => string>> = {
   required: () => 'is required',
   additionalProperties: () => 'is not a known property',
   unevaluatedProperties: () => 'is not a known property',
-  enum: error => `must be one of ${list(error.params.allowedValues)}`,
-  const: error => `must be ${JSON.stringify(error.params.allowedValue)}`
+  enum: (error) => `must be one of ${formatValues(error.params.allowedValues)}`,
+  const: (error) => `must be ${JSON.stringify(error.params.allowedValue)}`
 }
 
-function message (error: ErrorObject): string {
-  // Ajv has one for each of its keywords.
+function getMessage (error: ErrorObject): string {
+  // Ajv has a message for each of its keywords.
   return messages[error.keyword]?.(error) ?? error.message!
 }
 
-function list (values: readonly unknown[]): string {
-  return [...new Set(values)].map(value => JSON.stringify(value)).join(', ')
+function formatValues (values: readonly unknown[]): string {
+  return [...new Set(values)].map((value) => JSON.stringify(value)).join(', ')
 }

@@ -1,30 +1,36 @@
 import { isObject } from '../http/json-value.ts'
-import type { Members as Json } from '../http/json-value.ts'
-import { property } from './marks.ts'
+import type { JsonObject } from '../http/json-value.ts'
+import { getProperty } from './annotations.ts'
 import { isSecret } from './properties.ts'
 import type { Properties } from './properties.ts'
 
-// What the client has to leave alone without being told whether it knew it.
+// Secrets can be neither read nor changed. A response must not reveal whether the client sent the current value.
 
-/** Where a value names secrets, as paths of names. */
-export function secretsIn (value: unknown, properties: Properties | undefined): string[][] {
-  if (properties === undefined || !properties.carries.secret) return []
-  if (Array.isArray(value)) return value.flatMap((item, index) => secretsIn(item, properties.items).map(path => [String(index), ...path]))
+/** Returns the paths of the secrets that a value contains. */
+export function findSecrets (value: unknown, properties: Properties | undefined): string[][] {
+  if (properties === undefined || !properties.contains.secret) return []
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => {
+      return findSecrets(item, properties.items).map((path) => [String(index), ...path])
+    })
+  }
   if (!isObject(value)) return []
-  return Object.keys(value).flatMap(name => {
-    const about = property(properties, name)
-    return about !== undefined && isSecret(about) ? [[name]] : secretsIn(value[name], about).map(path => [name, ...path])
+  return Object.keys(value).flatMap((name) => {
+    const property = getProperty(properties, name)
+    if (property !== undefined && isSecret(property)) return [[name]]
+    return findSecrets(value[name], property).map((path) => [name, ...path])
   })
 }
 
-export function withoutSecrets (value: unknown, properties: Properties | undefined): unknown {
-  if (properties === undefined || !properties.carries.secret) return value
-  if (Array.isArray(value)) return value.map(item => withoutSecrets(item, properties.items))
+/** Returns the value without its secrets. */
+export function removeSecrets (value: unknown, properties: Properties | undefined): unknown {
+  if (properties === undefined || !properties.contains.secret) return value
+  if (Array.isArray(value)) return value.map((item) => removeSecrets(item, properties.items))
   if (!isObject(value)) return value
-  const kept: Json = {}
+  const kept: JsonObject = {}
   for (const name of Object.keys(value)) {
-    const about = property(properties, name)
-    if (about === undefined || !isSecret(about)) kept[name] = withoutSecrets(value[name], about)
+    const property = getProperty(properties, name)
+    if (property === undefined || !isSecret(property)) kept[name] = removeSecrets(value[name], property)
   }
   return kept
 }

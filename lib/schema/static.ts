@@ -1,7 +1,10 @@
 /** @ts-ignore the package is an optional peer; without it, schemas of that generation are typed as unknown */
 import type { Static as StaticOfTypebox } from 'typebox'
 
-/** A TypeBox object of either generation (`@sinclair/typebox` 0.34, `typebox` 1), told by its structure alone, so that neither is needed here. */
+/**
+ * A TypeBox object of either generation (`@sinclair/typebox` 0.34, `typebox` 1).
+ * It is recognized by its structure, so that this file needs neither package.
+ */
 export interface ObjectSchema {
   readonly type: 'object'
   readonly properties: object
@@ -13,7 +16,7 @@ export type StaticOf<Schema> =
     ? (Schema & { params: [] })['static']
     : Schema extends { '~kind': string } ? StaticOfTypebox<Schema> : unknown
 
-/** The same, known to be an object; of a schema that is not TypeBox's, no more than that is known. */
+/** Like `StaticOf`, but always an object. A schema that is not from TypeBox gives a record of unknown values. */
 export type ItemOf<Schema> = StaticOf<Schema> extends infer Item extends object ? Item : Record<string, unknown>
 
 /** The names of the properties of an item. */

@@ -1,51 +1,71 @@
 import type { JsonSchema } from '../storage/contract.ts'
 
-// Where a schema holds others, and what its references mean.
+// Finds the schemas inside a schema, and resolves references.
 
 export function isSchema (value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-const unions = ['allOf', 'anyOf', 'oneOf'] as const
+const combinators = ['allOf', 'anyOf', 'oneOf'] as const
 
-/** The schemas of the same value. */
-export function branches (schema: JsonSchema, keywords: ReadonlyArray<typeof unions[number]> = unions): readonly JsonSchema[] {
-  return keywords.flatMap(keyword => (schema[keyword] ?? []) as readonly JsonSchema[])
+/** Returns the schemas in `allOf`, `anyOf` and `oneOf`, which describe the same value. */
+export function getBranches (
+  schema: JsonSchema,
+  keywords: ReadonlyArray<typeof combinators[number]> = combinators
+): readonly JsonSchema[] {
+  return keywords.flatMap((keyword) => (schema[keyword] ?? []) as readonly JsonSchema[])
 }
 
-/** The schemas of properties that `properties` does not name. */
-export function openings (schema: JsonSchema): readonly JsonSchema[] {
-  return [schema.additionalProperties, schema.unevaluatedProperties, ...Object.values(schema.patternProperties ?? {})].filter(isSchema)
+/** Returns the schemas of properties that `properties` does not name. */
+export function getOpenSchemas (schema: JsonSchema): readonly JsonSchema[] {
+  const schemas = [
+    schema.additionalProperties,
+    schema.unevaluatedProperties,
+    ...Object.values(schema.patternProperties ?? {})
+  ]
+  return schemas.filter(isSchema)
 }
 
-/** The schemas of the items of an array. */
-export function elements (schema: JsonSchema): readonly JsonSchema[] {
+/** Returns the schemas of the items of an array. */
+export function getItemSchemas (schema: JsonSchema): readonly JsonSchema[] {
   return [schema.items, schema.prefixItems, schema.additionalItems].flat().filter(isSchema)
 }
 
-/** All schemas directly below. */
-export function subschemas (schema: JsonSchema): readonly JsonSchema[] {
-  return [...Object.values(schema.properties ?? {}), ...Object.values(schema.$defs ?? {}), ...openings(schema), ...elements(schema), ...branches(schema)].filter(isSchema)
+/** Returns all schemas directly inside a schema. */
+export function getSubschemas (schema: JsonSchema): readonly JsonSchema[] {
+  const schemas = [
+    ...Object.values(schema.properties ?? {}),
+    ...Object.values(schema.$defs ?? {}),
+    ...getOpenSchemas(schema),
+    ...getItemSchemas(schema),
+    ...getBranches(schema)
+  ]
+  return schemas.filter(isSchema)
 }
 
-/** The schema and, where it is a reference, what it refers to: by `$id`, as TypeBox does, or by the path within the root. */
-export function resolved (schema: JsonSchema, root: JsonSchema): readonly JsonSchema[] {
+/** Returns the schema and the target of its `$ref`, which is an `$id`, as in TypeBox, or a path in the root. */
+export function resolveSchema (schema: JsonSchema, root: JsonSchema): readonly JsonSchema[] {
   const { $ref: reference } = schema
   if (typeof reference !== 'string') return [schema]
-  const target = reference === '#' ? root : reference.startsWith('#/') ? at(root, reference.slice(2).split('/')) : called(reference, root)
+  const target = findTarget(reference, root)
   return target === undefined ? [schema] : [schema, target]
 }
 
-function at (root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+function findTarget (reference: string, root: JsonSchema): JsonSchema | undefined {
+  if (reference === '#') return root
+  return reference.startsWith('#/') ? findByPath(root, reference.slice(2).split('/')) : findById(reference, root)
+}
+
+function findByPath (root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   const found = path.reduce<unknown>((value, segment) => isSchema(value) ? value[segment] : undefined, root)
   return isSchema(found) ? found : undefined
 }
 
-function called (id: string, root: JsonSchema): JsonSchema | undefined {
-  const waiting = [root]
-  for (const schema of waiting) {
+function findById (id: string, root: JsonSchema): JsonSchema | undefined {
+  const queue = [root]
+  for (const schema of queue) {
     if (schema.$id === id) return schema
-    waiting.push(...subschemas(schema))
+    queue.push(...getSubschemas(schema))
   }
   return undefined
 }

@@ -1,63 +1,76 @@
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import type { ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
-import { affordable, bounded } from './effort.ts'
-import { failures } from './failures.ts'
+import { addWorkLimits, runLimited } from './work-limits.ts'
+import { toFailures } from './failures.ts'
 import type { Failure } from './failures.ts'
-import { addRanges, withRanges } from './storable.ts'
+import { addRangeKeyword, restrictRanges } from './ranges.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
+/** Returns what is wrong with a value; undefined if it is valid. */
 export type Validator = (value: unknown) => readonly Failure[] | undefined
 
-// Nothing is coerced, removed or filled in: what is stored is what was sent. Own, so that the app's validator stays as it is.
-function rules (allErrors: boolean): Ajv2019 {
-  return addRanges(bounded(addFormats.default(new Ajv2019({ allErrors, ownProperties: true, strict: false, validateSchema: false, logger: false }))))
+/** Not the validator of the app: this one coerces, removes and fills in nothing, so that content is stored as sent. */
+function createAjv (allErrors: boolean): Ajv2019 {
+  const ajv = new Ajv2019({
+    allErrors,
+    ownProperties: true,
+    strict: false,
+    validateSchema: false,
+    logger: false
+  })
+  return addRangeKeyword(addWorkLimits(addFormats.default(ajv)))
 }
 
-/** Ends at the first failure, so that what fits costs least. */
-const brief = rules(false)
-const thorough = rules(true)
+/** Stops at the first error. Valid content, the usual case, is checked by this one alone. */
+const firstErrorAjv = createAjv(false)
+const allErrorsAjv = createAjv(true)
 
-/** By the grammar of the format alone. */
+/** Whether a text matches the format `date-time`. */
 export function isDateTime (text: string): boolean {
-  // ajv-formats gives a function with its comparison.
-  return (thorough.formats['date-time'] as { validate: (text: string) => boolean }).validate(text)
+  // ajv-formats defines this format as an object with a function and a comparison.
+  return (allErrorsAjv.formats['date-time'] as { validate: (text: string) => boolean }).validate(text)
 }
 
-export function knowsFormat (format: string): boolean {
-  return Object.hasOwn(thorough.formats, format)
+export function isKnownFormat (format: string): boolean {
+  return Object.hasOwn(allErrorsAjv.formats, format)
 }
 
 const tooComplex: readonly Failure[] = [{ pointer: '', message: 'is nested in too many ways to be validated' }]
 
-export function validator (schema: JsonSchema): Validator {
-  const fits = compiled(brief, schema)
-  let told: ValidateFunction | undefined
-  return value => {
-    const answer = affordable(fits, value, 10)
-    if (answer !== false) return answer === undefined ? tooComplex : undefined
-    // Where to tell everything would take too long, the first failure is told. Whatever does not fit has one.
-    const all = told ??= compiled(thorough, schema)
-    const ended = affordable(all, value, 1) === undefined ? fits : all
-    return failures(ended.errors!)
+/** Compiles a validator for a schema. Throws if Ajv cannot compile it. */
+export function compileValidator (schema: JsonSchema): Validator {
+  const validateFirst = compileWith(firstErrorAjv, schema)
+  let validateAll: ValidateFunction | undefined
+  return (value) => {
+    const isValid = runLimited(validateFirst, value, 10)
+    if (isValid === undefined) return tooComplex
+    if (isValid) return undefined
+    // If finding all errors takes too long, the first one is reported.
+    validateAll ??= compileWith(allErrorsAjv, schema)
+    const finished = runLimited(validateAll, value, 1) === undefined ? validateFirst : validateAll
+    return toFailures(finished.errors!)
   }
 }
 
-/** A recursive schema refers to itself by its `$id`; afterwards another schema may bear it. */
-function compiled (ajv: Ajv2019, schema: JsonSchema): ValidateFunction {
-  const bounded = withRanges(schema)
+/** Forgets the schema afterwards, because another schema may have the same `$id`. */
+function compileWith (ajv: Ajv2019, schema: JsonSchema): ValidateFunction {
+  const restricted = restrictRanges(schema)
   try {
-    return ajv.compile(bounded)
+    return ajv.compile(restricted)
   } finally {
-    ajv.removeSchema(bounded)
+    ajv.removeSchema(restricted)
   }
 }
 
-const known = new WeakMap<JsonSchema, Validator>()
+const validators = new WeakMap<JsonSchema, Validator>()
 
-/** The validator of a schema, made when it is first needed. */
-export function validatorOf (schema: JsonSchema): Validator {
-  let validate = known.get(schema)
-  if (validate === undefined) known.set(schema, validate = validator(schema))
+/** Returns the validator of a schema, and compiles it on first use. */
+export function getValidator (schema: JsonSchema): Validator {
+  let validate = validators.get(schema)
+  if (validate === undefined) {
+    validate = compileValidator(schema)
+    validators.set(schema, validate)
+  }
   return validate
 }

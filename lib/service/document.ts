@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { negotiate } from '../http/accept.ts'
-import { entityTag } from '../http/entity-tag.ts'
-import { link } from '../http/link.ts'
+import { buildEntityTag } from '../http/entity-tag.ts'
+import { formatLink } from '../http/link.ts'
 import type { LinkValue } from '../http/link.ts'
-import { evaluate } from '../http/preconditions.ts'
+import { evaluatePreconditions } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
 import type { ServicePath } from './path.ts'
 import { send, sendProblem } from './reply.ts'
@@ -29,7 +29,7 @@ function renderDocument (document: Document): RenderedDocument {
   return {
     content,
     hash: createHash('sha256').update(content).digest('base64url'),
-    links: link(document.links())
+    links: formatLink(document.links())
   }
 }
 
@@ -46,10 +46,10 @@ export function createDocumentPath (document: Document, problems: string | undef
       }
       rendered ??= renderDocument(document)
       const { content, hash, links } = rendered
-      const etag = entityTag(hash, String(mediaTypes.indexOf(type)))
+      const etag = buildEntityTag(hash, String(mediaTypes.indexOf(type)))
       const fields = { etag, 'cache-control': 'no-cache', ...links !== '' && { link: links } }
       const current = { tag: etag, modified: undefined }
-      const outcome = evaluate({ safe: true, fields: request.headers, current })
+      const outcome = evaluatePreconditions({ safe: true, fields: request.headers, current })
       if (outcome === 'failed') return sendProblem(problem('precondition-failed'), problems, reply)
       if (outcome === 'not modified') return send({ status: 304, fields, content: undefined }, reply)
       return send({ status: 200, fields: { ...fields, 'content-type': type }, content }, reply)

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import fastifyPlugin from 'fastify-plugin'
 import { hiddenSchema } from '../openapi/summary.ts'
 import { BadMove } from '../errors.ts'
-import { cacheControl, cachePolicy } from '../http/cache-control.ts'
-import { location } from '../http/location.ts'
+import { buildCacheControl, toCachePolicy } from '../http/cache-control.ts'
+import { formatLocation } from '../http/location.ts'
 import { normalizePath } from '../request/request.ts'
 
 export interface MovedOptions {
@@ -49,7 +49,7 @@ async function plugin (app: FastifyInstance, { from, to, status = 301 }: MovedOp
     const target = isLocal
       ? ['', ...segments.slice(0, prefixDepth), ...splitPath(to), ...rest]
       : [to.replace(/\/$/, ''), ...rest]
-    return location(target.join('/'), query)
+    return formatLocation(target.join('/'), query)
   }
 
   async function redirect (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -58,7 +58,7 @@ async function plugin (app: FastifyInstance, { from, to, status = 301 }: MovedOp
     const credentials = authorization !== undefined || cookie !== undefined
     reply.code(status).headers({
       location: buildTarget(request),
-      'cache-control': cacheControl({ safe, status, credentials }, cachePolicy(undefined)),
+      'cache-control': buildCacheControl({ safe, status, credentials }, toCachePolicy(undefined)),
       'content-length': '0'
     })
     return reply.send()

@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { formatDate } from '../http/date.ts'
-import { problem, problemContent } from '../http/problems.ts'
+import { problem, formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 
 // Responds to what the HTTP parser of Node.js rejects. There is no request, so Fastify is not involved.
@@ -82,7 +82,7 @@ export function handleParserErrors (server: Server, responses: PendingResponses,
 }
 
 function endWithProblem (socket: Duplex, problem: Problem, base: string | undefined): void {
-  const content = problemContent(problem, base, undefined)
+  const content = formatProblem(problem, base, undefined)
   const head = [
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     `Date: ${formatDate(new Date())}`,

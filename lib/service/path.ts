@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { refuseMethod } from '../request/headers.ts'
 import { hiddenSchema } from '../openapi/summary.ts'
 import { BadService } from '../errors.ts'
-import { allow } from '../http/allow.ts'
+import { buildAllow } from '../http/allow.ts'
 import { send } from './reply.ts'
 
 /** A path of the service. */
@@ -23,7 +23,7 @@ export function servePath (app: FastifyInstance, { path, handle, config = {} }: 
       `another route already serves GET ${path}. Remove that route, or set another path or false in the options`
     )
   }
-  const allowed = allow(methods)
+  const allowed = buildAllow(methods)
   const route = { url: path, schema: hiddenSchema, config }
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => handle(request, reply)
   app.route({ ...route, method: ['GET', 'HEAD'], exposeHeadRoute: false, handler })

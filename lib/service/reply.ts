@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Response } from '../response/response.ts'
 import { logFailure, problemOfError } from '../failure.ts'
-import { problemContent } from '../http/problems.ts'
+import { formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { noStore, prepareReply } from '../response/reply.ts'
 
@@ -16,7 +16,7 @@ export function sendProblem (problem: Problem, base: string | undefined, reply: 
   return send({
     status: problem.status,
     fields: { 'content-type': 'application/problem+json', ...problem.fields },
-    content: problemContent(problem, base, instance)
+    content: formatProblem(problem, base, instance)
   }, reply)
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
-import { allow } from '../http/allow.ts'
-import { problem, problemContent } from '../http/problems.ts'
+import { buildAllow } from '../http/allow.ts'
+import { problem, formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { handleExpectations } from './expectations.ts'
 import { handleParserErrors } from './parser-errors.ts'
@@ -73,7 +73,7 @@ export function installRequestChecks (server: Server, { methods, problems }: Req
       sendProblem(refusal, problems, request, response)
     } else if (request.url === '*') {
       // RFC 9110, section 9.3.7.
-      response.writeHead(204, { allow: allow(methods), 'cache-control': 'no-store' }).end()
+      response.writeHead(204, { allow: buildAllow(methods), 'cache-control': 'no-store' }).end()
     } else {
       for (const listener of listeners) listener.call(server, request, response)
     }
@@ -94,7 +94,7 @@ function sendProblem (
   request: IncomingMessage,
   response: ServerResponse
 ): void {
-  const content = problemContent(problem, base, request.url!.split('?', 1)[0]!)
+  const content = formatProblem(problem, base, request.url!.split('?', 1)[0]!)
   response.writeHead(problem.status, {
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(content),

@@ -7,8 +7,8 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import ts from 'typescript'
 import { html } from '../../lib/formats/html.ts'
-import { escape, followed, markup } from '../../lib/formats/html/escape.ts'
-import { kindOf } from '../../lib/formats/html/kind.ts'
+import { escapeHtml, getSafeHref, markup } from '../../lib/formats/html/markup.ts'
+import { getKind } from '../../lib/formats/html/kind.ts'
 import { script } from '../../lib/formats/html/script.ts'
 import { style } from '../../lib/formats/html/style.ts'
 import collection, { define, json } from '../../lib/index.ts'
@@ -178,7 +178,7 @@ test('the page of a list has what can be asked, and where to go on', async t => 
   t.match(second, /rel="first"[^]*rel="prev"/)
   t.match(second, /1 item ·/)
   t.match((await ask(app, 'GET /users?count=true', { fields: { accept } })).payload, /2 of 3/)
-  t.match((await ask(app, 'GET /users?name=zz', { fields: { accept } })).payload, /No item fits\./)
+  t.match((await ask(app, 'GET /users?name=zz', { fields: { accept } })).payload, /No items match\./)
   t.match((await ask(await build(t, users({ formats })), 'GET /users', { fields: { accept } })).payload, /There are no items\./)
   const asked = (await ask(app, 'GET /users?sort=-name&name.like=*&name.ne=q&fields=id,name,email', { fields: { accept } })).payload
   t.match(asked, /<th scope="col" aria-sort="descending"><a href="\/users\?sort=name&amp;/)
@@ -245,7 +245,7 @@ test('of a property that the caller does not see, its page says nothing, and its
   for (const caller of ['root', 'ada']) {
     for (const url of ['/users', at]) {
       const { payload, headers } = await ask(app, `GET ${url}`, { fields: { accept, 'x-user': caller } })
-      t.equal(/\bage\b/.test(payload.slice(payload.indexOf('<main'), payload.indexOf('<script>')).replace('Items on a page', '')), caller === 'root', `${caller} ${url}`)
+      t.equal(/\bage\b/.test(payload.slice(payload.indexOf('<main'), payload.indexOf('<script>')).replace('Items per page', '')), caller === 'root', `${caller} ${url}`)
       if (url === '/users') continue
       const [, shown = ''] = /data-tag="([^"]+)"/.exec(payload)!
       for (const tag of [shown.replaceAll('&quot;', '"'), String(headers.etag)]) {
@@ -260,7 +260,7 @@ test('an item that is seen in part, or with others, has no forms, and says where
   const { at } = await created(app, '/users', ada)
   const { payload } = await ask(app, `GET ${at}?fields=name`, { fields: { accept } })
   t.same(formsOf(payload), {})
-  t.match(payload, new RegExp(`<a href="${at}">See the item as it is</a>`))
+  t.match(payload, new RegExp(`<a href="${at}">Show the full item</a>`))
 })
 
 test('a property is asked for as its schema says', async t => {
@@ -297,21 +297,21 @@ test('a filter is offered as the schema of its property says', async t => {
   const Thing = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), kind: Type.Union([Type.Literal('a'), Type.Literal('b')]), size: Type.Number(), on: Type.String({ format: 'date' }), text: Type.String(), done: Type.Boolean() })
   const app = await build(t, define({ name: 'things', schema: Thing, formats, storage: memory() }) as Collection)
   const { payload } = await ask(app, 'GET /things?kind=b&done=false', { fields: { accept } })
-  t.same([...payload.matchAll(/ id="ask-([^"]+)"/g)].map(match => match[1]), ['sort', 'limit', 'id', 'kind', 'size.gte', 'size.lte', 'on.gte', 'on.lte', 'text.like', 'done'])
+  t.same([...payload.matchAll(/ id="query-([^"]+)"/g)].map(match => match[1]), ['sort', 'limit', 'id', 'kind', 'size.gte', 'size.lte', 'on.gte', 'on.lte', 'text.like', 'done'])
   t.match(payload, /<option value="b" selected>b<[^]*<option value="false" selected>false</)
   t.match(payload, /Filters \(2\)/)
 })
 
 test('schemas that say a thing in several ways are understood alike', async t => {
-  t.match(kindOf({ enum: ['a', null] }), { type: 'choice', choices: ['a'], nullable: true })
-  t.match(kindOf({ const: 1 }), { type: 'choice', choices: [1], nullable: false })
-  t.match(kindOf({ type: ['boolean', 'null'] }), { type: 'choice', choices: [true, false], nullable: true })
-  t.match(kindOf({ type: ['integer', 'null'] }), { type: 'integer', nullable: true })
-  t.match(kindOf({ oneOf: [{ type: 'null' }, { type: 'number' }] }), { type: 'number', nullable: true })
-  t.match(kindOf({ anyOf: [{ type: 'string' }, { type: 'number' }] }), { type: 'json', nullable: false })
-  t.match(kindOf({ type: ['string', 'number'] }), { type: 'json' })
-  t.match(kindOf({ $ref: '#' }), { type: 'json' })
-  t.match(kindOf({}), { type: 'json' })
+  t.match(getKind({ enum: ['a', null] }), { type: 'choice', choices: ['a'], nullable: true })
+  t.match(getKind({ const: 1 }), { type: 'choice', choices: [1], nullable: false })
+  t.match(getKind({ type: ['boolean', 'null'] }), { type: 'choice', choices: [true, false], nullable: true })
+  t.match(getKind({ type: ['integer', 'null'] }), { type: 'integer', nullable: true })
+  t.match(getKind({ oneOf: [{ type: 'null' }, { type: 'number' }] }), { type: 'number', nullable: true })
+  t.match(getKind({ anyOf: [{ type: 'string' }, { type: 'number' }] }), { type: 'json', nullable: false })
+  t.match(getKind({ type: ['string', 'number'] }), { type: 'json' })
+  t.match(getKind({ $ref: '#' }), { type: 'json' })
+  t.match(getKind({}), { type: 'json' })
 })
 
 test('hostile content stays text, wherever it stands', async t => {
@@ -344,9 +344,9 @@ test('hostile content stays text, wherever it stands', async t => {
 })
 
 test('only what is safe to follow becomes a link', async t => {
-  for (const href of ['https://example.com/', 'http://[::1]/', '/users', 'mailto:a@example.com', '?x', '']) t.equal(followed(href), href)
-  for (const href of ['javascript:alert(1)', ' JavaScript:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'https://[']) t.equal(followed(href), undefined, href)
-  t.equal(escape('<a b="c" d=\'e\'>&'), '&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;')
+  for (const href of ['https://example.com/', 'http://[::1]/', '/users', 'mailto:a@example.com', '?x', '']) t.equal(getSafeHref(href), href)
+  for (const href of ['javascript:alert(1)', ' JavaScript:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'https://[']) t.equal(getSafeHref(href), undefined, href)
+  t.equal(escapeHtml('<a b="c" d=\'e\'>&'), '&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;')
   t.equal(markup`${'<'}${markup`<b>`}${['<', markup`<i>`]}${1}${undefined}${false}`.text, '&lt;<b>&lt;<i>1')
 })
 
@@ -425,7 +425,7 @@ test('WCAG 2.2, 1.4.3 and 1.4.11: text and controls stand out, in light and in d
     const [red = 0, green = 0, blue = 0] = [1, 3, 5].map(at => parseInt(full.slice(at, at + 2), 16) / 255).map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
   }
-  for (const theme of style.match(/--paper: [^}\n]*/g)!) {
+  for (const theme of style.match(/--paper: [^}]*/g)!) {
     const colours = Object.fromEntries([...theme.matchAll(/--([\w-]+): (#\w+)/g)].map(([, name, value]) => [name, luminance(value!)]))
     const contrast = (one: string, other: string): number => {
       const [dark = 0, light = 0] = [colours[one]!, colours[other]!].sort((a, b) => a - b)

@@ -272,10 +272,10 @@ test('OpenAPI is told the names of elements', async t => {
 })
 
 test('what is wrong is told with its line and column', async t => {
-  const side = 'text and elements cannot stand side by side.'
+  const side = 'an element cannot contain both text and elements.'
   const attribute = 'an element can have the attributes "type" and "escape" only.'
-  const escape = 'the escape can be "json" only, and of a string only.'
-  const reference = '"&" is not followed by the name of one of the five entities or the code of a character.'
+  const escape = 'the attribute "escape" can only be "json", and only on a string.'
+  const reference = '"&" must be followed by one of the five entities or a character code.'
   const unexpected = 'Line 1, column 1: the XML declaration is malformed.'
   const cases: Array<[string | Buffer, string]> = [
     ['', 'The content is empty.'],
@@ -289,7 +289,7 @@ test('what is wrong is told with its line and column', async t => {
     ['<user/>', 'Line 1, column 1: the root element <item> was expected.'],
     ['<items/>', 'Line 1, column 1: the root element <item> was expected.'],
     ['<item', 'Line 1, column 6: an attribute or the end of the tag was expected.'],
-    ['<item>', 'Line 1, column 7: the content ends inside of an element.'],
+    ['<item>', 'Line 1, column 7: the content ends inside an element.'],
     ['<item><a></item>', 'Line 1, column 12: the end tag does not match the start tag.'],
     ['<item>\n  <a>1</b>\n</item>', 'Line 2, column 9: the end tag does not match the start tag.'],
     ['<item></items>', 'Line 1, column 9: the end tag does not match the start tag.'],
@@ -306,21 +306,21 @@ test('what is wrong is told with its line and column', async t => {
     ['<item type="obj<"/>', 'Line 1, column 12: the value of an attribute was expected, in quotes.'],
     ['<item type="object" type="object"/>', 'Line 1, column 21: the attribute occurs more than once.'],
     ['<item type="object"escape="json"/>', 'Line 1, column 20: an attribute or the end of the tag was expected.'],
-    ['<item type="integer"/>', 'Line 1, column 6: the type is none of string, number, boolean, null, array and object.'],
+    ['<item type="integer"/>', 'Line 1, column 6: the type must be string, number, boolean, null, array or object.'],
     ['<item><a escape="base64"/></item>', `Line 1, column 9: ${escape}`],
     ['<item><a type="number" escape="json">1</a></item>', `Line 1, column 9: ${escape}`],
-    ['<item><a escape="json"><b/></a></item>', 'Line 1, column 24: an element of type "string" cannot hold elements.'],
+    ['<item><a escape="json"><b/></a></item>', 'Line 1, column 24: an element of type "string" cannot contain elements.'],
     ['<item><a escape="json">\\q</a></item>', 'Line 1, column 23: this is not escaped as in a JSON string.'],
     ['<item><a escape="json">a"b</a></item>', 'Line 1, column 23: this is not escaped as in a JSON string.'],
-    ['<item><a escape="json">\\u0000</a></item>', 'Line 1, column 23: a string cannot hold U+0000.'],
-    ['<item><a escape="json">\\ud800</a></item>', 'Line 1, column 23: a string cannot hold half of a surrogate pair.'],
+    ['<item><a escape="json">\\u0000</a></item>', 'Line 1, column 23: a string cannot contain U+0000.'],
+    ['<item><a escape="json">\\ud800</a></item>', 'Line 1, column 23: a string cannot contain half of a surrogate pair.'],
     ['<item><a type="number">x</a></item>', 'Line 1, column 23: this is not of the type "number".'],
     ['<item><a type="null">x</a></item>', 'Line 1, column 21: this is not of the type "null".'],
     ['<item><a type="boolean"/></item>', 'Line 1, column 24: this is not of the type "boolean".'],
-    ['<item><a type="number"><b/></a></item>', 'Line 1, column 24: an element of type "number" cannot hold elements.'],
-    ['<item><a type="number">1e400</a></item>', 'Line 1, column 23: this number does not fit in a double.'],
-    ['<item><a type="number"> 9007199254740993 </a></item>', 'Line 1, column 23: this number does not fit in a double.'],
-    ['<item><a type="array"><b/></a></item>', 'Line 1, column 23: an array holds <item> elements only.'],
+    ['<item><a type="number"><b/></a></item>', 'Line 1, column 24: an element of type "number" cannot contain elements.'],
+    ['<item><a type="number">1e400</a></item>', 'Line 1, column 23: this number cannot be represented as a double.'],
+    ['<item><a type="number"> 9007199254740993 </a></item>', 'Line 1, column 23: this number cannot be represented as a double.'],
+    ['<item><a type="array"><b/></a></item>', 'Line 1, column 23: an array can contain <item> elements only.'],
     ['<item><a>1</a>\n<a>2</a></item>', 'Line 2, column 1: the member occurs more than once.'],
     ['<item><a/><_x0061_/></item>', 'Line 1, column 11: the member occurs more than once.'],
     ['<item>text<a/></item>', `Line 1, column 6: ${side}`],
@@ -329,8 +329,8 @@ test('what is wrong is told with its line and column', async t => {
     ['<item><__proto__/></item>', 'Line 1, column 7: a member cannot be named "__proto__".'],
     ['<item><_x005F__proto__/></item>', 'Line 1, column 7: a member cannot be named "__proto__".'],
     ['<item><constructor><prototype/></constructor></item>', 'Line 1, column 20: a "constructor" cannot have a "prototype".'],
-    ['<item><_x0000_/></item>', 'Line 1, column 7: a string cannot hold U+0000.'],
-    ['<item><_xD800_/></item>', 'Line 1, column 7: a string cannot hold half of a surrogate pair.'],
+    ['<item><_x0000_/></item>', 'Line 1, column 7: a string cannot contain U+0000.'],
+    ['<item><_xD800_/></item>', 'Line 1, column 7: a string cannot contain half of a surrogate pair.'],
     ['<item>a & b</item>', `Line 1, column 9: ${reference}`],
     ['<item>\u{1F600}&nbsp;</item>', `Line 1, column 8: ${reference}`],
     ['<item>&amp</item>', `Line 1, column 7: ${reference}`],
@@ -339,11 +339,11 @@ test('what is wrong is told with its line and column', async t => {
     ['<item>&#xD83D;&#xDE00;</item>', `Line 1, column 7: ${reference}`],
     ['<item>&#x110000;</item>', `Line 1, column 7: ${reference}`],
     ['<item>&#-1;</item>', `Line 1, column 7: ${reference}`],
-    ['<item>a]]>b</item>', 'Line 1, column 8: "]]>" cannot stand in text.'],
+    ['<item>a]]>b</item>', 'Line 1, column 8: text cannot contain "]]>".'],
     ['<item><![CDATA[x</item>', 'Line 1, column 24: "]]>" is missing.'],
     ['<![CDATA[x]]><item/>', 'Line 1, column 1: a document type or other declaration is not allowed.'],
-    ['<item><!-- a -- b --></item>', 'Line 1, column 14: "--" cannot stand in a comment.'],
-    ['<item><!-- a ---></item>', 'Line 1, column 14: "--" cannot stand in a comment.'],
+    ['<item><!-- a -- b --></item>', 'Line 1, column 14: a comment cannot contain "--".'],
+    ['<item><!-- a ---></item>', 'Line 1, column 14: a comment cannot contain "--".'],
     ['<item><!--->', 'Line 1, column 13: "--" is missing.'],
     ['<item><?php x ?></item>', 'Line 1, column 7: a processing instruction is not allowed.'],
     ['<?xml-stylesheet href="x"?><item/>', 'Line 1, column 1: a processing instruction is not allowed.'],
@@ -365,7 +365,7 @@ test('what is wrong is told with its line and column', async t => {
   ]
   for (const [content, expected] of cases) t.equal(detail(content), expected, String(content))
   t.equal(detail('<item/>', { type: 'array' }), 'Line 1, column 1: the root element <items> was expected.')
-  t.equal(detail('<item><a>1e400</a></item>', having({ type: 'number' })), 'Line 1, column 9: this number does not fit in a double.')
+  t.equal(detail('<item><a>1e400</a></item>', having({ type: 'number' })), 'Line 1, column 9: this number cannot be represented as a double.')
 })
 
 test('half of a surrogate pair is written without loss, and refused when it is read', async t => {

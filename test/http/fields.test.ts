@@ -2,27 +2,27 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { negotiate } from '../../lib/http/accept.ts'
-import { mediaType } from '../../lib/http/content-type.ts'
-import { split, word } from '../../lib/http/grammar.ts'
-import { link } from '../../lib/http/link.ts'
-import { applied, preferences } from '../../lib/http/prefer.ts'
-import { vary } from '../../lib/http/vary.ts'
+import { parseMediaType } from '../../lib/http/content-type.ts'
+import { splitList, parseWord } from '../../lib/http/grammar.ts'
+import { formatLink } from '../../lib/http/link.ts'
+import { formatPreferenceApplied, parsePreferences } from '../../lib/http/prefer.ts'
+import { mergeVary } from '../../lib/http/vary.ts'
 
 test('RFC 9110 §5.6.1: a list is split outside of quoted strings', async t => {
-  t.strictSame(split('a, b ,,\tc,', ','), ['a', 'b', 'c'])
-  t.strictSame(split('a;x="1,2;\\"3", b', ','), ['a;x="1,2;\\"3"', 'b'])
-  t.strictSame(split('a;x="1,2;\\"3";y', ';'), ['a', 'x="1,2;\\"3"', 'y'])
-  t.strictSame(split('a, "b, c', ','), ['a', '"b, c'], 'a quotation mark that is not closed')
-  t.strictSame(split('a, "b\\', ','), ['a'], 'an escape of nothing')
-  t.strictSame(split('a\\,b', ','), ['a\\', 'b'])
-  t.strictSame(split('', ','), [])
+  t.strictSame(splitList('a, b ,,\tc,', ','), ['a', 'b', 'c'])
+  t.strictSame(splitList('a;x="1,2;\\"3", b', ','), ['a;x="1,2;\\"3"', 'b'])
+  t.strictSame(splitList('a;x="1,2;\\"3";y', ';'), ['a', 'x="1,2;\\"3"', 'y'])
+  t.strictSame(splitList('a, "b, c', ','), ['a', '"b, c'], 'a quotation mark that is not closed')
+  t.strictSame(splitList('a, "b\\', ','), ['a'], 'an escape of nothing')
+  t.strictSame(splitList('a\\,b', ','), ['a\\', 'b'])
+  t.strictSame(splitList('', ','), [])
 })
 
 test('RFC 9110 §5.6.4: a word is a token or a quoted string', async t => {
-  t.equal(word('a-z.0'), 'a-z.0')
-  t.equal(word('"a \\"b\\" \\\\"'), 'a "b" \\')
-  t.equal(word('""'), '')
-  for (const text of ['', 'a b', '"a', 'a"', '"a"b"', '"a\\"']) t.equal(word(text), undefined, text)
+  t.equal(parseWord('a-z.0'), 'a-z.0')
+  t.equal(parseWord('"a \\"b\\" \\\\"'), 'a "b" \\')
+  t.equal(parseWord('""'), '')
+  for (const text of ['', 'a b', '"a', 'a"', '"a"b"', '"a\\"']) t.equal(parseWord(text), undefined, text)
 })
 
 test('RFC 9110 §8.3: the media type of the content, without parameters', async t => {
@@ -30,7 +30,7 @@ test('RFC 9110 §8.3: the media type of the content, without parameters', async 
     [undefined, undefined], ['application/json', 'application/json'], ['Application/JSON', 'application/json'], ['application/json; charset=utf-8', 'application/json'],
     ['application/merge-patch+json;q="a;b"', 'application/merge-patch+json'], ['text/plain ;', 'text/plain'],
     ['', undefined], ['json', undefined], ['application/', undefined], ['/json', undefined], ['application/json, text/plain', undefined], ['application/json text', undefined], ['a/b/c', undefined], ['a b/c', undefined]
-  ] as const) t.equal(mediaType(field), type, field ?? 'absent')
+  ] as const) t.equal(parseMediaType(field), type, field ?? 'absent')
 })
 
 const json = 'application/json'
@@ -95,37 +95,37 @@ test('RFC 7240 §2: preferences are read; what is unknown or malformed is left o
     ['return=minimal; foo="some, parameter"', { return: 'minimal' }], ['respond-async, return=representation ;x, handling=lenient', { return: 'representation', handling: 'lenient' }],
     ['foo; bar, wait=10, count=exact', { count: 'exact' }], ['return=minimal, return=representation', { return: 'minimal' }], ['return=all, Return=minimal', {}], ['return, return=minimal', {}],
     ['return=""', {}], ['return=minimal x', {}], ['=minimal', {}], ['return==minimal', {}], ['count=planned', {}], ['__proto__=x, constructor', {}], [',,;=,"', {}], ['return=Minimal', {}]
-  ] as const) t.strictSame(preferences(field), expected, field ?? 'absent')
-  t.equal(preferences(undefined), preferences(undefined), 'nothing is made where nothing was sent')
-  t.ok(Object.isFrozen(preferences(undefined)))
+  ] as const) t.strictSame(parsePreferences(field), expected, field ?? 'absent')
+  t.equal(parsePreferences(undefined), parsePreferences(undefined), 'nothing is made where nothing was sent')
+  t.ok(Object.isFrozen(parsePreferences(undefined)))
 })
 
 test('RFC 7240 §3: Preference-Applied names what was followed', async t => {
-  t.equal(applied({}), undefined)
-  t.equal(applied({ return: 'minimal' }), 'return=minimal')
-  t.equal(applied({ return: 'representation', count: 'exact' }), 'return=representation, count=exact')
+  t.equal(formatPreferenceApplied({}), undefined)
+  t.equal(formatPreferenceApplied({ return: 'minimal' }), 'return=minimal')
+  t.equal(formatPreferenceApplied({ return: 'representation', count: 'exact' }), 'return=representation, count=exact')
 })
 
 test('RFC 8288 §3: links are written so that nothing in them ends them early', async t => {
-  t.equal(link([]), '')
-  t.equal(link([{ href: '/books?limit=2&after=x', rel: 'next' }]), '</books?limit=2&after=x>; rel="next"')
-  t.equal(link([{ href: '/a', rel: 'first' }, { href: '/b', rel: 'https://example.org/rel', type: 'application/json' }]),
+  t.equal(formatLink([]), '')
+  t.equal(formatLink([{ href: '/books?limit=2&after=x', rel: 'next' }]), '</books?limit=2&after=x>; rel="next"')
+  t.equal(formatLink([{ href: '/a', rel: 'first' }, { href: '/b', rel: 'https://example.org/rel', type: 'application/json' }]),
     '</a>; rel="first", </b>; rel="https://example.org/rel"; type="application/json"')
-  t.equal(link([{ href: '/a', rel: 'x', title: 'say "hi" \\ now, <b>; ok' }]), '</a>; rel="x"; title="say \\"hi\\" \\\\ now, <b>; ok"')
-  t.equal(link([{ href: '/a', rel: 'x', title: 'Bücher 😀 (1)' }]), "</a>; rel=\"x\"; title*=UTF-8''B%C3%BCcher%20%F0%9F%98%80%20%281%29")
-  t.equal(link([{ href: '/a', rel: 'x', title: 'a\r\nSet-Cookie: b' }]), "</a>; rel=\"x\"; title*=UTF-8''a%0D%0ASet-Cookie%3A%20b")
-  t.equal(link([{ href: '/a>; rel="evil" é\ud800\n', rel: 'x"\n', type: 'a"/b' }]), '</a%3E;%20rel=%22evil%22%20%C3%A9%EF%BF%BD%0A>; rel="x\\"%0A"; type="a\\"/b"')
+  t.equal(formatLink([{ href: '/a', rel: 'x', title: 'say "hi" \\ now, <b>; ok' }]), '</a>; rel="x"; title="say \\"hi\\" \\\\ now, <b>; ok"')
+  t.equal(formatLink([{ href: '/a', rel: 'x', title: 'Bücher 😀 (1)' }]), "</a>; rel=\"x\"; title*=UTF-8''B%C3%BCcher%20%F0%9F%98%80%20%281%29")
+  t.equal(formatLink([{ href: '/a', rel: 'x', title: 'a\r\nSet-Cookie: b' }]), "</a>; rel=\"x\"; title*=UTF-8''a%0D%0ASet-Cookie%3A%20b")
+  t.equal(formatLink([{ href: '/a>; rel="evil" é\ud800\n', rel: 'x"\n', type: 'a"/b' }]), '</a%3E;%20rel=%22evil%22%20%C3%A9%EF%BF%BD%0A>; rel="x\\"%0A"; type="a\\"/b"')
   fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (href, rel, title) => {
-    assert.match(link([{ href, rel, title, type: title }]), /^<[!#-;=?-~]*>; rel="(?:[ !#-[\]-~]|\\["\\])*"; title(?:="(?:[ !#-[\]-~]|\\["\\])*"|\*=UTF-8''[A-Za-z0-9!#$&+.^_`|~%-]*); type="(?:[ !#-[\]-~]|\\["\\])*"$/)
+    assert.match(formatLink([{ href, rel, title, type: title }]), /^<[!#-;=?-~]*>; rel="(?:[ !#-[\]-~]|\\["\\])*"; title(?:="(?:[ !#-[\]-~]|\\["\\])*"|\*=UTF-8''[A-Za-z0-9!#$&+.^_`|~%-]*); type="(?:[ !#-[\]-~]|\\["\\])*"$/)
   }))
 })
 
 test('RFC 9110 §12.5.5: Vary is merged without doubles, and * says it all', async t => {
-  t.equal(vary(undefined, 'Accept'), 'Accept')
-  t.equal(vary(undefined, 'Accept', 'accept', 'Prefer'), 'Accept, Prefer')
-  t.equal(vary('Origin', 'Accept'), 'Origin, Accept')
-  t.equal(vary('origin,  ACCEPT', 'Accept', 'Origin'), 'origin, ACCEPT')
-  t.equal(vary('*', 'Accept'), '*')
-  t.equal(vary('Accept', '*'), '*')
-  t.equal(vary('', 'Accept'), 'Accept')
+  t.equal(mergeVary(undefined, 'Accept'), 'Accept')
+  t.equal(mergeVary(undefined, 'Accept', 'accept', 'Prefer'), 'Accept, Prefer')
+  t.equal(mergeVary('Origin', 'Accept'), 'Origin, Accept')
+  t.equal(mergeVary('origin,  ACCEPT', 'Accept', 'Origin'), 'origin, ACCEPT')
+  t.equal(mergeVary('*', 'Accept'), '*')
+  t.equal(mergeVary('Accept', '*'), '*')
+  t.equal(mergeVary('', 'Accept'), 'Accept')
 })

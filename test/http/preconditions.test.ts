@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { formatDate, parseDate } from '../../lib/http/date.ts'
-import { entityTag, parseEntityTags, strongMatch, weakMatch } from '../../lib/http/entity-tag.ts'
-import { conditional, constrains, evaluate } from '../../lib/http/preconditions.ts'
+import { buildEntityTag, parseEntityTags, isStrongMatch, isWeakMatch } from '../../lib/http/entity-tag.ts'
+import { isConditional, isConditionalWrite, evaluatePreconditions } from '../../lib/http/preconditions.ts'
 import type { Outcome, PreconditionFields, Validators } from '../../lib/http/preconditions.ts'
 
 const example = new Date('1994-11-06T08:49:37Z')
@@ -73,20 +73,20 @@ test('RFC 9110 §8.8.3.2: strong and weak comparison', async t => {
     ['"1"', '"1"', true, true],
     ['"1"', '"2"', false, false]
   ] as const) {
-    t.equal(strongMatch(one, other), strong, `${one} ${other}`)
-    t.equal(weakMatch(one, other), weak, `${one} ${other}`)
-    t.equal(strongMatch(other, one), strong)
-    t.equal(weakMatch(other, one), weak)
+    t.equal(isStrongMatch(one, other), strong, `${one} ${other}`)
+    t.equal(isWeakMatch(one, other), weak, `${one} ${other}`)
+    t.equal(isStrongMatch(other, one), strong)
+    t.equal(isWeakMatch(other, one), weak)
   }
 })
 
 test('an entity tag is made of any text, another one of every other text', async t => {
-  t.equal(entityTag('0191f5c2-7b5e', 'json'), '"0191f5c2-7b5e.json"')
-  t.equal(entityTag('', ''), '"."')
-  t.equal(entityTag('a"b c%é', 'é'), '"a%0022b%0020c%0025%00e9.%00e9"')
-  t.not(entityTag('"', 'json'), entityTag('%0022', 'json'))
+  t.equal(buildEntityTag('0191f5c2-7b5e', 'json'), '"0191f5c2-7b5e.json"')
+  t.equal(buildEntityTag('', ''), '"."')
+  t.equal(buildEntityTag('a"b c%é', 'é'), '"a%0022b%0020c%0025%00e9.%00e9"')
+  t.not(buildEntityTag('"', 'json'), buildEntityTag('%0022', 'json'))
   fc.assert(fc.property(fc.string({ unit: 'binary' }), text => {
-    assert.deepEqual(parseEntityTags(entityTag(text, 'json')), [entityTag(text, 'json')])
+    assert.deepEqual(parseEntityTags(buildEntityTag(text, 'json')), [buildEntityTag(text, 'json')])
   }))
 })
 
@@ -95,11 +95,11 @@ const same = 'Sun, 06 Nov 1994 08:49:37 GMT'
 const current: Validators = { tag: '"json"', others: () => ['"xml"'], modified: new Date(example.getTime() + 500) }
 
 function get (fields: PreconditionFields, validators: Validators | undefined = current): Outcome {
-  return evaluate({ safe: true, fields, current: validators })
+  return evaluatePreconditions({ safe: true, fields, current: validators })
 }
 
 function put (fields: PreconditionFields, validators: Validators | undefined = current): Outcome {
-  return evaluate({ safe: false, fields, current: validators })
+  return evaluatePreconditions({ safe: false, fields, current: validators })
 }
 
 function fieldsOf (...[match, unmodified, none, modified]: readonly (string | undefined)[]): PreconditionFields {
@@ -172,8 +172,8 @@ test('RFC 9110 §13.1.1: If-Match takes any tag of the version, by strong compar
   t.equal(put({ 'if-match': 'xyzzy' }, xyzzy), 'failed', 'a malformed tag never matches')
   t.equal(put({ 'if-match': '' }, xyzzy), 'failed')
   t.equal(get({ 'if-match': '"old"' }), 'failed')
-  t.equal(evaluate({ safe: false, fields: { 'if-match': 'W/"xml"' }, current, weak: true }), 'proceed', 'forgiven where asked')
-  t.equal(evaluate({ safe: false, fields: { 'if-match': 'W/"old"' }, current, weak: true }), 'failed')
+  t.equal(evaluatePreconditions({ safe: false, fields: { 'if-match': 'W/"xml"' }, current, weak: true }), 'proceed', 'forgiven where asked')
+  t.equal(evaluatePreconditions({ safe: false, fields: { 'if-match': 'W/"old"' }, current, weak: true }), 'failed')
 })
 
 test('RFC 9110 §13.1.2: If-None-Match takes any tag by weak comparison, on GET only the one of the selected format', async t => {
@@ -207,23 +207,23 @@ test('RFC 9110 §13.1.3 and §13.1.4: dates are compared to the second, and igno
 })
 
 test('RFC 9110 §13.1: preconditions on a target that does not exist', async t => {
-  const absent = (fields: PreconditionFields): Outcome => evaluate({ safe: false, fields, current: undefined })
+  const absent = (fields: PreconditionFields): Outcome => evaluatePreconditions({ safe: false, fields, current: undefined })
   t.equal(absent({ 'if-match': '*' }), 'failed')
   t.equal(absent({ 'if-match': '"json"' }), 'failed')
   t.equal(absent({ 'if-none-match': '*' }), 'proceed')
   t.equal(absent({ 'if-none-match': '"json"' }), 'proceed')
   t.equal(absent({ 'if-unmodified-since': before }), 'proceed')
-  t.equal(evaluate({ safe: true, fields: { 'if-modified-since': same }, current: undefined }), 'proceed')
+  t.equal(evaluatePreconditions({ safe: true, fields: { 'if-modified-since': same }, current: undefined }), 'proceed')
 })
 
 test('conditional tells whether there is a precondition, constrains whether a write is held to a state', async t => {
   const headers: IncomingHttpHeaders = { host: 'example.org' }
-  t.equal(conditional(headers), false)
-  t.equal(constrains(headers), false)
+  t.equal(isConditional(headers), false)
+  t.equal(isConditionalWrite(headers), false)
   for (const [fields, holds] of [
     [{ 'if-match': '*' }, true], [{ 'if-none-match': '*' }, true], [{ 'if-unmodified-since': same }, true], [{ 'if-unmodified-since': 'never' }, false], [{ 'if-modified-since': same }, false]
   ] as const) {
-    t.equal(conditional(fields), true, JSON.stringify(fields))
-    t.equal(constrains(fields), holds, JSON.stringify(fields))
+    t.equal(isConditional(fields), true, JSON.stringify(fields))
+    t.equal(isConditionalWrite(fields), holds, JSON.stringify(fields))
   }
 })

@@ -3,7 +3,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { Type } from '@sinclair/typebox'
 import { json } from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
-import { keep, recall } from '../../lib/listing/kept.ts'
+import { cachePage, getCachedPage } from '../../lib/listing/page-cache.ts'
 import type { Request } from '../../lib/request/request.ts'
 import { ask, build } from '../app.ts'
 import { define } from '../define.ts'
@@ -36,16 +36,16 @@ test('only so many pages are kept, and none that is long', async t => {
   // All that a page is known by.
   const asked = (search: string) => ({ path: '/notes', search, format: json }) as Request
   const answer = (content: string) => ({ versions: 'v', total: undefined, fields: {}, whole: {}, content })
-  t.equal(recall(collection, asked(''), { versions: 'v', total: undefined }), undefined)
-  for (let number = 0; number < 33; number++) keep(collection, asked(String(number)), answer(`[${number}]`))
-  const known = (search: string) => recall(collection, asked(search), { versions: 'v', total: undefined })?.content
+  t.equal(getCachedPage(collection, asked(''), { versions: 'v', total: undefined }), undefined)
+  for (let number = 0; number < 33; number++) cachePage(collection, asked(String(number)), answer(`[${number}]`))
+  const known = (search: string) => getCachedPage(collection, asked(search), { versions: 'v', total: undefined })?.content
   t.equal(known('0'), undefined, 'the oldest is gone')
   t.equal(known('1'), '[1]')
   t.equal(known('32'), '[32]')
-  keep(collection, asked('long'), answer('x'.repeat(65_537)))
+  cachePage(collection, asked('long'), answer('x'.repeat(65_537)))
   t.equal(known('long'), undefined)
-  t.equal(recall(collection, asked('1'), { versions: 'w', total: undefined }), undefined, 'other versions')
-  t.equal(recall(collection, asked('1'), { versions: 'v', total: 1 }), undefined, 'another total')
+  t.equal(getCachedPage(collection, asked('1'), { versions: 'w', total: undefined }), undefined, 'other versions')
+  t.equal(getCachedPage(collection, asked('1'), { versions: 'v', total: 1 }), undefined, 'another total')
 })
 
 test('a page that one caller was sent is never sent to a caller who sees other items or other properties', async t => {

@@ -179,9 +179,9 @@ test('a query has bounds: how deep, how many conditions and values, and how many
   const app = await build(t, goods())
   const deep = (levels: number): object => levels === 1 ? { id: 1 } : { not: deep(levels - 1) }
   t.equal((await query(app, { filter: deep(16) })).statusCode, 200)
-  t.match((await query(app, { filter: deep(17) })).json(), { status: 422, errors: [{ pointer: `/filter${'/not'.repeat(16)}`, message: 'is nested more than 16 deep' }] })
+  t.match((await query(app, { filter: deep(17) })).json(), { status: 422, errors: [{ pointer: `/filter${'/not'.repeat(16)}`, message: 'is nested deeper than 16 levels' }] })
   const wide = (count: number) => ({ filter: { any: Array.from({ length: count }, (_, id) => ({ id })) } })
-  const message = 'is too much: a filter can have at most 100 conditions, each like counting as 20, and 1000 values in all its lists'
+  const message = 'is too large: a filter can have at most 100 conditions, each like counting as 20, and 1000 values in all its lists'
   t.equal((await query(app, wide(100))).statusCode, 200)
   t.strictSame((await query(app, wide(50_000))).json().errors, [{ pointer: '/filter/any/100/id', message }])
   for (const nothing of [{}, { any: [] }, { not: {} }]) {

@@ -1,9 +1,9 @@
 import type { Collection } from '../../collection.ts'
 import type { Problem } from '../../http/problems.ts'
-import { condition, keyOf, operandOf } from '../../listing/conditions.ts'
-import { parameterOf } from '../../listing/parameters.ts'
-import { conjunction } from '../../listing/question.ts'
-import type { Question } from '../../listing/question.ts'
+import { parseCondition, parseFilterKey, parseOperand } from '../../listing/conditions.ts'
+import { getParameter } from '../../listing/parameters.ts'
+import { combineFilters } from '../../listing/list-query.ts'
+import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
 import type { Condition } from '../../storage/contract.ts'
 
@@ -40,7 +40,7 @@ interface Comparison {
 
 /** Translates a comparison into our own syntax, which takes precedence; undefined if the name is unknown. */
 function translate ({ listing: { filterable } }: Collection, { name, value }: Comparison): Comparison | undefined {
-  if (keyOf(name, filterable) !== undefined) {
+  if (parseFilterKey(name, filterable) !== undefined) {
     const isProperty = filterable.has(name)
     if (isProperty && Array.isArray(value)) return { name: `${name}.in`, value }
     if (isProperty && value === null) return { name: `${name}.null`, value: true }
@@ -49,7 +49,7 @@ function translate ({ listing: { filterable } }: Collection, { name, value }: Co
   const [, property = '', suffix = ''] = /^(.+)_([a-z]+)$/.exec(name) ?? []
   if (!Object.hasOwn(operators, suffix)) return undefined
   const { is, toOperand } = operators[suffix]!
-  if (keyOf(`${property}.${is}`, filterable) === undefined) return undefined
+  if (parseFilterKey(`${property}.${is}`, filterable) === undefined) return undefined
   return { name: `${property}.${is}`, value: toOperand(value) }
 }
 
@@ -67,20 +67,20 @@ export function readComparison (
   const { name, value } = comparison
   if (value === undefined) return []
   const { filterable } = collection.listing
-  const key = keyOf(name, filterable)!
+  const key = parseFilterKey(name, filterable)!
   // Each text of an array is read like a single one.
-  const elementKey = keyOf(key.property, filterable)!
+  const elementKey = parseFilterKey(key.property, filterable)!
   const readElement = (element: unknown): unknown => (
-    typeof element === 'string' ? operandOf(elementKey, element) : element
+    typeof element === 'string' ? parseOperand(elementKey, element) : element
   )
   const readValue = (): unknown => {
     if (Array.isArray(value)) return value.map(readElement)
-    return typeof value === 'string' ? operandOf(key, value) : value
+    return typeof value === 'string' ? parseOperand(key, value) : value
   }
-  const result = condition(key, readValue())
-  if (!('wanted' in result)) return [result]
+  const result = parseCondition(key, readValue())
+  if (!('expected' in result)) return [result]
   const about = parameter === given.name ? parameter : `${parameter}, by ${given.name},`
-  return badParameter(parameter, result.wanted, about)
+  return badParameter(parameter, result.expected, about)
 }
 
 /** An empty search field sends an empty `q`. */
@@ -88,12 +88,12 @@ export function isEmptySearch (collection: Collection, { name, value }: Comparis
   return name === 'q' &&
     typeof value === 'string' &&
     value.trim() === '' &&
-    parameterOf(collection, name) !== undefined
+    getParameter(collection, name) !== undefined
 }
 
 /** Joins the conditions. A client that requests items by their ids gets all of them on one page. */
-export function buildFilter ({ id }: Collection, conditions: readonly Condition[]): Question {
+export function buildFilter ({ id }: Collection, conditions: readonly Condition[]): ListQuery {
   if (conditions.length === 0) return {}
   const ids = conditions.find(({ property, is }) => property === id.property && is === 'in')?.value
-  return { filter: conjunction(conditions), ...Array.isArray(ids) && { limit: Math.max(1, ids.length) } }
+  return { filter: combineFilters(conditions), ...Array.isArray(ids) && { limit: Math.max(1, ids.length) } }
 }

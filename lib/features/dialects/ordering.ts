@@ -1,13 +1,13 @@
 import type { Collection } from '../../collection.ts'
-import type { Question } from '../../listing/question.ts'
-import { readOrder } from '../../listing/selection.ts'
+import type { ListQuery } from '../../listing/list-query.ts'
+import { parseSort } from '../../listing/selection.ts'
 import type { Order } from '../../storage/contract.ts'
 
 /** Builds the order of a list; undefined if one of the properties is not sortable. */
-export function readOrdering (collection: Collection, order: readonly Order[]): Question | undefined {
+export function readOrdering (collection: Collection, order: readonly Order[]): ListQuery | undefined {
   // Checked first: "-name" is not a property in these dialects.
   if (!order.every(({ property }) => collection.listing.sortable.has(property))) return undefined
   const names = order.map(({ property, descending }) => descending ? `-${property}` : property)
-  const question = readOrder(collection, names)
+  const question = parseSort(collection, names)
   return typeof question === 'string' ? undefined : question
 }

@@ -1,5 +1,5 @@
 import type { Collection } from '../../collection.ts'
-import { pointer } from '../../http/json-pointer.ts'
+import { toPointer } from '../../http/json-pointer.ts'
 import { isObject } from '../../http/json-value.ts'
 
 /**
@@ -13,7 +13,7 @@ export function completeItem (content: unknown, before: object, { properties, va
   if (nulls.length === 0) return item
   const failures = validate.draft(item) ?? []
   for (const name of nulls) {
-    if (failures.some((failure) => failure.pointer === pointer([name]))) delete item[name]
+    if (failures.some((failure) => failure.pointer === toPointer([name]))) delete item[name]
   }
   return item
 }

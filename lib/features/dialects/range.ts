@@ -1,7 +1,7 @@
 import type { Collection } from '../../collection.ts'
 import type { Problem } from '../../http/problems.ts'
-import { mostSkipped } from '../../listing/entries.ts'
-import type { Question } from '../../listing/question.ts'
+import { maxOffset } from '../../listing/entries.ts'
+import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
 
 /** Items by their positions, from 0. */
@@ -16,10 +16,10 @@ interface ItemRange {
 }
 
 /** Turns a range into an offset and a limit. */
-export function buildRange ({ limit: { maximum } }: Collection, range: ItemRange): Question | Problem {
+export function buildRange ({ limit: { maximum } }: Collection, range: ItemRange): ListQuery | Problem {
   const { start, end, startParameter, endParameter } = range
-  if (start > mostSkipped) {
-    const wanted = `at most ${mostSkipped}. To go further, use limit=${maximum} and follow the cursor of each page`
+  if (start > maxOffset) {
+    const wanted = `at most ${maxOffset}. To go further, use limit=${maximum} and follow the cursor of each page`
     return badParameter(startParameter, wanted, `The number of items that ${startParameter} skips`)
   }
   if (end === undefined) return { offset: start }

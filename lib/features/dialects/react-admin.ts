@@ -3,8 +3,8 @@
 import type { Collection } from '../../collection.ts'
 import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
-import { parameterOf } from '../../listing/parameters.ts'
-import type { Question } from '../../listing/question.ts'
+import { getParameter } from '../../listing/parameters.ts'
+import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
 import { maxHeaderSize } from '../../openapi/headers.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
@@ -81,7 +81,7 @@ function parseArray (text: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function readSort (collection: Collection, text: string): Question | Problem {
+function readSort (collection: Collection, text: string): ListQuery | Problem {
   const [property, direction, ...others] = parseArray(text)
   const isValid = typeof property === 'string' &&
     (direction === 'ASC' || direction === 'DESC') &&
@@ -92,7 +92,7 @@ function readSort (collection: Collection, text: string): Question | Problem {
   return badParameter('sort', `["property","ASC"] or ["property","DESC"], with one of: ${sortable}`)
 }
 
-function readRange (collection: Collection, text: unknown): Question | Problem {
+function readRange (collection: Collection, text: unknown): ListQuery | Problem {
   const [first, last, ...others] = parseArray(text)
   const isValid = Number.isSafeInteger(first) &&
     Number.isSafeInteger(last) &&
@@ -108,13 +108,13 @@ function readRange (collection: Collection, text: unknown): Question | Problem {
   return range instanceof Problem ? range : { ...range, count: true }
 }
 
-function readFilter (collection: Collection, text: unknown): Question | Problem {
+function readFilter (collection: Collection, text: unknown): ListQuery | Problem {
   const filter = parseJson(text)
   if (!isObject(filter)) {
     return badParameter('filter', 'a JSON object of properties and values, such as {"name":"Ada"}')
   }
   const conditions: Condition[] = []
-  let search: Question | undefined
+  let search: ListQuery | undefined
   for (const comparison of flatten(filter, '')) {
     if (isEmptySearch(collection, comparison)) continue
     const found = readComparison(collection, comparison, 'filter')
@@ -135,8 +135,8 @@ interface NamedValue {
   readonly value: unknown
 }
 
-function readSearch (collection: Collection, { name, value }: NamedValue): Question | Problem {
-  const question = name === 'q' ? parameterOf(collection, name)?.read(collection, value) : undefined
+function readSearch (collection: Collection, { name, value }: NamedValue): ListQuery | Problem {
+  const question = name === 'q' ? getParameter(collection, name)?.read(collection, value) : undefined
   if (question === undefined) {
     const filterable = [...collection.listing.filterable.keys()].join(', ')
     return badParameter(

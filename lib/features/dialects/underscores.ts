@@ -2,8 +2,8 @@
 
 import type { Collection } from '../../collection.ts'
 import { Problem } from '../../http/problems.ts'
-import { parameterOf } from '../../listing/parameters.ts'
-import type { Question } from '../../listing/question.ts'
+import { getParameter } from '../../listing/parameters.ts'
+import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
 import { maxHeaderSize } from '../../openapi/headers.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
@@ -46,7 +46,7 @@ export function translateUnderscores (
   return { question: { count: true, ...buildFilter(collection, conditions), ...range, ...order }, rest }
 }
 
-function readRange (collection: Collection, given: { start: unknown, end: unknown }): Question | Problem {
+function readRange (collection: Collection, given: { start: unknown, end: unknown }): ListQuery | Problem {
   if (given.start === undefined && given.end === undefined) return {}
   const start = readNumber('_start', given.start)
   if (start instanceof Problem) return start
@@ -57,7 +57,7 @@ function readRange (collection: Collection, given: { start: unknown, end: unknow
 
 /** Our own parameters take precedence if they occur once. */
 function isInDialect (collection: Collection, name: string, value: unknown): boolean {
-  return parameterOf(collection, name) === undefined && (Array.isArray(value) || name.includes('_'))
+  return getParameter(collection, name) === undefined && (Array.isArray(value) || name.includes('_'))
 }
 
 function readNumber (name: string, text: unknown): number | Problem | undefined {
@@ -71,7 +71,7 @@ const directionNames = ['asc', 'desc']
 function readSort (
   collection: Collection,
   { sort, direction = '' }: { sort: unknown, direction: unknown }
-): Question | Problem {
+): ListQuery | Problem {
   if (typeof sort !== 'string' || typeof direction !== 'string') {
     return badParameter('_sort', 'given once, as must _order; several properties are separated by commas')
   }

@@ -1,10 +1,10 @@
 import type { Collection } from '../../collection.ts'
 import type { Defaults } from '../../define.ts'
 import { BadOption } from '../../errors.ts'
-import { queryable } from '../../listing/queryable.ts'
-import { canonical } from '../../schema/canonical.ts'
+import { findQueryable } from '../../listing/queryable.ts'
+import { toCanonicalJson } from '../../schema/canonical-json.ts'
 import { checkSchema } from '../../schema/checks.ts'
-import { propertiesOf } from '../../schema/properties.ts'
+import { readProperties } from '../../schema/properties.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import { propertyIn } from './storage.ts'
 
@@ -57,7 +57,7 @@ export function sharedProperties ({ current, name, schema: given }: Compared, { 
   const strange = Object.keys(renamed).find(property => !shared.has(property))
   if (strange !== undefined) throw new BadOption(name, `renamed leads from "${strange}" to "${renamed[strange]}", but both must be properties of the same schema.`)
   const { listing: { known, filterable, sortable } } = current
-  const of = (offered: ReadonlyMap<string, unknown>): string[] => [...queryable({ schema, properties: propertiesOf(schema) }).keys()]
+  const of = (offered: ReadonlyMap<string, unknown>): string[] => [...findQueryable({ schema, properties: readProperties(schema) }).keys()]
     .filter(property => shared.has(property.split('.', 1)[0]!) && offered.has(propertyIn(renamed, property)))
   const offers = { filter: of(filterable), sort: of(sortable), search: of(known), order: of(known) }
   for (const [option, properties] of Object.entries({ filter, sort, search, order: order.map(property => property.replace(/^-/, '')) })) {
@@ -71,7 +71,7 @@ export function sharedProperties ({ current, name, schema: given }: Compared, { 
 
 /** Who writes or reads a property, and what it is for, says nothing of its values. */
 function isSame (old: JsonSchema, current: JsonSchema | undefined): boolean {
-  return current !== undefined && canonical(bare(old)) === canonical(bare(current))
+  return current !== undefined && toCanonicalJson(bare(old)) === toCanonicalJson(bare(current))
 }
 
 function bare ({ readOnly, writeOnly, immutable, default: value, title, description, examples, ...rest }: JsonSchema): JsonSchema {

@@ -8,7 +8,7 @@ import { buildNewItem, getImposedValues } from '../../items/create.ts'
 import { buildReplacement } from '../../items/revise.ts'
 import type { Change, CommittedChange, HookOptions, Options } from '../../options.ts'
 import type { Request } from '../../request/request.ts'
-import { canonicalDates, dateTimesOf } from '../../schema/date-times.ts'
+import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Id, JsonSchema } from '../../storage/contract.ts'
 import { checkRestated, getInherited, sharedProperties } from './options.ts'
@@ -56,7 +56,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
   const schema = stated.schema as unknown as JsonSchema
   const lists = sharedProperties({ current, name, schema }, { ...stated.list, renamed })
-  const dateTimes = dateTimesOf(schema, current.id.property)
+  const dateTimes = findDateTimes(schema, current.id.property)
 
   async function convert ({ item, before, caller, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
     const known = before && origins.entry.get(before)
@@ -64,7 +64,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const whole = known === undefined ? await create(item, content, { caller, request }) : await revised(known.item)
     if (whole instanceof Problem) return whole
     // In the form that the item is written in: it is known again by its identity.
-    const told = canonicalDates(present(whole), dateTimes)
+    const told = normalizeDates(present(whole), dateTimes)
     origins.draft.set(told, whole)
     return told
 

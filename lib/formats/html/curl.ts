@@ -1,21 +1,19 @@
 import type { About } from '../format.ts'
-import { markup } from './escape.ts'
-import type { Markup } from './escape.ts'
+import { markup } from './markup.ts'
+import type { Markup } from './markup.ts'
 
-/** How a program would ask for the same. */
-export function curl ({ offer: { mediaTypes }, origin, path, search }: About): Markup {
-  const target = quoted(search === '' ? path : `${path}?${search}`)
-  const type = mediaTypes.find(type => !type.startsWith('text/html'))
-  // What is the default need not be asked for.
-  const accept = type === undefined || type === mediaTypes[0] ? '' : ` -H ${shell(`Accept: ${type}`)}`
-  return markup`<p class="curl"><span id="curl">The same with curl</span> <code tabindex="0" aria-labelledby="curl">curl${accept} '<span data-origin>${quoted(origin)}</span>${target}'</code></p>`
+/** Renders the curl command for the same request. */
+export function renderCurl ({ offer: { mediaTypes }, origin, path, search }: About): Markup {
+  const target = escapeShell(search === '' ? path : `${path}?${search}`)
+  const type = mediaTypes.find((type) => !type.startsWith('text/html'))
+  // The default needs no Accept.
+  const accept = type === undefined || type === mediaTypes[0] ? '' : ` -H '${escapeShell(`Accept: ${type}`)}'`
+  const url = markup`'<span data-origin>${escapeShell(origin)}</span>${target}'`
+  const command = markup`<code tabindex="0" aria-labelledby="curl">curl${accept} ${url}</code>`
+  return markup`<p class="curl"><span id="curl">The same with curl</span> ${command}</p>`
 }
 
-function shell (text: string): string {
-  return `'${quoted(text)}'`
-}
-
-/** As it stands within single quotation marks of a shell. */
-function quoted (text: string): string {
+/** Escapes text inside single quotation marks. */
+function escapeShell (text: string): string {
   return text.replaceAll("'", "'\\''")
 }

@@ -1,36 +1,46 @@
 import type { JsonSchema } from '../../storage/contract.ts'
 
-/** How a value is asked for and shown. */
+/** Which control a value has. */
 export interface Kind {
   readonly type: 'string' | 'number' | 'integer' | 'choice' | 'json'
-  /** What it can be, where that can be told one by one. */
+  /** The possible values of a choice, without null. */
   readonly choices: readonly unknown[]
   readonly nullable: boolean
-  /** What is said of it where it is not null. */
+  /** The schema of values other than null. */
   readonly schema: JsonSchema
 }
 
-export function kindOf (schema: JsonSchema): Kind {
+const scalarTypes = ['string', 'number', 'integer'] as const
+
+/** Derives the control of a value from its schema. */
+export function getKind (schema: JsonSchema): Kind {
   const branches = (schema.anyOf ?? schema.oneOf ?? [schema]) as readonly JsonSchema[]
-  const kinds = branches.filter(({ type }) => type !== 'null')
-  const values = kinds.map(valuesOf)
-  const nullable = kinds.length < branches.length || kinds.some(kind => typesOf(kind).includes('null')) || values.some(choices => choices?.includes(null))
-  if (values.every(choices => choices !== undefined)) return { type: 'choice', choices: values.flat().filter(value => value !== null), nullable, schema }
-  const [only, ...others] = kinds.flatMap(kind => typesOf(kind).filter(type => type !== 'null'))
-  const single = kinds.length === 1 && others.length === 0 ? only : undefined
-  return { type: scalars.find(type => type === single) ?? 'json', choices: [], nullable, schema: kinds.length === 1 ? kinds[0]! : schema }
+  const variants = branches.filter(({ type }) => type !== 'null')
+  const values = variants.map(getValues)
+  const nullable = variants.length < branches.length ||
+    variants.some((variant) => getTypes(variant).includes('null')) ||
+    values.some((choices) => choices?.includes(null))
+  if (values.every((choices) => choices !== undefined)) {
+    return { type: 'choice', choices: values.flat().filter((value) => value !== null), nullable, schema }
+  }
+  const types = variants.flatMap((variant) => getTypes(variant).filter((type) => type !== 'null'))
+  const onlyType = variants.length === 1 && types.length === 1 ? types[0] : undefined
+  return {
+    type: scalarTypes.find((type) => type === onlyType) ?? 'json',
+    choices: [],
+    nullable,
+    schema: variants.length === 1 ? variants[0]! : schema
+  }
 }
 
-const scalars = ['string', 'number', 'integer'] as const
-
-function typesOf ({ type = [] }: JsonSchema): readonly string[] {
+function getTypes ({ type = [] }: JsonSchema): readonly string[] {
   return typeof type === 'string' ? [type] : type
 }
 
-function valuesOf (schema: JsonSchema): readonly unknown[] | undefined {
+const booleans = [true, false]
+
+function getValues (schema: JsonSchema): readonly unknown[] | undefined {
   if (Array.isArray(schema.enum)) return schema.enum
   if (schema.const !== undefined) return [schema.const]
-  return typesOf(schema).filter(type => type !== 'null').join() === 'boolean' ? truth : undefined
+  return getTypes(schema).filter((type) => type !== 'null').join() === 'boolean' ? booleans : undefined
 }
-
-const truth = [true, false]

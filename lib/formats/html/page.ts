@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto'
 import type { About } from '../format.ts'
-import { markup, Markup } from './escape.ts'
+import { markup, Markup } from './markup.ts'
 import { script } from './script.ts'
 import { style } from './style.ts'
 
-interface Parts {
+interface PageParts {
   readonly title: string
   readonly trail: About['trail']
   readonly content: Markup
-  /** RFC 8631. */
+  /** The URL of the service description (RFC 8631). */
   readonly description?: string | undefined
 }
 
-/** A whole document. */
-export function page ({ title, trail, content, description }: Parts): string {
+/** Renders a whole document. */
+export function renderPage ({ title, trail, content, description }: PageParts): string {
   return markup`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -27,12 +27,12 @@ export function page ({ title, trail, content, description }: Parts): string {
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
-<nav aria-label="Where you are"><ol>${trail.map(({ href, title }, index) => markup`<li><a href="${href}"${index === trail.length - 1 && markup` aria-current="page"`}><bdi>${title}</bdi></a></li>`)}</ol></nav>
+<nav aria-label="Breadcrumb"><ol>${renderTrail(trail)}</ol></nav>
 ${description !== undefined && markup`<a href="${description}" rel="service-desc">API description</a>`}
 </header>
 <main id="content" tabindex="-1">
 ${content}
-<p class="told" role="status"></p>
+<p class="status" role="status"></p>
 </main>
 <script>${new Markup(script)}</script>
 </body>
@@ -40,18 +40,26 @@ ${content}
 `.text
 }
 
-const icon = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path d='M2 3h12v2H2zm0 4h12v2H2zm0 4h8v2H2z' fill='%23567'/></svg>"
+function renderTrail (trail: About['trail']): Markup[] {
+  return trail.map(({ href, title }, index) => {
+    const current = index === trail.length - 1 && markup` aria-current="page"`
+    return markup`<li><a href="${href}"${current}><bdi>${title}</bdi></a></li>`
+  })
+}
 
-function source (text: string): string {
+const icon = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
+  "<path d='M2 3h12v2H2zm0 4h12v2H2zm0 4h8v2H2z' fill='%23567'/></svg>"
+
+function hashSource (text: string): string {
   return `'sha256-${hash('sha256', text, 'base64')}'`
 }
 
-/** Nothing runs on a page, and nothing is loaded, but what the library has put there. */
-export const fields: Readonly<Record<string, string>> = {
+/** The Content-Security-Policy allows only the style and the script of the page. */
+export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
-    `style-src ${source(style)}`,
-    `script-src ${source(script)}`,
+    `style-src ${hashSource(style)}`,
+    `script-src ${hashSource(script)}`,
     "require-trusted-types-for 'script'",
     'img-src data:',
     "connect-src 'self'",

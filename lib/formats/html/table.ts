@@ -1,37 +1,48 @@
 import type { About, Links } from '../format.ts'
-import { markup } from './escape.ts'
-import type { Markup } from './escape.ts'
-import { asking } from './question.ts'
-import { namesOf } from './record.ts'
-import { shortly } from './value.ts'
+import { getPropertyNames } from './item.ts'
+import { markup } from './markup.ts'
+import type { Markup } from './markup.ts'
+import { buildListUrl } from './query-form.ts'
+import { renderShort } from './value.ts'
 
-/** The items of a list, a row for each. */
-export function table (items: readonly object[], links: readonly Links[], about: About): Markup {
+/** Items that allow any property could otherwise have more columns than a person reads. */
+const maxColumns = 40
+
+/** Renders the items of a list as a table. */
+export function renderTable (items: readonly object[], links: readonly Links[], about: About): Markup {
   const { offer: { name, id, schemas: { read: { properties = {} } } }, related } = about
-  const columns = namesOf(Object.fromEntries(items.flatMap(item => Object.entries(item))), properties).filter(column => column !== id).slice(0, mostColumns)
+  const merged = Object.fromEntries(items.flatMap((item) => Object.entries(item)))
+  const columns = getPropertyNames(merged, properties).filter((column) => column !== id).slice(0, maxColumns)
+  const rows = items.map((item, index) => {
+    const cells = columns.map((column) => {
+      const value = renderShort(Reflect.get(item, column), { ...properties[column] }, related.get(column))
+      return markup`<td>${value}</td>`
+    })
+    return markup`<tr><th scope="row">${renderItemLink(item, links[index], id)}</th>${cells}</tr>
+`
+  })
   return markup`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
 <table>
-<thead><tr>${heading(id, about)}${columns.map(column => heading(column, about))}</tr></thead>
+<thead><tr>${[id, ...columns].map((column) => renderHeading(column, about))}</tr></thead>
 <tbody>
-${items.map((item, index) => markup`<tr><th scope="row">${opener(item, links[index], id)}</th>${columns.map(column => markup`<td>${shortly(Reflect.get(item, column), { ...properties[column] }, related.get(column))}</td>`)}</tr>
-`)}</tbody>
+${rows}</tbody>
 </table>
 </div>`
 }
 
-/** More columns than a person looks at would come of items that are open to any property. */
-const mostColumns = 40
-
-/** Leads to the item, by its id where that is shown. */
-function opener (item: object, { self }: Links = {}, id: string): Markup {
+function renderItemLink (item: object, { self }: Links = {}, id: string): Markup {
   const text = Object.hasOwn(item, id) ? String(Reflect.get(item, id)) : 'Open'
   return self === undefined ? markup`<bdi>${text}</bdi>` : markup`<a href="${self.href}"><bdi>${text}</bdi></a>`
 }
 
-/** A column can be sorted by following its heading, and the other way round by following it again. */
-function heading (column: string, about: About): Markup {
+/** The link of a heading sorts by its column, and reverses the order if the list is sorted by it already. */
+function renderHeading (column: string, about: About): Markup {
   const sort = new URLSearchParams(about.search).get('sort')
-  const [direction, next] = sort === column ? ['ascending', `-${column}`] : sort === `-${column}` ? ['descending', column] : [undefined, column]
-  const label = about.offer.sorts.includes(column) ? markup`<a href="${asking(about, { sort: next })}">${column}</a>` : markup`${column}`
-  return direction === undefined ? markup`<th scope="col">${label}</th>` : markup`<th scope="col" aria-sort="${direction}">${label}</th>`
+  const next = sort === column ? `-${column}` : column
+  const label = about.offer.sorts.includes(column)
+    ? markup`<a href="${buildListUrl(about, { sort: next })}">${column}</a>`
+    : markup`${column}`
+  if (sort === column) return markup`<th scope="col" aria-sort="ascending">${label}</th>`
+  if (sort === `-${column}`) return markup`<th scope="col" aria-sort="descending">${label}</th>`
+  return markup`<th scope="col">${label}</th>`
 }

@@ -1,43 +1,46 @@
-// OpenAPI 3.1 (XML Object): what the elements of a schema are called.
+// OpenAPI 3.1, XML Object: the names of elements in a schema.
 
 import { encodeName } from './name.ts'
 import { isSchema } from './reference.ts'
-import { rootOf } from './typing.ts'
+import { getRoot } from './typing.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 
-/** The schema with `xml` hints; those it came with are not what is written. */
-export function description (schema: JsonSchema): JsonSchema {
-  return described(schema, rootOf(schema).element)
+/** Returns the schema with `xml` keywords. They replace those of the app, because the format does not follow these. */
+export function describeXml (schema: JsonSchema): JsonSchema {
+  return addXmlKeyword(schema, getRoot(schema).element)
 }
 
-const one = new Set(['items', 'additionalItems', 'additionalProperties'])
-const lists = new Set(['items', 'prefixItems', 'allOf', 'anyOf', 'oneOf'])
-const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
+const schemaKeywords = new Set(['items', 'additionalItems', 'additionalProperties'])
+const listKeywords = new Set(['items', 'prefixItems', 'allOf', 'anyOf', 'oneOf'])
+const mapKeywords = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
 
-function described (schema: JsonSchema, name: string | undefined): JsonSchema {
+function addXmlKeyword (schema: JsonSchema, name: string | undefined): JsonSchema {
   const result: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword !== 'xml') result[keyword] = within(keyword, value)
+    if (keyword !== 'xml') result[keyword] = describeKeyword(keyword, value)
   }
   const wrapped = [schema.type].flat().includes('array')
   if (name !== undefined || wrapped) result['xml'] = { ...name !== undefined && { name }, ...wrapped && { wrapped } }
   return result
 }
 
-function within (keyword: string, value: unknown): unknown {
+function describeKeyword (keyword: string, value: unknown): unknown {
   const name = keyword.toLowerCase().endsWith('items') ? 'item' : undefined
   if (Array.isArray(value)) {
-    return lists.has(keyword) ? value.map(schema => isSchema(schema) ? described(schema, name) : schema) : value
+    if (!listKeywords.has(keyword)) return value
+    return value.map((schema) => isSchema(schema) ? addXmlKeyword(schema, name) : schema)
   }
   if (!isSchema(value)) return value
-  if (one.has(keyword)) return described(value, name)
-  if (!maps.has(keyword)) return value
-  return Object.fromEntries(Object.entries(value).map(([property, schema]) =>
-    [property, isSchema(schema) ? described(schema, keyword === 'properties' ? differing(property) : undefined) : schema]))
+  if (schemaKeywords.has(keyword)) return addXmlKeyword(value, name)
+  if (!mapKeywords.has(keyword)) return value
+  return Object.fromEntries(Object.entries(value).map(([property, schema]) => {
+    if (!isSchema(schema)) return [property, schema]
+    return [property, addXmlKeyword(schema, keyword === 'properties' ? getElementName(property) : undefined)]
+  }))
 }
 
-/** The name of the element of a property, where it is not the name of the property. */
-function differing (property: string): string | undefined {
+/** Returns the name of the element of a property; undefined if it is the name of the property. */
+function getElementName (property: string): string | undefined {
   const element = encodeName(property)
   return element === property ? undefined : element
 }

@@ -1,4 +1,4 @@
-// RFC 8259 §3: the kinds of values there are, under the names JSON Schema gives them.
+// RFC 8259, section 3: the kinds of values, under their names in JSON Schema.
 
 import type { JsonSchema } from '../../storage/contract.ts'
 
@@ -6,24 +6,28 @@ const kinds = ['string', 'number', 'boolean', 'null', 'array', 'object'] as cons
 
 export type Kind = typeof kinds[number]
 
-export function kindNamed (word: string): Kind | undefined {
-  return kinds.find(kind => kind === word)
+export function parseKind (text: string): Kind | undefined {
+  return kinds.find((kind) => kind === text)
 }
 
-/** What JSON has no value for counts as null. */
-export function kindOf (value: unknown): Kind {
+/** Returns the kind of a value. A value that JSON does not have counts as null. */
+export function getKind (value: unknown): Kind {
   switch (typeof value) {
-    case 'string': return 'string'
-    case 'number': return 'number'
-    case 'boolean': return 'boolean'
-    case 'object': return value === null ? 'null' : Array.isArray(value) ? 'array' : 'object'
-    default: return 'null'
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return typeof value as Kind
+    case 'object':
+      if (value === null) return 'null'
+      return Array.isArray(value) ? 'array' : 'object'
+    default:
+      return 'null'
   }
 }
 
-/** The kinds a schema allows by itself; none where it leaves that open. */
-export function kindsIn (schema: JsonSchema): Kind[] {
-  if (schema.type !== undefined) return [schema.type].flat().map(type => kindNamed(type) ?? 'number')
-  if (schema['const'] !== undefined) return [kindOf(schema['const'])]
-  return Array.isArray(schema['enum']) ? schema['enum'].map(kindOf) : []
+/** Returns the kinds that a schema states itself; none if it leaves them open. */
+export function getKinds (schema: JsonSchema): Kind[] {
+  if (schema.type !== undefined) return [schema.type].flat().map((type) => parseKind(type) ?? 'number')
+  if (schema['const'] !== undefined) return [getKind(schema['const'])]
+  return Array.isArray(schema['enum']) ? schema['enum'].map(getKind) : []
 }

@@ -1,28 +1,31 @@
-// XML 1.0 §2.3: which property names can name an element, and how the others are written.
+// XML 1.0, section 2.3: which property names are names of elements, and how the others are written.
 //
-// A character that cannot stand in a name is written `_xHHHH_`, its UTF-16 code unit in hexadecimal (ISO/IEC 9075-14 §9.1);
-// an underscore that would read as the start of such an escape is escaped itself, and the empty name is `_`.
+// A character that a name cannot contain is written `_xHHHH_`, its UTF-16 code unit in hexadecimal (ISO/IEC 9075-14,
+// section 9.1). An underscore that looks like the start of such an escape is escaped itself. The empty name is `_`.
 
-const start = String.raw`A-Z_a-z\xC0-\xD6\xD8-\xF6\xF8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C-\u200D\u2070-\u218F\u2C00-\u2FEF\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\u{10000}-\u{EFFFF}`
-const rest = String.raw`\u0300-\u036F${start}\-.0-9\xB7\u203F-\u2040`
+const startCharacters = String.raw`A-Z_a-z\xC0-\xD6\xD8-\xF6\xF8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C-\u200D` +
+  String.raw`\u2070-\u218F\u2C00-\u2FEF\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\u{10000}-\u{EFFFF}`
+const nameCharacters = String.raw`\u0300-\u036F${startCharacters}\-.0-9\xB7\u203F-\u2040`
 
-/** A name without a colon (Namespaces in XML §3 gives it a meaning), from where `lastIndex` points. */
-export const nameToken = new RegExp(`[${start}][${rest}]*`, 'uy')
+/** A name at `lastIndex`. It has no colon, which namespaces use (Namespaces in XML, section 3). */
+export const nameToken = new RegExp(`[${startCharacters}][${nameCharacters}]*`, 'uy')
 
-const plain = /^(?!xml)[a-z][a-z\d]*$/i
-const underscore = new RegExp(`_(?=x[\\dA-Fa-f]{4}(?:_|[^${rest}]))`, 'gu')
-const unfit = new RegExp(`[^${rest}]`, 'gu')
+const plainName = /^(?!xml)[a-z][a-z\d]*$/i
+const escapeLikeUnderscore = new RegExp(`_(?=x[\\dA-Fa-f]{4}(?:_|[^${nameCharacters}]))`, 'gu')
+const invalidCharacter = new RegExp(`[^${nameCharacters}]`, 'gu')
 // Names that begin with `xml` are reserved.
-const unfitStart = new RegExp(`^(?:[^${start}]|x(?=ml))`, 'iu')
+const invalidStart = new RegExp(`^(?:[^${startCharacters}]|x(?=ml))`, 'iu')
 const escapes = /_x([\dA-Fa-f]{4})_/g
 
+/** Returns the name of the element of a property. */
 export function encodeName (name: string): string {
-  if (plain.test(name)) return name
+  if (plainName.test(name)) return name
   if (name === '') return '_'
   if (name === '_') return escape(name)
-  return name.replace(underscore, escape).replace(unfit, escape).replace(unfitStart, escape)
+  return name.replace(escapeLikeUnderscore, escape).replace(invalidCharacter, escape).replace(invalidStart, escape)
 }
 
+/** Returns the name of the property of an element. */
 export function decodeName (name: string): string {
   if (name === '_') return ''
   return name.includes('_x') ? name.replace(escapes, unescape) : name

@@ -1,88 +1,95 @@
-// What an element is read as where it does not say so itself. Writer and reader derive it from the same schema, so an
-// element carries a `type` attribute only where its value is of another kind than the one expected here.
+// How an element is read if it has no `type` attribute. Writer and reader derive it from the same schema, so an element
+// has the attribute only if its value is of another kind.
 
-import { kindsIn } from './kind.ts'
+import { getKinds } from './kind.ts'
 import { encodeName } from './name.ts'
 import { dereference, isSchema } from './reference.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import type { Kind } from './kind.ts'
 
-/** An element and what it is read as. */
-export interface Property {
+/** An element and how it is read. */
+export interface ElementType {
   readonly element: string
   readonly typing: Typing
   readonly startTag: string
   readonly endTag: string
 }
 
-export function property (element: string, typing: Typing): Property {
+export function createElementType (element: string, typing: Typing): ElementType {
   return { element, typing, startTag: `<${element}>`, endTag: `</${element}>` }
 }
 
-const roots = new WeakMap<JsonSchema, Property>()
+const roots = new WeakMap<JsonSchema, ElementType>()
 
-/** The root element: `<items>` where the schema is of an array, else `<item>`. */
-export function rootOf (schema: JsonSchema): Property {
+/** Returns the root element: `<items>` if the schema describes an array, else `<item>`. */
+export function getRoot (schema: JsonSchema): ElementType {
   let root = roots.get(schema)
   if (root === undefined) {
-    const typing = new Typings(schema).of([schema])
-    root = property(typing.kind === 'array' ? 'items' : 'item', typing)
+    const typing = new TypingFactory(schema).get([schema])
+    root = createElementType(typing.kind === 'array' ? 'items' : 'item', typing)
     roots.set(schema, root)
   }
   return root
 }
 
-/** All of it is derived when it is first asked for: a schema can contain itself. */
+/** Derived lazily, because a schema can contain itself. */
 export class Typing {
-  /** The one kind but null that the schema allows; a string where there are several, or none is named. */
+  /** The only kind that the schema allows beside null; a string if there are several, or if none is stated. */
   readonly kind: Kind
   readonly #schemas: readonly JsonSchema[]
-  readonly #typings: Typings
-  readonly #items: Property[] = []
+  readonly #factory: TypingFactory
+  readonly #items: ElementType[] = []
   /** How many items of an array have a schema of their own. */
-  readonly #positions: number
-  #members: Map<string, Property> | undefined
+  readonly #tupleLength: number
+  #properties: Map<string, ElementType> | undefined
   #others: Typing | undefined
 
-  constructor (schemas: readonly JsonSchema[], typings: Typings) {
+  constructor (schemas: readonly JsonSchema[], factory: TypingFactory) {
     this.#schemas = schemas
-    this.#typings = typings
-    this.#positions = Math.max(0, ...schemas.map(schema => positions(schema).length))
-    const kinds = new Set(schemas.flatMap(kindsIn))
+    this.#factory = factory
+    this.#tupleLength = Math.max(0, ...schemas.map((schema) => getTupleSchemas(schema).length))
+    const kinds = new Set(schemas.flatMap(getKinds))
     if (kinds.size > 1) kinds.delete('null')
     const [only = 'string'] = kinds
     this.kind = kinds.size > 1 ? 'string' : only
   }
 
   /** The properties that the schema names. */
-  get properties (): ReadonlyMap<string, Property> {
-    if (this.#members !== undefined) return this.#members
+  get properties (): ReadonlyMap<string, ElementType> {
+    if (this.#properties !== undefined) return this.#properties
     const schemas = new Map<string, JsonSchema[]>()
     for (const { properties = {} } of this.#schemas) {
-      for (const [name, schema] of Object.entries(properties)) schemas.set(name, [...schemas.get(name) ?? [], schema])
+      for (const [name, schema] of Object.entries(properties)) {
+        schemas.set(name, [...schemas.get(name) ?? [], schema])
+      }
     }
-    this.#members = new Map()
-    for (const [name, own] of schemas) this.#members.set(name, property(encodeName(name), this.#typings.of(own)))
-    return this.#members
+    this.#properties = new Map()
+    for (const [name, propertySchemas] of schemas) {
+      this.#properties.set(name, createElementType(encodeName(name), this.#factory.get(propertySchemas)))
+    }
+    return this.#properties
   }
 
-  /** Of all properties that the schema does not name; `patternProperties` count without a look at the pattern, which can be slow. */
+  /** All properties that the schema does not name. Patterns of `patternProperties` are not tested: they can be slow. */
   get others (): Typing {
-    this.#others ??= this.#typings.of(this.#schemas.flatMap(schema =>
-      [...Object.values(schema['patternProperties'] ?? {}), schema['additionalProperties']]))
+    this.#others ??= this.#factory.get(this.#schemas.flatMap((schema) => {
+      return [...Object.values(schema['patternProperties'] ?? {}), schema['additionalProperties']]
+    }))
     return this.#others
   }
 
-  item (index: number): Property {
-    const position = Math.min(index, this.#positions)
-    this.#items[position] ??= property('item', this.#typings.of(this.#schemas.map(schema =>
-      positions(schema)[position] ?? (Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items']))))
+  /** Returns the type of an array item. */
+  getItem (index: number): ElementType {
+    const position = Math.min(index, this.#tupleLength)
+    this.#items[position] ??= createElementType('item', this.#factory.get(this.#schemas.map((schema) => {
+      return getTupleSchemas(schema)[position] ?? getRestSchema(schema)
+    })))
     return this.#items[position]
   }
 }
 
-/** The typings of one root schema: one for each set of its schemas that a value can be held against. */
-class Typings {
+/** Creates the typings of a root schema, one for each set of schemas that a value can have. */
+class TypingFactory {
   readonly #root: JsonSchema
   readonly #numbers = new Map<JsonSchema, number>()
   readonly #known = new Map<string, Typing>()
@@ -91,34 +98,40 @@ class Typings {
     this.#root = root
   }
 
-  of (schemas: readonly unknown[]): Typing {
-    const held = new Set<JsonSchema>()
-    for (const schema of schemas) this.#hold(schema, held)
-    const key = Array.from(held, schema => this.#number(schema)).sort((a, b) => a - b).join()
-    const typing = this.#known.get(key) ?? new Typing([...held], this)
+  get (schemas: readonly unknown[]): Typing {
+    const all = new Set<JsonSchema>()
+    for (const schema of schemas) this.#addAll(schema, all)
+    const key = Array.from(all, (schema) => this.#getNumber(schema)).sort((a, b) => a - b).join()
+    const typing = this.#known.get(key) ?? new Typing([...all], this)
     this.#known.set(key, typing)
     return typing
   }
 
-  /** Which of several alternatives a value is meant for is not known until it is read: all of them count. */
-  #hold (schema: unknown, held: Set<JsonSchema>): void {
-    if (!isSchema(schema) || held.has(schema)) return
-    held.add(schema)
-    if (typeof schema['$ref'] === 'string') this.#hold(dereference(schema['$ref'], this.#root), held)
-    for (const alternatives of [schema['allOf'], schema['anyOf'], schema['oneOf']]) {
-      if (Array.isArray(alternatives)) for (const alternative of alternatives) this.#hold(alternative, held)
+  /** Adds all branches of unions, because a value cannot be assigned to one of them before it is read. */
+  #addAll (schema: unknown, all: Set<JsonSchema>): void {
+    if (!isSchema(schema) || all.has(schema)) return
+    all.add(schema)
+    if (typeof schema['$ref'] === 'string') this.#addAll(dereference(schema['$ref'], this.#root), all)
+    for (const branches of [schema['allOf'], schema['anyOf'], schema['oneOf']]) {
+      if (!Array.isArray(branches)) continue
+      for (const branch of branches) this.#addAll(branch, all)
     }
   }
 
-  #number (schema: JsonSchema): number {
+  #getNumber (schema: JsonSchema): number {
     const number = this.#numbers.get(schema) ?? this.#numbers.size
     this.#numbers.set(schema, number)
     return number
   }
 }
 
-/** The schemas of the first items of an array, one by one. */
-function positions (schema: JsonSchema): readonly unknown[] {
+/** Returns the schemas of the first items of an array, by position. */
+function getTupleSchemas (schema: JsonSchema): readonly unknown[] {
   if (Array.isArray(schema['prefixItems'])) return schema['prefixItems']
   return Array.isArray(schema['items']) ? schema['items'] : []
+}
+
+/** Returns the schema of the items after those with a position. */
+function getRestSchema (schema: JsonSchema): unknown {
+  return Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items']
 }

@@ -1,0 +1,81 @@
+import type { Collection } from '../collection.ts'
+import type { Filter, Order, Query } from '../storage/contract.ts'
+import { parseWords } from '../storage/search-words.ts'
+
+/** What a client requests of a list, in a query string or in the content of a QUERY. */
+export interface ListQuery {
+  readonly filter?: Filter
+  readonly search?: string
+  readonly order?: readonly Order[]
+  readonly fields?: readonly string[]
+  readonly limit?: number
+  readonly cursor?: string
+  /** How many items to skip. Only dialects support it. */
+  readonly offset?: number
+  readonly count?: boolean
+  /** The query parameters of features, as written in a query string. */
+  readonly features?: Readonly<Record<string, string>>
+  /** Properties that features need in addition to `fields`. */
+  readonly needs?: readonly string[]
+  /** Whether an unknown parameter was ignored, as the client prefers. */
+  readonly lenient?: boolean
+}
+
+/** Merges two queries. The first one takes precedence; both filters apply. */
+export function mergeQueries (first: ListQuery, second: ListQuery): ListQuery {
+  const filters = [first.filter, second.filter].filter((filter) => filter !== undefined)
+  return {
+    ...second,
+    ...first,
+    ...filters.length > 0 && { filter: combineFilters(filters) },
+    ...mergeFeatures(first, second)
+  }
+}
+
+function mergeFeatures (first: ListQuery, second: ListQuery): Pick<ListQuery, 'features' | 'needs'> {
+  return {
+    ...(first.features ?? second.features) && { features: { ...second.features, ...first.features } },
+    ...(first.needs ?? second.needs) && { needs: [...first.needs ?? [], ...second.needs ?? []] }
+  }
+}
+
+/** Adds the part of a query that one parameter states. */
+export function addPart (listQuery: object, part: ListQuery): void {
+  Object.assign(listQuery, part, part.features && mergeFeatures(part, listQuery))
+}
+
+/** Combines filters that must all match. Equal filters get the same form, because a cursor depends on it. */
+export function combineFilters (filters: readonly Filter[]): Filter {
+  const parts = new Map<string, Filter>()
+  for (const filter of filters) {
+    for (const part of 'all' in filter ? filter.all : [filter]) parts.set(JSON.stringify(part), part)
+  }
+  const [only, ...others] = parts.values()
+  return only !== undefined && others.length === 0 ? only : { all: [...parts.values()] }
+}
+
+/** Returns the query for the storage, from the beginning of the list. */
+export function toStorageQuery (collection: Collection, listQuery: ListQuery): Query {
+  const { filter, search, order = collection.order, fields, needs = [] } = listQuery
+  const { limit = collection.limit.default, count = false } = listQuery
+  return {
+    filter,
+    search: search === undefined ? undefined : { words: parseWords(search), properties: collection.listing.search },
+    order,
+    after: undefined,
+    before: undefined,
+    limit,
+    properties: fields && getNeededProperties(collection, [...fields, ...needs], order),
+    count
+  }
+}
+
+/** Adds the id and the sorted properties to those that the client wants. The function `links` may need all of them. */
+function getNeededProperties (
+  { id, links }: Collection,
+  fields: readonly string[],
+  order: readonly Order[]
+): readonly string[] | undefined {
+  if (links !== undefined) return undefined
+  return [...new Set([...fields, id.property, ...order.map(({ property }) => property.split('.', 1)[0]!)])]
+}

@@ -1,0 +1,49 @@
+import type { Collection } from '../collection.ts'
+import type { Link } from '../formats/format.ts'
+import type { Request } from '../request/request.ts'
+import type { Page, Query } from '../storage/contract.ts'
+import { createCursor } from './cursor.ts'
+import type { CursorBinding } from './cursor.ts'
+import type { ListQuery } from './list-query.ts'
+
+interface ListedPage {
+  readonly page: Page<object>
+  readonly query: Query
+  readonly listQuery: ListQuery
+}
+
+/** Builds the links to other pages, by relation (RFC 8288). Each keeps the other query parameters. */
+export function buildPageLinks (
+  collection: Collection,
+  { path, search }: Request,
+  { page, query, listQuery: { cursor, offset, search: text } }: ListedPage
+): Record<string, Link> {
+  const links: Record<string, Link> = {}
+  // A client that requests pages by offset continues by offset.
+  if (offset !== undefined || (cursor === undefined && !page.more)) return links
+
+  const rest = cursor === undefined ? search : removeCursor(search)
+  const binding: CursorBinding = { filter: query.filter, search: text, order: query.order }
+  const linkTo = (direction: 'after' | 'before', entry: Page<object>['entries'][number]): Link => {
+    const value = createCursor(collection, binding, { direction, entry })
+    return { href: rest === '' ? `${path}?cursor=${value}` : `${path}?${rest}&cursor=${value}` }
+  }
+  const isBackward = query.before !== undefined
+  const hasNext = page.more || isBackward
+  const hasPrevious = isBackward ? page.more : cursor !== undefined
+  const first = page.entries[0]
+  const last = page.entries.at(-1)
+  if (last !== undefined && hasNext) links.next = linkTo('after', last)
+  if (first !== undefined && hasPrevious) links.prev = linkTo('before', first)
+  links.first = { href: rest === '' ? path : `${path}?${rest}` }
+  return links
+}
+
+function removeCursor (search: string): string {
+  return search.split('&').filter((parameter) => getName(parameter) !== 'cursor').join('&')
+}
+
+/** Decodes the name, because it may be written as `%63ursor`. */
+function getName (parameter: string): string {
+  return new URLSearchParams(parameter).keys().next().value ?? ''
+}
