@@ -198,100 +198,100 @@ const keyed: Question = { payload: { email: '3' }, headers: { 'idempotency-key':
 const repeated = (standing: Partial<Receipt>): Pick<Question, 'given' | 'features'> => ({ features: [idempotency()], given: { storage: failing(storage => { storage.receipts!.claim = async claim => ({ ...claim, ...standing }) }) } })
 
 const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
-  'The collection': {
-    'GET, HEAD: there is a page': () => ({}),
-    'GET, HEAD: there are further pages': () => ({ at: '?limit=1' }),
-    'GET, HEAD: If-None-Match names the tag of the page': tag => ({ headers: { 'if-none-match': tag } }),
-    'GET, HEAD: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
+  Collection: {
+    'GET, HEAD: a page of items': () => ({}),
+    'GET, HEAD: there are more pages': () => ({ at: '?limit=1' }),
+    'GET, HEAD: If-None-Match contains the tag of the page': tag => ({ headers: { 'if-none-match': tag } }),
+    'GET, HEAD: If-Match contains another tag': () => ({ headers: { 'if-match': '"other"' } }),
     'GET, HEAD: count=true, or Prefer: count=exact': () => ({ headers: { prefer: 'count=exact' } }),
-    'GET, HEAD: limit, cursor, sort, fields or count is wrong': () => ({ at: '?sort=colour' }),
-    'GET, HEAD: a value in a filter is wrong': () => ({ at: '?updatedAt.gte=yesterday' }),
+    'GET, HEAD: limit, cursor, sort, fields or count is invalid': () => ({ at: '?sort=colour' }),
+    'GET, HEAD: a filter value is invalid': () => ({ at: '?updatedAt.gte=yesterday' }),
     'GET, HEAD: an unknown query parameter': () => ({ at: '?colour=red' }),
     'GET, HEAD: an unknown query parameter, Prefer: handling=lenient': () => ({ at: '?colour=red', headers: { prefer: 'handling=lenient' } }),
-    'GET, HEAD: Accept names no format': () => ({ headers: { accept: 'image/png' } }),
-    'QUERY: there is a page, and an equal GET': () => ({ payload: { filter: { email: '1' } } }),
-    'QUERY: there is a page, and no equal GET': () => ({ payload: { filter: { not: { email: '1' } } } }),
-    'QUERY: If-None-Match names the tag of the page': tag => ({ payload: {}, headers: { 'if-none-match': tag } }),
-    'QUERY: the query is not understood': () => ({ payload: { filter: { colour: 'red' } } }),
+    'GET, HEAD: Accept matches no format': () => ({ headers: { accept: 'image/png' } }),
+    'QUERY: a page of items; a GET can express the same query': () => ({ payload: { filter: { email: '1' } } }),
+    'QUERY: a page of items; no GET can express the same query': () => ({ payload: { filter: { not: { email: '1' } } } }),
+    'QUERY: If-None-Match contains the tag of the page': tag => ({ payload: {}, headers: { 'if-none-match': tag } }),
+    'QUERY: the query is invalid': () => ({ payload: { filter: { colour: 'red' } } }),
     'QUERY: Content-Type is missing': () => ({}),
-    'QUERY: Content-Type is not taken': () => broken('text/plain'),
-    'POST: the item is made': () => ({ payload: { email: '3' } }),
-    'POST: the item is made, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
-    'POST: a precondition on the list does not hold': () => ({ payload: { email: '3' }, headers: { 'if-match': '"other"' } }),
-    'POST: no content, or content that cannot be read': () => broken(),
-    'POST: content that does not fit the schema': () => ({ payload: { email: 3 } }),
-    'POST: the id or a unique value is taken': () => ({ payload: { email: '1' } }),
-    'POST: Content-Type is not taken': () => ({ payload: 'email=3', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
-    'POST: Content-Encoding is not taken': () => ({ payload: { email: '3' }, headers: { 'content-encoding': 'rot13' } }),
-    'POST: content is larger than bodyLimit': () => ({ payload: { email: '3'.repeat(99) }, given: { routes: { create: { bodyLimit: 50 } } } }),
-    'POST: Accept names no format': () => ({ payload: { email: '3' }, headers: { accept: 'image/png' } }),
-    'POST: it is repeated with its Idempotency-Key': () => ({ ...keyed, ...repeated({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) }) }),
-    'POST: the first request with its Idempotency-Key runs': () => ({ ...keyed, ...repeated({}) }),
-    'POST: another request had its Idempotency-Key': () => ({ ...keyed, ...repeated({ fingerprint: '' }) }),
+    'QUERY: Content-Type is not supported': () => broken('text/plain'),
+    'POST: the item is created': () => ({ payload: { email: '3' } }),
+    'POST: the item is created, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
+    'POST: a precondition on the list fails': () => ({ payload: { email: '3' }, headers: { 'if-match': '"other"' } }),
+    'POST: the content is missing or malformed': () => broken(),
+    'POST: the content does not match the schema': () => ({ payload: { email: 3 } }),
+    'POST: the id or a unique value already exists': () => ({ payload: { email: '1' } }),
+    'POST: Content-Type is not supported': () => ({ payload: 'email=3', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+    'POST: Content-Encoding is not supported': () => ({ payload: { email: '3' }, headers: { 'content-encoding': 'rot13' } }),
+    'POST: the content is larger than bodyLimit': () => ({ payload: { email: '3'.repeat(99) }, given: { routes: { create: { bodyLimit: 50 } } } }),
+    'POST: Accept matches no format': () => ({ payload: { email: '3' }, headers: { accept: 'image/png' } }),
+    'POST: the request is repeated with the same Idempotency-Key': () => ({ ...keyed, ...repeated({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) }) }),
+    'POST: the first request with the Idempotency-Key is still running': () => ({ ...keyed, ...repeated({}) }),
+    'POST: the Idempotency-Key was used for another request': () => ({ ...keyed, ...repeated({ fingerprint: '' }) }),
     'POST: Idempotency-Key is malformed': () => ({ ...keyed, headers: { 'idempotency-key': '""' }, features: [idempotency()] }),
-    'POST: there is none, idempotency({ required: true })': () => ({ payload: { email: '3' }, features: [idempotency({ required: true })] }),
+    'POST: Idempotency-Key is missing, idempotency({ required: true })': () => ({ payload: { email: '3' }, features: [idempotency({ required: true })] }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'DELETE' })
   },
-  'The item': {
-    'GET, HEAD: the item is there': () => ({}),
-    'GET, HEAD: fields names some properties': () => ({ at: `/${id}?fields=email` }),
-    'GET, HEAD: fields is wrong': () => ({ at: `/${id}?fields=colour` }),
-    'GET, HEAD: If-None-Match names its tag': tag => ({ headers: { 'if-none-match': tag } }),
-    'GET, HEAD: If-Modified-Since, and it was not': () => ({ headers: { 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' } }),
-    'GET, HEAD: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
-    'GET, HEAD: there is no such item': () => ({ at: `/${none}` }),
-    'GET, HEAD: the id cannot exist': () => ({ at: '/none' }),
-    'GET, HEAD: Accept names no format': () => ({ headers: { accept: 'image/png' } }),
+  Item: {
+    'GET, HEAD: the item exists': () => ({}),
+    'GET, HEAD: fields selects properties': () => ({ at: `/${id}?fields=email` }),
+    'GET, HEAD: fields is invalid': () => ({ at: `/${id}?fields=colour` }),
+    'GET, HEAD: If-None-Match contains the tag of the item': tag => ({ headers: { 'if-none-match': tag } }),
+    'GET, HEAD: the item has not changed since If-Modified-Since': () => ({ headers: { 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' } }),
+    'GET, HEAD: If-Match contains another tag': () => ({ headers: { 'if-match': '"other"' } }),
+    'GET, HEAD: the item does not exist': () => ({ at: `/${none}` }),
+    'GET, HEAD: no item can have the id': () => ({ at: '/none' }),
+    'GET, HEAD: Accept matches no format': () => ({ headers: { accept: 'image/png' } }),
     'PUT: the item is replaced': () => ({ payload: { email: '3' } }),
     'PUT: the item is replaced, etag: { onPut: \'always\' }': () => ({ payload: { email: '3' }, given: { etag: { onPut: 'always' } } }),
     'PUT: the item is replaced, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
-    'PUT: there is no such item': () => ({ at: `/${none}`, payload: { email: '3' } }),
-    'PUT: there is no such item, put: { create: true }': () => ({ at: `/${none}`, payload: { email: '3' }, given: { put: { create: true } } }),
-    'PUT: If-Match names another tag, whatever the content': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
-    'PUT: If-None-Match: *, and the item is there': () => ({ payload: { email: '3' }, headers: { 'if-none-match': '*' } }),
+    'PUT: the item does not exist': () => ({ at: `/${none}`, payload: { email: '3' } }),
+    'PUT: the item does not exist, put: { create: true }': () => ({ at: `/${none}`, payload: { email: '3' }, given: { put: { create: true } } }),
+    'PUT: If-Match contains another tag, even if the content is malformed': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
+    'PUT: If-None-Match: *, and the item exists': () => ({ payload: { email: '3' }, headers: { 'if-none-match': '*' } }),
     'PUT: no precondition, etag: { required: true }': () => ({ payload: { email: '3' }, given: required }),
-    'PUT: content that cannot be read': () => broken(),
-    'PUT: Content-Range': () => ({ payload: { email: '3' }, headers: { 'content-range': 'bytes 0-9/20' } }),
-    'PUT: content that does not fit the schema': () => ({ payload: { email: 3 } }),
-    'PUT: an id that differs from the URI': () => ({ payload: { id: none, email: '3' } }),
+    'PUT: the content is malformed': () => broken(),
+    'PUT: the request has Content-Range': () => ({ payload: { email: '3' }, headers: { 'content-range': 'bytes 0-9/20' } }),
+    'PUT: the content does not match the schema': () => ({ payload: { email: 3 } }),
+    'PUT: the id in the content differs from the URI': () => ({ payload: { id: none, email: '3' } }),
     'PUT: an immutable property would change': () => ({ payload: { email: '3', tenant: 'other' } }),
-    'PUT: a unique value is taken': () => ({ payload: { email: '2' } }),
-    'PUT: Content-Type is not taken': () => broken('text/plain'),
+    'PUT: a unique value already exists': () => ({ payload: { email: '2' } }),
+    'PUT: Content-Type is not supported': () => broken('text/plain'),
     'PATCH: a merge patch is applied': () => merge({ email: '3' }),
     'PATCH: a JSON Patch is applied': () => steps({ op: 'replace', path: '/email', value: '3' }),
     'PATCH: the patch is applied, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
-    'PATCH: there is no such item': () => ({ at: `/${none}`, payload: { email: '3' } }),
-    'PATCH: If-Match names another tag, whatever the content': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
+    'PATCH: the item does not exist': () => ({ at: `/${none}`, payload: { email: '3' } }),
+    'PATCH: If-Match contains another tag, even if the content is malformed': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
     'PATCH: no precondition, etag: { required: true }': () => ({ payload: { email: '3' }, given: required }),
-    'PATCH: content that cannot be read': () => broken(),
+    'PATCH: the content is malformed': () => broken(),
     'PATCH: a test of a JSON Patch fails': () => steps({ op: 'test', path: '/email', value: '3' }),
-    'PATCH: a JSON Patch names what is not there': () => steps({ op: 'remove', path: '/colour' }),
+    'PATCH: a JSON Patch names a path that does not exist': () => steps({ op: 'remove', path: '/colour' }),
     'PATCH: a readOnly or immutable property would change': () => merge({ tenant: 'other' }),
-    'PATCH: the result does not fit the schema': () => merge({ email: null }),
-    'PATCH: Content-Type is not taken': () => broken('application/xml'),
-    'PATCH: it is repeated with its Idempotency-Key': () => ({ ...keyed, ...repeated({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) }) }),
+    'PATCH: the result does not match the schema': () => merge({ email: null }),
+    'PATCH: Content-Type is not supported': () => broken('application/xml'),
+    'PATCH: the request is repeated with the same Idempotency-Key': () => ({ ...keyed, ...repeated({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) }) }),
     'DELETE: the item is removed': () => ({}),
     'DELETE: the item is removed, Prefer: return=representation': () => ({ headers: { prefer: 'return=representation' } }),
     'DELETE: a JSON Content-Type and no content': () => ({ headers: { 'content-type': 'application/json' } }),
-    'DELETE: there is no such item, or not any more': () => ({ at: `/${none}` }),
-    'DELETE: If-Match names another tag': () => ({ headers: { 'if-match': '"other"' } }),
+    'DELETE: the item does not exist, or was removed before': () => ({ at: `/${none}` }),
+    'DELETE: If-Match contains another tag': () => ({ headers: { 'if-match': '"other"' } }),
     'DELETE: no precondition, etag: { required: true }': () => ({ given: required }),
-    'GET, HEAD, PUT, PATCH, DELETE: there is no such item, and redirects knows where it is': () => ({ at: '/none', features: [redirects({ to: () => id })] }),
-    'GET, HEAD, PUT, PATCH, DELETE: the item was removed, softDelete': () => ({ at: `/${removed.id}`, given: { storage: memory({ items: [ada, removed] }) }, features: [softDelete({ property: 'removedAt' })] }),
+    'GET, HEAD, PUT, PATCH, DELETE: the item has moved, redirects': () => ({ at: '/none', features: [redirects({ to: () => id })] }),
+    'GET, HEAD, PUT, PATCH, DELETE: the item was deleted, softDelete': () => ({ at: `/${removed.id}`, given: { storage: memory({ items: [ada, removed] }) }, features: [softDelete({ property: 'removedAt' })] }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'POST' })
   },
-  Either: {
-    'any: nobody is calling, and access wants to know who': () => ({ given: { access: { authenticate: () => undefined } } }),
-    'any: the caller is known, and access says no': () => ({ given: { access: { authenticate: () => 'ada', allow: () => false } } }),
-    "any: access says 'hidden'": () => ({ given: { access: { allow: () => 'hidden' } } }),
+  'Any request': {
+    'any: the caller is anonymous, and access.allow requires a caller': () => ({ given: { access: { authenticate: () => undefined } } }),
+    'any: access.allow refuses the caller': () => ({ given: { access: { authenticate: () => 'ada', allow: () => false } } }),
+    "any: access.allow returns 'hidden'": () => ({ given: { access: { allow: () => 'hidden' } } }),
     'any: the item is outside the access.scope of the caller': () => ({ given: { access: { scope: () => ({ values: { tenant: 'other' } }) } } }),
     'PUT, PATCH: the item would be outside the access.scope of the caller': () => ({ payload: { email: '3' }, given: { access: { scope: () => ({ filter: { property: 'email', is: 'eq', value: '1' } }) } } }),
     'any: a hook throws an error with a status': () => ({ given: { routes: { all: { onRequest: async () => { throw Object.assign(new Error(), { statusCode: 418 }) } } } } }),
-    'any: the storage cannot be reached': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw Object.assign(new Error(), { unreachable: true }) } }) } }),
-    'any: anything else is thrown': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw new Error() } }) } }),
-    'PUT, PATCH: no precondition, and others wrote in between 20 times': () => ({ payload: { email: '3' }, given: { storage: failing(storage => { storage.replace = async () => ({ refused: 'stale' }) }) } })
+    'any: the storage is unreachable': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw Object.assign(new Error(), { unreachable: true }) } }) } }),
+    'any: any other error is thrown': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw new Error() } }) } }),
+    'PUT, PATCH: no precondition, and other writes came first 20 times': () => ({ payload: { email: '3' }, given: { storage: failing(storage => { storage.replace = async () => ({ refused: 'stale' }) }) } })
   }
 }
 
@@ -309,8 +309,8 @@ for (const [heading, questions] of Object.entries(asked)) {
     t.same(table.map(([methods, situation]) => `${methods}: ${situation}`), Object.keys(questions))
     for (const [methods = '', situation, status, fields = ''] of table) {
       for (const method of methods.split(', ')) {
-        const { statusCode, headers } = await answer(questions[`${methods}: ${situation}`]!, { method, item: heading !== 'The collection' })
-        t.equal(statusCode, status === 'its own' ? 418 : Number(status), `${method}: ${situation}`)
+        const { statusCode, headers } = await answer(questions[`${methods}: ${situation}`]!, { method, item: heading !== 'Collection' })
+        t.equal(statusCode, status === 'of the error' ? 418 : Number(status), `${method}: ${situation}`)
         const all = ['Cache-Control', 'Vary', 'X-Content-Type-Options', ...statusCode >= 400 ? ['Content-Type'] : [], ...fields.split(', ').filter(field => /^[A-Z]/.test(field))]
         t.same(all.filter(field => headers[field.toLowerCase()] === undefined), [], `${method}: ${situation}`)
       }
@@ -371,8 +371,10 @@ async function sqlStorages (): Promise<Record<string, Supports>> {
 
 test('every file that the documentation names is there', async t => {
   const named = pages.flatMap(page => text(page).match(/(?<=`)(lib|test|examples)\/[\w./-]+(?=`)/g) ?? [])
-  const files = ['The collection', 'The item', 'Either'].flatMap(heading => rows('docs/http.md', heading).slice(1)).map(cells => `lib/${cells[4]}`)
-  t.same([...named, ...files].filter(file => !existsSync(join(root, file))), [])
+  const files = ['Collection', 'Item', 'Any request'].flatMap(heading => rows('docs/http.md', heading).slice(1)).map(cells => `lib/${cells[4]}`)
+  const drawn = blocks.filter(({ page, language }) => page === 'docs/http.md' && language === '').flatMap(({ code }) => code.match(/(?<![\w<>/-])[\w-]+(\/[\w-]+)*\.ts/g) ?? [])
+  t.ok(drawn.length > 0)
+  t.same([...named, ...files, ...drawn.map(file => `lib/${file}`)].filter(file => !existsSync(join(root, file))), [])
 })
 
 test('every link within the documentation leads somewhere', async t => {
