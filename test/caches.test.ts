@@ -85,8 +85,8 @@ async function write (client: Client, line: string, text = 'new'): Promise<Recei
   return answer
 }
 
-test('docs/caching.md names the fields that a cache adds', async t => {
-  const named = /for fields that are about the connection or the cache itself: (.*)\.$/m.exec(page)?.[1]
+test('docs/caching.md lists the headers that a cache adds', async t => {
+  const named = /except for headers of the connection or of the cache itself: (.*)\.$/m.exec(page)?.[1]
   t.strictSame(named?.replaceAll('`', '').toLowerCase().split(', ').sort(), Object.keys(added).sort())
 })
 
