@@ -27,7 +27,7 @@ export async function served (t: Test, { options = {}, collections = [users(), n
 
 test('docs/service.md has every option, and no other', async t => {
   const page = readFileSync(new URL('../docs/service.md', import.meta.url), 'utf8')
-  const section = page.slice(page.indexOf('## Options'), page.indexOf('## The home document'))
+  const section = page.slice(page.indexOf('## Options'), page.indexOf('## Home document'))
   t.strictSame([...section.matchAll(/^\| `([\w.]+)` \|/gm)].map(match => match[1]), serviceOptionNames)
 })
 
