@@ -5,14 +5,14 @@ import type { FastifyInstance } from 'fastify'
 import collection from 'fastify-collections'
 import { service } from 'fastify-collections/service'
 import { within } from 'fastify-collections/within'
+import { closeConnections } from './close-connections.ts'
 import { articles, firstArticles } from './collections/articles.ts'
 import { firstProducts, furtherProduct, products } from './collections/products.ts'
 import { firstUsers, users } from './collections/users.ts'
 import type { Database } from './database.ts'
-import { farewell } from './farewell.ts'
 import { seed, seedMany } from './seed.ts'
 
-/** The three collections over one database, which is closed with the app. */
+/** Creates the app: three collections over one database, which is closed with the app. */
 export async function build (database: Database, further: number): Promise<FastifyInstance> {
   const people = await users(database)
   const texts = await articles(database, people)
@@ -24,7 +24,7 @@ export async function build (database: Database, further: number): Promise<Fasti
 
   const app = Fastify()
   app.addHook('onClose', () => database.close())
-  await app.register(farewell)
+  await app.register(closeConnections)
   await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Example service', version: '1.0.0' } } })
   await app.register(swaggerUi, { routePrefix: '/reference' })
   await app.register(collection, people)

@@ -9,7 +9,7 @@ import { Unusable, reason } from './unusable.ts'
 
 export interface Database {
   readonly storage: ReturnType<typeof sqlite>
-  /** What it is called when somebody is told of it. No password is in it. */
+  /** The name for messages, without the password. */
   readonly name: string
   close (): Promise<void>
 }
@@ -23,7 +23,7 @@ function embedded (file: string): Database {
   const name = `SQLite file ${file}`
   try {
     const handle = new DatabaseSync(file)
-    // Readers and a writer at the same time, as when another program looks into the file. It waits for a lock first of all: to turn to WAL takes one.
+    // WAL allows readers beside a writer, such as another program. Changing to WAL takes a lock, so the timeout is set first.
     handle.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL')
     return { storage: sqlite(handle), name, close: async () => { handle.close() } }
   } catch (error) {

@@ -21,7 +21,7 @@ async function start (chosen: Settings): Promise<void> {
   const app = await build(opened, chosen.seed).catch((error: unknown) => {
     throw new Unusable(`The ${opened.name} cannot be used: ${reason(error)}. Check that it runs, and that DATABASE_URL or SQLITE_FILE is right.`)
   })
-  // What is being answered is answered; then the database is closed.
+  // Waits for pending requests, then closes the database.
   closeWithGrace({ delay: 10_000, logger: false }, () => app.close())
   const address = await listen(app, chosen)
   console.log(`Listening at ${styleText('green', address, { stream: process.stdout })}, with the ${opened.name}
@@ -40,8 +40,8 @@ async function listen (app: FastifyInstance, { host, port }: Settings): Promise<
     return await app.listen({ host, port })
   } catch (error) {
     await app.close()
-    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-    throw new Unusable(taken
+    const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    throw new Unusable(isInUse
       ? `Port ${port} at ${host} is in use already. Choose another: PORT=3001 npm start`
       : `The service cannot listen at ${host}, port ${port}: ${reason(error)}`)
   }

@@ -3,26 +3,26 @@ import { Unusable } from './unusable.ts'
 export interface Settings {
   readonly host: string
   readonly port: number
-  /** A PostgreSQL or MariaDB server; undefined for the file. */
+  /** A PostgreSQL, MySQL or MariaDB server; undefined to use the SQLite file. */
   readonly url: URL | undefined
-  /** Where SQLite keeps the items. */
+  /** The SQLite file. */
   readonly file: string
-  /** How many products are made beside the few that are always there. */
+  /** How many products to create in addition to the first ones. */
   readonly seed: number
 }
 
 export function settings (environment: NodeJS.ProcessEnv): Settings {
   const { HOST: host = '127.0.0.1', PORT: port = '3000', DATABASE_URL: url = '', SQLITE_FILE: file = 'service.db', SEED: seed = '0' } = environment
-  return { host, port: whole('PORT', port, 65_535), url: address(url), file, seed: whole('SEED', seed, 1_000_000) }
+  return { host, port: parseInteger('PORT', port, 65_535), url: parseAddress(url), file, seed: parseInteger('SEED', seed, 1_000_000) }
 }
 
-function whole (name: string, text: string, maximum: number): number {
+function parseInteger (name: string, text: string, maximum: number): number {
   const value = /^\d{1,7}$/.test(text) ? Number(text) : Infinity
   if (value > maximum) throw new Unusable(`${name} is "${text}". Make it a number from 0 to ${maximum}.`)
   return value
 }
 
-function address (text: string): URL | undefined {
+function parseAddress (text: string): URL | undefined {
   if (text === '') return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^(postgres|postgresql|mysql|mariadb):$/.test(url.protocol) || url.hostname === '' || url.pathname.length < 2) {

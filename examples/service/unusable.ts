@@ -1,9 +1,9 @@
-/** What keeps the service from starting, in one sentence for the person who started it. */
+/** The service cannot start. The message states why, and what to do. */
 export class Unusable extends Error {
   override readonly name = 'Unusable'
 }
 
-/** The message of the first cause, also where there are several, as of a connection to a host with several addresses. */
+/** Returns the message of the first cause. A connection to a host with several addresses has several. */
 export function reason (error: unknown): string {
   if (error instanceof Error && error.cause instanceof Error) return reason(error.cause)
   if (error instanceof AggregateError && error.errors.length > 0) return reason(error.errors[0])

@@ -8,7 +8,7 @@ import { redirects } from 'fastify-collections/redirects'
 import { expand } from 'fastify-collections/expand'
 import type { authors } from './authors.ts'
 import type { createAuthenticate } from './callers.ts'
-import { slugOf } from './slugs.ts'
+import { toSlug } from './slugs.ts'
 import type { slugs } from './slugs.ts'
 
 const Article = Type.Object({
@@ -58,7 +58,7 @@ export async function articles (database: DatabaseSync, { authenticate, authors,
           throw problem('conflict', { detail: 'A published article cannot become a draft again.' })
         }
         const publishedAt = before?.publishedAt ?? (to === 'published' ? new Date().toISOString() : null)
-        return { ...item, slug: slugOf(item.title), publishedAt }
+        return { ...item, slug: toSlug(item.title), publishedAt }
       },
       // Old slugs redirect to the article.
       afterCommit: async ({ after }) => {

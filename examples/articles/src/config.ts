@@ -12,7 +12,7 @@ const schema = Type.Object({
 
 export type Config = Static<typeof schema>
 
-/** What the environment and the file .env say; throws one sentence where it does not fit. */
+/** Reads the settings from the environment and the file .env. Throws if they are invalid. */
 export function config (): Config {
   return envSchema<Config>({ schema, dotenv: true })
 }

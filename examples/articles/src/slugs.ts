@@ -12,7 +12,7 @@ const table = { name: 'slugs', schema: Slug, id: { property: 'slug', generate: '
 
 const context = { signal: new AbortController().signal, scope: undefined }
 
-/** All slugs that articles have had. A definition that is not registered is a typed table. */
+/** All slugs that articles have had. A definition that is not registered can be used as a typed table. */
 export async function slugs (database: DatabaseSync) {
   const adapter = sqlite(database)
   await adapter.createTable(table)
@@ -28,6 +28,6 @@ export async function slugs (database: DatabaseSync) {
   }
 }
 
-export function slugOf (title: string): string {
+export function toSlug (title: string): string {
   return title.normalize('NFKD').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || 'untitled'
 }

@@ -6,7 +6,7 @@ import { build } from '../src/app.ts'
 const writer = { authorization: 'Bearer the key of a writer' }
 const editor = { authorization: 'Bearer the key of an editor' }
 
-/** The app with an author, and what most tests do with it. */
+/** The app with an author, and functions that most tests use. */
 async function service (t: TestContext) {
   const app = await build({ HOST: '', PORT: 0, DATABASE_FILE: ':memory:', WRITER_KEY: 'the key of a writer', EDITOR_KEY: 'the key of an editor' })
   t.after(() => app.close())
@@ -17,7 +17,7 @@ async function service (t: TestContext) {
   return { app, at, draft, patch }
 }
 
-test('an article lies with its author, and is a draft that the public does not see', async t => {
+test('a new article is nested in its author, and is a draft that anonymous callers do not see', async (t) => {
   const { app, at, draft } = await service(t)
   await draft('Hello world')
   const [mine] = (await app.inject({ url: `${at}/articles`, headers: writer })).json()
@@ -26,7 +26,7 @@ test('an article lies with its author, and is a draft that the public does not s
   assert.equal((await app.inject(`/articles/${mine.id}`)).statusCode, 404)
 })
 
-test('an editor publishes, a writer does not, and nobody takes it back', async t => {
+test('only an editor publishes, and it cannot be undone', async (t) => {
   const { app, draft, patch } = await service(t)
   const location = await draft('Hello world')
   assert.equal((await patch(location, writer, { status: 'published' })).statusCode, 403)
@@ -37,7 +37,7 @@ test('an editor publishes, a writer does not, and nobody takes it back', async t
   assert.deepEqual([article.title, article.author.name], ['Hello world', 'Ada'])
 })
 
-test('only those with a key write, and only an editor removes', async t => {
+test('writes require a key, and DELETE the key of an editor', async (t) => {
   const { app, draft, patch } = await service(t)
   const location = await draft('Hello world')
   assert.equal((await patch(location, {}, { title: 'Mine' })).statusCode, 401)
@@ -46,7 +46,7 @@ test('only those with a key write, and only an editor removes', async t => {
   assert.equal((await app.inject({ method: 'DELETE', url: location, headers: editor })).statusCode, 204)
 })
 
-test('a slug follows the title, and every old one leads on with 301', async t => {
+test('the slug follows the title, and old slugs redirect with 301', async (t) => {
   const { app, draft, patch } = await service(t)
   const { id } = (await app.inject({ url: await draft('Hello world'), headers: writer })).json()
   await patch(`/articles/${id}`, editor, { status: 'published', title: 'Good evening' })
@@ -57,14 +57,14 @@ test('a slug follows the title, and every old one leads on with 301', async t =>
   assert.equal((await app.inject('/articles/nonsense')).statusCode, 404)
 })
 
-test('two articles cannot have one slug', async t => {
+test('POST with a slug that already exists returns 409', async (t) => {
   const { app, at, draft } = await service(t)
   await draft('Hello world')
   const second = await app.inject({ method: 'POST', url: `${at}/articles`, headers: writer, payload: { title: 'Hello, world!' } })
   assert.equal(second.statusCode, 409)
 })
 
-test('authors are kept by every cache; articles by that of the reader, which asks each time and is answered 304', async t => {
+test('shared caches store authors; only browsers store articles, and revalidate them with 304', async (t) => {
   const { app, at, draft, patch } = await service(t)
   const location = await draft('Hello world')
   await patch(location, editor, { status: 'published' })
@@ -75,7 +75,7 @@ test('authors are kept by every cache; articles by that of the reader, which ask
   assert.match(String(article.headers.vary), /authorization/i)
 })
 
-test('the same article as HAL and as XML', async t => {
+test('an article is available as HAL and XML', async (t) => {
   const { app, at, draft, patch } = await service(t)
   const location = await draft('Hello world')
   await patch(location, editor, { status: 'published' })

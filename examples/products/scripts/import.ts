@@ -4,26 +4,26 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { styleText } from 'node:util'
 
 // npm run import -- products.csv [http://localhost:3000]
-// A file of lines `sku,name,price,stock`. It can be run again after a failure: what was made is not made twice.
+// Imports a file with lines `sku,name,price,stock`. After a failure, run it again: no product is created twice.
 
 const [file, service = 'http://localhost:3000'] = process.argv.slice(2)
 const size = 500
 
 try {
-  if (file === undefined) throw new Error('Name a file: npm run import -- products.csv')
+  if (file === undefined) throw new Error('The file is missing. Use: npm run import -- products.csv')
   await load(await readFile(file, 'utf8'))
 } catch (error) {
-  console.error(`The import has stopped: ${error instanceof Error ? error.message : String(error)}`)
+  console.error(`The import failed: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = 1
 }
 
 async function load (text: string): Promise<void> {
-  const lines = text.split(/\r?\n/).filter(line => line !== '')
+  const lines = text.split(/\r?\n/).filter((line) => line !== '')
   for (let done = 0; done < lines.length;) {
     const batch = lines.slice(done, done + size)
     await post(JSON.stringify(batch.map(product)))
     done += batch.length
-    tell(done, lines.length)
+    reportProgress(done, lines.length)
   }
 }
 
@@ -32,7 +32,7 @@ function product (line: string) {
   return { sku, name, price, stock: Number(stock) }
 }
 
-/** The same batch has the same key, in this run and in the next: the service makes its products once. */
+/** A batch has the same key in every run, so the service creates its products once. */
 async function post (body: string): Promise<void> {
   const key = createHash('sha256').update(body).digest('base64url')
   for (let attempt = 1; ; attempt++) {
@@ -43,14 +43,14 @@ async function post (body: string): Promise<void> {
     })
     const { status, headers } = response
     if (status === 201) return
-    const passing = status === 429 || status >= 500 || (status === 409 && headers.has('retry-after'))
-    if (!passing || attempt === 8) throw new Error(`${status} ${await response.text()}`)
+    const isTemporary = status === 429 || status >= 500 || (status === 409 && headers.has('retry-after'))
+    if (!isTemporary || attempt === 8) throw new Error(`${status} ${await response.text()}`)
     await delay(Number(headers.get('retry-after') ?? 1) * 1000)
   }
 }
 
-/** On a terminal one line that is written again and again; anywhere else one at the end. */
-function tell (done: number, total: number): void {
+/** On a terminal, updates one line; otherwise prints one line at the end. */
+function reportProgress (done: number, total: number): void {
   const { stderr } = process
   const line = `${done} of ${total} products`
   if (done === total) stderr.write(`${stderr.isTTY ? '\r' : ''}${styleText('green', line, { stream: stderr })}\n`)

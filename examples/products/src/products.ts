@@ -9,8 +9,8 @@ import type pg from 'pg'
 export const Product = Type.Object({
   sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50 }),
   name: Type.String({ minLength: 1, maxLength: 200 }),
-  // A decimal is text on the wire: a JSON number would be read as a floating-point number. Clients can filter by it for
-  // equality, but not sort by it: as text, '10.00' comes before '9.90'.
+  // Decimals are strings in JSON: a number would be parsed as a floating-point number. Clients can filter it by equality,
+  // but not sort by it: as a string, '10.00' comes before '9.90'.
   price: Type.String({ pattern: '^[0-9]{1,9}\\.[0-9]{2}$' }),
   stock: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
@@ -19,14 +19,14 @@ export const Product = Type.Object({
 const table = { name: 'products', schema: Product, id: { property: 'sku', generate: 'client' } } as const
 
 export async function products (pool: pg.Pool) {
-  // The table is that of migrations/; here the one for idempotency keys is made.
+  // The migrations create the table. This creates the one for idempotency keys.
   const storage = postgres(pool, { columns: 'snake_case', version: { column: 'version', as: 'random' } })
   await storage.createTable({ ...table, receipts: true })
   return define({
     ...table,
     storage,
     formats: [json, xml],
-    // A PUT, PATCH or DELETE has to say by If-Match what it has seen.
+    // PUT, PATCH and DELETE require If-Match.
     etag: { required: true },
     list: { search: ['name'] }
   }).with(bulk({ maximum: 500 }), idempotency())

@@ -5,7 +5,7 @@ import { config } from './config.ts'
 try {
   const settings = config()
   const app = await build(settings, { logger: true })
-  // Requests that are on their way are answered, then the database is closed.
+  // Waits for pending requests, then closes the database.
   closeWithGrace({ delay: 10_000, logger: app.log }, async ({ err }) => {
     if (err !== undefined) app.log.error(err)
     await app.close()

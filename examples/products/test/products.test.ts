@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { build } from '../src/app.ts'
 import { config } from '../src/config.ts'
 
-// Against the database of DATABASE_URL: the products of the tests have names that no others have, and are removed.
+// Uses the database of DATABASE_URL. The products of the tests have unique names, and are removed.
 
 async function service (t: TestContext, limit = 10_000) {
   const app = await build({ ...config(), RATE_LIMIT: limit })
@@ -23,7 +23,7 @@ async function service (t: TestContext, limit = 10_000) {
   return { app, post, product, prefix }
 }
 
-test('a price is a decimal, exact to the cent', async t => {
+test('prices are decimals, exact to the cent', async (t) => {
   const { app, post, product } = await service(t)
   const loom = product('loom', 7)
   assert.equal((await post('/products', loom)).statusCode, 201)
@@ -33,19 +33,19 @@ test('a price is a decimal, exact to the cent', async t => {
   assert.equal((await post('/products', { ...product('lamp', 1), price: 19.9 })).statusCode, 422)
 })
 
-test('an editor has to say what was seen, and sees what was sold meanwhile', async t => {
+test('PATCH requires If-Match, and returns 412 after a purchase', async (t) => {
   const { app, post, product } = await service(t)
   const { sku } = product('loom', 7)
-  const made = await post('/products', product('loom', 7))
+  const created = await post('/products', product('loom', 7))
   const patch = async (headers: object) => app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { ...headers }, payload: { stock: 8 } })
   assert.equal((await patch({})).statusCode, 428)
   await post(`/products/${sku}/purchases`, {})
-  assert.equal((await patch({ 'if-match': String(made.headers.etag) })).statusCode, 412)
+  assert.equal((await patch({ 'if-match': String(created.headers.etag) })).statusCode, 412)
   const { headers } = await app.inject(`/products/${sku}`)
   assert.equal((await patch({ 'if-match': String(headers.etag) })).json().stock, 8)
 })
 
-test('of a hundred buyers at once, as many are served as there are pieces', async t => {
+test('of a hundred concurrent buyers, as many succeed as there are pieces', async (t) => {
   const { app, post, product } = await service(t)
   const { sku } = product('loom', 30)
   await post('/products', product('loom', 30))
@@ -55,18 +55,18 @@ test('of a hundred buyers at once, as many are served as there are pieces', asyn
   assert.equal((await app.inject(`/products/${sku}`)).json().stock, 0)
 })
 
-test('buyers and editors at once lose nothing', async t => {
+test('concurrent purchases and edits lose no update', async (t) => {
   const { app, post, product } = await service(t)
   const { sku } = product('loom', 0)
   await post('/products', product('loom', 0))
-  // Each adds one piece to what was read, and reads again where somebody was faster.
+  // Adds one piece to the stock that it has read, and reads again if another write came first.
   const add = async () => {
     for (let attempt = 1; attempt <= 200; attempt++) {
       const seen = await app.inject(`/products/${sku}`)
       const { statusCode } = await app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { 'if-match': String(seen.headers.etag) }, payload: { stock: seen.json().stock + 1 } })
       if (statusCode === 200) return
     }
-    throw new Error('Never as fast as the others.')
+    throw new Error('Other writes always came first.')
   }
   const [sold] = await Promise.all([
     Promise.all(Array.from({ length: 40 }, async () => post(`/products/${sku}/purchases`, {}))),
@@ -76,17 +76,17 @@ test('buyers and editors at once lose nothing', async t => {
   assert.equal((await app.inject(`/products/${sku}`)).json().stock, 10 - pieces)
 })
 
-test('an import that is repeated makes nothing twice', async t => {
+test('a repeated import creates no product twice', async (t) => {
   const { app, post, product, prefix } = await service(t)
   const batch = [product('loom', 1), product('lamp', 2)]
   const headers = { 'idempotency-key': `"${prefix}"` }
   const [first, again] = [await post('/products', batch, headers), await post('/products', batch, headers)]
   assert.deepEqual([first.statusCode, again.statusCode, again.headers['idempotent-replayed']], [201, 201, 'true'])
-  assert.equal((await post('/products', batch)).statusCode, 409, 'without the key it is another request')
+  assert.equal((await post('/products', batch)).statusCode, 409, 'without the key it is a new request')
   assert.equal((await app.inject(`/products?sku.like=${prefix}*`)).json().length, 2)
 })
 
-test('the script imports a file, again and again', async t => {
+test('the import script can be run again', async (t) => {
   const { app, prefix } = await service(t)
   const folder = await mkdtemp(join(tmpdir(), 'products-'))
   t.after(() => rm(folder, { recursive: true }))
@@ -101,9 +101,9 @@ test('the script imports a file, again and again', async t => {
   assert.equal(headers['x-total-count'], '1200')
 })
 
-test('who asks too often is told to wait', async t => {
+test('requests above the rate limit get 429 with Retry-After', async (t) => {
   const { app } = await service(t, 3)
-  for (let turn = 0; turn < 3; turn++) assert.equal((await app.inject('/products')).statusCode, 200)
+  for (let count = 0; count < 3; count++) assert.equal((await app.inject('/products')).statusCode, 200)
   const { statusCode, headers } = await app.inject('/products')
   assert.equal(statusCode, 429)
   assert.equal(headers['content-type'], 'application/problem+json')

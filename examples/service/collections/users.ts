@@ -25,12 +25,12 @@ export async function users ({ storage }: Database) {
     formats,
     list: { search: ['name', 'email'] },
     hooks: {
-      beforeValidation: async ({ item, before }) => item.password === before?.password ? item : { ...item, password: await hashed(item.password) }
+      beforeValidation: async ({ item, before }) => item.password === before?.password ? item : { ...item, password: await hash(item.password) }
     }
   })
 }
 
-async function hashed (password: string): Promise<string> {
+async function hash (password: string): Promise<string> {
   const salt = randomBytes(16)
   const key = await promisify<string, Buffer, number, Buffer>(scrypt)(password, salt, 32)
   return `scrypt:${salt.toString('base64url')}:${key.toString('base64url')}`
@@ -39,7 +39,7 @@ async function hashed (password: string): Promise<string> {
 export const ada = '01900000-0000-7000-8000-000000000001'
 export const grace = '01900000-0000-7000-8000-000000000002'
 
-/** Nobody can log in with these: no password has such a hash. */
+/** These users cannot log in: no password has such a hash. */
 export const firstUsers = [
   { id: ada, email: 'ada@example.com', name: 'Ada', role: 'admin', password: 'unusable', createdAt: '2026-01-01T09:00:00.000Z', updatedAt: '2026-01-01T09:00:00.000Z' },
   { id: grace, email: 'grace@example.com', name: 'Grace', role: 'member', password: 'unusable', createdAt: '2026-01-02T09:00:00.000Z', updatedAt: '2026-01-02T09:00:00.000Z' }

@@ -8,7 +8,7 @@ declare module 'fastify' {
   interface FastifyInstance { config: Config }
 }
 
-/** The app, ready to listen or to be injected into. */
+/** Creates the app, ready for `listen()` or `inject()`. */
 export async function build (config: Config, options: FastifyServerOptions = {}): Promise<FastifyInstance> {
   const app = Fastify(options)
   app.decorate('config', config)

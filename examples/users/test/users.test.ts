@@ -20,31 +20,31 @@ async function service (t: TestContext) {
   return { app, login, signUp }
 }
 
-test('anybody signs up, and logs in with any spelling of the address', async t => {
+test('POST /users signs up, and the login ignores the case of the email address', async (t) => {
   const { app, login, signUp } = await service(t)
-  const made = await signUp(ada)
-  assert.equal(made.statusCode, 201)
-  assert.equal(made.payload, '', 'who is not logged in may not read accounts, not even this one')
+  const created = await signUp(ada)
+  assert.equal(created.statusCode, 201)
+  assert.equal(created.payload, '', 'an anonymous caller may not read accounts, not even the new one')
   const headers = await login({ ...ada, email: 'ADA@example.com' })
-  const { email, password } = (await app.inject({ url: String(made.headers.location), headers })).json()
+  const { email, password } = (await app.inject({ url: String(created.headers.location), headers })).json()
   assert.deepEqual({ email, password }, { email: 'ada@example.com', password: undefined })
 })
 
-test('an address has one account', async t => {
+test('POST with an email address that already exists returns 409', async (t) => {
   const { signUp } = await service(t)
   await signUp(ada)
   assert.equal((await signUp({ ...ada, email: 'ada@example.com' })).statusCode, 409)
 })
 
-test('a password is kept as a hash, and a wrong one is refused', async t => {
+test('passwords are stored as hashes, and a wrong password is refused', async (t) => {
   const { app, login, signUp } = await service(t)
   await signUp(ada)
-  assert.notEqual((await app.accountOf(ada.email))?.password, ada.password)
+  assert.notEqual((await app.findAccount(ada.email))?.password, ada.password)
   assert.equal((await login({ ...ada, password: 'guessed it' })).authorization, 'Bearer undefined')
   assert.equal((await app.inject('/users')).statusCode, 401)
 })
 
-test('members see and change their own account alone', async t => {
+test('members see and change only their own account', async (t) => {
   const { app, login, signUp } = await service(t)
   const [mine, theirs] = [await signUp(ada), await signUp(grace)].map(({ headers }) => String(headers.location))
   const headers = await login(ada)
@@ -55,15 +55,15 @@ test('members see and change their own account alone', async t => {
   }
 })
 
-test('a new password counts, and the old one does not', async t => {
+test('after a change of the password, only the new one works', async (t) => {
   const { app, login, signUp } = await service(t)
-  const made = await signUp(ada)
-  await app.inject({ method: 'PATCH', url: String(made.headers.location), headers: await login(ada), payload: { password: 'difference' } })
+  const created = await signUp(ada)
+  await app.inject({ method: 'PATCH', url: String(created.headers.location), headers: await login(ada), payload: { password: 'difference' } })
   assert.equal((await login(ada)).authorization, 'Bearer undefined')
   assert.notEqual((await login({ ...ada, password: 'difference' })).authorization, 'Bearer undefined')
 })
 
-test('an admin sees everybody and makes admins; a member does not', async t => {
+test('only an admin sees all accounts and changes roles', async (t) => {
   const { app, login, signUp } = await service(t)
   const location = String((await signUp(ada)).headers.location)
   const promotion = { method: 'PATCH', url: location, payload: { role: 'admin' } } as const

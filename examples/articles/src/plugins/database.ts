@@ -8,7 +8,7 @@ declare module 'fastify' {
 
 export default fp(async (app: FastifyInstance) => {
   const database = new DatabaseSync(app.config.DATABASE_FILE)
-  // Several processes may open the file at once, and to turn to WAL takes a lock.
+  // Several processes may open the file at once, and changing to WAL takes a lock.
   database.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL')
   app.decorate('database', database)
   app.addHook('onClose', async () => { database.close() })

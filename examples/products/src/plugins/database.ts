@@ -14,6 +14,6 @@ export default fp(async (app: FastifyInstance) => {
   const pool = new pg.Pool({ connectionString: app.config.DATABASE_URL, connectionTimeoutMillis: 5000 })
   app.decorate('pool', pool)
   app.addHook('onClose', () => pool.end())
-  // Each of them can be run again.
+  // Each migration can be run again.
   for (const name of (await readdir(migrations)).sort()) await pool.query(await readFile(join(migrations, name), 'utf8'))
 }, { name: 'database' })

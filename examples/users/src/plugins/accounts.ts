@@ -11,8 +11,8 @@ type Accounts = Awaited<ReturnType<typeof accounts>>
 declare module 'fastify' {
   interface FastifyInstance {
     accounts: Accounts
-    /** For what is no collection, such as to log in. */
-    accountOf (email: string): Promise<Account | undefined>
+    /** For routes that are not collections, such as the login. */
+    findAccount (email: string): Promise<Account | undefined>
   }
 }
 
@@ -22,14 +22,14 @@ export default fp(async (app: FastifyInstance) => {
   const { storage } = app.decorate('accounts', await accounts(database)).accounts
   const context = { signal: new AbortController().signal, scope: undefined }
 
-  app.decorate('accountOf', async (email: string) => {
+  app.decorate('findAccount', async (email: string) => {
     const filter = { property: 'email', is: 'eq', value: email.toLowerCase() } as const
     const { entries } = await storage.list({ filter, order: [{ property: 'id', descending: false }], limit: 1, search: undefined, after: undefined, before: undefined, properties: undefined, count: false }, context)
     return entries[0]?.item
   })
 
   const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = app.config
-  if (email !== '' && password !== '' && await app.accountOf(email) === undefined) {
+  if (email !== '' && password !== '' && await app.findAccount(email) === undefined) {
     const now = new Date().toISOString()
     await storage.insert({ id: randomUUID(), email: email.toLowerCase(), name: 'Admin', role: 'admin', password: await hash(password), createdAt: now, updatedAt: now }, context)
   }

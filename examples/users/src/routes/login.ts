@@ -6,14 +6,17 @@ import { hash, matches } from '../password.ts'
 const Credentials = Type.Object({ email: Type.String({ maxLength: 200 }), password: Type.String({ maxLength: 200 }) })
 
 export default async function login (app: FastifyInstance): Promise<void> {
-  // Compared where there is no such account, so that the time it takes tells nothing.
-  const nobody = await hash('nobody')
+  // Compared if the account does not exist, so that the response time does not reveal that.
+  const placeholder = await hash('placeholder')
 
   app.post<{ Body: Static<typeof Credentials> }>('/login', { schema: { body: Credentials } }, async ({ body }, reply) => {
-    const account = await app.accountOf(body.email)
-    const right = await matches(body.password, account?.password ?? nobody)
+    const account = await app.findAccount(body.email)
+    const isCorrect = await matches(body.password, account?.password ?? placeholder)
     reply.header('cache-control', 'no-store')
-    if (account === undefined || !right) return reply.code(401).header('www-authenticate', 'Bearer realm="users"').send({ message: 'The e-mail address or the password is wrong.' })
+    if (account === undefined || !isCorrect) {
+      reply.code(401).header('www-authenticate', 'Bearer realm="users"')
+      return { message: 'The email address or the password is wrong.' }
+    }
     return { token: app.jwt.sign({ sub: account.id, role: account.role }) }
   })
 }

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import fastifyPlugin from 'fastify-plugin'
+import fp from 'fastify-plugin'
 
-/** While the app closes, answers end their connections: a client that keeps one open would hold the app up. */
-export const farewell = fastifyPlugin(async (app: FastifyInstance) => {
+/** While the app closes, responses close their connections. Keep-alive connections would delay the shutdown. */
+export default fp(async (app: FastifyInstance) => {
   let closing = false
   app.addHook('preClose', async () => { closing = true })
   app.addHook('onSend', async (_request, reply) => { if (closing) reply.header('connection', 'close') })

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 
-/** While the app closes, answers end their connections: a client that keeps one open would hold the app up. */
+/** While the app closes, responses close their connections. Keep-alive connections would delay the shutdown. */
 export default fp(async (app: FastifyInstance) => {
   let closing = false
   app.addHook('preClose', async () => { closing = true })
