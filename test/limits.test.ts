@@ -83,7 +83,7 @@ const lines: Readonly<Record<string, Line>> = {
     ask: (app, levels) => ask(app, 'POST /open', { content: `<item><any type="array">${'<item type="array">'.repeat(levels - 2)}<item>1</item>${'</item>'.repeat(levels - 2)}</any></item>`, type: 'application/xml' }),
     within: 201
   },
-  'levels that a JSON Patch builds': {
+  'levels that a JSON Patch creates': {
     app: t => build(t, open()),
     async ask (app, levels) {
       const { at } = await created(app, '/open', { any: [] })
@@ -103,7 +103,7 @@ const lines: Readonly<Record<string, Line>> = {
     within: 200
   },
   'items of an array in content': { app: t => build(t, open()), ask: (app, count) => ask(app, 'POST /open', { content: { list: Array(count).fill(1) } }), within: 201, limit: 3 },
-  'characters of a text in content': { app: t => build(t, notes(), { bodyLimit: 2_000_000 }), ask: (app, count) => ask(app, 'POST /notes', { content: { text: 'x'.repeat(count) } }), within: 201, limit: 1_000_000 },
+  'characters of a string in content': { app: t => build(t, notes(), { bodyLimit: 2_000_000 }), ask: (app, count) => ask(app, 'POST /notes', { content: { text: 'x'.repeat(count) } }), within: 201, limit: 1_000_000 },
   'greatest integer in content': { app: t => build(t, open()), ask: (app, integer) => ask(app, 'POST /open', { content: `{"list":[${BigInt(integer)}]}` }), within: 201 },
   'year of a date or date-time': {
     app: t => build(t, define({ name: 'days', schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), at: Type.String({ format: 'date-time' }) }), storage: memory() }) as Collection),
@@ -114,8 +114,8 @@ const lines: Readonly<Record<string, Line>> = {
   'items in one POST': { app: t => build(t, notes().with(bulk())), ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }), within: 201 },
   'items of a page': { app: t => build(t, notes()), ask: (app, count) => ask(app, `GET /notes?limit=${count}`), within: 200 },
   'characters of all items of a page': { app: large, ask: (app, length) => longPage(app, 'GET /notes', length), within: 200, past: ({ headers }) => /rel="next"/.test(String(headers.link)) },
-  'characters of all items of a page by number': { app: large, ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length), within: 200 },
-  'items that a page by number leaves out': { app: t => build(t, notes().with(jsonServer())), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
+  'characters of all items of a page with an offset': { app: large, ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length), within: 200 },
+  'items that an offset skips': { app: t => build(t, notes().with(jsonServer())), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
   'characters of a query string': { app: t => build(t, users()), ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`), within: 200 },
   'characters of q': { app: t => build(t, users({ list: { search: ['name'] } })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },
   'different words of q': { app: t => build(t, users({ list: { search: ['name'] } })), ask: (app, count) => ask(app, `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`), within: 200 },
@@ -131,7 +131,7 @@ const lines: Readonly<Record<string, Line>> = {
   'characters of a like pattern': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.like=${'x'.repeat(count)}`), within: 200 },
   'stars in a like pattern': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.like=${'*x'.repeat(count)}`), within: 200 },
   'levels of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, levels) => query(app, JSON.parse('{"not":'.repeat(levels - 1) + '{"name":"x"}' + '}'.repeat(levels - 1))), within: 200 },
-  'failures that a problem tells': { past: ({ json }, limit) => (json().errors as unknown[]).length === limit, app: t => build(t, users()), ask: (app, count) => ask(app, 'POST /users', { content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map(name => [name, 1])) } }), within: 422 },
+  'errors that a problem lists': { past: ({ json }, limit) => (json().errors as unknown[]).length === limit, app: t => build(t, users()), ask: (app, count) => ask(app, 'POST /users', { content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map(name => [name, 1])) } }), within: 422 },
   'races that a write without a precondition loses': {
     app: t => build(t, unstable),
     async ask (app, races) {
@@ -142,8 +142,8 @@ const lines: Readonly<Record<string, Line>> = {
     },
     within: 200
   },
-  'bytes of content that is kept for the replay of a POST': { app: repeatable, ask: (app, bytes) => replayed(app, 'POST', bytes), within: 201, past: isEmpty },
-  'bytes of content that is kept for the replay of a PATCH': { app: repeatable, ask: (app, bytes) => replayed(app, 'PATCH', bytes), within: 200, past: isEmpty },
+  'bytes of content that is stored for the replay of a POST': { app: repeatable, ask: (app, bytes) => replayed(app, 'POST', bytes), within: 201, past: isEmpty },
+  'bytes of content that is stored for the replay of a PATCH': { app: repeatable, ask: (app, bytes) => replayed(app, 'PATCH', bytes), within: 200, past: isEmpty },
   'milliseconds of an action': {
     app: t => build(t, notes({ storage: altered(storage => ({ list: async (...asked) => new Promise(resolve => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked))) })), list: { limit: { maximum: 1000 } } }).with(timeout(100))),
     ask: (app, milliseconds) => ask(app, `GET /notes?limit=${milliseconds > 100 ? 400 : 1}`),
@@ -164,7 +164,7 @@ const lines: Readonly<Record<string, Line>> = {
 }
 
 const page = readFileSync(new URL('../docs/limits.md', import.meta.url), 'utf8')
-const section = page.slice(page.indexOf('## Of a collection'), page.indexOf('## Of a service'))
+const section = page.slice(page.indexOf('## Collection limits'), page.indexOf('## Service limits'))
 const table = section.split('\n').filter(line => line.startsWith('| ')).slice(1).map(line => line.split('|').slice(1, -1).map(cell => cell.trim().replaceAll('`', '')))
 
 test('docs/limits.md has a line for each limit that is asked here, and no other', async t => {
