@@ -9,7 +9,7 @@ import collection, { json } from '../lib/index.ts'
 import { version } from '../lib/features/version/version.ts'
 import { hal } from '../lib/formats/hal.ts'
 import type { Collection } from '../lib/collection.ts'
-import type { Format } from '../lib/index.ts'
+import type { Feature, Format } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Receipts, Shape, Storage } from '../lib/storage/contract.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
@@ -72,6 +72,73 @@ async function serve (t: Test, ...definitions: Collection[]): Promise<FastifyIns
 }
 
 const uuid = Type.String({ format: 'uuid', readOnly: true })
+
+for (const { name, skip, open } of stores) {
+  test(`${name}: a write that changes nothing keeps the version and the time of the update, and calls no hook`, { skip }, async (t) => {
+    const { adapter, createTable } = await open()
+    const Place = Type.Object({
+      id: uuid,
+      name: Type.String(),
+      at: Type.Optional(Type.Object({ city: Type.String(), tags: Type.Array(Type.String()) })),
+      opened: Type.Optional(Type.String({ format: 'date-time' })),
+      secret: Type.Optional(Type.String({ writeOnly: true })),
+      updatedAt: Type.String({ format: 'date-time', readOnly: true })
+    })
+    const changes: string[] = []
+    const writes: string[] = []
+    const journal: Feature<object> = {
+      name: 'journal',
+      setup: (host) => host.addHook('onWrite', async ({ action }) => { writes.push(action) })
+    }
+    const places = define({
+      name: 'places',
+      schema: Place,
+      storage: adapter,
+      etag: { onPut: 'always' },
+      hooks: { afterCommit: ({ action }) => { changes.push(action) } }
+    })
+    const keyed = places.with(idempotency(), journal) as Collection
+    await createTable(keyed)
+    const plain = version(places, 'v1', { name: 'older', schema: Place, present: (item) => item, accept: (item) => ({ ...item, name: 'from v1' }) })
+    const app = await build(t, [keyed, plain])
+    const content = { name: 'Home', at: { city: 'Rome', tags: ['a', 'b'] }, opened: '2026-01-01T05:00:00+01:00', secret: 's' }
+    const created = await ask(app, 'POST /places', { content })
+    const url = String(created.headers.location)
+    const read = async () => {
+      const { headers, payload } = await ask(app, `GET ${url}`)
+      return { etag: headers.etag, payload }
+    }
+    const before = await read()
+    changes.length = writes.length = 0
+
+    // In another order, with another spelling of the date, and without the property that a client cannot read.
+    const same = { opened: '2026-01-01T04:00:00Z', at: { tags: ['a', 'b'], city: 'Rome' }, name: 'Home' }
+    for (const [target, sent, fields] of [
+      [`PUT ${url}`, same, {}],
+      [`PUT ${url}`, same, { 'if-match': String(before.etag) }],
+      [`PATCH ${url}`, {}, {}],
+      [`PATCH ${url}`, { at: { city: 'Rome' }, secret: 's' }, {}],
+      [`PATCH ${url}`, { name: 'Home' }, { 'idempotency-key': '"same"' }]
+    ] as const) {
+      const response = await ask(app, target, { content: sent, fields })
+      t.equal(response.statusCode, 200, `${target} ${JSON.stringify(sent)}`)
+      t.equal(response.headers.etag, before.etag)
+      t.strictSame(await read(), before)
+    }
+    const again = await ask(app, `PATCH ${url}`, { content: { name: 'Home' }, fields: { 'idempotency-key': '"same"' } })
+    t.strictSame([again.statusCode, again.headers['idempotent-replayed']], [200, 'true'], 'the receipt is stored')
+    t.strictSame([changes, writes], [[], []])
+
+    for (const [target, sent] of [[`PATCH ${url}`, { at: { tags: ['a'] } }], [`PATCH ${url}`, { opened: null }], [`PATCH ${url}`, { secret: 'other' }]] as const) {
+      const previous = await read()
+      t.equal((await ask(app, target, { content: sent })).statusCode, 200)
+      t.not((await read()).etag, previous.etag, JSON.stringify(sent))
+    }
+    t.strictSame([changes, writes], [['update', 'update', 'update'], ['update', 'update', 'update']])
+    t.equal((await ask(app, `PATCH ${url.replace('places', 'older')}`, { content: {} })).statusCode, 200)
+    t.equal((await ask(app, `GET ${url}`)).json().name, 'from v1', 'what an older version accepts can change the item although its own did not')
+  })
+}
 
 for (const { name, skip, open } of stores) {
   test(`${name}: idempotency keys belong to a caller`, { skip }, async t => {

@@ -3,6 +3,7 @@ import type { Result } from '../action.ts'
 import type { Response } from '../response/response.ts'
 import { checkPreconditions } from './preconditions.ts'
 import type { Collection } from '../collection.ts'
+import { isEqual } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem, getRefusal } from '../response/refusal.ts'
@@ -12,7 +13,7 @@ import type { Decided } from './revise.ts'
 
 // Every write of a single item: the transaction, the comparison with what was read, another try after a race, the hook `changed`.
 
-/** The item that the URI names, before and after a write. */
+/** The item that the URI names, before and after a write. If it is the same entry, nothing was written. */
 export interface Written {
   readonly before: Entry<object> | undefined
   readonly after: Entry<object>
@@ -38,7 +39,11 @@ export async function commitWrite (collection: Collection, request: Request, { a
     const decided = decide(before, id)
     const item = decided instanceof Promise ? await decided : decided
     if (item instanceof Problem) return item
-    const write = (inner: Storage<object>) => before === undefined ? inner.insert(item, context) : inner.replace(id, item, before.version, context)
+    const write = async (inner: Storage<object>): Promise<Entry<object> | Refusal> => {
+      if (before === undefined) return inner.insert(item, context)
+      if (isUnchanged(collection, before.item, item)) return before
+      return inner.replace(id, item, before.version, context)
+    }
     const stored = await store(collection, request, { action: before === undefined ? 'create' : action, before, write, respond })
     const isIdTaken = before === undefined && isRefusal(stored) && stored.refused === 'not-unique' && stored.properties.join() === collection.id.property
     // Another PUT may have created the item, or a DELETE removed it since: both are races. An item that is still not visible the
@@ -49,8 +54,8 @@ export async function commitWrite (collection: Collection, request: Request, { a
 
   const written = await retryWrite(collection.baseStorage, id, attempt)
   if (written instanceof Problem) return written
-  if (hooks.afterCommit !== undefined) {
-    const { before, after } = written
+  const { before, after } = written
+  if (hooks.afterCommit !== undefined && after !== before) {
     await notifyChange(collection, request, { action: before === undefined ? 'create' : action, before: before?.item, after: after.item })
   }
   return written.answer ?? respond(written)
@@ -117,9 +122,20 @@ function store (collection: Collection, request: Request, { action, before, writ
   return runTransaction(collection, request, async (storage) => {
     const after = await write(storage)
     if (isRefusal(after)) return after
-    await collection.attached.onWrite?.({ action, before, after, request }, storage)
+    if (after !== before) await collection.attached.onWrite?.({ action, before, after, request }, storage)
     const answer = respond({ before, after })
     return await request.beforeCommit?.(storage, answer) ?? { before, after, answer }
+  })
+}
+
+/** Whether an item equals the stored one, apart from the time of its update. Then its version and that time are kept. */
+function isUnchanged ({ timestamps: { updated }, versionOf }: Collection, before: object, item: object): boolean {
+  // Items of an older version can be equal although those of the current version differ.
+  if (versionOf !== undefined) return false
+  const names = Object.keys(item)
+  if (names.length !== Object.keys(before).length) return false
+  return names.every((name) => {
+    return Object.hasOwn(before, name) && (name === updated || isEqual(Reflect.get(item, name), Reflect.get(before, name)))
   })
 }
 
