@@ -4,7 +4,7 @@ import type { Response, HeaderFields } from './response/response.ts'
 import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
 import { Fault, HookError, logFailure, problemOfError } from './failure.ts'
-import type { Format } from './formats/format.ts'
+import type { Format, Formatted } from './formats/format.ts'
 import { getAuthorization, isProtected, varyHeaders } from './access/authorize.ts'
 import type { Authorization } from './access/authorize.ts'
 import type { CachePolicy } from './http/cache-control.ts'
@@ -41,7 +41,7 @@ export function handler (collection: Collection, { action, queried, cache, prefe
   const varied = mergeVary(undefined, 'Accept', ...varyHeaders(collection, cache))
   const variedByPreference = `${varied}, Prefer`
 
-  function send (answer: Response, lenient: boolean, reply: FastifyReply): string | undefined {
+  function send (answer: Response, lenient: boolean, reply: FastifyReply): Formatted | undefined {
     const isSafe = safeMethods.has(reply.request.method)
     if (collection.groups !== undefined && (answer.status < 300 || isSafe)) setHeaders(isSafe ? collection.groups.read : collection.groups.write, reply)
     const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied

@@ -54,7 +54,7 @@ export { define, defineWith } from './define.ts'
 export type { Defaults } from './define.ts'
 export type { Definition } from './collection.ts'
 export { Malformed } from './formats/format.ts'
-export type { About, Content, Format, Link, Links, ListLinks, Offer } from './formats/format.ts'
+export type { About, Content, Format, Formatted, Link, Links, ListLinks, Offer } from './formats/format.ts'
 export type { Feature, Host } from './features/feature.ts'
 export type * from './access/caller.ts'
 export type {

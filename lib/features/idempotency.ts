@@ -1,3 +1,4 @@
+import type { Formatted } from '../formats/format.ts'
 import { createHash, randomBytes } from 'node:crypto'
 import { getCallerId } from '../access/caller.ts'
 import type { Action, Result } from '../action.ts'
@@ -95,7 +96,8 @@ function withReplay (next: Action, settings: Settings, longest: number): Action 
     if (earlier !== undefined) return replay(earlier, claim, { collection, request })
     sweep(receipts, request, now)
     const beforeCommit: Request['beforeCommit'] = async (storage, answer) => {
-      const stored: StoredAnswer = { ...limitContent(answer, longest), sight: getSight(collection, request) }
+      const limited = limitContent(answer, longest)
+      const stored: StoredAnswer = { ...limited, ...toStoredContent(limited.content), sight: getSight(collection, request) }
       const kept = await storage.receipts!.keep({ ...claim, expires: Date.now() + settings.expiry, answer: JSON.stringify(stored) }, request.context)
       // The request took so long that another one has claimed the key.
       return kept ? undefined : stillRunning()
@@ -159,8 +161,15 @@ interface Sight {
   readonly scope: string
 }
 
-interface StoredAnswer extends Response {
+interface StoredAnswer extends Omit<Response, 'content'> {
   readonly sight: Sight | undefined
+  readonly content: string | undefined
+  /** Whether the content is in base64, because its format is binary. */
+  readonly isBinary?: boolean
+}
+
+function toStoredContent (content: Formatted | undefined): Pick<StoredAnswer, 'content' | 'isBinary'> {
+  return Buffer.isBuffer(content) ? { content: content.toString('base64'), isBinary: true } : { content }
 }
 
 /** Undefined for a caller who sees everything. */
@@ -177,7 +186,8 @@ function replay ({ fingerprint, answer }: Receipt, claim: Receipt, { collection,
   if (fingerprint !== claim.fingerprint) return problem('idempotency-key-reused', { detail: 'Another request had this Idempotency-Key. Send a new key with a new request.' })
   if (answer === undefined) return stillRunning()
   // Stored above, by this or another process.
-  const { sight, ...first } = JSON.parse(answer) as StoredAnswer
+  const { sight, isBinary, content, ...rest } = JSON.parse(answer) as StoredAnswer
+  const first: Response = { ...rest, content: isBinary === true && content !== undefined ? Buffer.from(content, 'base64') : content }
   const isVisible = canSee(getSight(collection, request), sight)
   // A caller who can no longer read prefers a minimal response as well.
   const shown: Response = request.preferences.return === 'minimal' ? { ...withoutContent(first), applied: { return: 'minimal' } } : isVisible ? first : withoutContent(first)

@@ -17,17 +17,32 @@ export interface Link {
 /** Links by relation, such as `self`, `collection` and `next`. */
 export type Links = Readonly<Record<string, Link>>
 
-/** A media type: how content is parsed and formatted. An app can add its own to a definition. */
+/** Content in a media type: text, or bytes for a binary format. */
+export type Formatted = string | Buffer
+
+/**
+ * A media type: how content is parsed and formatted. An app can add its own to a definition.
+ *
+ * @example
+ * const cbor: Format = {
+ *   name: 'cbor',
+ *   mediaType: 'application/cbor',
+ *   item: (item) => encode(item),
+ *   list: (items) => encode(items),
+ *   parse: (content) => decode(content),
+ *   describe: () => ({ type: 'string', format: 'binary' })
+ * }
+ */
 export interface Format {
   /** A short word that is part of entity tags, so that they differ between formats. */
   readonly name: string
   readonly mediaType: string
   /** Parses the content of a request. Throws `Malformed`. Without it, the format is for responses only. */
   readonly parse?: (content: Buffer, schema: JsonSchema) => unknown
-  readonly item: (item: object, links: Links, schema: JsonSchema) => string
-  readonly list: (items: readonly object[], links: ListLinks, schema: JsonSchema) => string
+  readonly item: (item: object, links: Links, schema: JsonSchema) => Formatted
+  readonly list: (items: readonly object[], links: ListLinks, schema: JsonSchema) => Formatted
   /** Builds a list from results of `item`, to format items only once. For formats whose items have no links. */
-  readonly join?: (items: readonly string[]) => string
+  join? (items: readonly Formatted[]): Formatted
   /** Returns the schema of the content for OpenAPI, given the schema of an item or of an array of items. */
   readonly describe: (schema: JsonSchema) => JsonSchema
   /** Builds a page for people, with forms for what the caller can do. Pages are built for each request. */

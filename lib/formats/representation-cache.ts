@@ -1,11 +1,11 @@
-import type { Format } from './format.ts'
+import type { Format, Formatted } from './format.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 
 /** The content of an entry in a format, with its headers. */
 export interface Representation {
   /** The path of the collection at which it was requested. */
   readonly path: string
-  readonly content: string
+  readonly content: Formatted
   readonly fields: Readonly<Record<string, string>>
 }
 

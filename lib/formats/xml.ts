@@ -22,7 +22,7 @@ export const xml: Format = {
     return joinItems(items.map((item) => formatXml(item, schema)))
   },
 
-  join (items) {
+  join (items: readonly string[]) {
     return joinItems(items.map((item) => item.slice(declaration.length)))
   },
 

@@ -1,3 +1,4 @@
+import type { Formatted } from '../formats/format.ts'
 import type { HeaderFields } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
 import type { Request } from '../request/request.ts'
@@ -13,7 +14,7 @@ export interface CachedPage extends PageState {
   readonly fields: HeaderFields
   /** All headers. */
   readonly whole: HeaderFields
-  readonly content: string
+  readonly content: Formatted
 }
 
 // The storage is queried for every request. Only the response is reused, as long as the entries are the same.

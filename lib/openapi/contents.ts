@@ -1,5 +1,5 @@
 import type { Collection } from '../collection.ts'
-import type { Format } from '../formats/format.ts'
+import type { Format, Formatted } from '../formats/format.ts'
 import { maxValues } from '../listing/conditions.ts'
 import type { Related } from '../options.ts'
 import { patchTypes } from '../items/patch.ts'
@@ -16,7 +16,7 @@ export type Content = Readonly<Record<string, { readonly schema: JsonSchema, rea
 
 interface ContentBuilder {
   readonly schema: (format: Format) => JsonSchema
-  readonly writeExample: (format: Format, item: object) => string
+  readonly writeExample: (format: Format, item: object) => Formatted
 }
 
 /** Describes the content of requests and responses of one collection, in one document. */
@@ -105,7 +105,7 @@ export class Contents {
       const hasExample = item !== undefined && /[/+]json$/.test(format.mediaType)
       return [format.mediaType, {
         schema: schema(format),
-        ...hasExample && { example: JSON.parse(writeExample(format, item)) as unknown }
+        ...hasExample && { example: JSON.parse(String(writeExample(format, item))) as unknown }
       }]
     }))
   }

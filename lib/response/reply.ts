@@ -1,3 +1,4 @@
+import type { Formatted } from '../formats/format.ts'
 import type { FastifyReply } from 'fastify'
 import type { HeaderFields, Response } from './response.ts'
 import type { Collection } from '../collection.ts'
@@ -23,7 +24,7 @@ interface Caching {
 }
 
 /** Sets the status and the headers, and returns the content, which Fastify sends. */
-export function prepareReply (response: Response, caching: Caching, reply: FastifyReply): string | undefined {
+export function prepareReply (response: Response, caching: Caching, reply: FastifyReply): Formatted | undefined {
   const { policy, varied } = caching
   const { status, fields, content } = response
   const { method, headers } = reply.request
@@ -74,7 +75,7 @@ function completeProblem ({ attached: { hooks: { onProblem } } }: Collection, pr
 }
 
 /** Sets the status and the headers of a problem, and returns the content, which Fastify sends. */
-export function prepareProblem (collection: Collection, problem: Problem, reply: FastifyReply): string | undefined {
+export function prepareProblem (collection: Collection, problem: Problem, reply: FastifyReply): Formatted | undefined {
   const { url, headers } = reply.request
   const instance = url.split('?', 1)[0]!
   const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Collection } from '../collection.ts'
-import type { Format, Links } from '../formats/format.ts'
+import type { Format, Formatted, Links } from '../formats/format.ts'
 import { formatDate } from '../http/date.ts'
 import { buildEntityTag } from '../http/entity-tag.ts'
 import { buildItemLinkHeader, buildItemLinks } from './links.ts'
@@ -62,7 +62,7 @@ export function represent (collection: Collection, entry: Entry<object>, target:
 }
 
 /** Renders the content without caching it: an item that was just written may never be read. */
-export function renderContent (collection: Collection, entry: Entry<object>, target: RenderTarget): string {
+export function renderContent (collection: Collection, entry: Entry<object>, target: RenderTarget): Formatted {
   return target.format.item(
     toVisibleItem(collection, entry),
     buildContentLinks(collection, entry, target),
@@ -144,7 +144,7 @@ export function representList (
   collection: Collection,
   entries: ReadonlyArray<Entry<object>>,
   target: ListTarget
-): string {
+): Formatted {
   const { format, links, view } = target
   if (format.join !== undefined && view === undefined) {
     return format.join(entries.map((entry) => represent(collection, entry, target).content))

@@ -1,3 +1,4 @@
+import type { Formatted } from '../formats/format.ts'
 import type { Preferences } from '../http/prefer.ts'
 
 /** Header fields by their names in lower case. */
@@ -7,7 +8,7 @@ export type HeaderFields = Readonly<Record<string, string>>
 export interface Response {
   readonly status: number
   readonly fields: HeaderFields
-  readonly content: string | undefined
+  readonly content: Formatted | undefined
   /** The preferences that the server followed, for Preference-Applied. */
   readonly applied?: Preferences | undefined
   /** Whether the response depends on the caller although the collection itself does not. */
@@ -16,7 +17,7 @@ export interface Response {
 
 const noFields: HeaderFields = Object.freeze({})
 
-export function ok (content: string, fields: HeaderFields, applied?: Preferences): Response {
+export function ok (content: Formatted, fields: HeaderFields, applied?: Preferences): Response {
   return { status: 200, fields, content, applied }
 }
 

@@ -1,3 +1,4 @@
+import type { Formatted } from '../formats/format.ts'
 import type { Response } from './response.ts'
 import type { Collection } from '../collection.ts'
 import { buildItemPath } from './links.ts'
@@ -18,7 +19,7 @@ interface WriteResult {
 }
 
 /** Renders the content of the response to a write. If that fails, the write stays, and the response has no content. */
-export function renderWritten (request: Request, render: () => string): string | undefined {
+export function renderWritten (request: Request, render: () => Formatted): Formatted | undefined {
   try {
     return render()
   } catch (err) {
@@ -57,8 +58,9 @@ export function respondToWrite (collection: Collection, request: Request, result
   }
 }
 
-function isSame (sent: Buffer, content: string | undefined): boolean {
-  return content !== undefined && sent.length === Buffer.byteLength(content) && sent.equals(Buffer.from(content))
+function isSame (sent: Buffer, content: Formatted | undefined): boolean {
+  if (content === undefined || sent.length !== Buffer.byteLength(content)) return false
+  return sent.equals(typeof content === 'string' ? Buffer.from(content) : content)
 }
 
 /** Responds to a POST that has created an item. */

@@ -11,7 +11,7 @@ const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const open: JsonSchema = { type: 'object' }
 
 function write (item: object, schema: JsonSchema = open): string {
-  return xml.item(item, {}, schema)
+  return String(xml.item(item, {}, schema))
 }
 
 function parse (content: string | Buffer, schema: JsonSchema = open): unknown {
