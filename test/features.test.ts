@@ -113,6 +113,9 @@ test('a feature that cannot be added is refused', async (t) => {
   const adding = (name: string, parameterName: string): Feature<object> => ({ name, setup (host) { host.addQueryParameter(parameterName, parameter) } })
   t.throws(() => notes().with(adding('one', 'text')), { message: /query parameter "text" has the name of a property/ })
   t.throws(() => notes().with(adding('one', 'mode'), adding('two', 'mode')), { message: /two features add the query parameter "mode"/ })
+  for (const name of ['limit', 'cursor', 'sort', 'fields', 'count', 'q']) {
+    t.throws(() => notes().with(adding('one', name)), { message: new RegExp(`adds the query parameter "${name}", which lists have already`) })
+  }
 })
 
 for (const { name, skip, open } of kept) {

@@ -342,7 +342,7 @@ test('every key stands in the query schema of OpenAPI, one by one', async t => {
   t.match(of('status')?.schema, { type: 'string', enum: ['draft', 'published'] })
   t.match(of('price.gte')?.schema, { type: 'number' })
   t.match(of('price.null')?.schema, { type: 'boolean' })
-  t.equal(of('name')?.description, 'Only items whose name is this. What it is called')
+  t.equal(of('name')?.description, 'Only items whose name equals this value. What it is called')
   t.match(of('status.in'), { style: 'form', explode: false, schema: { type: 'array', maxItems: 1000, items: { enum: ['draft', 'published'] } } })
   t.match(of('sort')?.description, /: name, price$/)
   t.match(of('q')?.description, /name, place\.city$/)

@@ -1,6 +1,7 @@
 import type { Action } from '../action.ts'
 import type { Collection, Parent } from '../collection.ts'
 import { BadOption, Unsupported } from '../errors.ts'
+import { isListParameter } from '../listing/parameters.ts'
 import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
 import type { ActionInfo, ActionLayer, ActionPhase, Attached, CollectionInfo, Dialect, Feature, Hooks, Host, QueryParameter, StoragePhase } from './feature.ts'
@@ -83,6 +84,7 @@ export class Attachments implements Host, Attached {
   addQueryParameter (name: string, parameter: QueryParameter): void {
     const { properties } = this.collection.schema
     if (Object.hasOwn(properties, name)) this.fail(`the query parameter "${name}" has the name of a property. Rename the property.`)
+    if (isListParameter(name)) this.fail(`a feature adds the query parameter "${name}", which lists have already. Use another name.`)
     if (this.queryParameters.has(name)) this.fail(`two features add the query parameter "${name}". Remove one of them.`)
     this.queryParameters.set(name, parameter)
   }

@@ -69,6 +69,11 @@ const parameters: Readonly<Record<string, Parameter>> = {
   }
 }
 
+/** Whether lists have a parameter of this name, although some storages do not offer it. */
+export function isListParameter (name: string): boolean {
+  return Object.hasOwn(parameters, name)
+}
+
 /** Returns a query parameter that the collection supports. */
 export function getParameter ({ listing, attached }: Collection, name: string): Parameter | undefined {
   return listing.parameters.has(name) ? parameters[name] ?? attached.queryParameters.get(name) : undefined
