@@ -71,7 +71,7 @@ test('mysql() needs a pool that gives promises', { skip: noMysql }, async (t) =>
     ['a URL', uri, /was given a string/],
     ['options', { uri }, /was given an object\./],
     ['the driver', promises, /was given an object/],
-    ['a pool of mysql2', calling, /a pool that calls back\. .*mysql2\/promise.*promise: true/],
+    ['a pool of mysql2', calling, /a pool with callbacks\. .*mysql2\/promise.*promise: true/],
     ['a pool of mysql', { getConnection () {}, acquireConnection () {} }, /a pool with callbacks/],
     ['app.mysql of @fastify/mysql', decorated(calling), /a pool with callbacks/],
     ['a connection', connection, /a single connection/],
