@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { setups } from './contestants.ts'
 import { serve } from './databases.ts'
 import { isAwake, measure, type Contender, type Course } from './measure.ts'
 import { text } from './printer.ts'
@@ -12,6 +13,7 @@ import { ratio } from './statistics.ts'
 
 const usage = `npm run bench:compare -- <checkout> [options]
   <checkout>     another checkout of this repository, with its dependencies installed
+  --setup        ours, ${Object.keys(setups).join(' or ')} (ours)
   --store        memory, sqlite or postgres (memory)
   --scenarios    ${Object.keys(scenarios).join()} (all)
   --launches     processes of each side and scenario (5)
@@ -23,6 +25,7 @@ const usage = `npm run bench:compare -- <checkout> [options]
 const { values, positionals: [other] } = parseArgs({
   allowPositionals: true,
   options: {
+    setup: { type: 'string', default: 'ours' },
     store: { type: 'string', default: 'memory' },
     scenarios: { type: 'string', default: Object.keys(scenarios).join() },
     launches: { type: 'string', default: '5' },
@@ -38,7 +41,7 @@ const tolerated = 0.97
 
 async function start (name: 'old' | 'new'): Promise<Contender> {
   const base = name === 'new' ? import.meta.url : pathToFileURL(resolve(other!, 'bench/compare.ts'))
-  const server = launchServer(['ours', values.store, '1000', '0', ''], base)
+  const server = launchServer([values.setup, values.store, '1000', '0', ''], base)
   const { port } = await heard<{ port: number }>(server)
   return { name: 'ours', server, port }
 }
@@ -85,5 +88,5 @@ for (const scenario of values.scenarios.split(',')) {
 }
 await end(driver)
 await close()
-text.title(`CPU time per request over ${values.store}, old / new: above 1 is faster (median and quartiles of ${values.launches} launches)`)
+text.title(`CPU time per request of ${values.setup} over ${values.store}, old / new: above 1 is faster (median and quartiles of ${values.launches} launches)`)
 text.table([['scenario', 'old / new', ''], ...lines])

@@ -20,6 +20,12 @@ export const contestants: Record<string, () => Promise<App | Whole>> = {
   ours: () => import('./contestants/ours.ts')
 }
 
+/** Other setups of the library, for comparisons of two checkouts. */
+export const setups: Record<string, () => Promise<App>> = {
+  'five-features': () => import('./contestants/five-features.ts'),
+  'fifty-collections': () => import('./contestants/fifty-collections.ts')
+}
+
 export async function app (name: string): Promise<App> {
   const contestant = await contestants[name]?.()
   if (contestant === undefined || !('open' in contestant)) throw new Error(`${name} is no contestant that takes collections`)
@@ -27,7 +33,7 @@ export async function app (name: string): Promise<App> {
 }
 
 export async function start (name: string, adapter: Adapter<User>): Promise<Server> {
-  const contestant = await contestants[name]?.()
+  const contestant = await (contestants[name] ?? setups[name])?.()
   if (contestant === undefined) throw new Error(`${name} is no contestant: ${Object.keys(contestants).join(', ')}`)
   if ('start' in contestant) return contestant.start()
   const fastify = contestant.open()

@@ -1,0 +1,20 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import { bulk, deprecation, idempotency, softDelete, timeout } from '../../lib/features/index.ts'
+import collection, { define } from '../../lib/index.ts'
+import type { Adapter } from '../../lib/storage/contract.ts'
+import { schemas, type User } from '../user.ts'
+
+export { open } from './ours.ts'
+
+/** A definition with five features. */
+export function add (app: FastifyInstance, name: string, adapter: Adapter<User>) {
+  const schema = Type.Object({ ...schemas().item.properties, deletedAt: Type.Optional(Type.String({ format: 'date-time' })) })
+  app.register(collection, define({ name, schema, unique: ['email'], storage: adapter }).with(
+    bulk(),
+    deprecation({ since: '2026-01-01' }),
+    idempotency(),
+    softDelete({ property: 'deletedAt' }),
+    timeout(10_000)
+  ))
+}
