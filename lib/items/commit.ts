@@ -9,12 +9,13 @@ import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem, getRefusal } from '../response/refusal.ts'
 import type { Request } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
-import type { Decided } from './revise.ts'
+import type { Decision } from './revise.ts'
 
-// Every write of a single item: the transaction, the comparison with what was read, another try after a race, the hook `changed`.
+// Every write of a single item: the transaction, the comparison with the version that was read, the retry after a race,
+// and `hooks.afterCommit`.
 
 /** The item that the URI names, before and after a write. If it is the same entry, nothing was written. */
-export interface Written {
+export interface WriteResult {
   readonly before: Entry<object> | undefined
   readonly after: Entry<object>
 }
@@ -22,32 +23,45 @@ export interface Written {
 export interface ItemWrite {
   readonly action: 'replace' | 'update'
   /** Decides what to write. Called again, with what is stored then, if another write came first. */
-  decide (current: Entry<object> | undefined, id: Id): Decided
-  respond (written: Written): Response
+  decide (current: Entry<object> | undefined, id: Id): Decision
+  respond (written: WriteResult): Response
 }
 
 /** PUT and PATCH: reads the item, decides, and writes it unless it has changed in the meantime. */
-export async function commitWrite (collection: Collection, request: Request, { action, decide, respond }: ItemWrite): Promise<Result> {
+export async function commitWrite (
+  collection: Collection,
+  request: Request,
+  { action, decide, respond }: ItemWrite
+): Promise<Result> {
   const { storage, hooks } = collection
   const { context } = request
   const id = collection.id.read(request.segment)
   if (id === undefined) return problem('not-found')
   let conflicts = 0
 
-  const attempt = async (): Promise<Stored | Refusal | Problem> => {
+  const attempt = async (): Promise<StoredWrite | Refusal | Problem> => {
     const before = await storage.find(id, context)
     const decided = decide(before, id)
     const item = decided instanceof Promise ? await decided : decided
     if (item instanceof Problem) return item
-    const write = async (inner: Storage<object>): Promise<Entry<object> | Refusal> => {
+    const isSame = before !== undefined && isUnchanged(collection, before.item, item)
+    if (isSame && request.beforeCommit === undefined) return { before, after: before }
+    const write = (inner: Storage<object>): Promise<Entry<object> | Refusal> => {
       if (before === undefined) return inner.insert(item, context)
-      if (isUnchanged(collection, before.item, item)) return before
-      return inner.replace(id, item, before.version, context)
+      return isSame ? Promise.resolve(before) : inner.replace(id, item, before.version, context)
     }
-    const stored = await store(collection, request, { action: before === undefined ? 'create' : action, before, write, respond })
-    const isIdTaken = before === undefined && isRefusal(stored) && stored.refused === 'not-unique' && stored.properties.join() === collection.id.property
-    // Another PUT may have created the item, or a DELETE removed it since: both are races. An item that is still not visible the
-    // second time is outside the scope or soft-deleted, and both get the same response.
+    const stored = await storeItem(collection, request, {
+      action: before === undefined ? 'create' : action,
+      before,
+      write,
+      respond
+    })
+    const isIdTaken = before === undefined &&
+      isRefusal(stored) &&
+      stored.refused === 'not-unique' &&
+      stored.properties.join() === collection.id.property
+    // Another PUT may have created the item, or a DELETE may have removed it since: both are races. An item that is
+    // still not visible the second time is outside the scope or soft-deleted, and both get the same response.
     if (isIdTaken && (await storage.find(id, context) !== undefined || ++conflicts === 1)) return { refused: 'stale' }
     return stored
   }
@@ -56,25 +70,37 @@ export async function commitWrite (collection: Collection, request: Request, { a
   if (written instanceof Problem) return written
   const { before, after } = written
   if (hooks.afterCommit !== undefined && after !== before) {
-    await notifyChange(collection, request, { action: before === undefined ? 'create' : action, before: before?.item, after: after.item })
+    await notifyChange(collection, request, {
+      action: before === undefined ? 'create' : action,
+      before: before?.item,
+      after: after.item
+    })
   }
-  return written.answer ?? respond(written)
+  return written.response ?? respond(written)
 }
 
 /** POST: writes a new item. */
-export async function commitCreate (collection: Collection, request: Request, { item, respond }: { item: object, respond: (written: Written) => Response }): Promise<Result> {
+export async function commitCreate (
+  collection: Collection,
+  request: Request,
+  { item, respond }: { item: object, respond: (written: WriteResult) => Response }
+): Promise<Result> {
   const write = (storage: Storage<object>) => storage.insert(item, request.context)
-  const written = await store(collection, request, { action: 'create', before: undefined, write, respond })
+  const written = await storeItem(collection, request, { action: 'create', before: undefined, write, respond })
   if (written instanceof Problem) return written
   if (isRefusal(written)) return refusalToProblem(written)
   if (collection.hooks.afterCommit !== undefined) {
     await notifyChange(collection, request, { action: 'create', before: undefined, after: written.after.item })
   }
-  return written.answer ?? respond(written)
+  return written.response ?? respond(written)
 }
 
-/** DELETE: removes the item, and returns what it was. Without a precondition and without need for the item it is not read before. */
-export async function commitRemove (collection: Collection, request: Request, { needsItem }: { needsItem: boolean }): Promise<Entry<object> | Problem | undefined> {
+/** DELETE: removes the item and returns it. If nothing needs the item, it is neither read nor returned. */
+export async function commitRemove (
+  collection: Collection,
+  request: Request,
+  { needsItem }: { needsItem: boolean }
+): Promise<Entry<object> | Problem | undefined> {
   const { storage, hooks, attached } = collection
   const { context } = request
   const id = collection.id.read(request.segment)
@@ -102,20 +128,24 @@ export async function commitRemove (collection: Collection, request: Request, { 
   return removed
 }
 
-/** What was written, and the response if it was rendered for the receipt already. */
-interface Stored extends Written {
-  readonly answer?: Response
+/** What was written, and the response if it was already rendered for the receipt. */
+interface StoredWrite extends WriteResult {
+  readonly response?: Response
 }
 
-interface Store {
+interface StoreOptions {
   readonly action: 'create' | 'replace' | 'update'
   readonly before: Entry<object> | undefined
   write (storage: Storage<object>): Promise<Entry<object> | Refusal>
-  respond (written: Written): Response
+  respond (written: WriteResult): Response
 }
 
-/** One write, in one transaction with what features store beside it. */
-function store (collection: Collection, request: Request, { action, before, write, respond }: Store): Promise<Stored | Refusal | Problem> {
+/** Writes the item, in one transaction with what features store along with it. */
+function storeItem (
+  collection: Collection,
+  request: Request,
+  { action, before, write, respond }: StoreOptions
+): Promise<StoredWrite | Refusal | Problem> {
   if (!needsTransaction(collection, request)) {
     return write(collection.storage).then((after) => isRefusal(after) ? after : { before, after })
   }
@@ -123,8 +153,8 @@ function store (collection: Collection, request: Request, { action, before, writ
     const after = await write(storage)
     if (isRefusal(after)) return after
     if (after !== before) await collection.attached.onWrite?.({ action, before, after, request }, storage)
-    const answer = respond({ before, after })
-    return await request.beforeCommit?.(storage, answer) ?? { before, after, answer }
+    const response = respond({ before, after })
+    return await request.beforeCommit?.(storage, response) ?? { before, after, response }
   })
 }
 
@@ -135,14 +165,22 @@ function isUnchanged ({ timestamps: { updated }, versionOf }: Collection, before
   const names = Object.keys(item)
   if (names.length !== Object.keys(before).length) return false
   return names.every((name) => {
-    return Object.hasOwn(before, name) && (name === updated || isEqual(Reflect.get(item, name), Reflect.get(before, name)))
+    if (!Object.hasOwn(before, name)) return false
+    return name === updated || isEqual(Reflect.get(item, name), Reflect.get(before, name))
   })
 }
 
-const mostAttempts = 20
+const maxAttempts = 20
 
-/** Attempts a write again if another one came first: queued behind those of this process, after a pause for those of others. */
-async function retryWrite<Done extends object> (storage: Storage<object>, id: Id, attempt: () => Promise<Done | Refusal | Problem>): Promise<Done | Problem> {
+/**
+ * Attempts a write again if another one came first: queued behind the writes of this process, and after a pause for
+ * those of other processes.
+ */
+async function retryWrite<Done extends object> (
+  storage: Storage<object>,
+  id: Id,
+  attempt: () => Promise<Done | Refusal | Problem>
+): Promise<Done | Problem> {
   if (!isQueued(storage, id)) {
     const result = await attempt()
     if (!isRefusal(result)) return result
@@ -152,23 +190,23 @@ async function retryWrite<Done extends object> (storage: Storage<object>, id: Id
     for (let attempts = 1; ; attempts++) {
       const result = await attempt()
       if (!isRefusal(result)) return result
-      if (!isRace(result) || attempts === mostAttempts) return refusalToProblem(result)
+      if (!isRace(result) || attempts === maxAttempts) return refusalToProblem(result)
       await wait(Math.random() * attempts)
     }
   })
 }
 
-/** Whether another attempt may have another outcome. */
+/** Whether another attempt may succeed. */
 function isRace ({ refused }: Refusal): boolean {
   return refused === 'stale' || refused === 'not-found'
 }
 
 // Writes to one item run one after another once they have collided: the slowest would otherwise lose every race.
 
-/** In milliseconds. A slower write no longer holds up the next one, which may be what it waits for. */
-const longestTurn = 1000
+/** In milliseconds. A slower write no longer holds up the next one, because it may be waiting for that one. */
+const maxQueueTime = 1000
 
-/** By storage and id: settled when the last write in the queue ends. */
+/** By storage and id: resolves when the last write in the queue ends. */
 const queues = new WeakMap<Storage<object>, Map<Id, Promise<void>>>()
 
 /** In all storages. Mostly 0, which saves the lookup. */
@@ -189,7 +227,7 @@ async function queueByItem<Result> (storage: Storage<object>, id: Id, write: () 
   queue.set(id, last)
   queuedWrites++
   await previous
-  const timer = setTimeout(end, longestTurn)
+  const timer = setTimeout(end, maxQueueTime)
   try {
     return await write()
   } finally {
@@ -200,7 +238,7 @@ async function queueByItem<Result> (storage: Storage<object>, id: Id, write: () 
   }
 }
 
-/** Thrown inside a transaction to undo it. It is no Error, so that no storage takes it for a failure. */
+/** Thrown inside a transaction to roll it back. It is not an Error, so that storages do not treat it as a failure. */
 class Rollback {
   readonly reason: Problem | Refusal
 
@@ -209,14 +247,14 @@ class Rollback {
   }
 }
 
-/** Whether more belongs to a write than the item: what features store with it, or a precondition on the list. */
+/** Whether a write consists of more than the item: features store something with it, or it depends on the list. */
 function needsTransaction ({ attached }: Collection, { beforeCommit, checkAgain }: Request): boolean {
   return attached.onWrite !== undefined || beforeCommit !== undefined || checkAgain !== undefined
 }
 
 /**
- * Runs the work in one transaction, which a problem or a refusal rolls back. If the request depends on the state of the list, the
- * transaction first checks that the list has not changed, and no other request can change it until the end.
+ * Runs the work in one transaction, which a problem or a refusal rolls back. If the request depends on the state of the
+ * list, the transaction first checks that the list has not changed, and no other request can change it until the end.
  */
 export async function runTransaction<Done extends object> (
   { storage }: Collection,
@@ -229,7 +267,8 @@ export async function runTransaction<Done extends object> (
     return result
   }
   try {
-    return await (checkAgain === undefined ? storage.transaction!(runOrRollBack) : storage.exclusive!(runOrRollBack))
+    if (checkAgain === undefined) return await storage.transaction!(runOrRollBack)
+    return await storage.exclusive!(runOrRollBack)
   } catch (thrown) {
     if (thrown instanceof Rollback) return thrown.reason
     const refusal = getRefusal(thrown)
@@ -240,8 +279,12 @@ export async function runTransaction<Done extends object> (
 
 type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'>
 
-/** Calls `hooks.afterCommit`. The write is done, so an error of the hook is logged and changes nothing about the response. */
-export async function notifyChange ({ name, hooks }: Collection, { caller, original }: Request, change: WrittenChange): Promise<void> {
+/** Calls `hooks.afterCommit`. The write is done, so an error of the hook is only logged. */
+export async function notifyChange (
+  { name, hooks }: Collection,
+  { caller, original }: Request,
+  change: WrittenChange
+): Promise<void> {
   try {
     await hooks.afterCommit?.({ ...change, caller, request: original })
   } catch (err) {

@@ -12,25 +12,31 @@ import { prepareItem } from './prepare.ts'
 import { validateComplete } from './revise.ts'
 import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
 
-interface Sent {
+/** What a new item is built from. */
+interface NewContent {
   readonly content: unknown
   /** The id in the URI. */
   readonly id?: Id | undefined
 }
 
-/** The item that a POST, or a PUT that creates, makes of its content; or 422. */
-export async function buildNewItem (collection: Collection, request: Request, { content: sent, id }: Sent): Promise<object | Problem> {
+/** Builds the item that a POST, or a PUT that creates, writes. Returns 422 if the content is invalid. */
+export async function buildNewItem (
+  collection: Collection,
+  request: Request,
+  { content: sent, id }: NewContent
+): Promise<object | Problem> {
   const { properties, dateTimes, timestamps: { created, updated } } = collection
   const content = normalizeDates(sent, dateTimes)
   const contradiction = checkNewValues(collection, request, { content, id })
   if (contradiction !== undefined) return contradiction
 
-  // Without an id of the URI or of the library, the client or the storage chooses it.
+  // If neither the URI nor the library sets the id, the client or the storage does.
   const ownId = id ?? collection.id.create?.()
   const known: Record<string, unknown> = { ...request.scope?.values }
   if (ownId !== undefined) known[collection.id.property] = ownId
   if (request.fixed !== undefined) Object.assign(known, request.fixed)
-  const draft = normalizeDates(fillDefaults(withDefaults(omitAnnotated(content, properties, 'readOnly'), known), properties), dateTimes)
+  const sentAndKnown = withDefaults(omitAnnotated(content, properties, 'readOnly'), known)
+  const draft = normalizeDates(fillDefaults(sentAndKnown, properties), dateTimes)
   const valid = validateItem(collection.validate.draft, draft)
   if (valid instanceof Problem) return valid
 
@@ -43,10 +49,16 @@ export async function buildNewItem (collection: Collection, request: Request, { 
     ? validateComplete(collection, item)
     : await prepareNewItem(collection, request, { item, id })
   if (prepared instanceof Problem) return prepared
-  return checkAddress(collection, prepared, ownId) ?? (request.scope && checkScope(prepared, request.scope)) ?? prepared
+  return checkAddress(collection, prepared, ownId) ??
+    (request.scope && checkScope(prepared, request.scope)) ??
+    prepared
 }
 
-function checkNewValues (collection: Collection, { fixed, scope }: Request, { content, id }: Sent): Problem | undefined {
+function checkNewValues (
+  collection: Collection,
+  { fixed, scope }: Request,
+  { content, id }: NewContent
+): Problem | undefined {
   return (fixed && checkUriValues(content, fixed)) ??
     (id === undefined ? undefined : checkUriValues(content, { [collection.id.property]: id })) ??
     (scope && checkScopeValues(content, scope.values))
@@ -55,26 +67,36 @@ function checkNewValues (collection: Collection, { fixed, scope }: Request, { co
 /** The content may repeat the values that the scope sets, but not contradict them. */
 function checkScopeValues (content: unknown, values: Readonly<Record<string, unknown>>): Problem | undefined {
   if (!isObject(content)) return undefined
-  const wrong = Object.keys(values).filter((property) => Object.hasOwn(content, property) && !isEqual(content[property], values[property]))
+  const wrong = Object.keys(values).filter((property) => {
+    return Object.hasOwn(content, property) && !isEqual(content[property], values[property])
+  })
   if (wrong.length === 0) return undefined
-  return validationProblem(wrong.map((property) => ({ pointer: toPointer([property]), message: `must be ${JSON.stringify(values[property])}, or be left out` })))
+  return validationProblem(wrong.map((property) => ({
+    pointer: toPointer([property]),
+    message: `must be ${JSON.stringify(values[property])}, or be left out`
+  })))
 }
 
 /** By new item: the values that the scope of the caller and the URI have set in it. */
-const imposed = new WeakMap<object, Readonly<Record<string, unknown>>>()
+const imposedValues = new WeakMap<object, Readonly<Record<string, unknown>>>()
 
-/** The values that no client can choose, of an item that the hook `prepare` was given. */
+/** Returns the values that no client can choose, of an item that `hooks.beforeValidation` gets. */
 export function getImposedValues (item: object): Readonly<Record<string, unknown>> {
-  return imposed.get(item) ?? {}
+  return imposedValues.get(item) ?? {}
 }
 
-async function prepareNewItem (collection: Collection, { scope, fixed, caller, original }: Request, { item, id }: { item: object, id: Id | undefined }): Promise<object | Problem> {
-  if (scope !== undefined || fixed !== undefined) imposed.set(item, { ...scope?.values, ...fixed })
+async function prepareNewItem (
+  collection: Collection,
+  { scope, fixed, caller, original }: Request,
+  { item, id }: { item: object, id: Id | undefined }
+): Promise<object | Problem> {
+  if (scope !== undefined || fixed !== undefined) imposedValues.set(item, { ...scope?.values, ...fixed })
   return prepareItem(collection, { action: 'create', item, before: undefined, caller, request: original }, id)
 }
 
-/** An id that the library has not generated must be one that a URI can name, or nobody could reach the item. */
-function checkAddress ({ id: { property, read } }: Collection, item: object, ownId: Id | undefined): Problem | undefined {
+/** An id that the library has not generated must be one that a URI can contain, or no client could reach the item. */
+function checkAddress (collection: Collection, item: object, ownId: Id | undefined): Problem | undefined {
+  const { property, read } = collection.id
   const id: unknown = Reflect.get(item, property)
   if (id === ownId || read(String(id)) === id) return undefined
   return validationProblem([{ pointer: toPointer([property]), message: 'cannot be part of a URI' }])
