@@ -13,7 +13,9 @@ export function checkOptions<Schema extends ObjectSchema> (options: Options<Sche
   const { name } = options
   if (typeof name !== 'string' || !/^[\w.~-]*[\w~-]$/.test(name)) throw new BadName(JSON.stringify(name))
   for (const [option, value] of Object.entries(options)) checkOption(name, option, value)
-  if (options.storage === undefined) throw new BadOption(name, 'storage is missing. Add one, such as storage: memory().')
+  if (options.storage === undefined) {
+    throw new BadOption(name, 'storage is missing. Add one, such as storage: memory().')
+  }
   if (typeof options.storage !== 'function') {
     throw new BadStorage(name, `storage is ${toKind(options.storage)}. ` +
       'It must be what a storage function returns, as in storage: memory() or storage: sqlite(database).')
@@ -26,7 +28,8 @@ export function checkOptions<Schema extends ObjectSchema> (options: Options<Sche
   checkRoutes(name, options.routes ?? {})
   checkLimit(name, options.list?.limit)
   if (options.put?.create === true && options.id?.generate === 'storage') {
-    throw new BadOption(name, 'put.create needs ids that a client can choose, but id.generate is "storage". Remove one of them.')
+    throw new BadOption(name, 'put.create needs ids that a client can choose, but id.generate is "storage". ' +
+      'Remove one of them.')
   }
   checkFormats(name, options.formats)
 }
@@ -37,11 +40,13 @@ function checkRoutes (name: string, routes: NonNullable<Options<ObjectSchema>['r
       throw new BadOption(name, `routes names "${action}". Use "all" or an action: ${actionNames.join(', ')}.`)
     }
     const owned = ownedRouteOptions.find((option) => Object.hasOwn(route, option))
-    if (owned !== undefined) throw new BadOption(name, `routes.${action}.${owned} is set by the library itself. Remove it.`)
+    if (owned === undefined) continue
+    throw new BadOption(name, `routes.${action}.${owned} is set by the library itself. Remove it.`)
   }
 }
 
-function checkLimit (name: string, { default: length = 20, maximum = 100 }: { default?: number, maximum?: number } = {}): void {
+function checkLimit (name: string, limit: { default?: number, maximum?: number } = {}): void {
+  const { default: length = 20, maximum = 100 } = limit
   if (Number.isInteger(length) && Number.isInteger(maximum) && length >= 1 && length <= maximum) return
   throw new BadOption(name, `list.limit is { default: ${length}, maximum: ${maximum} }. ` +
     'Both must be integers, with 1 <= default <= maximum.')
@@ -52,7 +57,8 @@ function checkFormats (name: string, formats: Options<ObjectSchema>['formats']):
   const names = new Set(formats.map((format) => format.name))
   const mediaTypes = new Set(formats.map((format) => format.mediaType))
   if (formats.length > 0 && names.size === formats.length && mediaTypes.size === formats.length) return
-  throw new BadOption(name, 'formats needs at least one format, and no two with the same name or media type. Leave it out for JSON.')
+  throw new BadOption(name, 'formats needs at least one format, and no two with the same name or media type. ' +
+    'Leave it out for JSON.')
 }
 
 interface Kind {
@@ -67,11 +73,15 @@ const anything: Kind = { kind: 'anything', matches: () => true }
 const array: Kind = { kind: 'an array', matches: Array.isArray }
 const callback: Kind = { kind: 'a function', matches: (value) => typeof value === 'function' }
 const boolean: Kind = { kind: 'true or false', matches: (value) => typeof value === 'boolean' }
+const onlyFalse: Kind = { kind: 'false', matches: (value) => value === false }
 const string: Kind = { kind: 'a string', matches: (value) => typeof value === 'string' }
 const object: Kind = { kind: 'an object', matches: isObject }
 
 function oneOf (...values: readonly string[]): Kind {
-  return { kind: values.map((value) => `"${value}"`).join(' or '), matches: (value) => values.includes(value as string) }
+  return {
+    kind: values.map((value) => `"${value}"`).join(' or '),
+    matches: (value) => values.includes(value as string)
+  }
 }
 
 function group (options: Readonly<Record<string, Kind>>): Kind {
@@ -79,7 +89,11 @@ function group (options: Readonly<Record<string, Kind>>): Kind {
 }
 
 function either (first: Kind, second: Kind): Kind {
-  return { ...second, kind: `${first.kind} or ${second.kind}`, matches: (value) => first.matches(value) || second.matches(value) }
+  return {
+    ...second,
+    kind: `${first.kind} or ${second.kind}`,
+    matches: (value) => first.matches(value) || second.matches(value)
+  }
 }
 
 const rules: Kind = {
@@ -88,7 +102,9 @@ const rules: Kind = {
 }
 const functions: Kind = {
   kind: 'an object with a function for each property',
-  matches: (value) => isObject(value) && Object.values(value as object).every((inner) => inner === undefined || typeof inner === 'function')
+  matches: (value) => isObject(value) && Object.values(value as object).every((inner) => {
+    return inner === undefined || typeof inner === 'function'
+  })
 }
 
 /** What each option must be. Some are checked more closely elsewhere. */
@@ -98,11 +114,24 @@ const optionKinds: Readonly<Record<string, Kind>> = {
   storage: anything,
   id: group({ property: anything, generate: anything }),
   unique: array,
-  timestamps: either({ kind: 'false', matches: (value) => value === false }, group({ created: anything, updated: anything })),
+  timestamps: either(onlyFalse, group({ created: anything, updated: anything })),
   actions: array,
   routes: object,
-  access: group({ authenticate: callback, challenge: anything, vary: array, allow: rules, scope: callback, visible: functions }),
-  list: group({ limit: group({ default: anything, maximum: anything }), order: array, filter: array, sort: array, search: array }),
+  access: group({
+    authenticate: callback,
+    challenge: anything,
+    vary: array,
+    allow: rules,
+    scope: callback,
+    visible: functions
+  }),
+  list: group({
+    limit: group({ default: anything, maximum: anything }),
+    order: array,
+    filter: array,
+    sort: array,
+    search: array
+  }),
   put: group({ create: boolean }),
   etag: group({ required: boolean, acceptWeak: boolean, onPut: oneOf('exact', 'always') }),
   cache: either(string, group({ list: string, read: string })),
@@ -115,7 +144,9 @@ const optionKinds: Readonly<Record<string, Kind>> = {
 export const optionNames: readonly string[] = listNames(optionKinds)
 
 function listNames (kinds: Readonly<Record<string, Kind>>, prefix = ''): string[] {
-  return Object.entries(kinds).flatMap(([name, { group = {} }]) => [prefix + name, ...listNames(group, `${prefix}${name}.`)])
+  return Object.entries(kinds).flatMap(([name, { group = {} }]) => {
+    return [prefix + name, ...listNames(group, `${prefix}${name}.`)]
+  })
 }
 
 function checkOption (name: string, option: string, value: unknown, kinds = optionKinds, path = option): void {
@@ -138,7 +169,11 @@ function isObject (value: unknown): boolean {
 }
 
 /** `known` are the properties that lists can be queried by. */
-export function checkListing (name: string, known: ReadonlyMap<string, QueryableProperty>, { filter, sort, search }: ListingOptions): void {
+export function checkListing (
+  name: string,
+  known: ReadonlyMap<string, QueryableProperty>,
+  { filter, sort, search }: ListingOptions
+): void {
   const scalars = [...known.keys()]
   const strings = [...known.values()].filter(({ type }) => type === 'string').map(({ property }) => property)
   checkChoice('filter', filter, scalars)
@@ -175,7 +210,8 @@ export function checkStorage<Item> (name: string, storage: Storage<Item>): Stora
   else if (supports.transactions && typeof storage.transaction !== 'function') missing.push('transaction')
   else if (supports.receipts && !isObject(receipts)) missing.push('receipts')
   if (missing.length > 0) {
-    throw new BadStorage(name, `what storage returns has no ${missing.join(', ')}. docs/storage.md describes the contract of a storage.`)
+    throw new BadStorage(name, `what storage returns has no ${missing.join(', ')}. ` +
+      'docs/storage.md describes the contract of a storage.')
   }
   return storage
 }
@@ -200,7 +236,11 @@ const needs = {
 } as const
 
 /** Refuses options that the storage cannot provide. */
-export function checkSupport (name: string, storage: Storage<object>, needed: Readonly<Record<keyof typeof needs, boolean>>): void {
+export function checkSupport (
+  name: string,
+  storage: Storage<object>,
+  needed: Readonly<Record<keyof typeof needs, boolean>>
+): void {
   for (const need of Object.keys(needs) as Array<keyof typeof needs>) {
     if (needed[need] && !storage.supports[need]) throw new Unsupported(name, needs[need], storage.name)
   }

@@ -14,29 +14,29 @@ import type { JsonSchema, Order, Storage } from './storage/contract.ts'
 import type { Timestamps } from './items/timestamps.ts'
 import type { Validator } from './schema/validation.ts'
 
-/** The collection in whose items another one lies, and the property by which an item names it. */
+/** The collection that another one is nested in, and the property of nested items that holds the id of the parent. */
 export interface Parent {
   readonly collection: Collection
   readonly property: string
 }
 
-/** What the app serves around a collection, so that links to it lead somewhere. Complete when the app is ready. */
+/** What the app serves around a collection, for links. Complete when the app is ready. */
 export interface Neighbors {
   /** The names of the collections that are nested in its items. */
   readonly children: ReadonlySet<string>
-  /** Whether the items in which it is nested can be read. */
+  /** Whether the items that it is nested in can be read. */
   readonly hasParent: boolean
 }
 
 /** What the service plugin sets for all collections of an app. Complete when the app is ready. */
 export interface ServiceInfo {
-  /** An absolute URI that is put before the codes of problems to get their types. */
+  /** An absolute URI that precedes the codes of problems in their types. */
   readonly problems?: string | undefined
   /** The URI of the OpenAPI document. */
   readonly description?: string | undefined
 }
 
-/** Of a collection that no app serves yet. */
+/** The neighbors of a collection that no app serves yet. */
 export const noNeighbors: Neighbors = Object.freeze({ children: new Set<string>(), hasParent: false })
 
 /**
@@ -51,7 +51,7 @@ export interface Definition<Item = object> {
   readonly name: string
   /** The schema, in which the id and the timestamps are `readOnly`. */
   readonly schema: JsonSchema
-  /** The opened storage. Jobs and scripts can call it; the rules of the definition, such as validation and access, do not apply there. */
+  /** The opened storage, for jobs and scripts. It does not apply the rules of the definition, such as validation. */
   readonly storage: Storage<Item>
   /** The property that holds the id, and who generates it. */
   readonly id: Identity
@@ -71,17 +71,17 @@ export interface Definition<Item = object> {
 
 /** A definition with its defaults filled in and everything derived that can be derived when the app starts. */
 export interface Collection<Item = object> extends Definition<Item> {
-  /** The storage without what features put around it. */
+  /** The storage without the layers of features. */
   readonly baseStorage: Storage<Item>
-  /** The name of the current collection, in an older version of it. */
+  /** The name of the current collection, if this is an older version of it. */
   readonly versionOf: string | undefined
-  /** In milliseconds, and rounded up to a second, as dates in HTTP are compared. */
+  /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
   readonly definedAt: number
   readonly timestamps: Timestamps
   readonly routes: Readonly<Partial<Record<ActionName | 'all', RouteOptions>>>
   /** Who may do what; undefined if everyone may do everything. */
   readonly access: AccessRules | undefined
-  /** WWW-Authenticate of a 401 that has none. */
+  /** The header WWW-Authenticate of a 401 that has none. */
   readonly challenge: string
   /** The number of items on a page. */
   readonly limit: { readonly default: number, readonly maximum: number }
@@ -90,27 +90,33 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly put: { readonly create: boolean }
   readonly etag: { readonly required: boolean, readonly acceptWeak: boolean, readonly onPut: 'exact' | 'always' }
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
-  /** RFC 9875: fields of successful reads and of writes, where anything is kept fresh in caches. */
-  readonly groups: { readonly read: Readonly<Record<string, string>>, readonly write: Readonly<Record<string, string>> } | undefined
+  /** RFC 9875: the headers of successful reads and of writes; undefined if caches store no responses. */
+  readonly groups: {
+    readonly read: Readonly<Record<string, string>>
+    readonly write: Readonly<Record<string, string>>
+  } | undefined
   readonly formats: readonly Format[]
   /** Those of the formats, in their order. */
   readonly mediaTypes: readonly string[]
-  /** What was written of an entry already. */
-  readonly written: ReadonlyMap<Format, RepresentationCache>
-  /** Changes when the same items look otherwise, in every format. */
+  /** Rendered entries, by format. */
+  readonly representations: ReadonlyMap<Format, RepresentationCache>
+  /** Changes if the representations of unchanged items change, in every format. */
   readonly digest: string
   readonly tagSuffixes: TagSuffixes
-  /** What is set once for the whole service. */
+  /** What the service plugin sets for all collections. */
   readonly service: ServiceInfo
   readonly properties: Properties
-  /** Where items have date-times; undefined if they have none. */
+  /** Which properties are date-times; undefined if none is. */
   readonly dateTimes: DateTimes | undefined
-  /** The properties that the present caller does not see; undefined where it sees them all. */
+  /** The properties that the caller does not see; undefined if it sees all. */
   readonly hidden: ReadonlySet<string> | undefined
   readonly schemas: MessageSchemas
-  /** Before `hooks.beforeValidation`, when readOnly properties may be missing, and after it. */
+  /**
+   * `draft` validates items before `hooks.beforeValidation`, when readOnly properties may be missing; `item` validates
+   * them after it.
+   */
   readonly validate: { readonly draft: Validator, readonly item: Validator }
-  /** Where it is nested in another collection. */
+  /** The collection that it is nested in. */
   readonly parent: Parent | undefined
   readonly neighbors: Neighbors
   readonly hooks: Readonly<HookOptions<Item>>
@@ -121,16 +127,17 @@ export interface Collection<Item = object> extends Definition<Item> {
   with (...features: ReadonlyArray<Feature<Item>>): Collection<Item>
 }
 
-/** The path of the item in which a collection is nested, below the prefix; empty if it is not nested. */
-export function pathOfParent ({ parent }: Collection): string {
+/** Returns the route of the item that a collection is nested in, without the prefix; empty if it is not nested. */
+export function buildParentRoute ({ parent }: Collection): string {
   return parent === undefined ? '' : `/${parent.collection.name}/:parent`
 }
 
-export function pathOfCollection (collection: Collection): string {
-  return `${pathOfParent(collection)}/${collection.name}`
+/** Returns the route of a collection, without the prefix. */
+export function buildCollectionRoute (collection: Collection): string {
+  return `${buildParentRoute(collection)}/${collection.name}`
 }
 
-/** What must be known of a collection that others refer to; `define` returns it. */
+/** The part of a collection that relations of other collections use. */
 export interface Related {
   readonly name: string
   readonly actions: ReadonlySet<ActionName>
@@ -147,7 +154,7 @@ export interface Related {
   readonly attached: Attached
 }
 
-/** What `define()` has returned is a collection, although its type shows less. */
+/** `define()` returns a collection, although the type `Definition` shows only a part of it. */
 export function toCollection<Item> (definition: Definition<Item>): Collection<Item> {
   return definition as Collection<Item>
 }

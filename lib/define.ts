@@ -1,29 +1,29 @@
+import { checkCache, isPersonal, readAccess, toRuleTable } from './access/rules.ts'
+import type { AccessOptions } from './access/rules.ts'
 import { checkListing, checkOptions, checkStorage, checkSupport } from './checks.ts'
 import { noNeighbors } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
-import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
+import type { Feature } from './features/feature.ts'
+import { Attachments } from './features/host.ts'
 import { json } from './formats/json.ts'
+import { createCaches } from './formats/representation-cache.ts'
 import { toCachePolicy } from './http/cache-control.ts'
 import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-groups.ts'
 import { defaultChallenge } from './http/www-authenticate.ts'
-import { checkCache, isPersonal, readAccess, toRuleTable } from './access/rules.ts'
-import type { Feature } from './features/feature.ts'
-import { Attachments } from './features/host.ts'
-import { identity } from './items/ids.ts'
+import { readIdentity } from './items/ids.ts'
+import { readTimestamps } from './items/timestamps.ts'
 import { deriveListing } from './listing/listing.ts'
 import { toTotalOrder } from './listing/selection.ts'
-import { createCaches } from './formats/representation-cache.ts'
-import { readProperties } from './schema/properties.ts'
 import { actionNames } from './options.ts'
-import type { AccessOptions } from './access/rules.ts'
 import type { ListOptions, Options } from './options.ts'
-import { normalizeDates, findDateTimes } from './schema/date-times.ts'
-import { checkRequiredReadOnly, checkProperties, checkOrder, checkSchema, compileSchema } from './schema/checks.ts'
-import { makeOptional, rewriteSchema, addAnnotations, trustProperties } from './schema/rewrite-schema.ts'
+import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
+import { checkOrder, checkProperties, checkRequiredReadOnly, checkSchema, compileSchema } from './schema/checks.ts'
+import { findDateTimes, normalizeDates } from './schema/date-times.ts'
 import { MessageSchemas } from './schema/message-schemas.ts'
+import { readProperties } from './schema/properties.ts'
+import { addAnnotations, makeOptional, rewriteSchema, trustProperties } from './schema/rewrite-schema.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import type { Adapter, JsonSchema } from './storage/contract.ts'
-import { timestampsOf } from './items/timestamps.ts'
 
 /** The names of properties, whatever the type of the item. */
 function getListOptions ({ list = {} }: { list?: object }): ListOptions<Record<string, unknown>> {
@@ -36,8 +36,8 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   const { name } = options
   // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
   const given = checkSchema(name, options.schema as unknown as JsonSchema)
-  const id = identity(name, given, options.id)
-  const timestamps = timestampsOf(name, given, options.timestamps)
+  const id = readIdentity(name, given, options.id)
+  const timestamps = readTimestamps(name, given, options.timestamps)
   const stamped = Object.values(timestamps).filter((property) => property !== undefined)
   const schema = addAnnotations(given, {
     [id.property]: id.generate === 'client' ? 'immutable' : 'readOnly',
@@ -92,7 +92,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     put: { create: false, ...options.put },
     etag: { required: false, acceptWeak: false, onPut: 'exact', ...options.etag },
     cache: { list: toCachePolicy(cache?.list), read: toCachePolicy(cache?.read) },
-    groups: cache === undefined ? undefined : { read: buildCacheGroups(name), write: buildCacheGroupInvalidation(name) },
+    groups: cache && { read: buildCacheGroups(name), write: buildCacheGroupInvalidation(name) },
     formats,
     mediaTypes: formats.map((format) => format.mediaType),
     service: {},
@@ -106,95 +106,137 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
 
 type Base<Schema extends ObjectSchema> = ReturnType<typeof readOptions<Schema>>
 
-/** What is derived from the schema. Compiling the validators takes most of the time that a definition takes. */
-function deriveSchema<Schema extends ObjectSchema> (options: Options<Schema>, { name, id, timestamps, access, schema: given }: Base<Schema>, marks: Attachments['marks']) {
-  const schema = addAnnotations(given, marks)
+/** What is derived from the schema. Compiling the validators takes most of the time of `define()`. */
+function deriveFromSchema<Schema extends ObjectSchema> (
+  options: Options<Schema>,
+  base: Base<Schema>,
+  marks: Attachments['marks']
+) {
+  const { name, id, timestamps, access } = base
+  const schema = addAnnotations(base.schema, marks)
   const visible = [...access?.visible.keys() ?? []]
-  // Something else than the client sets properties, so that the whole item has to be validated again.
-  const fills = options.hooks?.beforeValidation !== undefined || access?.scope !== undefined
-  const rechecked = fills || visible.length > 0
-  if (!fills) checkRequiredReadOnly(name, schema, [id.generate === 'client' ? undefined : id.property, timestamps.created, timestamps.updated])
-  const trusted = [...id.assured ? [id.property] : [], ...Object.values(timestamps)].filter((property) => property !== undefined)
+  const setsProperties = options.hooks?.beforeValidation !== undefined || access?.scope !== undefined
+  if (!setsProperties) {
+    const ownId = id.generate === 'client' ? undefined : id.property
+    checkRequiredReadOnly(name, schema, [ownId, timestamps.created, timestamps.updated])
+  }
+  const trusted = [id.assured ? id.property : undefined, timestamps.created, timestamps.updated]
+    .filter((property) => property !== undefined)
   const draft = compileSchema(name, rewriteSchema(trustProperties(schema, trusted), { optional: ['readOnly'] }))
-  const item = rechecked ? compileSchema(name, rewriteSchema(id.generate === 'storage' ? makeOptional(schema, id.property) : schema, {})) : draft
-  return { schema, properties: readProperties(schema), schemas: new MessageSchemas(schema, visible), digest: digestSchema(schema, visible), validate: { draft, item } }
+  // If the server sets or keeps properties, the whole item has to be validated again.
+  const needsItemValidator = setsProperties || visible.length > 0
+  return {
+    schema,
+    properties: readProperties(schema),
+    schemas: new MessageSchemas(schema, visible),
+    digest: digestSchema(schema, visible),
+    validate: { draft, item: needsItemValidator ? compileItemValidator(base, schema) : draft }
+  }
 }
 
-/** Makes the collection with any features: those that mark no property share what is derived from the schema. */
-function composer<Schema extends ObjectSchema> (options: Options<Schema>, base: Base<Schema>): (features: readonly Feature[]) => Collection<ItemOf<Schema>> {
+function compileItemValidator<Schema extends ObjectSchema> ({ name, id }: Base<Schema>, schema: JsonSchema) {
+  const stored = id.generate === 'storage' ? makeOptional(schema, id.property) : schema
+  return compileSchema(name, rewriteSchema(stored, {}))
+}
+
+/**
+ * Returns a function that creates the collection with any features. Features that mark no property share what is
+ * derived from the schema.
+ */
+function createComposer<Schema extends ObjectSchema> (
+  options: Options<Schema>,
+  base: Base<Schema>
+): (features: readonly Feature[]) => Collection<ItemOf<Schema>> {
   const { name, formats, links } = base as Pick<Collection, 'name' | 'formats' | 'links'>
   const list = getListOptions(options)
-  const known = new Map<string, ReturnType<typeof deriveSchema<Schema>>>()
+  const derivedByMarks = new Map<string, ReturnType<typeof deriveFromSchema<Schema>>>()
 
   return function compose (features) {
     const attached = new Attachments({ ...base, filter: list.filter }, features)
-    // What features put around the storage handles items of any type.
+    // The layers of features handle items of any type.
     const storage = attached.composeStorage(base.storage) as typeof base.storage
     const key = JSON.stringify(attached.marks)
-    const ofSchema = known.get(key) ?? deriveSchema(options, base, attached.marks)
-    known.set(key, ofSchema)
-    const lists = deriveListing(ofSchema, { ...list, parameters: [...attached.queryParameters.keys()] }, storage.supports)
-    checkListing(name, lists.known, list)
+    const derived = derivedByMarks.get(key) ?? deriveFromSchema(options, base, attached.marks)
+    derivedByMarks.set(key, derived)
+    const parameters = [...attached.queryParameters.keys()]
+    const listing = deriveListing(derived, { ...list, parameters }, storage.supports)
+    checkListing(name, listing.known, list)
     return Object.freeze({
       ...base,
-      ...ofSchema,
+      ...derived,
       storage,
       baseStorage: base.storage,
       features,
       attached,
       parent: attached.parent,
-      listing: lists,
-      written: createCaches(formats),
-      tagSuffixes: new TagSuffixes({ formats, digest: ofSchema.digest, neighbors: noNeighbors, ...links && { links } }),
+      listing,
+      representations: createCaches(formats),
+      tagSuffixes: new TagSuffixes({ formats, digest: derived.digest, neighbors: noNeighbors, ...links && { links } }),
       with: (...more: readonly Feature[]) => compose([...features, ...more])
     })
   }
 }
 
 /**
- * Checks the options, fills in the defaults, opens the storage and returns a frozen definition. Mistakes are thrown here.
+ * Checks the options, fills in the defaults, opens the storage and returns a frozen definition. Throws if an option is
+ * wrong.
  *
  * @example
- * const User = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), email: Type.String({ format: 'email' }) })
+ * const User = Type.Object({
+ *   id: Type.String({ format: 'uuid', readOnly: true }),
+ *   email: Type.String({ format: 'email' })
+ * })
  * const users = define({ name: 'users', schema: User, storage: memory(), unique: ['email'] })
  * await app.register(collection, users)
  */
 export function define<const Schema extends ObjectSchema> (options: Options<Schema>): Definition<ItemOf<Schema>> {
-  return composer(options, readOptions(options))([])
+  const compose = createComposer(options, readOptions(options))
+  return compose([])
 }
 
 /** Options that do not depend on the items of a collection. */
-export interface Defaults extends Pick<Options<ObjectSchema>, 'actions' | 'routes' | 'put' | 'etag' | 'cache' | 'formats'> {
+export interface Defaults
+  extends Pick<Options<ObjectSchema>, 'actions' | 'routes' | 'put' | 'etag' | 'cache' | 'formats'> {
   storage?: Adapter<object>
   access?: Omit<AccessOptions, 'scope' | 'visible'>
   list?: Pick<ListOptions<object>, 'limit'>
 }
 
 /** The options of a definition. `storage` can be left out if the defaults have one. */
-type Remaining<Schema extends ObjectSchema, Given> = Omit<Options<Schema>, keyof Given & 'storage'> & Partial<Pick<Options<Schema>, 'storage'>>
+type RemainingOptions<Schema extends ObjectSchema, Given> =
+  Omit<Options<Schema>, keyof Given & 'storage'> & Partial<Pick<Options<Schema>, 'storage'>>
 
 /**
- * Returns a `define` with options and features that all collections of an app share. A definition can add to them or replace
- * them, option by option: `access: { allow: { list: 'public' } }` keeps `authenticate` and the other rules of the defaults.
+ * Returns a `define` with options and features that all collections of an app share. A definition can add to them or
+ * replace them, option by option: `access: { allow: { list: 'public' } }` keeps `authenticate` and the other rules of
+ * the defaults.
  *
  * @example
  * export const define = defineWith({ storage: sqlite(database), access: { authenticate } }, idempotency())
  * const users = define({ name: 'users', schema: User })
  */
-export function defineWith<const Given extends Defaults> (defaults: Given, ...features: ReadonlyArray<Feature<object>>) {
-  return <const Schema extends ObjectSchema>(options: Remaining<Schema, Given>): Definition<ItemOf<Schema>> => {
-    // What is missing in the options is in the defaults; TypeScript does not follow that.
+export function defineWith<const Given extends Defaults> (
+  defaults: Given,
+  ...features: ReadonlyArray<Feature<object>>
+) {
+  return <const Schema extends ObjectSchema>(options: RemainingOptions<Schema, Given>): Definition<ItemOf<Schema>> => {
+    // The defaults have the options that are missing here; TypeScript cannot infer that.
     return define(mergeOptions(defaults, options as unknown as Options<Schema>)).with(...features)
   }
 }
 
 /** Merges the options of a definition into those that it shares with others, group by group. */
-export function mergeOptions<Schema extends ObjectSchema> (defaults: Defaults, options: Options<Schema>): Options<Schema> {
+export function mergeOptions<Schema extends ObjectSchema> (
+  defaults: Defaults,
+  options: Options<Schema>
+): Options<Schema> {
   const merged: Record<string, unknown> = { ...defaults, ...options }
   for (const name of ['routes', 'access', 'list', 'put', 'etag'] as const) {
-    if (defaults[name] !== undefined && options[name] !== undefined) merged[name] = { ...defaults[name], ...options[name] }
+    if (defaults[name] === undefined || options[name] === undefined) continue
+    merged[name] = { ...defaults[name], ...options[name] }
   }
-  const [general, own] = [defaults.access?.allow, options.access?.allow]
+  const general = defaults.access?.allow
+  const own = options.access?.allow
   // A definition that has a rule for all actions replaces the rules of the defaults; otherwise it adds to them.
   if (general !== undefined && typeof own === 'object' && own.all === undefined) {
     merged.access = { ...merged.access as AccessOptions, allow: { ...toRuleTable(general), ...own } }
@@ -202,8 +244,11 @@ export function mergeOptions<Schema extends ObjectSchema> (defaults: Defaults, o
   return merged as unknown as Options<Schema>
 }
 
-/** An older version of a collection, with those of its features that do not depend on its items. */
-export function defineVersion<Schema extends ObjectSchema> (current: Pick<Collection, 'name' | 'features'>, options: Options<Schema>): Collection<ItemOf<Schema>> {
-  const compose = composer(options, { ...readOptions(options), versionOf: current.name })
+/** Defines an older version of a collection, with those of its features that do not depend on its items. */
+export function defineVersion<Schema extends ObjectSchema> (
+  current: Pick<Collection, 'name' | 'features'>,
+  options: Options<Schema>
+): Collection<ItemOf<Schema>> {
+  const compose = createComposer(options, { ...readOptions(options), versionOf: current.name })
   return compose(current.features.filter(({ inherited }) => inherited === true))
 }

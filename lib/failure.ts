@@ -9,21 +9,24 @@ interface Thrown {
   readonly headers?: unknown
 }
 
-/** What an action has thrown, most likely its storage. The status and the text of a driver's error are not meant for clients; an error of ours can state a `problem`. */
-export class Fault extends Error {
+/**
+ * An error that an action has thrown, most likely its storage. The status and the message of a driver's error are not
+ * meant for clients; an error of this library can have a `problem`.
+ */
+export class ActionError extends Error {
   readonly unreachable: boolean
   readonly retryAfter: unknown
 
   constructor (cause: unknown) {
     super('The request failed.', { cause })
-    this.name = 'Fault'
+    this.name = 'ActionError'
     const { unreachable, retryAfter } = Object(cause) as { unreachable?: unknown, retryAfter?: unknown }
     this.unreachable = unreachable === true
     this.retryAfter = retryAfter
   }
 }
 
-/** What a hook of the definition has thrown. It goes the way of every other error of the app, in its own words. */
+/** An error that a function of the definition has thrown. It is handled like any other error of the app. */
 export class HookError {
   readonly cause: unknown
 
@@ -32,17 +35,28 @@ export class HookError {
   }
 }
 
-/** What whatever was thrown is called in HTTP. `status` is what the reply bears already, and `retry` whether it says when to come back. */
-export function problemOfError (thrown: unknown, status: number, retry: boolean): Problem {
+/**
+ * Returns the problem for anything that was thrown. `replyStatus` is the status that the reply has already, and
+ * `hasRetryAfter` whether it has the header Retry-After.
+ */
+export function errorToProblem (thrown: unknown, replyStatus: number, hasRetryAfter: boolean): Problem {
   if (thrown instanceof Problem) return thrown
-  if (thrown instanceof UndecodableContent) return problem('unsupported-content-coding', { detail: thrown.message, fields: { 'accept-encoding': codings.join(', ') } })
-  if (thrown instanceof Fault) return problemOfFault(thrown)
+  if (thrown instanceof UndecodableContent) {
+    return problem('unsupported-content-coding', {
+      detail: thrown.message,
+      fields: { 'accept-encoding': codings.join(', ') }
+    })
+  }
+  if (thrown instanceof ActionError) return actionErrorToProblem(thrown)
   const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
-  const fields = fieldsOf(error)
-  const known = statusOf(error) ?? failure(status) ?? 500
-  // What a fault says is the server's own affair.
-  if (known >= 500) return getProblemForStatus(known, { fields: known === 503 && !retry ? { 'retry-after': '1', ...fields } : fields })
-  return getProblemForStatus(known, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
+  const fields = getHeaders(error)
+  const status = getStatus(error) ?? toErrorStatus(replyStatus) ?? 500
+  // The message of an internal error is not meant for clients.
+  if (status >= 500) {
+    const needsRetryAfter = status === 503 && !hasRetryAfter
+    return getProblemForStatus(status, { fields: needsRetryAfter ? { 'retry-after': '1', ...fields } : fields })
+  }
+  return getProblemForStatus(status, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
 }
 
 interface Log {
@@ -51,45 +65,43 @@ interface Log {
 }
 
 /**
- * Logs what a response of 500 or above was caused by. A problem was thrown on purpose, so it is no failure.
- * An error with a status of its own is one, as it is for Fastify's own error handler.
+ * Logs the cause of a response of 500 or above. A problem was thrown on purpose, so it is not an error. An error with a
+ * status is one, as it is for the error handler of Fastify.
  */
 export function logFailure (log: Log, thrown: unknown, { status, name, detail }: Problem): void {
   if (status < 500) return
   if (thrown instanceof Problem) log.info({ problem: { status, code: name, detail } }, 'request refused')
-  else log.error({ err: thrown instanceof Fault ? thrown.cause : thrown }, 'request failed')
+  else log.error({ err: thrown instanceof ActionError ? thrown.cause : thrown }, 'request failed')
 }
 
-/** The status that an error bears; undefined where it says nothing of HTTP. */
-export function statusOf (thrown: unknown): number | undefined {
+/** Returns the HTTP status of an error; undefined if it has none. */
+export function getStatus (thrown: unknown): number | undefined {
   const { statusCode, status } = Object(thrown) as Thrown
-  return failure(statusCode) ?? failure(status)
+  return toErrorStatus(statusCode) ?? toErrorStatus(status)
 }
 
-function failure (status: unknown): number | undefined {
+function toErrorStatus (status: unknown): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined
 }
 
-function problemOfFault ({ cause, unreachable, retryAfter }: Fault): Problem {
+function actionErrorToProblem ({ cause, unreachable, retryAfter }: ActionError): Problem {
   const { problem: stated } = Object(cause) as { problem?: unknown }
   if (stated instanceof Problem) return stated
-  return unreachable ? problemOfUnreachable(retryAfter) : problem('internal-error')
-}
-
-function problemOfUnreachable (retryAfter: unknown): Problem {
-  const seconds = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity ? Math.ceil(retryAfter) : 1
+  if (!unreachable) return problem('internal-error')
+  const isDelay = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity
+  const seconds = isDelay ? Math.ceil(retryAfter) : 1
   return problem('storage-unavailable', { fields: { 'retry-after': String(seconds) } })
 }
 
-/** An error may bring header fields, as those of http-errors do; not those that are about another content than ours. */
-function fieldsOf ({ headers }: Thrown): Record<string, string> {
+/** An error may have headers, as those of http-errors do. Headers about its own content are left out. */
+function getHeaders ({ headers }: Thrown): Record<string, string> {
   if (typeof headers !== 'object' || headers === null) return {}
   const fields = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const)
-  return Object.fromEntries(fields.filter(([name, value]) => !framing.test(name) && isField(name, value)))
+  return Object.fromEntries(fields.filter(([name, value]) => !framing.test(name) && isValidHeader(name, value)))
 }
 
-/** What cannot stand in a header section would keep the whole answer from being sent. */
-function isField (name: string, value: string): boolean {
+/** An invalid header would prevent the whole response from being sent. */
+function isValidHeader (name: string, value: string): boolean {
   try {
     validateHeaderName(name)
     validateHeaderValue(name, value)

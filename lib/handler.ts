@@ -3,9 +3,9 @@ import type { Action } from './action.ts'
 import type { Response, HeaderFields } from './response/response.ts'
 import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
-import { Fault, HookError, logFailure, problemOfError } from './failure.ts'
+import { ActionError, errorToProblem, HookError, logFailure } from './failure.ts'
 import type { Format, Formatted } from './formats/format.ts'
-import { getAuthorization, isProtected, varyHeaders } from './access/authorize.ts'
+import { getAuthorization, isProtected, getVaryHeaders } from './access/authorize.ts'
 import type { Authorization } from './access/authorize.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { formatPreferenceApplied, parsePreferences } from './http/prefer.ts'
@@ -20,108 +20,137 @@ import { checkQuery } from './request/query.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
 import { normalizePath } from './request/request.ts'
 import type { Request } from './request/request.ts'
-import { collectionSeen } from './visible-collection.ts'
+import { getVisibleCollection } from './visible-collection.ts'
 
-export interface Served {
+export interface HandlerOptions {
   readonly action: Action
-  /** Whether it takes a query, and looks at it itself. */
-  readonly queried: boolean
-  /** Of its successful answers. */
+  /** Whether the action accepts a query string and checks it itself. */
+  readonly takesQuery: boolean
+  /** The policy of successful responses. */
   readonly cache: CachePolicy
-  /** Whether its answers differ by what the client prefers, which is told also where it prefers nothing (RFC 7240 section 2). */
-  readonly preferred: boolean
-  /** Whether it is refused, and not done all the same, where the client accepts none of our formats. */
-  readonly negotiated: boolean
+  /** Whether responses depend on the header Prefer, which Vary then always contains (RFC 7240, section 2). */
+  readonly variesByPreference: boolean
+  /** Whether the request is refused if the client accepts none of the formats. */
+  readonly needsFormat: boolean
 }
 
-/** Turns the request into one of our own, runs the action, and sends its result. */
-export function handler (collection: Collection, { action, queried, cache, preferred, negotiated }: Served): RouteHandlerMethod {
-  const guarded = isProtected(collection)
+/** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
+export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
+  const { action, takesQuery, cache, variesByPreference, needsFormat } = options
+  const needsAuthorization = isProtected(collection)
   const isNested = collection.parent !== undefined
-  const varied = mergeVary(undefined, 'Accept', ...varyHeaders(collection, cache))
-  const variedByPreference = `${varied}, Prefer`
+  const vary = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache))
+  const varyWithPrefer = `${vary}, Prefer`
 
-  function send (answer: Response, lenient: boolean, reply: FastifyReply): Formatted | undefined {
+  function send (response: Response, isLenient: boolean, reply: FastifyReply): Formatted | undefined {
     const isSafe = safeMethods.has(reply.request.method)
-    if (collection.groups !== undefined && (answer.status < 300 || isSafe)) setHeaders(isSafe ? collection.groups.read : collection.groups.write, reply)
-    const followed: Preferences | undefined = lenient ? { ...answer.applied, handling: 'lenient' } : answer.applied
-    if (followed !== undefined) reply.header('preference-applied', formatPreferenceApplied(followed))
-    const policy = answer.personal === true && cache.closed !== true ? noStore.policy : cache
-    return prepareReply(answer, { policy, varied: preferred || followed?.handling !== undefined ? variedByPreference : varied }, reply)
+    if (collection.groups !== undefined && (response.status < 300 || isSafe)) {
+      setHeaders(isSafe ? collection.groups.read : collection.groups.write, reply)
+    }
+    const applied: Preferences | undefined = isLenient
+      ? { ...response.applied, handling: 'lenient' }
+      : response.applied
+    if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
+    const policy = response.personal === true && cache.closed !== true ? noStore.policy : cache
+    const varied = variesByPreference || applied?.handling !== undefined ? varyWithPrefer : vary
+    return prepareReply(response, { policy, varied }, reply)
   }
 
   return async function (incoming, reply) {
     try {
       const format = negotiateFormat(collection, incoming.headers.accept)
-      if (format === undefined && negotiated) return prepareProblem(collection, notAcceptable(collection), reply)
+      if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection), reply)
       const place = isNested ? findPlace(collection, incoming.params) : undefined
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
-      const authorization = guarded ? getAuthorization(incoming) : undefined
-      const request = requestOf(format ?? collection.formats[0]!, { place, authorization }, reply)
-      const lenient = queried ? false : checkQuery(request)
-      if (lenient instanceof Problem) return prepareProblem(collection, lenient, reply)
-      const seen = authorization?.hidden === undefined ? collection : collectionSeen(collection, authorization.hidden)
-      const result = await action(seen, request)
+      const authorization = needsAuthorization ? getAuthorization(incoming) : undefined
+      const request = toRequest(format ?? collection.formats[0]!, { place, authorization }, reply)
+      const isLenient = takesQuery ? false : checkQuery(request)
+      if (isLenient instanceof Problem) return prepareProblem(collection, isLenient, reply)
+      const visible = authorization?.hidden === undefined
+        ? collection
+        : getVisibleCollection(collection, authorization.hidden)
+      const result = await action(visible, request)
       request.context.end()
-      return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, lenient, reply)
+      return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, isLenient, reply)
     } catch (thrown) {
       // A storage or a function of the definition can throw a problem on purpose.
       if (thrown instanceof Problem) return prepareProblem(collection, thrown, reply)
-      // Everything else goes the way of every other error of the app, so that its onError hooks see it.
-      throw thrown instanceof HookError ? thrown.cause : new Fault(thrown)
+      // Everything else is handled like any other error of the app, so that its onError hooks see it.
+      throw thrown instanceof HookError ? thrown.cause : new ActionError(thrown)
     }
   }
 }
 
-/** RFC 9110 section 9.3.7: what can be done here; preconditions are none of its business. */
-export function options (fields: (incoming: FastifyRequest) => HeaderFields | Promise<HeaderFields>): RouteHandlerMethod {
-  return async (incoming, reply) => prepareReply({ status: 204, fields: await fields(incoming), content: undefined }, noStore, reply)
+/** RFC 9110, section 9.3.7: returns the headers that describe the resource. */
+type GetOptionsHeaders = (incoming: FastifyRequest) => HeaderFields | Promise<HeaderFields>
+
+/** Creates the handler of OPTIONS, which ignores preconditions. */
+export function createOptionsHandler (getHeaders: GetOptionsHeaders): RouteHandlerMethod {
+  return async (incoming, reply) => {
+    const fields = await getHeaders(incoming)
+    return prepareReply({ status: 204, fields, content: undefined }, noStore, reply)
+  }
 }
 
-/** For what no item can be called. */
-export function absent (collection: Collection): RouteHandlerMethod {
+/** Creates the handler of paths that no item can have. */
+export function createNotFoundHandler (collection: Collection): RouteHandlerMethod {
   return async (_incoming, reply) => prepareProblem(collection, problem('not-found'), reply)
 }
 
-/** For whatever is thrown below the collection: by its hooks, by those of the app, or by Fastify itself. */
-export function errorHandler (collection: Collection) {
+/** Creates the handler of all errors below the collection: of its hooks, of those of the app, and of Fastify itself. */
+export function createErrorHandler (collection: Collection) {
   return function (error: unknown, incoming: FastifyRequest, reply: FastifyReply): FastifyReply {
-    // Where an answer was decided already, and a hook could not let it go.
-    for (const field of decided) reply.removeHeader(field)
+    // If a hook fails after the action, the reply has headers of a response that is not sent.
+    for (const header of responseHeaders) reply.removeHeader(header)
     try {
-      const known = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
+      const known = errorToProblem(error, reply.statusCode, reply.hasHeader('retry-after'))
       logFailure(incoming.log, error, known)
       return reply.send(prepareProblem(collection, known, reply))
     } catch (err) {
-      // An error that cannot be looked at, or a problem that cannot be written.
+      // Reading the error or rendering the problem has failed.
       incoming.log.error({ err }, 'request failed')
       return reply.send(prepareProblem(collection, problem('internal-error'), reply))
     }
   }
 }
 
-/** The fields that only an answer of ours has. */
-const decided = ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'idempotent-replayed', 'cache-groups', 'cache-group-invalidation']
+/** The headers that only the response of an action has. */
+const responseHeaders = [
+  'etag',
+  'last-modified',
+  'location',
+  'content-location',
+  'preference-applied',
+  'idempotent-replayed',
+  'cache-groups',
+  'cache-group-invalidation'
+]
 
-function requestOf (format: Format, { place, authorization }: { place: Place | undefined, authorization: Authorization | undefined }, reply: FastifyReply): Request {
+interface RequestAccess {
+  readonly place: Place | undefined
+  readonly authorization: Authorization | undefined
+}
+
+function toRequest (format: Format, { place, authorization }: RequestAccess, reply: FastifyReply): Request {
   const incoming = reply.request
   const { url, headers } = incoming
-  const preferred = parsePreferences(headers.prefer as string | undefined)
+  const preferences = parsePreferences(headers.prefer as string | undefined)
   const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
-  const mark = url.indexOf('?')
+  const queryStart = url.indexOf('?')
+  const scope = authorization?.scope?.filter
   return {
     path: normalizePath(url),
-    search: mark < 0 ? '' : url.slice(mark + 1),
-    // A prefix may have a parameter of this name as well.
+    search: queryStart < 0 ? '' : url.slice(queryStart + 1),
+    // The wildcard comes first: a prefix may have a parameter `id` as well.
     segment: rest ?? id ?? '',
     query: incoming.query as Request['query'],
     fields: headers,
     content: incoming.body as Buffer | undefined,
     format,
-    // Who may write, but not read, gets nothing to read.
-    preferences: authorization?.canRead === false ? { ...preferred, return: 'minimal' } : preferred,
+    // A caller who may write but not read gets no content.
+    preferences: authorization?.canRead === false ? { ...preferences, return: 'minimal' } : preferences,
     fixed: place?.fixed,
-    context: new RequestContext(reply.raw, place === undefined ? authorization?.scope?.filter : joinFilters(place.scope, authorization?.scope?.filter)),
+    context: new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope)),
     caller: authorization?.caller,
     scope: authorization?.scope,
     original: incoming

@@ -6,13 +6,13 @@ import { getRepresentationTypes } from './request/content.ts'
 import { toCollection } from './collection.ts'
 import type { Definition } from './collection.ts'
 import { NoDefinition } from './errors.ts'
-import { errorHandler } from './handler.ts'
+import { createErrorHandler } from './handler.ts'
 import { createBodyReader } from './request/body.ts'
 import { varyByVersion } from './response/vary-by-version.ts'
 import { patchTypes } from './items/patch.ts'
 import { addRateLimitHeaders } from './response/rate-limit.ts'
-import { enrol, registered } from './registry.ts'
-import { routes } from './routes.ts'
+import { registerCollection, getRegistered } from './registry.ts'
+import { addRoutes } from './routes.ts'
 import { checkStorages } from './storage-check.ts'
 
 /**
@@ -26,11 +26,11 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   const definition = toCollection(given)
   if (definition?.storage === undefined || definition.schemas === undefined) throw new NoDefinition()
   // Once for all collections of the app, when all of them are registered.
-  if (registered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
-  const served = enrol(app, definition)
-  // The collection registers its own: the plugin cannot be registered twice on one instance.
+  if (getRegistered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
+  const served = registerCollection(app, definition)
+  // Registered in the context of the collection, because it cannot be registered twice on one instance.
   await app.register(sensible)
-  app.setErrorHandler(errorHandler(served))
+  app.setErrorHandler(createErrorHandler(served))
   // Actions read the content after the preconditions; the schemas of routes are only used for documentation.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...new Set(['*', ...getRepresentationTypes(served), ...patchTypes])], createBodyReader(app))
@@ -41,7 +41,7 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   for (const plugin of served.attached.plugins) await plugin(app)
   addRateLimitHeaders(app)
   const openapi = app.hasDecorator('swagger') ? await import('./openapi/description.ts') : undefined
-  routes(app, served, openapi?.createSwaggerConfig)
+  addRoutes(app, served, openapi?.createSwaggerConfig)
 }
 
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })
@@ -74,4 +74,24 @@ export type { ProblemDetails, ProblemName } from './http/problems.ts'
 export type { ActionName, Change, CommittedChange, HookOptions, ListOptions, Options, RouteOptions } from './options.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'
-export type { Adapter, Context, Draft, Entry, Filter, GenerateId, Id, Order, Page, Position, Query, Receipt, Receipts, Refusal, Shape, Storage, Supports, Unreachable, Version } from './storage/contract.ts'
+export type {
+  Adapter,
+  Context,
+  Draft,
+  Entry,
+  Filter,
+  GenerateId,
+  Id,
+  Order,
+  Page,
+  Position,
+  Query,
+  Receipt,
+  Receipts,
+  Refusal,
+  Shape,
+  Storage,
+  Supports,
+  Unreachable,
+  Version
+} from './storage/contract.ts'

@@ -66,7 +66,7 @@ export interface ListOptions<Item> {
    */
   limit?: { default?: number, maximum?: number }
   /**
-   * The order of a list if the client does not say. A `-` means descending. The id is always added as the last property.
+   * The order of a list if the client requests none. A `-` means descending. The id is always added at the end.
    *
    * @default the id
    * @example
@@ -102,15 +102,15 @@ export interface ListOptions<Item> {
 /** Functions that are called around a write. */
 export interface HookOptions<Item> {
   /**
-   * Called with a valid content, before the whole item is validated and written. Returns the item to write. A throw refuses
-   * the write. After a race it is called again.
+   * Called with valid content, before the whole item is validated and written. Returns the item to write. A throw
+   * refuses the write. After a race it is called again.
    *
    * @example
    * beforeValidation: async ({ item, before }) => ({ ...item, slug: before?.slug ?? await createSlug(item.title) })
    */
   beforeValidation? (change: Change<Item>): Item | Promise<Item>
   /**
-   * Called after a write is stored, also after a DELETE. The response waits for it. A throw is logged and changes nothing.
+   * Called after a write is stored, also after a DELETE. The response waits for it. A throw is only logged.
    *
    * @example
    * afterCommit: ({ action, after }) => { events.emit(action, after) }
@@ -128,10 +128,14 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
    */
   name: string
   /**
-   * The schema of an item: a TypeBox object. The keywords `readOnly`, `writeOnly`, `immutable` and `default` of its properties apply.
+   * The schema of an item: a TypeBox object. The keywords `readOnly`, `writeOnly`, `immutable` and `default` of its
+   * properties apply.
    *
    * @example
-   * schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), email: Type.String({ format: 'email' }) })
+   * schema: Type.Object({
+   *   id: Type.String({ format: 'uuid', readOnly: true }),
+   *   email: Type.String({ format: 'email' })
+   * })
    */
   schema: Schema
   /**
@@ -142,7 +146,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
    */
   storage: Adapter<Item>
   /**
-   * The property that is in the URI of an item, and where its value comes from: a random UUID, the client, the storage, or a function.
+   * The property that is in the URI of an item, and where its value comes from: a random UUID, the client, the storage,
+   * or a function.
    *
    * @default { property: 'id', generate: 'uuid' }
    * @example
@@ -186,7 +191,10 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
    *
    * @default everyone may do everything
    * @example
-   * access: { authenticate: async ({ request }) => (await request.jwtVerify<{ sub: string }>()).sub, allow: { list: 'public' } }
+   * access: {
+   *   authenticate: async ({ request }) => (await request.jwtVerify<{ sub: string }>()).sub,
+   *   allow: { list: 'public' }
+   * }
    */
   access?: AccessOptions<Item>
   /**
@@ -204,8 +212,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   put?: { create?: boolean }
   /**
    * Entity tags and preconditions. `required`: PUT, PATCH and DELETE without a precondition respond with 428.
-   * `acceptWeak`: If-Match accepts a tag that a proxy has made weak. `onPut`: whether the response to a PUT has an ETag only if
-   * the item was stored exactly as sent (RFC 9110, section 9.3.4), or always.
+   * `acceptWeak`: If-Match accepts a tag that a proxy has made weak. `onPut`: whether the response to a PUT has an ETag
+   * only if the item was stored exactly as sent (RFC 9110, section 9.3.4), or always.
    *
    * @default { required: false, acceptWeak: false, onPut: 'exact' }
    */

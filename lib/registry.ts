@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadOption } from './errors.ts'
+import { buildCollectionRoute } from './collection.ts'
 import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
 import { TagSuffixes } from './response/tag-suffix.ts'
-import { pathOfCollection } from './collection.ts'
 import { createCaches } from './formats/representation-cache.ts'
 
 /** A collection of the app. */
@@ -16,7 +16,7 @@ export interface Registered {
 /** The same, with what the service needs. */
 export interface ServedCollection extends Registered {
   readonly collection: Collection
-  /** Which plugins were registered before it: these two know only of routes that come later. */
+  /** Which plugins were registered before it: they only see routes that are added later. */
   readonly after: { readonly rateLimit: boolean, readonly swagger: boolean }
 }
 
@@ -27,19 +27,19 @@ declare module 'fastify' {
   }
 }
 
-// By server, which all contexts of an app share: a collection decorates nothing, and the order of registration does not matter.
-const enrolled = new WeakMap<object, ServedCollection[]>()
+// By server, which all contexts of an app share: without decorators, the order of registration does not matter.
+const collectionsByServer = new WeakMap<object, ServedCollection[]>()
 
-/** The collections that an app serves, by now. */
-export function registered (app: FastifyInstance): ServedCollection[] {
-  let collections = enrolled.get(app.server)
-  if (collections === undefined) enrolled.set(app.server, collections = [])
+/** Returns the collections that were registered so far. */
+export function getRegistered (app: FastifyInstance): ServedCollection[] {
+  let collections = collectionsByServer.get(app.server)
+  if (collections === undefined) collectionsByServer.set(app.server, collections = [])
   return collections
 }
 
 const services = new WeakMap<object, { problems?: string | undefined, description?: string | undefined }>()
 
-/** What the service plugin sets for all collections of the app. Collections read it when a request comes, so the order of registration does not matter. */
+/** Collections read it when a request comes, so the service plugin can be registered before or after them. */
 function getServiceInfo (app: FastifyInstance): ServiceInfo {
   let info = services.get(app.server)
   if (info === undefined) services.set(app.server, info = {})
@@ -52,14 +52,16 @@ export function setServiceInfo (app: FastifyInstance, { problems, description }:
 
 /** What an app serves at the path of a collection, and within its items. */
 interface Place {
+  /** Whether items can be read there. */
   isRead: boolean
+  /** The names of the collections within its items. */
   readonly children: Set<string>
 }
 
 const places = new WeakMap<object, Map<string, Place>>()
 
-/** Of collections at the same path, those with the same constraints are reached by the same requests. */
-function placeAt (app: FastifyInstance, path: string, { routes: { all } }: Collection): Place {
+/** Collections at the same path with the same constraints are reached by the same requests. */
+function getPlace (app: FastifyInstance, path: string, { routes: { all } }: Collection): Place {
   let known = places.get(app.server)
   if (known === undefined) places.set(app.server, known = new Map())
   const key = JSON.stringify([app.prefix + path, all?.constraints ?? {}])
@@ -68,43 +70,57 @@ function placeAt (app: FastifyInstance, path: string, { routes: { all } }: Colle
   return place
 }
 
-/** Whatever the order of registration: a parent may come before or after what is nested in it. */
-function settle (app: FastifyInstance, collection: Collection): Neighbors {
+/** A parent may be registered before or after the collections that are nested in it, so this is complete at the end. */
+function addNeighbor (app: FastifyInstance, collection: Collection): Neighbors {
   const { name, actions, parent } = collection
-  const place = placeAt(app, pathOfCollection(collection), collection)
+  const place = getPlace(app, buildCollectionRoute(collection), collection)
   if (actions.has('read')) place.isRead = true
-  const above = parent && placeAt(app, pathOfCollection(parent.collection), collection)
-  if (actions.has('list')) above?.children.add(name)
-  return { children: place.children, get hasParent () { return above?.isRead === true } }
+  const parentPlace = parent && getPlace(app, buildCollectionRoute(parent.collection), collection)
+  if (actions.has('list')) parentPlace?.children.add(name)
+  return {
+    children: place.children,
+    get hasParent () {
+      return parentPlace?.isRead === true
+    }
+  }
 }
 
 /**
- * Adds a collection to those of the app, and returns it as this app serves it. The same definition may be served by another
- * app with other neighbors, so that nothing that was rendered is shared.
+ * Adds a collection to those of the app, and returns it as this app serves it. Another app may serve the same
+ * definition with other neighbors, so the two share no representations.
  */
-export function enrol (app: FastifyInstance, definition: Collection): Collection {
+export function registerCollection (app: FastifyInstance, definition: Collection): Collection {
   checkRowLayers(app, definition)
-  const neighbors = settle(app, definition)
+  const neighbors = addNeighbor(app, definition)
   const collection = Object.freeze({
     ...definition,
     neighbors,
     service: getServiceInfo(app),
     tagSuffixes: new TagSuffixes({ ...definition, neighbors }),
-    written: createCaches(definition.formats)
+    representations: createCaches(definition.formats)
   })
-  registered(app).push({ path: app.prefix + pathOfCollection(collection), collection, after: { rateLimit: app.hasDecorator('rateLimit'), swagger: app.hasDecorator('swagger') } })
+  getRegistered(app).push({
+    path: app.prefix + buildCollectionRoute(collection),
+    collection,
+    after: { rateLimit: app.hasDecorator('rateLimit'), swagger: app.hasDecorator('swagger') }
+  })
   return collection
 }
 
-/** Two definitions over one storage must agree on which rows exist: one would show what the other has deleted. */
+/** Definitions with the same storage must agree on which rows exist: one would show what the other has deleted. */
 function checkRowLayers (app: FastifyInstance, collection: Collection): void {
   const withRelated = (one: Collection): readonly Related[] => [one, ...one.attached.relations.values()]
-  const known = [...registered(app).flatMap(({ collection }) => withRelated(collection)), ...withRelated(collection)]
+  const known = [...getRegistered(app).flatMap(({ collection }) => withRelated(collection)), ...withRelated(collection)]
   for (const one of withRelated(collection)) {
-    const other = known.find(({ baseStorage, attached }) => baseStorage === one.baseStorage && String(attached.rowLayers) !== String(one.attached.rowLayers))
+    const other = known.find(({ baseStorage, attached }) => {
+      return baseStorage === one.baseStorage && String(attached.rowLayers) !== String(one.attached.rowLayers)
+    })
     if (other === undefined) continue
-    const [having, without] = one.attached.rowLayers.length > other.attached.rowLayers.length ? [one, other] : [other, one]
-    throw new BadOption(collection.name, `"${having.name}" and "${without.name}" use the same storage, but only "${having.name}" has the feature ${having.attached.rowLayers.join()}. Add it to both, with the same options, or give them different storages.`)
+    const hasMore = one.attached.rowLayers.length > other.attached.rowLayers.length
+    const [having, without] = hasMore ? [one, other] : [other, one]
+    throw new BadOption(collection.name, `"${having.name}" and "${without.name}" use the same storage, ` +
+      `but only "${having.name}" has the feature ${having.attached.rowLayers.join()}. ` +
+      'Add it to both, with the same options, or give them different storages.')
   }
 }
 
@@ -117,5 +133,5 @@ function checkRowLayers (app: FastifyInstance, collection: Collection): void {
  * console.log(app.collections.map(({ path }) => path)) // [ '/users' ]
  */
 export const registry = fastifyPlugin(async (app: FastifyInstance) => {
-  if (!app.hasDecorator('collections')) app.decorate('collections', registered(app))
+  if (!app.hasDecorator('collections')) app.decorate('collections', getRegistered(app))
 }, { name: 'fastify-collections-registry', fastify: '5.x' })

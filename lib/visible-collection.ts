@@ -7,28 +7,35 @@ import { getValidator } from './schema/validation.ts'
 import { hideProperties, HiddenCache, getVisibleProperties } from './access/visible.ts'
 import type { Hidden } from './access/visible.ts'
 
-const knownCollections = new HiddenCache<Collection>()
+const collections = new HiddenCache<Collection>()
 
-/** The collection as it is to a caller who does not see these properties; what was written of it is never what others are shown. */
-export function collectionSeen (collection: Collection, hidden: Hidden): Collection {
-  return knownCollections.get(collection, hidden, () => narrowed(collection, hidden))
+/** Returns the collection for callers who do not see these properties. It has its own cache of representations. */
+export function getVisibleCollection (collection: Collection, hidden: Hidden): Collection {
+  return collections.get(collection, hidden, () => buildVisibleCollection(collection, hidden))
 }
 
-function narrowed (collection: Collection, hidden: Hidden): Collection {
-  const { formats, order, storage, validate: { item } } = collection
-  const [schema, properties] = [hideProperties(collection, hidden), getVisibleProperties(collection, hidden)]
-  const isSeen = (property: string): boolean => !hidden.has(property.split('.', 1)[0]!)
+function buildVisibleCollection (collection: Collection, hidden: Hidden): Collection {
+  const { formats, order, storage, validate, attached } = collection
   const { filterable, sortable, search } = collection.listing
+  const schema = hideProperties(collection, hidden)
+  const properties = getVisibleProperties(collection, hidden)
   const draft = rewriteSchema(schema, { optional: ['readOnly'] })
+  const isVisible = (property: string): boolean => !hidden.has(property.split('.', 1)[0]!)
+  const listingOptions = {
+    filter: [...filterable.keys()],
+    sort: [...sortable.keys()],
+    search: search.filter(isVisible),
+    parameters: getOfferedParameters(attached, hidden)
+  }
   return Object.freeze({
     ...collection,
     hidden,
     properties,
-    // The order tells its properties.
-    order: order.filter(({ property }) => isSeen(property)),
-    listing: deriveListing({ schema, properties }, { filter: [...filterable.keys()], sort: [...sortable.keys()], search: search.filter(isSeen), parameters: getOfferedParameters(collection.attached, hidden) }, storage.supports),
-    validate: { draft: (value: unknown) => getValidator(draft)(value), item },
-    written: createCaches(formats)
+    // The order would reveal the values of hidden properties.
+    order: order.filter(({ property }) => isVisible(property)),
+    listing: deriveListing({ schema, properties }, listingOptions, storage.supports),
+    validate: { draft: (value: unknown) => getValidator(draft)(value), item: validate.item },
+    representations: createCaches(formats)
   })
 }
 

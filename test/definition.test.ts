@@ -64,7 +64,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['an order by what is only known within the whole', { ...things, schema: { type: 'object', required: ['id'], $defs: { Rank: { type: 'integer' } }, properties: { id, rank: { $ref: '#/$defs/Rank' } } }, list: { order: ['rank'] } }, 'BAD_SCHEMA', /cannot be compiled\. .*#\/\$defs\/Rank/],
   ['unique of a property with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), unique: ['a.b'] }, 'BAD_OPTION', /unique names "a\.b".*Use a name without a dot/],
   ['order by a property with a dot in its name', { ...things, schema: Type.Object({ id, 'a.b': Type.String() }), list: { order: ['-a.b'] } }, 'BAD_OPTION', /order names "a\.b"/],
-  ['an id with a dot in its name', { ...things, schema: Type.Object({ 'a.b': Type.String() }), id: { property: 'a.b', generate: 'client' } }, 'BAD_ID', /"a\.b" has a dot in its name.*Call it otherwise/],
+  ['an id with a dot in its name', { ...things, schema: Type.Object({ 'a.b': Type.String() }), id: { property: 'a.b', generate: 'client' } }, 'BAD_ID', /"a\.b" contains a dot.*Rename it/],
   ['a schema that is no object', { ...things, schema: Type.String() }, 'BAD_SCHEMA', /the schema does not describe an object\. Use Type\.Object/],
   ['no schema', { name: 'things', storage: memory() }, 'BAD_SCHEMA', /Use Type\.Object/],
   ['an intersection', { ...things, schema: Type.Intersect([Thing, Type.Object({})]) }, 'BAD_SCHEMA', /Use Type\.Object/],
@@ -75,23 +75,23 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ['a format that is not known, in an array in a record', { ...things, schema: Type.Object({ id, o: Type.Record(Type.String(), Type.Array(Type.String({ format: 'phone' }))) }) }, 'BAD_SCHEMA', /format "phone"/],
   ['a default that does not fit', { ...things, schema: Type.Object({ id, n: Type.Integer({ default: '1' }) }) }, 'BAD_SCHEMA', /default "1" is invalid.*Change one of them/],
   ['a nested default that does not fit', { ...things, schema: Type.Object({ id, o: Type.Object({ n: Type.Integer() }, { default: {} }) }) }, 'BAD_SCHEMA', /default \{\} is invalid/],
-  ['a timestamp that is no date-time', { ...things, timestamps: { created: 'name' } }, 'BAD_SCHEMA', /"name" is kept as a timestamp, so it must be Type\.String\(\{ format: 'date-time' \}\)/],
+  ['a timestamp that is no date-time', { ...things, timestamps: { created: 'name' } }, 'BAD_SCHEMA', /"name" is a timestamp\. Make it Type\.String\(\{ format: 'date-time' \}\)/],
   ['no id', { ...things, schema: Type.Object({ name: Type.String() }) }, 'BAD_ID', /no property "id"\. Add id: Type\.String/],
   ['an id by another name', { ...things, id: { property: 'slug', generate: 'client' } }, 'BAD_ID', /no property "slug"/],
-  ['an optional id', { ...things, id: { property: 'size', generate: 'client' } }, 'BAD_ID', /"size" is optional.*Take the Type\.Optional away/],
-  ['an id made by nobody known', { ...things, id: { generate: 'server' } }, 'BAD_ID', /id\.generate is "server"\. Use 'uuid', 'client', 'storage' or a function/],
-  ['a UUID for an integer', { ...things, schema: Type.Object({ id: Type.Integer() }) }, 'BAD_ID', /does not fit the schema of "id"\. Use Type\.String\(\{ format: 'uuid' \}\)/],
-  ['a function whose ids do not fit', { ...things, id: { generate: () => 'x' } }, 'BAD_ID', /an id such as "x" does not fit/],
+  ['an optional id', { ...things, id: { property: 'size', generate: 'client' } }, 'BAD_ID', /"size" is optional.*Remove Type\.Optional/],
+  ['an id made by nobody known', { ...things, id: { generate: 'server' } }, 'BAD_ID', /id\.generate is "server"\. Use "uuid", "client", "storage" or a function/],
+  ['a UUID for an integer', { ...things, schema: Type.Object({ id: Type.Integer() }) }, 'BAD_ID', /is invalid for the schema of "id"\. Use Type\.String\(\{ format: 'uuid' \}\)/],
+  ['a function whose ids do not fit', { ...things, id: { generate: () => 'x' } }, 'BAD_ID', /an id such as "x" is invalid/],
   ['a function whose ids cannot be part of a URI', { ...things, schema: Type.Object({ id: Type.String() }), id: { generate: () => '..' } }, 'BAD_ID', /an id such as "\.\."/],
-  ['unique of what is no property', { ...things, unique: ['email'] }, 'UNKNOWN_PROPERTY', /unique names "email", which is no property.*Its properties are: id, name, size, at/],
+  ['unique of what is no property', { ...things, unique: ['email'] }, 'UNKNOWN_PROPERTY', /unique names "email", which is not in the schema.*Available properties: id, name, size, at/],
   ['unique of a set with what is no property', { ...things, unique: [['name', 'email']] }, 'UNKNOWN_PROPERTY', /unique names "email"/],
   ['order by what is no property', { ...things, list: { order: ['-email'] } }, 'UNKNOWN_PROPERTY', /order names "email"/],
   ['a timestamp in what is no property', { ...things, timestamps: { updated: 'changed' } }, 'UNKNOWN_PROPERTY', /timestamps names "changed"/],
-  ['a property that nothing fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }) }, 'UNFILLED_PROPERTY', /"owner" is required and readOnly.*Give it a default, name it in timestamps, set it in prepare, or make it optional/],
+  ['a property that nothing fills', { ...things, schema: Type.Object({ id, owner: Type.String({ readOnly: true }) }) }, 'UNFILLED_PROPERTY', /"owner" is required and readOnly.*Give it a default, name it in timestamps, set it in hooks\.beforeValidation, or make it optional/],
   ['a nested property that nothing fills', { ...things, schema: Type.Object({ id, o: Type.Array(Type.Object({ id: Type.String({ readOnly: true }) })) }) }, 'UNFILLED_PROPERTY', /"o\.id" is required/],
   ['an id of the client that no client can give', { ...things, schema: Type.Object({ id: Type.String({ readOnly: true }) }), id: { generate: 'client' } }, 'UNFILLED_PROPERTY', /"id" is required/],
   ['timestamps that are switched off', { ...things, timestamps: false, schema: Type.Object({ id, createdAt: Type.String({ format: 'date-time', readOnly: true }) }) }, 'UNFILLED_PROPERTY', /"createdAt"/],
-  ['unique in a storage without', { ...things, storage: lacking('unique'), unique: ['name'] }, 'UNSUPPORTED', /unique needs unique values, which the storage bare does not support\. Leave it out, or choose/],
+  ['unique in a storage without', { ...things, storage: lacking('unique'), unique: ['name'] }, 'UNSUPPORTED', /unique needs unique values, which the storage bare does not support\. Remove it, or use/],
   ['order in a storage without', { ...things, storage: lacking('order'), list: { order: ['name'] } }, 'UNSUPPORTED', /an order by other properties than the id/],
   ['ids by a storage that makes none', { ...things, storage: lacking('generatedIds'), id: { generate: 'storage' } }, 'UNSUPPORTED', /ids from the storage/]
 ]
@@ -186,7 +186,7 @@ test('register takes what define returned, and nothing else', async t => {
     const app = Fastify()
     t.after(() => app.close())
     const register = app.register as (plugin: unknown, options: unknown) => PromiseLike<unknown>
-    await t.rejects(async () => { await register.call(app, collection, given) }, { code: 'FST_COLLECTION_NO_DEFINITION', message: /needs what define\(\) returned.*or \{ \.\.\.definition, prefix \}/ })
+    await t.rejects(async () => { await register.call(app, collection, given) }, { code: 'FST_COLLECTION_NO_DEFINITION', message: /needs what define\(\) returns.*or \{ \.\.\.definition, prefix \}/ })
   }
 })
 
@@ -205,7 +205,7 @@ test('one definition is served under two prefixes, over one storage', async t =>
 })
 
 test('two collections on one path are refused', async t => {
-  const duplicate = { code: 'FST_COLLECTION_DUPLICATE_PATH', message: /^Collection users: another route serves GET \/users already\. Register it once, under another prefix, or with constraints/ }
+  const duplicate = { code: 'FST_COLLECTION_DUPLICATE_PATH', message: /^Collection users: another route already serves GET \/users\..* Register it only once, or use another prefix or constraints/ }
   const app = await build(t, users())
   await t.rejects(async () => { await app.register(collection, users()) }, duplicate)
 

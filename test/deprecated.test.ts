@@ -93,7 +93,7 @@ test('OpenAPI marks the operations', async t => {
 
 test('what cannot be told is refused at boot', async t => {
   const wrong: Array<[unknown, RegExp]> = [
-    [{ since: '2026-01-02', sunset: '2026-01-01' }, /sunset is 2026-01-01T00:00:00\.000Z, before since.*later/],
+    [{ since: '2026-01-02', sunset: '2026-01-01' }, /sunset is 2026-01-01T00:00:00\.000Z, which is before since.*later/],
     [{ since: 'soon' }, /deprecation: since is "soon"\. Make it a Date/],
     [{ since: '2026-13-01' }, /deprecation: since is "2026-13-01"/],
     [{ since: '2026-01-01T00:00:00' }, /deprecation: since/],

@@ -93,8 +93,8 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
   FST_COLLECTION_BAD_ID: [
     ['no id', () => define({ name: 'users', schema: Type.Object({ email: Type.String() }), storage: memory() }), /"id".*Type\.String/],
     ['an optional id', () => define({ name: 'users', schema: Type.Object({ id: Type.Optional(uuid) }), storage: memory() }), /Type\.Optional/],
-    ['an id by nobody', () => loose({ ...users, id: { generate: 'nobody' } }), /"nobody".*'client'/],
-    ['a minted id that does not fit', () => define({ name: 'users', schema: Type.Object({ id: Type.Integer() }), storage: memory() }), /does not fit.*uuid/]
+    ['an id by nobody', () => loose({ ...users, id: { generate: 'nobody' } }), /"nobody".*"client"/],
+    ['a minted id that does not fit', () => define({ name: 'users', schema: Type.Object({ id: Type.Integer() }), storage: memory() }), /is invalid for the schema.*uuid/]
   ],
   FST_COLLECTION_UNKNOWN_PROPERTY: [
     ['unique', () => loose({ ...users, unique: ['mail'] }), /unique names "mail".*id, email/],
@@ -102,7 +102,7 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['timestamps', () => loose({ ...users, timestamps: { updated: 'at' } }), /timestamps names "at".*id, email/]
   ],
   FST_COLLECTION_UNFILLED_PROPERTY: [
-    ['a required property that is readOnly', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ readOnly: true }) }) }), /"email".*prepare/]
+    ['a required property that is readOnly', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ readOnly: true }) }) }), /"email".*beforeValidation/]
   ],
   FST_COLLECTION_UNSUPPORTED: [
     ['unique', () => define({ ...users, storage: without('unique'), unique: ['email'] }), /unique.*memory/],
@@ -130,7 +130,7 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['a storage that finds a mistake when the app starts', () => started({ async check () { return ['the table is locked. Unlock it.'] } }), /^Collection users: the table is locked\. Unlock it\.$/]
   ],
   FST_COLLECTION_DUPLICATE_PATH: [
-    ['one collection twice', twice, /\/users already.*prefix/]
+    ['one collection twice', twice, /already serves GET \/users.*prefix/]
   ],
   FST_COLLECTION_BAD_MOVE: [
     ['a path that leads to itself', () => Fastify().register(moved, { from: '/people', to: '/people' }).ready(), /not redirected back/]

@@ -101,7 +101,7 @@ test('within() refuses what cannot be nested', async t => {
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
   const unfiltered = define({ name: 'articles', schema: Article, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })) })
   // @ts-expect-error a property that is not in the schema
-  t.throws(() => articles.with(within(authors, 'writerId')), { code: 'FST_COLLECTION_BAD_OPTION', message: /Its properties are: id, authorId, title/ })
+  t.throws(() => articles.with(within(authors, 'writerId')), { code: 'FST_COLLECTION_BAD_OPTION', message: /Available properties: id, authorId, title/ })
   t.throws(() => unfiltered.with(within(authors, 'authorId')), { code: 'FST_COLLECTION_UNSUPPORTED' })
 })
 

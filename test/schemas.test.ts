@@ -4,7 +4,7 @@ import Type1 from 'typebox'
 import { toCanonicalJson } from '../lib/schema/canonical-json.ts'
 import { carryOver } from '../lib/schema/carry-over.ts'
 import { hideWriteOnly, restoreWriteOnly } from '../lib/schema/write-only.ts'
-import { identity } from '../lib/items/ids.ts'
+import { readIdentity } from '../lib/items/ids.ts'
 import { findChanges, fillDefaults, pickAnnotated, omitAnnotated } from '../lib/schema/annotations.ts'
 import { readProperties } from '../lib/schema/properties.ts'
 import { hasAnnotation, rewriteSchema } from '../lib/schema/rewrite-schema.ts'
@@ -421,7 +421,7 @@ test('a validator is made once for a schema', async t => {
 })
 
 test('ids are read from path segments; those that no item can have are told', async t => {
-  const read = (id: object, generate: 'uuid' | 'client' | 'storage' = 'client') => identity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { generate }).read
+  const read = (id: object, generate: 'uuid' | 'client' | 'storage' = 'client') => readIdentity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { generate }).read
   const cases: Array<[string, (segment: string) => unknown, Record<string, unknown>]> = [
     ['integers', read(Type.Integer({ minimum: 1 }), 'storage'), { 1: 1, 42: 42, 0: undefined, '01': undefined, '1.0': undefined, '1e3': undefined, '-1': undefined, ' 1': undefined, '': undefined, '9007199254740993': undefined, abc: undefined, Infinity: undefined }],
     ['numbers', read(Type.Number()), { 7: 7, 1.5: undefined }],

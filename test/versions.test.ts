@@ -210,9 +210,9 @@ test('an older door is no open one: access, hooks and preconditions are those of
   t.equal((await ask(app, 'GET /v2/notes/a', { fields: ann })).json().text, 'x')
   t.equal((await ask(app, 'GET /v1/notes', { fields: ann })).statusCode, 405)
   const scoped = define({ name: 'notes', schema: Note, storage: memory(), id: { generate: 'client' }, access: { scope: ({ request }) => ({ values: { owner: String(request?.headers.authorization) } }) } })
-  t.throws(() => version(scoped, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /Set access\.scope of this version/ })
+  t.throws(() => version(scoped, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /Add access\.scope to this version/ })
   const shy = define({ name: 'notes', schema: Note, storage: memory(), id: { generate: 'client' }, access: { visible: { owner: () => false } } })
-  t.throws(() => version(shy, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /Set access\.visible of this version/ })
+  t.throws(() => version(shy, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /Add access\.visible to this version/ })
   const shown = await serve(t, [version(shy, 'v1', { ...mapping, access: { visible: { owner: () => false } } })] as Collection[], ['/v1'])
   t.strictSame((await ask(shown, 'GET /v1/notes')).json(), [])
   const own = await serve(t, [version(scoped, 'v1', { ...mapping, access: { scope: ({ request }) => ({ values: { owner: String(request?.headers.authorization) } }) } }), scoped] as Collection[], ['/v1', '/v2'])
@@ -286,15 +286,15 @@ test('what cannot be told from one version to the other is refused at boot', asy
   const loose = version as unknown as (...parts: unknown[]) => unknown
   const base = { schema: UserV1, present: () => ({}), accept: () => ({}), renamed: { mail: 'email' } }
   const wrong: Array<[string, object, RegExp]> = [
-    ['v 1', {}, /called "v 1", which cannot stand in an entity tag/],
+    ['v 1', {}, /the name "v 1" of the version cannot be part of an entity tag/],
     ['v1', { present: undefined }, /needs the functions present and accept/],
     ['v1', { accept: 'x' }, /needs the functions present and accept/],
-    ['v1', { renamed: { mail: 'mail' } }, /renamed leads from "mail" to "mail"/],
-    ['v1', { renamed: { admin: 'role' } }, /renamed leads from "admin" to "role", but both must be properties of the same schema/],
-    ['v1', { list: { filter: ['name'] } }, /filter names "name".*Choose of: id, mail, city, updatedAt; or name it in renamed/],
-    ['v1', { list: { sort: ['initials'] } }, /sort names "initials"/],
-    ['v1', { list: { search: ['name'] } }, /search names "name"/],
-    ['v1', { list: { order: ['-name'] } }, /order names "name"/]
+    ['v1', { renamed: { mail: 'mail' } }, /renamed maps "mail" to "mail"/],
+    ['v1', { renamed: { admin: 'role' } }, /renamed maps "admin" to "role", but these are not properties with the same schema/],
+    ['v1', { list: { filter: ['name'] } }, /list\.filter contains "name".*Available properties: id, mail, city, updatedAt\..*add it to renamed/],
+    ['v1', { list: { sort: ['initials'] } }, /list\.sort contains "initials"/],
+    ['v1', { list: { search: ['name'] } }, /list\.search contains "name"/],
+    ['v1', { list: { order: ['-name'] } }, /list\.order contains "name"/]
   ]
   for (const [label, part, message] of wrong) t.throws(() => loose(users, label, { ...base, ...part }), { code: 'FST_COLLECTION_BAD_OPTION', message }, JSON.stringify([label, part]))
   const bare = define({ name: 'users', schema: User, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false, order: false } })) })

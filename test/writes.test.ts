@@ -344,7 +344,7 @@ test('without a scope, callers are told apart by their credentials', async t => 
 })
 
 test('hooks and access rules that know callers, with idempotency, have to name them', async t => {
-  const refuses = (options: object) => t.throws(() => notes({ ...options }).with(idempotency()), { code: 'FST_COLLECTION_BAD_OPTION', message: /idempotency has to know whose a key is.*access: \{ authenticate/ })
+  const refuses = (options: object) => t.throws(() => notes({ ...options }).with(idempotency()), { code: 'FST_COLLECTION_BAD_OPTION', message: /idempotency keeps the keys of callers apart.*access: \{ authenticate/ })
   const hook = async (): Promise<void> => {}
   for (const name of ['onRequest', 'preParsing', 'preValidation', 'preHandler']) {
     refuses({ routes: { all: { [name]: hook } } })

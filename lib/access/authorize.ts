@@ -2,7 +2,7 @@ import type { onRequestAsyncHookHandler } from 'fastify'
 import type { ActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
-import { statusOf } from '../failure.ts'
+import { getStatus } from '../failure.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
@@ -64,24 +64,29 @@ function checkCaller (caller: unknown): Caller {
   // The app has declared the type of what it returns.
   if (typeof id === 'number' || (typeof id === 'string' && id !== '')) return caller as unknown as Caller
   const given = isObject(caller) ? 'an object without an id' : `a ${typeof caller}`
-  throw new TypeError(`access.authenticate returned ${given}. Return a string that identifies the caller, or an object with an id.`)
+  throw new TypeError(`access.authenticate returned ${given}. ` +
+    'Return a string that identifies the caller, or an object with an id.')
 }
 
 /** An error without an HTTP status is about the credentials, and its message is not meant for clients. */
 function toCredentialRefusal (thrown: unknown, incoming: Incoming): unknown {
-  if (statusOf(thrown) !== undefined) return toRefusal(thrown)
+  if (getStatus(thrown) !== undefined) return toRefusal(thrown)
   incoming.log.info({ err: thrown }, 'the credentials were refused')
   return problem('unauthenticated')
 }
 
 /** Returns a client error that a rule has thrown; throws any other again. */
 function toRefusal (thrown: unknown): unknown {
-  if ((statusOf(thrown) ?? 500) >= 500) throw thrown
+  if ((getStatus(thrown) ?? 500) >= 500) throw thrown
   return thrown
 }
 
 /** Identifies the caller and applies the rule of the action. The refusal is undefined if the caller may go on. */
-export async function evaluateAccess (access: AccessRules, action: ActionName, incoming: Incoming): Promise<Identified> {
+export async function evaluateAccess (
+  access: AccessRules,
+  action: ActionName,
+  incoming: Incoming
+): Promise<Identified> {
   const rule = access.allow[action]
   const { caller, refusal } = await identify(access, incoming)
   // If none are needed, invalid credentials are treated as none.
@@ -100,7 +105,11 @@ export async function evaluateAccess (access: AccessRules, action: ActionName, i
 }
 
 /** Returns the caller; throws if it may not call the action. */
-async function requireAccess ({ access }: Protected, action: ActionName, incoming: Incoming): Promise<Caller | undefined> {
+async function requireAccess (
+  { access }: Protected,
+  action: ActionName,
+  incoming: Incoming
+): Promise<Caller | undefined> {
   if (access === undefined) return undefined
   const { caller, refusal } = await evaluateAccess(access, action, incoming)
   if (refusal !== undefined) throw refusal
@@ -108,13 +117,20 @@ async function requireAccess ({ access }: Protected, action: ActionName, incomin
 }
 
 /** Whether the caller may call an action. Actions that are not served are not refused here. */
-export async function isAllowed ({ actions, access }: Protected, action: ActionName, incoming: Incoming): Promise<boolean> {
+export async function isAllowed (
+  { actions, access }: Protected,
+  action: ActionName,
+  incoming: Incoming
+): Promise<boolean> {
   if (access === undefined || !actions.has(action)) return true
   return (await evaluateAccess(access, action, incoming)).refusal === undefined
 }
 
 /** The caller if it may read items; undefined if not. */
-export async function findReader ({ access }: Protected, incoming: Incoming): Promise<{ readonly caller: Caller | undefined } | undefined> {
+export async function findReader (
+  { access }: Protected,
+  incoming: Incoming
+): Promise<{ readonly caller: Caller | undefined } | undefined> {
   if (access === undefined) return anonymous
   const result = await evaluateAccess(access, 'read', incoming)
   return result.refusal === undefined ? result : undefined
@@ -132,7 +148,9 @@ export async function allowedActions (definition: Definition, request: Incoming)
   const { actions, access, parent } = collection
   if (parent !== undefined && !await isAllowed(parent.collection, 'read', request)) return new Set()
   if (access === undefined) return actions
-  const allowed = await Promise.all([...actions].map(async (action) => await isAllowed(collection, action, request) ? [action] : []))
+  const allowed = await Promise.all([...actions].map(async (action) => {
+    return await isAllowed(collection, action, request) ? [action] : []
+  }))
   return new Set(allowed.flat())
 }
 
@@ -156,8 +174,8 @@ export function isProtected ({ access, parent }: Collection): boolean {
 }
 
 /**
- * Whether the caller of an OPTIONS request can be identified: hooks in `routes`, by which an app may know its callers, do not
- * run for it.
+ * Whether the caller of an OPTIONS request can be identified: hooks in `routes`, by which an app may know its callers,
+ * do not run for it.
  */
 export function canIdentify ({ access, parent }: Collection): boolean {
   const rules = [access, parent?.collection.access].filter((rules) => rules !== undefined)
@@ -165,14 +183,17 @@ export function canIdentify ({ access, parent }: Collection): boolean {
 }
 
 /** If responses of an action depend on the caller, all of them have the policy of responses to credentials. */
-export function cachePolicyOf ({ access, parent, cache }: Collection, action: ActionName): CachePolicy {
+export function getCachePolicy ({ access, parent, cache }: Collection, action: ActionName): CachePolicy {
   const policy = action === 'list' ? cache.list : cache.read
   const personal = isPersonal(access, action) || isPersonal(parent?.collection.access, 'read')
   return personal ? { ...policy, closed: true } : policy
 }
 
 /** The request headers that a response with this policy depends on, if it may be stored at all. */
-export function varyHeaders ({ access, parent }: Collection, { closed, credentialed }: CachePolicy): readonly string[] {
+export function getVaryHeaders (
+  { access, parent }: Collection,
+  { closed, credentialed }: CachePolicy
+): readonly string[] {
   if (closed !== true || credentialed === 'no-store') return []
   return [access, parent?.collection.access].flatMap((rules) => rules?.vary ?? [])
 }
@@ -181,7 +202,7 @@ export function getAuthorization (incoming: Incoming): Authorization | undefined
   return authorizations.get(incoming)
 }
 
-/** Sends 401, 403 and 404 before content is read. A caller that may not see the parent sees nothing that is nested in it. */
+/** Sends 401, 403 and 404 before content is read. A caller that may not see the parent sees nothing nested in it. */
 export function authorize (collection: Collection, action: ActionName): onRequestAsyncHookHandler {
   const { parent } = collection
   const reads = action === 'list' || action === 'read'

@@ -8,7 +8,7 @@
  */
 export interface CollectionTypes {}
 
-/** Who is calling: what `access.authenticate` returns. A string, unless the app declares another type in `CollectionTypes`. */
+/** What `access.authenticate` returns: a string, unless the app declares another type in `CollectionTypes`. */
 export type Caller = CollectionTypes extends { caller: infer Type extends CallerLike } ? Type : string
 
 /** A caller is identified by itself, or by its `id`. */

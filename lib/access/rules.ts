@@ -27,26 +27,31 @@ export type AllowFunction = (context: AccessContext) => Verdict | Promise<Verdic
 /** Everyone, every authenticated caller, or those for whom the function returns true. */
 export type Rule = 'public' | 'authenticated' | AllowFunction
 
-/** The rows that a caller can read and write, and values that new rows get. Without `filter`, they are the rows with these values. */
+/** The rows that a caller can read and write, and the values of new rows. By default, `filter` is for these values. */
 export interface RowScope<Item> {
   readonly filter?: Filter<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
   readonly values?: Readonly<Partial<Item>>
 }
 
 /** Returns the rows of a caller; undefined means all rows. */
-export type ScopeFunction<Item> = (context: AccessContext) => RowScope<Item> | undefined | Promise<RowScope<Item> | undefined>
+export type ScopeFunction<Item> = (
+  context: AccessContext
+) => RowScope<Item> | undefined | Promise<RowScope<Item> | undefined>
 
 /** Decides whether the caller sees a property. */
 export type VisibleFunction = (context: Pick<AccessContext, 'caller' | 'request'>) => boolean | Promise<boolean>
 
 /** Identifies the caller of a request. */
-export type Authenticate = (context: { readonly request: FastifyRequest }) => Caller | undefined | Promise<Caller | undefined>
+export type Authenticate = (
+  context: { readonly request: FastifyRequest }
+) => Caller | undefined | Promise<Caller | undefined>
 
 /** Who may do what. */
 export interface AccessOptions<Item = object> {
   /**
    * Returns the caller, or undefined for an anonymous one. A throw means that the credentials are invalid: 401.
-   * A caller is a string, or an object with an `id`, that is the same for all requests of that caller. Called once per request.
+   * A caller is a string, or an object with an `id`, that is the same for all requests of that caller. Called once per
+   * request.
    * With it, `allow` is `'authenticated'` unless stated otherwise.
    *
    * @default callers are not identified
@@ -79,7 +84,8 @@ export interface AccessOptions<Item = object> {
    */
   allow?: Rule | Readonly<Partial<Record<ActionName | 'all', Rule>>>
   /**
-   * Restricts which rows a caller can read and write, and sets values on new rows. Other rows do not exist for that caller.
+   * Restricts which rows a caller can read and write, and sets values on new rows. Other rows do not exist for that
+   * caller.
    *
    * @default all rows
    * @example
@@ -126,7 +132,8 @@ export function readAccess (name: string, options: AccessOptions = {}, id: strin
   if (visibility.has(id)) {
     throw new BadOption(name, `access.visible names "${id}", which is in the URI for everyone to see. Remove it.`)
   }
-  if (authenticate === undefined && allow === undefined && scope === undefined && visibility.size === 0) return undefined
+  const isOpen = authenticate === undefined && allow === undefined && scope === undefined && visibility.size === 0
+  if (isOpen) return undefined
   return {
     authenticate,
     vary,
@@ -139,14 +146,16 @@ export function readAccess (name: string, options: AccessOptions = {}, id: strin
 
 /** Whether responses of the action depend on the caller. */
 export function isPersonal (access: AccessRules | undefined, action: ActionName): boolean {
-  return access !== undefined && (access.allow[action] !== 'public' || access.scope !== undefined || access.visible.size > 0)
+  if (access === undefined) return false
+  return access.allow[action] !== 'public' || access.scope !== undefined || access.visible.size > 0
 }
 
 /** A shared cache would send to one caller what was meant for another. */
 export function checkCache (name: string, action: 'list' | 'read', policy: string | undefined): void {
   if (policy === undefined || isPrivate(policy)) return
-  throw new BadOption(name, `cache is ${JSON.stringify(policy)} for ${action}, but its responses depend on the caller: ` +
-    'a shared cache would send them to others. Use private, as in "private, max-age=60", without public and s-maxage; or no-store.')
+  throw new BadOption(name, `cache is ${JSON.stringify(policy)} for ${action}, ` +
+    'but its responses depend on the caller: a shared cache would send them to others. ' +
+    'Use private, as in "private, max-age=60", without public and s-maxage; or no-store.')
 }
 
 /** RFC 9110, section 11.6.1: a challenge begins with its scheme; several are separated by commas. */
@@ -162,9 +171,14 @@ function checkAuthentication (name: string, { authenticate, challenge, vary }: A
     throw new BadOption(name, `access.challenge is ${JSON.stringify(challenge)}. ` +
       'It must be a challenge of WWW-Authenticate, such as "Bearer" or \'Basic realm="users"\'.')
   }
-  if (vary !== undefined && !(Array.isArray(vary) && vary.every((header) => typeof header === 'string' && token.test(header)))) {
-    throw new BadOption(name, `access.vary is ${JSON.stringify(vary)}. It must be an array of names of request headers, such as ["X-Api-Key"].`)
+  if (vary !== undefined && !(Array.isArray(vary) && vary.every(isHeaderName))) {
+    throw new BadOption(name, `access.vary is ${JSON.stringify(vary)}. ` +
+      'It must be an array of names of request headers, such as ["X-Api-Key"].')
   }
+}
+
+function isHeaderName (header: unknown): boolean {
+  return typeof header === 'string' && token.test(header)
 }
 
 function readRules (name: string, { authenticate, allow }: AccessOptions): AccessRules['allow'] {
@@ -180,14 +194,18 @@ function readRules (name: string, { authenticate, allow }: AccessOptions): Acces
     }
     if (rule === 'authenticated' && authenticate === undefined) {
       throw new BadOption(name, 'access.allow is "authenticated", but callers are not identified. ' +
-        'Add access: { authenticate: ({ request }) => ... }, or leave it out if hooks of the app refuse anonymous callers already.')
+        'Add access: { authenticate: ({ request }) => ... }, ' +
+        'or leave it out if hooks of the app refuse anonymous callers already.')
     }
   }
-  return Object.fromEntries(actionNames.map((action) => [action, given[action] ?? given.all ?? otherwise])) as Record<ActionName, Rule>
+  const rules = actionNames.map((action) => [action, given[action] ?? given.all ?? otherwise])
+  return Object.fromEntries(rules) as Record<ActionName, Rule>
 }
 
-/** One rule stands for all actions. */
-export function toRuleTable (allow: NonNullable<AccessOptions['allow']>): Readonly<Partial<Record<ActionName | 'all', Rule>>> {
+/** A single rule is for all actions. */
+export function toRuleTable (
+  allow: NonNullable<AccessOptions['allow']>
+): Readonly<Partial<Record<ActionName | 'all', Rule>>> {
   return typeof allow === 'object' ? allow : { all: allow }
 }
 

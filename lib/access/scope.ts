@@ -15,8 +15,11 @@ export interface Scope {
   readonly values: Readonly<Record<string, unknown>>
 }
 
-/** Calls `access.scope`. Undefined means all rows; a result that cannot be understood throws, so that no row is visible. */
-export async function readScope ({ name, access, dateTimes }: Protected, context: AccessContext): Promise<Scope | undefined> {
+/** Calls `access.scope`. Undefined means all rows; an invalid result throws, so that no row is visible. */
+export async function readScope (
+  { name, access, dateTimes }: Protected,
+  context: AccessContext
+): Promise<Scope | undefined> {
   if (access?.scope === undefined) return undefined
   const given = await access.scope(context)
   if (given === undefined) return undefined
@@ -36,12 +39,14 @@ function buildFilter (name: string, values: Scope['values']): Filter {
   const conditions = Object.entries(values).map(([property, value]): Filter => {
     if (value === null) return { property, is: 'null', value: true }
     if (!isScalar(value)) {
-      throw new TypeError(`The scope of the collection ${name} has a value for "${property}" that no filter can compare. Add a filter.`)
+      throw new TypeError(`The scope of the collection ${name} has a value for "${property}" ` +
+        'that no filter can compare. Add a filter.')
     }
     return { property, is: 'eq', value }
   })
   if (conditions.length === 0) {
-    throw new TypeError(`The scope of the collection ${name} has neither filter nor values. Return undefined for a caller that sees all rows.`)
+    throw new TypeError(`The scope of the collection ${name} has neither filter nor values. ` +
+      'Return undefined for a caller that sees all rows.')
   }
   return { all: conditions }
 }
@@ -57,7 +62,10 @@ export function checkScope (item: object, { filter }: Scope): Problem | undefine
   const errors = [...new Set(properties)].map((property) => {
     return { pointer: toPointer(property.split('.')), message: 'is outside the scope of the caller' }
   })
-  return problem('validation-failed', { detail: 'The caller could not see the item after this write.', members: { errors } })
+  return problem('validation-failed', {
+    detail: 'The caller could not see the item after this write.',
+    members: { errors }
+  })
 }
 
 /** The properties because of which an item does not match. */

@@ -13,8 +13,14 @@ import type { AccessContext } from './rules.ts'
 
 export type Hidden = ReadonlySet<string>
 
-/** The properties that the caller does not see; undefined if it sees all. With `authenticate`, anonymous callers see none of them. */
-export async function findHidden ({ access }: Protected, context: Pick<AccessContext, 'caller' | 'request'>): Promise<Hidden | undefined> {
+/**
+ * Returns the properties that the caller does not see; undefined if it sees all. With `authenticate`, anonymous callers
+ * see none of those in `access.visible`.
+ */
+export async function findHidden (
+  { access }: Protected,
+  context: Pick<AccessContext, 'caller' | 'request'>
+): Promise<Hidden | undefined> {
   if (access === undefined || access.visible.size === 0) return undefined
   const isAnonymous = context.caller === undefined && access.authenticate !== undefined
   const hidden = await Promise.all([...access.visible].map(async ([property, isVisible]) => {
@@ -42,12 +48,13 @@ export class HiddenCache<Made> {
   }
 }
 
-/** The schema in which nobody can read or write the hidden properties. */
+/** Returns the schema in which clients can neither read nor write the hidden properties. */
 export function hideProperties ({ schema }: { readonly schema: JsonSchema }, hidden: Hidden): JsonSchema {
   const marks = (mark: 'readOnly' | 'writeOnly'): Record<string, typeof mark> => {
     return Object.fromEntries([...hidden].map((property) => [property, mark]))
   }
-  return addAnnotations(addAnnotations({ ...schema, properties: { ...schema.properties } }, marks('readOnly')), marks('writeOnly'))
+  const readOnly = addAnnotations({ ...schema, properties: { ...schema.properties } }, marks('readOnly'))
+  return addAnnotations(readOnly, marks('writeOnly'))
 }
 
 const visibleProperties = new HiddenCache<Properties>()

@@ -2,27 +2,32 @@ import { allowedActions } from '../access/authorize.ts'
 import { getRepresentationTypes } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import type { About, Link, Offer } from '../formats/format.ts'
-import { registered } from '../registry.ts'
+import { getRegistered } from '../registry.ts'
 import type { Request } from '../request/request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
-// What a page can tell beside the content: what the caller can ask and do here, and where else there is something.
+// What an HTML page shows besides the content: queries and actions that the caller can use, and links.
 
-/** By collection, which is another one to callers who do not see all of it. */
+/** By collection. Callers who do not see all properties have a collection of their own. */
 const offers = new WeakMap<Collection, Offer>()
 
-function offerOf (collection: Collection): Offer {
+function getOffer (collection: Collection): Offer {
   let offer = offers.get(collection)
-  if (offer === undefined) offers.set(collection, offer = offered(collection))
+  if (offer === undefined) offers.set(collection, offer = buildOffer(collection))
   return offer
 }
 
-function offered (collection: Collection): Offer {
-  const { name, id, schemas: { create, replace, read }, hidden, mediaTypes, listing: { filterable, sortable, parameters }, limit, service } = collection
+function buildOffer (collection: Collection): Offer {
+  const { name, id, schemas, hidden, mediaTypes, limit, service } = collection
+  const { filterable, sortable, parameters } = collection.listing
   return {
     name,
     id: id.property,
-    schemas: { create: seen(create, hidden), replace: seen(replace, hidden), read: seen(read, hidden) },
+    schemas: {
+      create: omitHidden(schemas.create, hidden),
+      replace: omitHidden(schemas.replace, hidden),
+      read: omitHidden(schemas.read, hidden)
+    },
     mediaTypes,
     takesJson: getRepresentationTypes(collection).includes('application/json'),
     filters: [...filterable.values()],
@@ -34,49 +39,67 @@ function offered (collection: Collection): Offer {
   }
 }
 
-function seen (schema: JsonSchema, hidden: Collection['hidden']): JsonSchema {
-  return hidden === undefined ? schema : { ...schema, properties: Object.fromEntries(Object.entries({ ...schema.properties }).filter(([name]) => !hidden.has(name))) }
+function omitHidden (schema: JsonSchema, hidden: Collection['hidden']): JsonSchema {
+  if (hidden === undefined) return schema
+  const visible = Object.entries({ ...schema.properties }).filter(([name]) => !hidden.has(name))
+  return { ...schema, properties: Object.fromEntries(visible) }
 }
 
-interface Known {
-  /** Whether an item is asked for, or the collection. */
+interface PageInfo {
+  /** Whether the page shows the collection or an item. */
   readonly at: 'collection' | 'item'
   readonly tag: string | undefined
   readonly total: string | undefined
 }
 
-export async function aboutOf (collection: Collection, { path, search, fixed, scope, original }: Request, { at, tag, total }: Known): Promise<About> {
+/** Returns what a page shows besides the content of the response. */
+export async function buildAbout (
+  collection: Collection,
+  { path, search, fixed, scope, original }: Request,
+  { at, tag, total }: PageInfo
+): Promise<About> {
   return {
-    offer: offerOf(collection),
+    offer: getOffer(collection),
     path,
     search,
     origin: `${original.protocol}://${original.host}`,
-    trail: trailOf(collection, path, at),
+    trail: buildTrail(collection, path, at),
     actions: await allowedActions(collection, original),
     fixed: Object.keys({ ...scope?.values, ...fixed }),
-    related: relatedPaths(collection, original),
+    related: findRelatedPaths(collection, original),
     tag,
     total
   }
 }
 
-/** The collections and items in which the target lies, and itself. */
-function trailOf (collection: Collection, path: string, at: Known['at']): Link[] {
-  const above = path.slice(0, path.lastIndexOf('/'))
-  if (at === 'item') return [...trailOf(collection, above, 'collection'), { href: path, title: nameOf(path) }]
-  return [...collection.parent === undefined ? [] : trailOf(collection.parent.collection, above, 'item'), { href: path, title: collection.name }]
+/** Links to the collections and items that contain the target, and to the target itself. */
+function buildTrail (collection: Collection, path: string, at: PageInfo['at']): Link[] {
+  const containerPath = path.slice(0, path.lastIndexOf('/'))
+  if (at === 'item') {
+    return [...buildTrail(collection, containerPath, 'collection'), { href: path, title: getLastSegment(path) }]
+  }
+  const link = { href: path, title: collection.name }
+  if (collection.parent === undefined) return [link]
+  return [...buildTrail(collection.parent.collection, containerPath, 'item'), link]
 }
 
-function nameOf (path: string): string {
+function getLastSegment (path: string): string {
   return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
 }
 
-/** By property, where the app serves what it refers to; a prefix may have parameters, which are those of the target. */
-function relatedPaths ({ attached }: Collection, { server, params }: Request['original']): ReadonlyMap<string, string> {
-  const given = params as Readonly<Record<string, string | undefined>>
-  const paths = [...attached.relations].map(([property, { baseStorage }]) => {
-    const place = registered(server).find(({ collection }) => collection.baseStorage === baseStorage && collection.parent === undefined)
-    return [property, place?.path.replace(/:(\w+)/g, (parameter, name: string) => given[name] ?? parameter) ?? ':'] as const
-  })
-  return new Map(paths.filter(([, path]) => !path.includes(':')))
+/** By property: the path of the collection that it refers to, with the parameters of the prefix of this request. */
+function findRelatedPaths (
+  { attached }: Collection,
+  { server, params }: Request['original']
+): ReadonlyMap<string, string> {
+  const values = params as Readonly<Record<string, string | undefined>>
+  const paths = new Map<string, string>()
+  for (const [property, { baseStorage }] of attached.relations) {
+    const related = getRegistered(server).find(({ collection }) => {
+      return collection.baseStorage === baseStorage && collection.parent === undefined
+    })
+    const path = related?.path.replace(/:(\w+)/g, (parameter, name: string) => values[name] ?? parameter)
+    if (path !== undefined && !path.includes(':')) paths.set(property, path)
+  }
+  return paths
 }

@@ -3,17 +3,20 @@ import type { Collection } from '../collection.ts'
 import type { ActionInfo } from '../features/feature.ts'
 import { getAuthorization } from '../access/authorize.ts'
 import { checkParent } from '../access/parent.ts'
-import { paged } from './html-page.ts'
+import { withPage } from './html-page.ts'
 
-/** The action with what the definition and its features put around it. */
+/** Wraps an action in what the definition and its features put around it. */
 export function composeAction (collection: Collection, action: Action, info: ActionInfo): Action {
   return collection.attached.composeAction(action, info, [
-    { phase: 'render', wrap: (next) => paged(collection, { action: next, at: info.at, safe: info.safe }) },
+    { phase: 'render', wrap: (next) => withPage(collection, { action: next, at: info.at, safe: info.safe }) },
     { phase: 'authorize', wrap: (next) => withParentCheck(collection, next) }
   ])
 }
 
 function withParentCheck ({ parent }: Collection, action: Action): Action {
   if (parent === undefined) return action
-  return async (collection, request) => await checkParent(parent, request, getAuthorization(request.original)?.parentScope?.filter) ?? action(collection, request)
+  return async (collection, request) => {
+    const scope = getAuthorization(request.original)?.parentScope?.filter
+    return await checkParent(parent, request, scope) ?? action(collection, request)
+  }
 }

@@ -21,5 +21,8 @@ async function createFromContent (collection: Collection, request: Request): Pro
   if (content instanceof Problem) return content
   const item = await buildNewItem(collection, request, { content: content.value })
   if (item instanceof Problem) return item
-  return commitCreate(collection, request, { item, respond: ({ after }) => respondToCreate(collection, request, after) })
+  return commitCreate(collection, request, {
+    item,
+    respond: ({ after }) => respondToCreate(collection, request, after)
+  })
 }

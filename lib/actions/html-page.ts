@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { aboutOf } from './about.ts'
+import { buildAbout } from './about.ts'
 import type { Action } from '../action.ts'
 import { notModified, withoutContent } from '../response/response.ts'
 import { isNotModified } from '../items/preconditions.ts'
@@ -11,78 +11,99 @@ import { Problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
 import { logRenderFailure } from '../response/write-response.ts'
 
-// For formats that show a person more than the content of an answer. They show what the action would have sent, and what can be asked and done.
+// Formats for people show a page: the content that the action would have sent, and what the caller can query and do.
 
-interface Row {
+interface PagedAction {
   readonly action: Action
   readonly at: 'collection' | 'item'
-  /** Whether nothing is changed by it. */
+  /** Whether it only reads. */
   readonly safe: boolean
 }
 
-/** The action, which answers with a page where such a format is asked for; in a collection without one, itself. */
-export function paged (collection: Collection, { action, at, safe }: Row): Action {
+/** Makes the action respond with a page if the client requests such a format. */
+export function withPage (collection: Collection, { action, at, safe }: PagedAction): Action {
   if (collection.formats.every(({ page }) => page === undefined)) return action
   return async (collection, request) => {
-    const { format: { page, fields: further, join, ...format } } = request
-    const plain = safe ? page === undefined ? request : unconditional(request) : held(request)
-    if (page === undefined) return action(collection, plain)
-    const kept = keeper(format)
-    const answer = await action(collection, { ...plain, format: kept.format })
-    if (answer instanceof Problem) return answer
-    const { etag, 'last-modified': modified, ...fields } = answer.fields
-    const content = kept.content()
-    if (content === undefined) return { ...answer, fields: etag === undefined ? fields : { ...fields, etag } }
+    const { page, fields: pageHeaders, join, ...format } = request.format
+    const prepared = prepareRequest(request, safe)
+    if (page === undefined) return action(collection, prepared)
+
+    const captured = captureContent(format)
+    const response = await action(collection, { ...prepared, format: captured.format })
+    if (response instanceof Problem) return response
+    const { etag, 'last-modified': modified, ...fields } = response.fields
+    const content = captured.getContent()
+    if (content === undefined) return { ...response, fields: etag === undefined ? fields : { ...fields, etag } }
+
     let text: string
     try {
-      text = page(content, await aboutOf(collection, plain, { at, tag: etag, total: fields['x-total-count'] }))
+      text = page(content, await buildAbout(collection, prepared, { at, tag: etag, total: fields['x-total-count'] }))
     } catch (thrown) {
       if (safe) throw thrown
       logRenderFailure(request, thrown)
-      return withoutContent({ ...answer, fields: etag === undefined ? fields : { ...fields, etag } })
+      return withoutContent({ ...response, fields: etag === undefined ? fields : { ...fields, etag } })
     }
-    const tag = addCoding(etag ?? '""', hash('sha256', text).slice(0, digits))
-    const shown = { ...fields, ...further, ...etag !== undefined && { etag: tag } }
-    // What the page says of the caller and of the collection changes without the item, so that no date can speak for it.
+    const tag = addCoding(etag ?? '""', hash('sha256', text).slice(0, digestLength))
+    const headers = { ...fields, ...pageHeaders, ...etag !== undefined && { etag: tag } }
+    // A page also changes with the caller and the collection, so it has no date.
     const isKnown = safe && isNotModified(collection, request, { tag, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    return isKnown ? notModified(withoutType(shown), answer.applied) : { ...answer, fields: shown, content: text }
+    if (isKnown) return notModified(omitContentType(headers), response.applied)
+    return { ...response, fields: headers, content: text }
   }
 }
 
-function withoutType ({ 'content-type': type, ...fields }: Record<string, string>): Record<string, string> {
+function prepareRequest (request: Request, safe: boolean): Request {
+  if (!safe) return withItemTags(request)
+  return request.format.page === undefined ? request : withoutConditions(request)
+}
+
+function omitContentType ({ 'content-type': type, ...fields }: Record<string, string>): Record<string, string> {
   return fields
 }
 
-/** A format that writes nothing, but keeps what it was to write. */
-function keeper (format: Format): { format: Format, content: () => Content | undefined } {
+/** A format that keeps the content instead of writing it. */
+function captureContent (format: Format): { format: Format, getContent: () => Content | undefined } {
   let content: Content | undefined
-  const keep = (given: Content): string => {
+  const capture = (given: Content): string => {
     content = given
     return ''
   }
   return {
-    format: { ...format, item: (item, links) => keep({ item, links }), list: (items, links) => keep({ items, links }) },
-    content: () => content
+    format: {
+      ...format,
+      item: (item, links) => capture({ item, links }),
+      list: (items, links) => capture({ items, links })
+    },
+    getContent: () => content
   }
 }
 
-const digits = 16
+const digestLength = 16
 
-// RFC 9110 section 8.8.3.3: at the end of a tag, what tells the pages of one version apart.
-const ofPage = new RegExp(`-[0-9a-f]{${digits}}(?=(?:-[a-z]+)?")`, 'g')
+/** RFC 9110, section 8.8.3.3: the digest of the page at the end of its entity tag. */
+const pageDigests = new RegExp(`-[0-9a-f]{${digestLength}}(?=(?:-[a-z]+)?")`, 'g')
 
-/** A write is held to the state of the item, whoever the page was for. */
-function held (request: Request): Request {
+/** The preconditions of a write are about the item, whatever page its entity tag was read from. */
+function withItemTags (request: Request): Request {
   const { 'if-match': match, 'if-none-match': none } = request.fields
-  return match === undefined && none === undefined ? request : { ...request, fields: { ...request.fields, ...match !== undefined && { 'if-match': match.replace(ofPage, '') }, ...none !== undefined && { 'if-none-match': none.replace(ofPage, '') } } }
+  if (match === undefined && none === undefined) return request
+  const fields = { ...request.fields }
+  if (match !== undefined) fields['if-match'] = match.replace(pageDigests, '')
+  if (none !== undefined) fields['if-none-match'] = none.replace(pageDigests, '')
+  return { ...request, fields }
 }
 
-const conditions: IncomingHttpHeaders = { 'if-match': undefined, 'if-none-match': undefined, 'if-modified-since': undefined, 'if-unmodified-since': undefined }
+const noConditions: IncomingHttpHeaders = {
+  'if-match': undefined,
+  'if-none-match': undefined,
+  'if-modified-since': undefined,
+  'if-unmodified-since': undefined
+}
 
-/** Preconditions are asked of the page, once it is made. What a form sends of an empty field asks nothing. */
-function unconditional (request: Request): Request {
-  const search = request.search.split('&').filter(parameter => !/^[^=]*=?$/.test(parameter)).join('&')
+/** Preconditions are evaluated for the page once it is rendered. Empty inputs of a form are ignored. */
+function withoutConditions (request: Request): Request {
+  const search = request.search.split('&').filter((parameter) => !/^[^=]*=?$/.test(parameter)).join('&')
   const query = Object.fromEntries(Object.entries(request.query).filter(([, value]) => value !== ''))
-  return { ...request, search, query, fields: { ...request.fields, ...conditions } }
+  return { ...request, search, query, fields: { ...request.fields, ...noConditions } }
 }

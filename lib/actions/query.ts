@@ -21,9 +21,10 @@ export async function query (collection: Collection, request: Request): Promise<
 
   const question = mergeQueries(inString, inContent)
   const search = buildEquivalentGet(collection, question)
-  // Its pages are those of the equal GET, so that either method can follow them. Without one, only the cursor is new.
   if (search === undefined) return buildPage(collection, request, question)
+  // The links are those of the equivalent GET, so that clients can follow them with either method.
   const result = await buildPage(collection, { ...request, search }, question)
   if (result instanceof Problem) return result
-  return { ...result, fields: { ...result.fields, 'content-location': search === '' ? request.path : `${request.path}?${search}` } }
+  const location = search === '' ? request.path : `${request.path}?${search}`
+  return { ...result, fields: { ...result.fields, 'content-location': location } }
 }

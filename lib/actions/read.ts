@@ -6,7 +6,13 @@ import { isConditional } from '../http/preconditions.ts'
 import type { Preferences } from '../http/prefer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseItemQuery } from '../listing/query-string.ts'
-import { buildEntryHeaders, getLastModified, represent, representView, buildViewHeaders } from '../response/representation.ts'
+import {
+  buildEntryHeaders,
+  buildViewHeaders,
+  getLastModified,
+  represent,
+  representView
+} from '../response/representation.ts'
 import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import type { Entry } from '../storage/contract.ts'
@@ -27,25 +33,30 @@ export async function read (collection: Collection, request: Request): Promise<R
   return respond(collection, request, { entry, view, lenient: question.lenient === true })
 }
 
-interface Shown {
+interface FoundItem {
   readonly entry: Entry<object>
-  /** How the client wants to see it, other than as it is. */
+  /** Undefined if the client requests the whole item without additions. */
   readonly view?: View | undefined
   readonly lenient: boolean
 }
 
 /** The item, or 304 if the client has it already. */
-function respond (collection: Collection, request: Request, { entry, view, lenient }: Shown): Result {
+function respond (collection: Collection, request: Request, { entry, view, lenient }: FoundItem): Result {
   const { format, fields } = request
   const applied: Preferences | undefined = lenient ? { handling: 'lenient' } : undefined
   const wanted = { format, path: getCollectionPath(request) }
   if (isConditional(fields)) {
-    const known = view === undefined ? buildEntryHeaders(collection, entry, wanted) : buildViewHeaders(collection, entry, { ...wanted, view })
-    const modified = view === undefined || view.additions.length === 0 ? getLastModified(collection, entry) : undefined
-    const isKnown = isNotModified(collection, request, { tag: known.etag!, modified })
+    const headers = view === undefined
+      ? buildEntryHeaders(collection, entry, wanted)
+      : buildViewHeaders(collection, entry, { ...wanted, view })
+    const hasAdditions = view !== undefined && view.additions.length > 0
+    const modified = hasAdditions ? undefined : getLastModified(collection, entry)
+    const isKnown = isNotModified(collection, request, { tag: headers.etag!, modified })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return markPersonal(view, notModified(known, applied))
+    if (isKnown) return markPersonal(view, notModified(headers, applied))
   }
-  const representation = view === undefined ? represent(collection, entry, wanted) : representView(collection, entry, { ...wanted, view })
+  const representation = view === undefined
+    ? represent(collection, entry, wanted)
+    : representView(collection, entry, { ...wanted, view })
   return markPersonal(view, ok(representation.content, representation.fields, applied))
 }

@@ -13,10 +13,13 @@ import { renderWritten } from '../response/write-response.ts'
 export async function remove (collection: Collection, request: Request): Promise<Result> {
   const { format, preferences: { return: preferred } } = request
   const returnsItem = preferred === undefined ? collection.attached.returnsRemoved : preferred === 'representation'
-  const removed = await commitRemove(collection, request, { needsItem: returnsItem || dependsOnItem(collection, request) })
+  const needsItem = returnsItem || dependsOnItem(collection, request)
+  const removed = await commitRemove(collection, request, { needsItem })
   if (removed instanceof Problem) return removed
   if (!returnsItem || removed === undefined) return noContent()
-  const content = renderWritten(request, () => represent(collection, removed, { format, path: getCollectionPath(request) }).content)
+  const content = renderWritten(request, () => {
+    return represent(collection, removed, { format, path: getCollectionPath(request) }).content
+  })
   if (content === undefined) return noContent()
   return ok(content, { 'content-type': format.mediaType }, preferred && { return: 'representation' })
 }

@@ -12,27 +12,24 @@ import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import { respondToWrite } from '../response/write-response.ts'
 
-/** The content, as features complete it. */
-function completeContent (collection: Collection, content: unknown, before: object): unknown {
-  return collection.attached.hooks.onContent.reduce((whole, hook) => hook(whole, before, collection), content)
-}
-
 /** PUT of an item: replaces it, or creates it if the definition allows that. */
 export async function replace (collection: Collection, request: Request): Promise<Result> {
-  const creates = collection.put.create && (collection.access === undefined || await isAllowed(collection, 'create', request.original))
+  const canCreate = collection.put.create &&
+    (collection.access === undefined || await isAllowed(collection, 'create', request.original))
   return commitWrite(collection, request, {
     action: 'replace',
     decide (current, id) {
-      if (current === undefined && !creates) return problem('not-found')
+      if (current === undefined && !canCreate) return problem('not-found')
 
       // Before the content is read: RFC 9110, section 13.2.1.
       const failed = checkPreconditions(collection, request, current)
       if (failed !== undefined) return failed
 
-      const content = readContent(collection, request)
-      if (content instanceof Problem) return content
-      if (current === undefined) return buildNewItem(collection, request, { content: content.value, id })
-      return buildReplacement(collection, request, { content: completeContent(collection, content.value, current.item), before: current })
+      const sent = readContent(collection, request)
+      if (sent instanceof Problem) return sent
+      if (current === undefined) return buildNewItem(collection, request, { content: sent.value, id })
+      const content = completeContent(collection, sent.value, current.item)
+      return buildReplacement(collection, request, { content, before: current })
     },
     respond ({ before, after }) {
       const path = getCollectionPath(request)
@@ -44,4 +41,9 @@ export async function replace (collection: Collection, request: Request): Promis
       })
     }
   })
+}
+
+/** Calls the hooks `onContent` of features. */
+function completeContent (collection: Collection, content: unknown, before: object): unknown {
+  return collection.attached.hooks.onContent.reduce((whole, hook) => hook(whole, before, collection), content)
 }

@@ -36,14 +36,19 @@ export function bulk (options: BulkOptions = {}): Feature<object> {
       host.checkOptions('bulk', options, ['maximum'])
       const { maximum = 100 } = options
       host.require('transactions', 'bulk creates all items of a request or none')
-      if (!Number.isSafeInteger(maximum) || maximum < 1) host.fail(`bulk: maximum is ${JSON.stringify(maximum)}. Make it a whole number of 1 or more.`)
-      host.wrapAction('transform', (next, { name }) => name !== 'create'
-        ? next
-        : async (collection, request) => {
+      if (!Number.isSafeInteger(maximum) || maximum < 1) {
+        host.fail(`bulk: maximum is ${JSON.stringify(maximum)}. Make it a whole number of 1 or more.`)
+      }
+      host.wrapAction('transform', (next, { name }) => {
+        if (name !== 'create') return next
+        return async (collection, request) => {
           const content = readContent(collection, request)
-          if (content instanceof Problem || !Array.isArray(content.value)) return next(collection, { ...request, parsed: content })
+          if (content instanceof Problem || !Array.isArray(content.value)) {
+            return next(collection, { ...request, parsed: content })
+          }
           return createAll(collection, request, { contents: content.value, maximum })
-        })
+        }
+      })
       host.describe((operation, { name }, { contents }) => {
         if (name === 'create') describeArrays(operation, { list: contents.list(), maximum })
       })
@@ -51,37 +56,56 @@ export function bulk (options: BulkOptions = {}): Feature<object> {
   }
 }
 
-interface Bulk {
+interface NewItems {
   readonly contents: readonly unknown[]
   readonly maximum: number
 }
 
-async function createAll (collection: Collection, given: Request, bulk: Bulk): Promise<Result> {
+async function createAll (collection: Collection, given: Request, newItems: NewItems): Promise<Result> {
   const checkAgain = hasTagPrecondition(given.fields) ? await checkListPreconditions(collection, given) : undefined
   if (checkAgain instanceof Problem) return checkAgain
   const request: Request = checkAgain === undefined ? given : { ...given, checkAgain }
-  const items = await buildNewItems(collection, request, bulk)
+  const items = await buildNewItems(collection, request, newItems)
   if (items instanceof Problem) return items
   const entries = await insertAll(collection, request, items)
   if (entries instanceof Problem) return entries
   if (collection.hooks.afterCommit !== undefined) {
-    for (const { item } of entries) await notifyChange(collection, request, { action: 'create', before: undefined, after: item })
+    for (const { item } of entries) {
+      await notifyChange(collection, request, { action: 'create', before: undefined, after: item })
+    }
   }
   return respond(collection, request, entries)
 }
 
 function respond (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Response {
   const { format, path, preferences } = request
-  if (preferences.return === 'minimal') return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
-  const content = renderWritten(request, () => representList(collection, entries, { format, path, links: () => ({ self: { href: path } }), view: undefined }))
+  if (preferences.return === 'minimal') {
+    return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
+  }
+  const links = () => ({ self: { href: path } })
+  const content = renderWritten(request, () => {
+    return representList(collection, entries, { format, path, links, view: undefined })
+  })
   if (content === undefined) return { status: 201, fields: {}, content }
-  return { status: 201, fields: { 'content-type': format.mediaType }, content, ...preferences.return && { applied: { return: 'representation' } } }
+  return {
+    status: 201,
+    fields: { 'content-type': format.mediaType },
+    content,
+    ...preferences.return && { applied: { return: 'representation' } }
+  }
 }
 
 /** 422 reports the failures of every item, each with its index. */
-async function buildNewItems (collection: Collection, request: Request, { contents, maximum }: Bulk): Promise<object[] | Problem> {
+async function buildNewItems (
+  collection: Collection,
+  request: Request,
+  { contents, maximum }: NewItems
+): Promise<object[] | Problem> {
   if (contents.length === 0 || contents.length > maximum) {
-    return problem('validation-failed', { detail: `The array must have from 1 to ${maximum} items.`, members: { errors: [{ pointer: '', message: `must have from 1 to ${maximum} items` }] } })
+    return problem('validation-failed', {
+      detail: `The array must have from 1 to ${maximum} items.`,
+      members: { errors: [{ pointer: '', message: `must have from 1 to ${maximum} items` }] }
+    })
   }
   const items: object[] = []
   const failures: Failure[] = []
@@ -91,54 +115,69 @@ async function buildNewItems (collection: Collection, request: Request, { conten
     else if (item.name === 'validation-failed') failures.push(...getFailures(item, index))
     else return item
   }
-  return failures.length === 0 ? items : problem('validation-failed', { detail: 'No item was created.', members: { errors: failures } })
+  if (failures.length === 0) return items
+  return problem('validation-failed', { detail: 'No item was created.', members: { errors: failures } })
 }
 
-async function insertAll (collection: Collection, request: Request, items: readonly object[]): Promise<Array<Entry<object>> | Problem> {
+async function insertAll (
+  collection: Collection,
+  request: Request,
+  items: readonly object[]
+): Promise<Array<Entry<object>> | Problem> {
   const inserted = await runTransaction(collection, request, async (storage) => {
     const entries: Array<Entry<object>> = []
     for (const [index, item] of items.entries()) {
       const entry = await storage.insert(item, request.context)
-      if (isRefusal(entry)) return toProblemOfItem(entry, index)
+      if (isRefusal(entry)) return toItemProblem(entry, index)
       await collection.attached.onWrite?.({ action: 'create', before: undefined, after: entry, request }, storage)
       entries.push(entry)
     }
     return await request.beforeCommit?.(storage, respond(collection, request, entries)) ?? entries
   })
-  return isRefusal(inserted) ? toProblemOfAll(inserted) : inserted
+  return isRefusal(inserted) ? toCommitProblem(inserted) : inserted
 }
 
-function toProblemOfItem (refusal: Refusal, index: number): Problem {
+function toItemProblem (refusal: Refusal, index: number): Problem {
   const refused = refusalToProblem(refusal)
   const { status, name, detail } = refused
-  return new Problem(status, name, { detail: `Item ${index}: ${detail} No item was created.`, members: { errors: getFailures(refused, index) } })
+  return new Problem(status, name, {
+    detail: `Item ${index}: ${detail} No item was created.`,
+    members: { errors: getFailures(refused, index) }
+  })
 }
 
-/** The commit was refused, which does not say for which item. */
-function toProblemOfAll (refusal: Refusal): Problem {
+/** The storage refused the commit, which does not say for which item. */
+function toCommitProblem (refusal: Refusal): Problem {
   const { status, name, detail } = refusalToProblem(refusal)
-  const errors = refusal.refused === 'not-unique' ? [{ pointer: '', message: `${refusal.properties.join(' and ')} must be unique` }] : []
-  return new Problem(status, name, { detail: `${detail} No item was created.`, ...errors.length > 0 && { members: { errors } } })
+  const details = { detail: `${detail} No item was created.` }
+  if (refusal.refused !== 'not-unique') return new Problem(status, name, details)
+  const errors = [{ pointer: '', message: `${refusal.properties.join(' and ')} must be unique` }]
+  return new Problem(status, name, { ...details, members: { errors } })
 }
 
 /** The failures of one item, with its index in their pointers. */
-function getFailures ({ members: properties }: Problem, index: number): Failure[] {
-  return ((properties?.errors ?? []) as Failure[]).map((failure) => ({ ...failure, pointer: toPointer([String(index)]) + failure.pointer }))
+function getFailures ({ members }: Problem, index: number): Failure[] {
+  const failures = (members?.errors ?? []) as Failure[]
+  return failures.map((failure) => ({ ...failure, pointer: toPointer([String(index)]) + failure.pointer }))
 }
 
 type Media = Readonly<Record<string, { readonly schema: object }>>
 
-/** The request has an item or an array of them, and so has the response. */
+/** Both the request and the response contain an item or an array of items. */
 function describeArrays (operation: OperationObject, { list, maximum }: { list: Media, maximum: number }): void {
   const sent = (operation.requestBody as { content: Media }).content
   operation.requestBody = {
     ...operation.requestBody,
-    content: mapMedia(sent, (schema) => ({ oneOf: [schema, { type: 'array', minItems: 1, maxItems: maximum, items: schema }] }))
+    content: mapSchemas(sent, (schema) => ({
+      oneOf: [schema, { type: 'array', minItems: 1, maxItems: maximum, items: schema }]
+    }))
   }
   const created = operation.responses[201]!
-  created.content = mapMedia(created.content as Media, (schema, type) => ({ oneOf: [schema, list[type]!.schema] }))
+  created.content = mapSchemas(created.content as Media, (schema, type) => ({ oneOf: [schema, list[type]!.schema] }))
 }
 
-function mapMedia (media: Media, change: (schema: object, type: string) => object): Media {
-  return Object.fromEntries(Object.entries(media).map(([type, { schema, ...rest }]) => [type, { schema: change(schema, type), ...rest }]))
+function mapSchemas (media: Media, change: (schema: object, type: string) => object): Media {
+  return Object.fromEntries(Object.entries(media).map(([type, { schema, ...rest }]) => {
+    return [type, { schema: change(schema, type), ...rest }]
+  }))
 }

@@ -1,7 +1,7 @@
 import type { onSendHookHandler } from 'fastify'
-import { formatDeprecation as deprecationHeader } from '../http/deprecation.ts'
-import { formatLink as linkHeader } from '../http/link.ts'
-import { formatSunset as sunsetHeader } from '../http/sunset.ts'
+import { formatDeprecation } from '../http/deprecation.ts'
+import { formatLink } from '../http/link.ts'
+import { formatSunset } from '../http/sunset.ts'
 import { describeHeaders } from '../openapi/headers.ts'
 import type { Feature, Host } from './feature.ts'
 
@@ -10,13 +10,13 @@ export interface DeprecationOptions {
   since: Date | string
   /** When the collection is likely to stop responding. Not sent by default. */
   sunset?: Date | string
-  /** The URI of a page that tells clients what to do. Not sent by default. */
+  /** The URI of a page that says what clients should do. Not sent by default. */
   link?: string
 }
 
 /**
- * Announces in every response that the collection is deprecated, with the headers `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and
- * `Link`, and marks its operations as deprecated in OpenAPI.
+ * Announces in every response that the collection is deprecated, with the headers `Deprecation` (RFC 9745), `Sunset`
+ * (RFC 8594) and `Link`, and marks its operations as deprecated in OpenAPI.
  *
  * @example
  * define({ name: 'users', schema: User, storage: memory() })
@@ -37,7 +37,8 @@ export function deprecation (options: DeprecationOptions): Feature<object> {
       host.describe((operation, _action, { components }) => {
         operation.deprecated = true
         for (const [status, response] of Object.entries(operation.responses)) {
-          if (Number(status) < 400) response.headers = { ...response.headers, ...describeHeaders(components, ['Deprecation', 'Sunset']) }
+          if (Number(status) >= 400) continue
+          response.headers = { ...response.headers, ...describeHeaders(components, ['Deprecation', 'Sunset']) }
         }
       })
     }
@@ -55,30 +56,40 @@ function buildHeaders (host: Host, { since, sunset, link }: DeprecationOptions):
   const end = sunset === undefined ? undefined : parseDate(host, 'sunset', sunset)
   // RFC 9745, section 4.
   if (end !== undefined && end < start) {
-    host.fail(`deprecation: sunset is ${end.toISOString()}, before since, which is ${start.toISOString()}. Make it the later one.`)
+    host.fail(`deprecation: sunset is ${end.toISOString()}, which is before since, ${start.toISOString()}. ` +
+      'Make sunset the later one.')
   }
   if (link !== undefined && !URL.canParse(link, 'https://localhost')) {
-    host.fail(`deprecation: link is ${JSON.stringify(link)}. Make it a URI, such as "https://example.com/migrate" or "/docs/v2".`)
+    host.fail(`deprecation: link is ${JSON.stringify(link)}. ` +
+      'Make it a URI, such as "https://example.com/migrate" or "/docs/v2".')
   }
   return {
-    deprecation: deprecationHeader(start),
-    ...end && { sunset: sunsetHeader(end) },
-    ...link !== undefined && { link: linkHeader([{ href: link, rel: 'deprecation' }, ...end ? [{ href: link, rel: 'sunset' }] : []]) }
+    deprecation: formatDeprecation(start),
+    ...end && { sunset: formatSunset(end) },
+    ...link !== undefined && { link: formatLinks(link, end !== undefined) }
   }
 }
 
-/** A date, or a date and time with its zone: without one, the moment would depend on the machine. */
-const unambiguous = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
+function formatLinks (href: string, hasSunset: boolean): string {
+  const links = [{ href, rel: 'deprecation' }]
+  if (hasSunset) links.push({ href, rel: 'sunset' })
+  return formatLink(links)
+}
+
+/** A date, or a date-time with a zone: without one, the moment would depend on the machine. */
+const unambiguousDate = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
 function parseDate (host: Host, option: string, value: unknown): Date {
-  const date = value instanceof Date || (typeof value === 'string' && unambiguous.test(value)) ? new Date(value) : undefined
+  const isDate = value instanceof Date || (typeof value === 'string' && unambiguousDate.test(value))
+  const date = isDate ? new Date(value) : undefined
   if (date === undefined || Number.isNaN(date.getTime())) {
-    return host.fail(`deprecation: ${option} is ${JSON.stringify(value)}. Make it a Date, or text such as "2026-01-31" or "2026-01-31T12:00:00Z".`)
+    return host.fail(`deprecation: ${option} is ${JSON.stringify(value)}. ` +
+      'Make it a Date, or a string such as "2026-01-31" or "2026-01-31T12:00:00Z".')
   }
   return date
 }
 
-/** Added once, even if a later hook fails and the error response passes here again. */
+/** Adds the link only once: if a later hook fails, the hook runs again for the error response. */
 function joinLinks (present: number | string | string[] | undefined, link: string): string {
   const known = [present ?? []].flat().join(', ')
   if (known === '') return link

@@ -30,24 +30,36 @@ export type Relations<Property extends string = string> = Readonly<Record<string
  * define({ name: 'articles', schema: Article, storage: memory() })
  *   .with(expand({ author: { collection: users, property: 'authorId' } }))
  */
-export function expand<Item extends object = Record<string, unknown>> (options: Relations<FeatureProperty<NoInfer<Item>>>): Feature<Item> {
+export function expand<Item extends object = Record<string, unknown>> (
+  options: Relations<FeatureProperty<NoInfer<Item>>>
+): Feature<Item> {
   return {
     name: 'expand',
     setup (host) {
       host.checkOptions('expand', options, Object.keys(options))
-      const relations: RelatedCollections = Object.fromEntries(Object.entries<Relation>(options).map(([name, { collection, property }]) => [name, { collection: toCollection(collection), property }]))
+      const relations = readRelations(options)
       checkRelations(host, relations)
       const names = Object.keys(relations)
-      const getNames = ({ hidden }: Pick<Collection, 'hidden'>): string[] => names.filter((name) => hidden?.has(relations[name]!.property) !== true)
+      const getNames = ({ hidden }: Pick<Collection, 'hidden'>): string[] => {
+        return names.filter((name) => hidden?.has(relations[name]!.property) !== true)
+      }
       for (const { property, collection } of Object.values(relations)) host.addRelation(property, collection)
       host.addQueryParameter('expand', {
         on: 'both',
-        schema: { type: 'array', items: { type: 'string', enum: names }, minItems: 1, maxItems: names.length, description: 'With what the items refer to' },
+        schema: {
+          type: 'array',
+          items: { type: 'string', enum: names },
+          minItems: 1,
+          maxItems: names.length,
+          description: 'The related items to include'
+        },
         isOffered: (hidden) => getNames({ hidden }).length > 0,
         ofText: (text) => text.split(','),
         read (collection, value) {
           const known = getNames(collection)
-          const isKnown = Array.isArray(value) && value.length > 0 && value.every((name) => known.includes(name as string))
+          const isKnown = Array.isArray(value) &&
+            value.length > 0 &&
+            value.every((name) => known.includes(name as string))
           if (!isKnown) return `relations separated by commas: ${known.join(', ')}`
           const chosen = known.filter((name) => (value as string[]).includes(name))
           return { features: { expand: chosen.join() }, needs: chosen.map((name) => relations[name]!.property) }
@@ -61,7 +73,9 @@ export function expand<Item extends object = Record<string, unknown>> (options: 
         ...schema,
         properties: {
           ...schema.properties,
-          ...Object.fromEntries(names.map((name) => [name, { anyOf: [describeReadItem(components, relations[name]!.collection), { type: 'null' }] }]))
+          ...Object.fromEntries(names.map((name) => {
+            return [name, { anyOf: [describeReadItem(components, relations[name]!.collection), { type: 'null' }] }]
+          }))
         }
       }))
     }
@@ -70,47 +84,70 @@ export function expand<Item extends object = Record<string, unknown>> (options: 
 
 type RelatedCollections = Readonly<Record<string, { readonly collection: Related, readonly property: string }>>
 
+function readRelations (options: Relations): RelatedCollections {
+  return Object.fromEntries(Object.entries(options).map(([name, { collection, property }]) => {
+    return [name, { collection: toCollection(collection), property }]
+  }))
+}
+
 function checkRelations (host: Host, relations: RelatedCollections): void {
   const { name, schema, actions, routes } = host.collection
   const properties = Object.keys(schema.properties)
   for (const [relation, { collection, property }] of Object.entries(relations)) {
-    if (properties.includes(relation)) host.fail(`expand: the relation "${relation}" has the name of a property. Rename it.`)
-    if (!properties.includes(property)) host.fail(`expand: the relation "${relation}" names the property "${property}", which is not in the schema. Its properties are: ${properties.join(', ')}.`)
-    if (!collection.actions.has('read')) host.fail(`expand: the relation "${relation}" leads to ${collection.name}, whose items cannot be read. Add "read" to its actions, or remove the relation.`)
-    if (!collection.storage.supports.filter) throw new Unsupported(name, `the relation "${relation}" leads to ${collection.name}, of which several items are read at once`, collection.storage.name)
+    if (properties.includes(relation)) {
+      host.fail(`expand: the relation "${relation}" has the name of a property. Rename the relation.`)
+    }
+    if (!properties.includes(property)) {
+      host.fail(`expand: the relation "${relation}" names the property "${property}", which is not in the schema. ` +
+        `Available properties: ${properties.join(', ')}.`)
+    }
+    if (!collection.actions.has('read')) {
+      host.fail(`expand: the relation "${relation}" leads to ${collection.name}, whose items cannot be read. ` +
+        'Add "read" to its actions, or remove the relation.')
+    }
+    if (!collection.storage.supports.filter) {
+      const need = `the relation "${relation}" reads several items of ${collection.name} at once`
+      throw new Unsupported(name, need, collection.storage.name)
+    }
     checkHooks({ name, actions, routes }, collection, `the relation "${relation}"`)
   }
 }
 
 /** The related items, by their ids, and what the caller sees of them. */
 interface RelatedEntries {
-  readonly sight: ItemVisibility
+  readonly visibility: ItemVisibility
   readonly entries: ReadonlyMap<unknown, Entry<object>>
 }
 
-interface Wanted {
+interface Expansion {
   readonly relations: RelatedCollections
   readonly chosen: readonly string[]
   readonly request: Request
 }
 
-/** One query for each relation, however many items there are. */
-async function expandEntries (entries: ReadonlyArray<Entry<object>>, { relations, chosen, request }: Wanted): Promise<ViewAddition> {
+/** Runs one query for each relation, however many items there are. */
+async function expandEntries (
+  entries: ReadonlyArray<Entry<object>>,
+  { relations, chosen, request }: Expansion
+): Promise<ViewAddition> {
   const related = new Map(await Promise.all(chosen.map(async (name) => {
     const { collection, property } = relations[name]!
     const ids = new Set(entries.map(({ item }) => getId(item, property)).filter((id) => id !== undefined))
     return [name, await findRelated(collection, [...ids], request)] as const
   })))
-  const find = (name: string, { item }: Entry<object>) => related.get(name)!.entries.get(Reflect.get(item, relations[name]!.property))
+  const find = (name: string, { item }: Entry<object>) => {
+    return related.get(name)!.entries.get(Reflect.get(item, relations[name]!.property))
+  }
   return {
     personal: chosen.some((name) => isPersonal(relations[name]!.collection.access, 'read')),
     add: (entry) => Object.fromEntries(chosen.map((name) => {
       const found = find(name, entry)
-      return [name, found === undefined ? null : toVisibleItem(related.get(name)!.sight, found)]
+      return [name, found === undefined ? null : toVisibleItem(related.get(name)!.visibility, found)]
     })),
     version: (entry) => chosen.map((name) => {
       const found = find(name, entry)
-      return `+${name} ${found === undefined ? '' : `${getVersion(related.get(name)!.sight, found)}.${relations[name]!.collection.digest}`}`
+      if (found === undefined) return `+${name} `
+      return `+${name} ${getVersion(related.get(name)!.visibility, found)}.${relations[name]!.collection.digest}`
     }).join('')
   }
 }
@@ -120,13 +157,16 @@ function getId (item: object, property: string): Id | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined
 }
 
-/** Items that the caller cannot read there are left out. */
-async function findRelated (other: Related, ids: readonly Id[], { context, original }: Request): Promise<RelatedEntries> {
-  const by = ids.length === 0 ? undefined : await findReader(other, original)
-  if (by === undefined) return { sight: { properties: other.properties, hidden: undefined }, entries: new Map() }
-  const asking = { action: 'read', caller: by.caller, request: original } as const
-  const scope = await readScope(other, asking)
-  const hidden = await findHidden(other, asking)
+/** Leaves out items that the caller cannot read in the other collection. */
+async function findRelated (other: Related, ids: readonly Id[], request: Request): Promise<RelatedEntries> {
+  const { context, original } = request
+  const reader = ids.length === 0 ? undefined : await findReader(other, original)
+  if (reader === undefined) {
+    return { visibility: { properties: other.properties, hidden: undefined }, entries: new Map() }
+  }
+  const access = { action: 'read', caller: reader.caller, request: original } as const
+  const scope = await readScope(other, access)
+  const hidden = await findHidden(other, access)
   const { storage, id: { property } } = other
   const page = await storage.list({
     filter: { property, is: 'in', value: ids },
@@ -139,5 +179,8 @@ async function findRelated (other: Related, ids: readonly Id[], { context, origi
     count: false
   }, withScope(scope?.filter, context))
   logUnreadable(other.name, page, original)
-  return { sight: { properties: getVisibleProperties(other, hidden), hidden }, entries: new Map(page.entries.map((entry) => [entry.id, entry])) }
+  return {
+    visibility: { properties: getVisibleProperties(other, hidden), hidden },
+    entries: new Map(page.entries.map((entry) => [entry.id, entry]))
+  }
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ActionName } from '../action.ts'
-import type { Action } from '../action.ts'
+import type { Action, ActionName } from '../action.ts'
 import type { Format } from '../formats/format.ts'
 import type { AccessRules } from '../access/rules.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
@@ -24,16 +23,18 @@ declare const itemType: unique symbol
 export type FeatureProperty<Item> = [keyof Item] extends [never] ? string : PropertyOf<Item>
 
 /**
- * An optional capability of a collection. A definition gets it with `.with()`; a definition without it neither loads nor calls it.
+ * An optional capability of a collection. A definition gets it with `.with()`; a definition without it neither loads
+ * nor calls it.
  *
- * `Item` is the type of the items that the feature can be added to. It exists for the compiler alone: a feature works with any object.
+ * `Item` is the type of the items that the feature can be added to. Only the compiler uses it: a feature works with any
+ * object.
  */
 export interface Feature<in Item = never> {
   /** Unique within a definition, such as `idempotency`. */
   readonly name: string
   /** Whether an older version of the collection, made by `version()`, has the feature as well. False by default. */
   readonly inherited?: boolean
-  /** Attaches the feature. Called when the definition is made; what a request needs is kept in variables of this function. */
+  /** Attaches the feature. Called when the definition is created. */
   setup (host: Host): void
   readonly [itemType]?: (item: Item) => void
 }
@@ -41,7 +42,7 @@ export interface Feature<in Item = never> {
 /** From the outside in: a `timeout` includes all others, a `transform` is next to the action itself. */
 export type ActionPhase = 'timeout' | 'authorize' | 'render' | 'resolve' | 'redirect' | 'replay' | 'transform'
 
-/** Something around an action. */
+/** A function around an action. */
 export interface ActionLayer {
   readonly phase: ActionPhase
   readonly wrap: (next: Action, action: ActionInfo) => Action
@@ -131,12 +132,18 @@ export interface ListedPage {
 
 /** The functions that a feature can add with `addHook()`. */
 export interface Hooks {
-  /** Called with the content of a PUT and the stored item, before validation, and again after a race. Returns the content to use. */
+  /**
+   * Called with the content of a PUT and the stored item, before validation, and again after a race. Returns the
+   * content to use.
+   */
   onContent (content: unknown, before: object, collection: Collection): unknown
-  /** Called after each write of an item, in its transaction, with the storage of that transaction. A throw rolls it back. */
+  /** Called after each write of an item, with the storage of its transaction. A throw rolls the transaction back. */
   onWrite (write: WriteEvent, storage: Storage<object>): Promise<void>
-  /** Called with the entries of a response if the query has parameters of features. Returns what to add to the items. */
-  onView (entries: ReadonlyArray<Entry<object>>, wanted: { readonly question: ListQuery, readonly request: Request }): Promise<ViewAddition | undefined>
+  /** Called with the entries of a response if the query has parameters of features. Returns additions to the items. */
+  onView (
+    entries: ReadonlyArray<Entry<object>>,
+    wanted: { readonly question: ListQuery, readonly request: Request }
+  ): Promise<ViewAddition | undefined>
   /** Called for each page of a list. Returns headers. */
   onPage (page: ListedPage): Readonly<Record<string, string>>
   /** Called for each problem. Returns properties of its content. */
@@ -156,7 +163,7 @@ export interface QueryParameter {
   readonly read: (collection: Collection, value: unknown) => ListQuery | string
 }
 
-/** What helps to describe an operation. */
+/** Helpers to describe an operation. */
 export interface DescribeTools {
   readonly components: Components
   /** The content of messages, by media type. */
@@ -170,21 +177,21 @@ export interface Host {
   readonly collection: CollectionInfo
   /** Refuses the definition with an error that says how to fix it. */
   fail (message: string): never
-  /** Refuses options that are no object, or that have names other than these. TypeScript cannot check them for JavaScript callers. */
+  /** Refuses options that are not an object, or that have other names than these, for callers without TypeScript. */
   checkOptions (feature: string, options: object, names: readonly string[]): void
-  /** Refuses storages that cannot do what the feature needs. `why` is a clause, such as "idempotency stores responses". */
+  /** Refuses storages without this support. `why` is a clause, such as "idempotency stores responses". */
   require (support: keyof Supports, why: string): void
   /** Marks a property of the schema: clients cannot write a property that is `readOnly`. */
   markProperty (property: string, mark: 'readOnly' | 'writeOnly'): void
   /** Puts a layer around the storage. `wrap` gets the storage below, and is called once. */
   wrapStorage (phase: StoragePhase, wrap: (storage: Storage<object>) => Storage<object>): void
-  /** Puts a function around an action, for each action of the collection. Return `next` itself to leave an action as it is. */
+  /** Puts a function around each action of the collection. Return `next` to leave an action unchanged. */
   wrapAction (phase: ActionPhase, wrap: ActionLayer['wrap']): void
   /** Item routes also match segments that cannot be ids, such as those longer than 100 characters. */
   matchAnySegment (): void
   /** Adds a parameter to the query string of lists, or of lists and items. */
   addQueryParameter (name: string, parameter: QueryParameter): void
-  /** Adds a function that is called at a certain point of a request. If two features add the same function, it is called once. */
+  /** Adds a function that is called at a certain point of a request. A function that is added twice is called once. */
   addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void
   /** Serves the collection within the items of another one, which a property names. */
   nestIn (parent: Collection, property: string): void

@@ -4,10 +4,30 @@ import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
 import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
-import type { ActionInfo, ActionLayer, ActionPhase, Attached, CollectionInfo, Dialect, Feature, Hooks, Host, QueryParameter, StoragePhase } from './feature.ts'
+import type {
+  ActionInfo,
+  ActionLayer,
+  ActionPhase,
+  Attached,
+  CollectionInfo,
+  Dialect,
+  Feature,
+  Hooks,
+  Host,
+  QueryParameter,
+  StoragePhase
+} from './feature.ts'
 
 /** From the inside out. */
-const actionPhases: readonly ActionPhase[] = ['transform', 'replay', 'redirect', 'resolve', 'render', 'authorize', 'timeout']
+const actionPhases: readonly ActionPhase[] = [
+  'transform',
+  'replay',
+  'redirect',
+  'resolve',
+  'render',
+  'authorize',
+  'timeout'
+]
 const storagePhases: readonly StoragePhase[] = ['timeout', 'rows', 'journal']
 
 interface Layer<Phase, Wrap> {
@@ -32,11 +52,18 @@ export class Attachments implements Host, Attached {
   readonly relations = new Map<string, Related>()
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
-  readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = { onContent: [], onWrite: [], onView: [], onPage: [], onProblem: [] }
+  readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
+    onContent: [],
+    onWrite: [],
+    onView: [],
+    onPage: [],
+    onProblem: []
+  }
+
   readonly #actions: ActionLayer[] = []
   readonly #storages: Array<Layer<StoragePhase, WrapStorage>> = []
   readonly rowLayers: string[] = []
-  /** The name of the one that is being set up. */
+  /** The name of the feature that is being set up. */
   #feature = ''
 
   constructor (collection: CollectionInfo, features: readonly Feature[]) {
@@ -44,7 +71,7 @@ export class Attachments implements Host, Attached {
     const names = features.map(({ name }) => name)
     const repeated = names.find((name, index) => names.indexOf(name) < index)
     if (repeated !== undefined) this.fail(`the feature "${repeated}" is added twice. Remove one of them.`)
-    // In the order of their names, so that the order in which they are added does not matter.
+    // Sorted, so that the order in which they are added does not matter.
     for (const feature of features.toSorted((a, b) => a.name < b.name ? -1 : 1)) {
       this.#feature = feature.name
       feature.setup(this)
@@ -57,9 +84,13 @@ export class Attachments implements Host, Attached {
   }
 
   checkOptions (feature: string, options: unknown, names: readonly string[]): void {
-    if (typeof options !== 'object' || options === null || Array.isArray(options)) this.fail(`${feature} takes an object with ${names.join(', ')}, but got ${JSON.stringify(options)}.`)
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+      this.fail(`${feature} takes an object with ${names.join(', ')}, but got ${JSON.stringify(options)}.`)
+    }
     const unknown = Object.keys(options).find((name) => !names.includes(name))
-    if (unknown !== undefined) this.fail(`${feature}: there is no option "${unknown}". The options are: ${names.join(', ')}.`)
+    if (unknown !== undefined) {
+      this.fail(`${feature}: there is no option "${unknown}". Available options: ${names.join(', ')}.`)
+    }
   }
 
   require (support: keyof Supports, why: string): void {
@@ -83,14 +114,20 @@ export class Attachments implements Host, Attached {
 
   addQueryParameter (name: string, parameter: QueryParameter): void {
     const { properties } = this.collection.schema
-    if (Object.hasOwn(properties, name)) this.fail(`the query parameter "${name}" has the name of a property. Rename the property.`)
-    if (isListParameter(name)) this.fail(`a feature adds the query parameter "${name}", which lists have already. Use another name.`)
-    if (this.queryParameters.has(name)) this.fail(`two features add the query parameter "${name}". Remove one of them.`)
+    if (Object.hasOwn(properties, name)) {
+      this.fail(`the query parameter "${name}" has the name of a property. Rename the property.`)
+    }
+    if (isListParameter(name)) {
+      this.fail(`a feature adds the query parameter "${name}", which lists have already. Use another name.`)
+    }
+    if (this.queryParameters.has(name)) {
+      this.fail(`two features add the query parameter "${name}". Remove one of them.`)
+    }
     this.queryParameters.set(name, parameter)
   }
 
   addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void {
-    if (name === 'onWrite') this.require('transactions', 'a feature adds the hook onWrite, which runs in the transaction of the write')
+    if (name === 'onWrite') this.require('transactions', 'the hook onWrite of a feature needs a transaction')
     if (!this.hooks[name].includes(hook)) this.hooks[name].push(hook)
   }
 
@@ -127,11 +164,15 @@ export class Attachments implements Host, Attached {
   }
 
   composeStorage (storage: Storage<object>): Storage<object> {
-    return compose(this.#storages, storagePhases, storage, (wrap, inner) => wrap(inner))
+    let composed = storage
+    for (const { wrap } of sortLayers(this.#storages, storagePhases)) composed = wrap(composed)
+    return composed
   }
 
   composeAction (action: Action, info: ActionInfo, core: readonly ActionLayer[]): Action {
-    return compose([...core, ...this.#actions], actionPhases, action, (wrap, next) => wrap(next, info))
+    let composed = action
+    for (const { wrap } of sortLayers([...core, ...this.#actions], actionPhases)) composed = wrap(composed, info)
+    return composed
   }
 }
 
@@ -142,10 +183,9 @@ function joinHooks (hooks: ReadonlyArray<Hooks['onWrite']>): Hooks['onWrite'] | 
   }
 }
 
-function compose<Phase, Wrap, Wrapped> (layers: ReadonlyArray<Layer<Phase, Wrap>>, phases: readonly Phase[], innermost: Wrapped, apply: (wrap: Wrap, inner: Wrapped) => Wrapped): Wrapped {
-  let wrapped = innermost
-  for (const phase of phases) {
-    for (const layer of layers) if (layer.phase === phase) wrapped = apply(layer.wrap, wrapped)
-  }
-  return wrapped
+function sortLayers<Phase, Wrap> (
+  layers: ReadonlyArray<Layer<Phase, Wrap>>,
+  phases: readonly Phase[]
+): Array<Layer<Phase, Wrap>> {
+  return phases.flatMap((phase) => layers.filter((layer) => layer.phase === phase))
 }

@@ -1,4 +1,3 @@
-import type { Formatted } from '../formats/format.ts'
 import { createHash, randomBytes } from 'node:crypto'
 import { getCallerId } from '../access/caller.ts'
 import type { Action, Result } from '../action.ts'
@@ -23,7 +22,7 @@ export interface IdempotencyOptions {
   required?: boolean
   /** How long a response is kept, in seconds. A day by default. */
   expiry?: number
-  /** How long a request that does not end, because its process has crashed, holds its key, in seconds. 30 by default. */
+  /** How long a request whose process has crashed holds its key, in seconds. 30 by default. */
   lease?: number
 }
 
@@ -36,7 +35,7 @@ interface Settings {
 }
 
 /**
- * Makes POST and PATCH safe to repeat: a request with the `Idempotency-Key` of an earlier one gets the response of that one
+ * Makes POST and PATCH safe to repeat: a request with the `Idempotency-Key` of an earlier request gets its response
  * (draft-ietf-httpapi-idempotency-key-header-07).
  *
  * @example
@@ -52,14 +51,25 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
       const { actions = ['create', 'update'], required = false, expiry = 86_400, lease = 30 } = options
       host.require('receipts', 'idempotency stores responses')
       const unknown = actions.find((action) => action !== 'create' && action !== 'update')
-      if (unknown !== undefined) host.fail(`idempotency: actions contains ${JSON.stringify(unknown)}. It can contain "create" and "update"; the other actions are idempotent already.`)
-      if (!(lease > 0 && lease <= expiry && expiry < Infinity)) host.fail(`idempotency: expiry is ${expiry} and lease is ${lease}. Both are seconds, and 0 < lease <= expiry.`)
+      if (unknown !== undefined) {
+        host.fail(`idempotency: actions contains ${JSON.stringify(unknown)}. ` +
+          'It can contain "create" and "update"; the other actions are idempotent already.')
+      }
+      if (!(lease > 0 && lease <= expiry && expiry < Infinity)) {
+        host.fail(`idempotency: expiry is ${expiry} and lease is ${lease}. ` +
+          'Both must be seconds, with 0 < lease <= expiry.')
+      }
       checkKeyOwners(host, actions)
       const settings = { required, expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }
-      const accepts = (name: string): boolean => (actions as readonly string[]).includes(name)
-      host.wrapAction('replay', (next, { name }) => accepts(name) ? withReplay(next, settings, name === 'update' ? longestUpdated : longestCreated) : next)
+      const acceptsKey = (name: string): boolean => (actions as readonly string[]).includes(name)
+      host.wrapAction('replay', (next, { name }) => {
+        if (!acceptsKey(name)) return next
+        return withReplay(next, settings, name === 'update' ? maxUpdatedLength : maxCreatedLength)
+      })
       host.describe((operation, { name }, { components }) => {
-        if (accepts(name)) operation.parameters.push(...describeHeaderParameters(components, ['Idempotency-Key'], required ? ['Idempotency-Key'] : []))
+        if (!acceptsKey(name)) return
+        const headers = ['Idempotency-Key'] as const
+        operation.parameters.push(...describeHeaderParameters(components, headers, required ? headers : []))
       })
     }
   }
@@ -67,27 +77,41 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
 
 const identifyingHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
 
-/** A key belongs to a caller, and only the app knows how its own hooks and functions identify callers. */
+/** A key belongs to a caller. Without `access.authenticate`, the library cannot know who that is. */
 function checkKeyOwners (host: Host, actions: readonly RepeatableAction[]): void {
   const { access, routes } = host.collection
   if (access?.authenticate !== undefined || access?.scope !== undefined) return
   for (const action of actions) {
-    const hook = identifyingHooks.find((hook) => [routes.all, routes[action]].some((options) => options?.[hook] !== undefined))
-    const found = hook !== undefined ? `routes has the hook ${hook}` : typeof access?.allow[action] === 'function' ? 'access.allow is a function' : undefined
-    if (found === undefined) continue
-    host.fail(`idempotency has to know whose a key is, but ${found} for ${action} and nothing names the caller. Add access: { authenticate: ({ request }) => ... }, which runs after the hooks of routes and may return what they have found out; or, if all callers are one, access: { authenticate: () => undefined, allow: 'public' }.`)
+    const hook = identifyingHooks.find((hook) => {
+      return [routes.all, routes[action]].some((options) => options?.[hook] !== undefined)
+    })
+    const hasRule = typeof access?.allow[action] === 'function'
+    if (hook === undefined && !hasRule) continue
+    const found = hook === undefined ? 'access.allow is a function' : `routes has the hook ${hook}`
+    host.fail(`idempotency keeps the keys of callers apart, but ${found} for ${action} ` +
+      'and access.authenticate is missing. Add access: { authenticate: ({ request }) => ... }, ' +
+      'which runs after the hooks of routes and can return the caller that they have identified; ' +
+      'or, if all callers share their keys, access: { authenticate: () => undefined, allow: \'public\' }.')
   }
 }
 
-function withReplay (next: Action, settings: Settings, longest: number): Action {
+function withReplay (next: Action, settings: Settings, maxLength: number): Action {
   return async (collection, request) => {
     const key = getKey(collection, request, settings)
     if (key instanceof Problem) return key
     if (key === undefined) return next(collection, request)
     const receipts = collection.storage.receipts!
     const now = Date.now()
-    const claim: Receipt = { key, fingerprint: getFingerprint(request), token: randomBytes(15).toString('base64url'), expires: now + settings.lease, answer: undefined }
-    const release = () => receipts.release(claim, patient).catch((err: unknown) => request.original.log.error({ err }, 'an idempotency key could not be released'))
+    const claim: Receipt = {
+      key,
+      fingerprint: getFingerprint(request),
+      token: randomBytes(15).toString('base64url'),
+      expires: now + settings.lease,
+      answer: undefined
+    }
+    const release = () => receipts.release(claim, withoutAbort).catch((err: unknown) => {
+      request.original.log.error({ err }, 'an idempotency key could not be released')
+    })
     const earlier = await receipts.claim(claim, now, request.context).catch(async (thrown: unknown) => {
       // The claim may have been stored before it failed.
       await release()
@@ -95,12 +119,17 @@ function withReplay (next: Action, settings: Settings, longest: number): Action 
     })
     if (earlier !== undefined) return replay(earlier, claim, { collection, request })
     sweep(receipts, request, now)
-    const beforeCommit: Request['beforeCommit'] = async (storage, answer) => {
-      const limited = limitContent(answer, longest)
-      const stored: StoredAnswer = { ...limited, ...toStoredContent(limited.content), sight: getSight(collection, request) }
-      const kept = await storage.receipts!.keep({ ...claim, expires: Date.now() + settings.expiry, answer: JSON.stringify(stored) }, request.context)
-      // The request took so long that another one has claimed the key.
-      return kept ? undefined : stillRunning()
+    const beforeCommit: Request['beforeCommit'] = async (storage, response) => {
+      const { content, ...rest } = limitContent(response, maxLength)
+      const stored: StoredResponse = {
+        ...rest,
+        ...encodeContent(content),
+        sight: getVisibility(collection, request)
+      }
+      const receipt = { ...claim, expires: Date.now() + settings.expiry, answer: JSON.stringify(stored) }
+      const isKept = await storage.receipts!.keep(receipt, request.context)
+      // If not, the request took so long that another one has claimed the key.
+      return isKept ? undefined : keyInUse()
     }
     try {
       const result = await next(collection, { ...request, beforeCommit })
@@ -114,27 +143,35 @@ function withReplay (next: Action, settings: Settings, longest: number): Action 
   }
 }
 
-/** For what must be done although the client has disconnected. */
-const patient = { signal: new AbortController().signal }
+/** The context of calls that must run even if the client has disconnected. */
+const withoutAbort = { signal: new AbortController().signal }
 
 /** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
 function getKey (collection: Collection, request: Request, { required }: Settings): string | Problem | undefined {
   const header = request.fields['idempotency-key']
   if (header === undefined) {
     if (!required) return undefined
-    return problem('idempotency-key-missing', { detail: 'Repeat the request with the header Idempotency-Key and a new random key, such as a UUID in quotes. Send the same key when you retry it.' })
+    return problem('idempotency-key-missing', {
+      detail: 'Repeat the request with the header Idempotency-Key and a new random key, such as a UUID in quotes. ' +
+        'Send the same key when you retry it.'
+    })
   }
   const key = parseIdempotencyKey(String(header))
-  if (key === undefined) return problem('idempotency-key-malformed', { detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".' })
-  return digest([getKeyOwner(collection, request), request.segment === '' ? request.path : getCollectionPath(request), key])
+  if (key === undefined) {
+    return problem('idempotency-key-malformed', {
+      detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'
+    })
+  }
+  const path = request.segment === '' ? request.path : getCollectionPath(request)
+  return digest([getKeyOwner(collection, request), path, key])
 }
 
-/** Headers that most services identify callers by. `access.vary` adds others. */
+/** Headers by which most services identify callers. `access.vary` adds others. */
 const credentialHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key']
 
 /**
- * Whose key it is. A named caller is known by its id and by the values that its scope sets: credentials are
- * renewed, and a filter may depend on the time. Any other is known by its credentials and its whole scope.
+ * A named caller is identified by its id and by the values that its scope sets: credentials are renewed, and a filter
+ * may depend on the time. Any other caller is identified by its credentials and its whole scope.
  */
 function getKeyOwner ({ access }: Collection, { caller, scope, fields }: Request): string {
   if (caller !== undefined) return toCanonicalJson({ caller: getCallerId(caller), values: scope?.values })!
@@ -142,80 +179,104 @@ function getKeyOwner ({ access }: Collection, { caller, scope, fields }: Request
   return toCanonicalJson({ credentials: Object.fromEntries(names.map((name) => [name, fields[name]])), scope })!
 }
 
-/** Of the method, the target and the bytes of the content. */
+/** A digest of the method, the target and the bytes of the content. */
 function getFingerprint ({ path, content, original }: Request): string {
   return digest([original.method, path, content ?? ''])
 }
 
 function digest (parts: ReadonlyArray<string | Buffer>): string {
   const hash = createHash('sha256')
-  // Each with its length first, so that no two lists give the same text.
+  // Each part is preceded by its length, so that no two lists have the same text.
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
   return hash.digest('base64url')
 }
 
-/** What the caller of the first request could see. The response is repeated only for callers who can see as much. */
-interface Sight {
+/** What the caller of the first request could see. The content is sent again only to callers who can see as much. */
+interface Visibility {
   readonly hidden: readonly string[]
   /** A digest of the filter of its scope. */
   readonly scope: string
 }
 
-interface StoredAnswer extends Omit<Response, 'content'> {
-  readonly sight: Sight | undefined
-  readonly content: string | undefined
+/** The content of a receipt. Its names are those in the databases of apps. */
+interface StoredResponse extends Omit<Response, 'content'> {
+  readonly sight: Visibility | undefined
+  readonly content?: string | undefined
   /** Whether the content is in base64, because its format is binary. */
   readonly isBinary?: boolean
 }
 
-function toStoredContent (content: Formatted | undefined): Pick<StoredAnswer, 'content' | 'isBinary'> {
+function encodeContent (content: Response['content']): Pick<StoredResponse, 'content' | 'isBinary'> {
   return Buffer.isBuffer(content) ? { content: content.toString('base64'), isBinary: true } : { content }
 }
 
+function decodeContent ({ content, isBinary }: StoredResponse): Response['content'] {
+  return isBinary === true && content !== undefined ? Buffer.from(content, 'base64') : content
+}
+
 /** Undefined for a caller who sees everything. */
-function getSight ({ hidden }: Collection, { scope }: Request): Sight | undefined {
+function getVisibility ({ hidden }: Collection, { scope }: Request): Visibility | undefined {
   if (hidden === undefined && scope === undefined) return undefined
   return { hidden: [...hidden ?? []], scope: digest([toCanonicalJson(scope?.filter) ?? '']) }
 }
 
-function canSee (now: Sight | undefined, then: Sight | undefined): boolean {
-  return now === undefined || (now.scope === then?.scope && now.hidden.every((name) => then.hidden.includes(name)))
+function canSee (now: Visibility | undefined, then: Visibility | undefined): boolean {
+  if (now === undefined) return true
+  return now.scope === then?.scope && now.hidden.every((name) => then.hidden.includes(name))
 }
 
-function replay ({ fingerprint, answer }: Receipt, claim: Receipt, { collection, request }: { collection: Collection, request: Request }): Result {
-  if (fingerprint !== claim.fingerprint) return problem('idempotency-key-reused', { detail: 'Another request had this Idempotency-Key. Send a new key with a new request.' })
-  if (answer === undefined) return stillRunning()
-  // Stored above, by this or another process.
-  const { sight, isBinary, content, ...rest } = JSON.parse(answer) as StoredAnswer
-  const first: Response = { ...rest, content: isBinary === true && content !== undefined ? Buffer.from(content, 'base64') : content }
-  const isVisible = canSee(getSight(collection, request), sight)
-  // A caller who can no longer read prefers a minimal response as well.
-  const shown: Response = request.preferences.return === 'minimal' ? { ...withoutContent(first), applied: { return: 'minimal' } } : isVisible ? first : withoutContent(first)
-  return { ...shown, fields: { ...shown.fields, 'idempotent-replayed': 'true' } }
+function replay (
+  { fingerprint, answer }: Receipt,
+  claim: Receipt,
+  { collection, request }: { collection: Collection, request: Request }
+): Result {
+  if (fingerprint !== claim.fingerprint) {
+    return problem('idempotency-key-reused', {
+      detail: 'Another request had this Idempotency-Key. Send a new key with a new request.'
+    })
+  }
+  if (answer === undefined) return keyInUse()
+  // `withReplay` has stored it, in this or another process.
+  const stored = JSON.parse(answer) as StoredResponse
+  const { status, fields, applied, sight } = stored
+  const first: Response = { status, fields, applied, content: decodeContent(stored) }
+  const response = limitToCaller(first, canSee(getVisibility(collection, request), sight), request)
+  return { ...response, fields: { ...response.fields, 'idempotent-replayed': 'true' } }
 }
 
-function stillRunning (): Problem {
-  return problem('idempotency-key-in-use', { detail: 'The first request with this Idempotency-Key is still running. Repeat the request later.', fields: { 'retry-after': '1' } })
+/** A caller who can no longer read gets a minimal response, as its preferences say then. */
+function limitToCaller (response: Response, isVisible: boolean, { preferences }: Request): Response {
+  if (preferences.return === 'minimal') return { ...withoutContent(response), applied: { return: 'minimal' } }
+  return isVisible ? response : withoutContent(response)
 }
 
-/** In bytes, of the content that is stored. The response to a POST is about as long as the item that it stored. */
-const longestCreated = 1_048_576
+function keyInUse (): Problem {
+  return problem('idempotency-key-in-use', {
+    detail: 'The first request with this Idempotency-Key is still running. Repeat the request later.',
+    fields: { 'retry-after': '1' }
+  })
+}
 
-/** A PATCH of a few bytes returns the whole item, so that many of them would store much more than was sent. */
-const longestUpdated = 16_384
+/** In bytes, of the content that is stored. The response to a POST is about as long as the item that it has stored. */
+const maxCreatedLength = 1_048_576
 
-/** Content that is too long is not stored. A page has none yet: it is rendered around the response later. */
-function limitContent (answer: Response, longest: number): Response {
-  const length = Buffer.byteLength(answer.content ?? '')
-  return length > 0 && length <= longest ? answer : withoutContent(answer)
+/** A PATCH of a few bytes returns the whole item, so many of them would store much more than clients have sent. */
+const maxUpdatedLength = 16_384
+
+/** Removes content that is too long. An HTML page has none yet: it is rendered around the response later. */
+function limitContent (response: Response, maxLength: number): Response {
+  const length = Buffer.byteLength(response.content ?? '')
+  return length > 0 && length <= maxLength ? response : withoutContent(response)
 }
 
 const minute = 60_000
 const sweptAt = new WeakMap<Receipts, number>()
 
-/** Removes expired receipts now and then, beside the request. Those that expired lately may belong to a slow request. */
+/** Removes expired receipts once a minute, without delaying the request. Recent ones may belong to a slow request. */
 function sweep (receipts: Receipts, { original: { log } }: Request, now: number): void {
   if (now - (sweptAt.get(receipts) ?? 0) < minute) return
   sweptAt.set(receipts, now)
-  receipts.sweep(now - 60 * minute, patient).catch((err: unknown) => log.error({ err }, 'expired idempotency keys could not be removed'))
+  receipts.sweep(now - 60 * minute, withoutAbort).catch((err: unknown) => {
+    log.error({ err }, 'expired idempotency keys could not be removed')
+  })
 }

@@ -15,7 +15,9 @@ import type { Feature } from './feature.ts'
 export type NewPlace = string | number | { readonly href: string } | undefined
 
 /** `id` is the decoded path segment, which need not look like a current id. */
-export type FindNewPlace = (context: { readonly id: string, readonly request: FastifyRequest | undefined }) => NewPlace | Promise<NewPlace>
+export type FindNewPlace = (
+  context: { readonly id: string, readonly request: FastifyRequest | undefined }
+) => NewPlace | Promise<NewPlace>
 
 export interface RedirectOptions {
   /** Called if there is no item at a URI. */
@@ -37,12 +39,20 @@ export function redirects (options: RedirectOptions): Feature<object> {
     setup (host) {
       host.checkOptions('redirects', options, ['to', 'status'])
       const { to, status = 301 } = options
-      if (typeof to !== 'function') host.fail('redirects: "to" is missing. Make it a function that returns the new id or URI of an item.')
-      if (status !== 301 && status !== 308) host.fail(`redirects: status is ${JSON.stringify(status)}. Use 301 or 308.`)
+      if (typeof to !== 'function') {
+        host.fail('redirects: "to" is missing. Make it a function that returns the new id or URI of an item.')
+      }
+      if (status !== 301 && status !== 308) {
+        host.fail(`redirects: status is ${JSON.stringify(status)}. Use 301 or 308.`)
+      }
       host.matchAnySegment()
       host.wrapAction('redirect', (next, { at }) => at === 'item' ? withRedirect(next, { to, status }) : next)
       host.describe((operation, { at }, { components }) => {
-        if (at === 'item') operation.responses[status] = { description: 'The item is elsewhere', headers: describeHeaders(components, ['Location', 'Cache-Control', 'Vary']) }
+        if (at !== 'item') return
+        operation.responses[status] = {
+          description: 'The item has moved',
+          headers: describeHeaders(components, ['Location', 'Cache-Control', 'Vary'])
+        }
       })
     }
   }
@@ -57,8 +67,12 @@ function withRedirect (next: Action, { to, status }: Required<RedirectOptions>):
   }
 }
 
-/** Follows an item that moved more than once to its end. Undefined if that is a circle, or if there is no item. */
-async function findDestination (to: FindNewPlace, collection: Collection, request: Request): Promise<string | undefined> {
+/** Follows an item that has moved more than once. Undefined if that is a circle, or if there is no item. */
+async function findDestination (
+  to: FindNewPlace,
+  collection: Collection,
+  request: Request
+): Promise<string | undefined> {
   const visited = new Set<string>()
   for (let segment = request.segment; !visited.has(segment);) {
     visited.add(segment)
@@ -67,7 +81,9 @@ async function findDestination (to: FindNewPlace, collection: Collection, reques
     if (typeof place === 'object') return isSameUri(place.href, request) ? undefined : place.href
     segment = String(place)
     const id = collection.id.read(segment)
-    if (id !== undefined && await collection.storage.find(id, request.context) !== undefined) return buildItemPath(getCollectionPath(request), id)
+    if (id === undefined) continue
+    const entry = await collection.storage.find(id, request.context)
+    if (entry !== undefined) return buildItemPath(getCollectionPath(request), id)
   }
   return undefined
 }

@@ -15,7 +15,7 @@ import type { Properties } from '../schema/properties.ts'
 import { getBranches } from '../schema/subschemas.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Context, Filter, JsonSchema, Refusal, Storage } from '../storage/contract.ts'
-import { timestamp } from '../items/timestamps.ts'
+import { getTimestamp } from '../items/timestamps.ts'
 import { getVisibleProperties } from '../access/visible.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
 
@@ -33,7 +33,9 @@ export interface SoftDeleteOptions<Property extends string = string> {
  * define({ name: 'users', schema: User, storage: memory() })
  *   .with(softDelete({ property: 'deletedAt', allow: ({ caller }) => caller === 'admin' }))
  */
-export function softDelete<Item extends object = Record<string, unknown>> (options: SoftDeleteOptions<FeatureProperty<NoInfer<Item>>>): Feature<Item> {
+export function softDelete<Item extends object = Record<string, unknown>> (
+  options: SoftDeleteOptions<FeatureProperty<NoInfer<Item>>>
+): Feature<Item> {
   return {
     name: 'soft-delete',
     setup (host) {
@@ -52,9 +54,15 @@ export function softDelete<Item extends object = Record<string, unknown>> (optio
       if (allow !== undefined) {
         host.addQueryParameter('deleted', {
           on: 'both',
-          schema: { type: 'boolean', default: false, description: 'Whether what was removed, and is kept, is given as well' },
-          ofText: (text) => text === 'true' ? inString : text === 'false' ? false : text,
-          read: (_collection, deleted) => deleted === inString ? { features: { deleted: 'true' } } : deleted === false ? {} : 'true or false, and true only in the query string'
+          schema: { type: 'boolean', default: false, description: 'Whether to include deleted items' },
+          ofText (text) {
+            if (text === 'true') return trueInQueryString
+            return text === 'false' ? false : text
+          },
+          read (_collection, deleted) {
+            if (deleted === trueInQueryString) return { features: { deleted: 'true' } }
+            return deleted === false ? {} : 'true or false, and true only in the query string'
+          }
         })
       }
       host.describe((operation, { at }, { components, isReworded }) => {
@@ -64,8 +72,8 @@ export function softDelete<Item extends object = Record<string, unknown>> (optio
   }
 }
 
-/** Permission depends on the query string, before content is read. In the content of a QUERY it would come too late. */
-const inString = Symbol('true in a query string')
+/** Permission is checked before content is read, so `deleted: true` in the content of a QUERY would come too late. */
+const trueInQueryString = Symbol('true in the query string')
 
 interface Deletion {
   readonly property: string
@@ -80,28 +88,35 @@ interface Deletion {
 
 function readOptions (host: Host, property: string, allow: SoftDeleteOptions['allow']): Deletion {
   const { name, schema, storage } = host.collection
-  if (allow !== undefined && typeof allow !== 'function') host.fail(`softDelete: allow is ${JSON.stringify(allow)}. It must be a function.`)
+  if (allow !== undefined && typeof allow !== 'function') {
+    host.fail(`softDelete: allow is ${JSON.stringify(allow)}. It must be a function.`)
+  }
   checkProperties(name, schema, { softDelete: [property] })
   const described = schema.properties[property]!
   const nullable = schema.required?.includes(property) === true
   const isDateTime = [described, ...getBranches(described)].some(({ format }) => format === 'date-time')
   if (!isDateTime || (nullable && compileSchema(name, described)(null) !== undefined)) {
-    throw new BadSchema(name, `the property "${property}" says when an item was deleted. Make it Type.Optional(Type.String({ format: 'date-time' })), or a union of that with Type.Null() whose default is null.`)
+    throw new BadSchema(name, `the property "${property}" says when an item was deleted. ` +
+      'Make it Type.Optional(Type.String({ format: \'date-time\' })), ' +
+      'or a union of that with Type.Null() whose default is null.')
   }
   host.require('filter', 'softDelete leaves deleted items out of lists')
-  const open: JsonSchema = { ...schema, properties: { ...schema.properties, [property]: { ...described, readOnly: false } } }
+  const open: JsonSchema = {
+    ...schema,
+    properties: { ...schema.properties, [property]: { ...described, readOnly: false } }
+  }
   const draft = compileSchema(name, rewriteSchema(makeOptional(open, property), { optional: ['readOnly'] }))
   return { property, allow, all: storage, open: { schema: open, properties: readProperties(open), draft }, nullable }
 }
 
-const mostAttempts = 20
+const maxRetries = 20
 
-/** The storage without deleted items, in the same step as each verb. It marks an item instead of removing it. */
+/** Wraps the storage: its methods do not find deleted items, and `remove` marks an item instead of removing it. */
 function hideDeleted (storage: Storage<object>, property: string, updated: string | undefined): Storage<object> {
   const notDeleted: Filter = { property, is: 'null', value: true }
   const narrow = (context: Context): Context => withScope(joinFilters(context.scope, notDeleted), context)
   const mark = (item: object): object => {
-    const now = timestamp()
+    const now = getTimestamp()
     return { ...item, ...updated !== undefined && { [updated]: now }, [property]: now }
   }
   return wrapStorage<object, object>(storage, (all) => ({
@@ -114,12 +129,13 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
         const entry = await all.find(id, narrow(context))
         if (entry === undefined) return { refused: 'not-found' }
         if (expected !== undefined && entry.version !== expected) return { refused: 'stale' }
-        // The version is compared in any case: an update that came in between must not be lost.
+        // The version is always compared, so that an update that came in between is not lost.
         const result = await all.replace(id, mark(entry.item), entry.version, narrow(context))
         return 'refused' in result ? result : undefined
       }
+      const retries = expected === undefined ? maxRetries : 0
       let refusal = await attempt()
-      for (let left = expected === undefined ? mostAttempts : 0; refusal?.refused === 'stale' && left > 0; left--) refusal = await attempt()
+      for (let retry = 0; refusal?.refused === 'stale' && retry < retries; retry++) refusal = await attempt()
       return refusal
     }
   }))
@@ -129,10 +145,12 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
 function withDeletedOnRequest (next: Action, deletion: Deletion): Action {
   return async (collection, request) => {
     if (request.query.deleted !== 'true') return next(collection, request)
-    if (!await isCallerAllowed(deletion, request)) return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
+    if (!await isCallerAllowed(deletion, request)) {
+      return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
+    }
     const result = await next({ ...collection, storage: deletion.all }, request)
     if (result instanceof Problem) return result
-    // For this caller only, whatever the cache policy says.
+    // The response is for this caller only, whatever the cache policy says.
     return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
   }
 }
@@ -141,26 +159,39 @@ function withDeletedOnRequest (next: Action, deletion: Deletion): Action {
 function withGone (next: Action, deletion: Deletion, isPut: boolean): Action {
   return async (collection, request) => {
     // A PUT that creates never gets 404, but the id of a deleted item is still in use.
-    if (isPut && collection.put.create && await findState(deletion, collection, request) === 'deleted') return goneOrRestore(next, deletion, { collection, request })
+    if (isPut && collection.put.create && await findState(deletion, collection, request) === 'deleted') {
+      return restoreOrRefuse(next, deletion, { collection, request })
+    }
     const result = await next(collection, request)
     if (!(result instanceof Problem) || result.name !== 'not-found') return result
-    return await findState(deletion, collection, request) === undefined ? result : goneOrRestore(next, deletion, { collection, request })
+    if (await findState(deletion, collection, request) === undefined) return result
+    return restoreOrRefuse(next, deletion, { collection, request })
   }
 }
 
-async function findState (deletion: Deletion, { id }: Collection, { segment, context }: Request): Promise<'deleted' | 'present' | undefined> {
+async function findState (
+  deletion: Deletion,
+  { id }: Collection,
+  { segment, context }: Request
+): Promise<'deleted' | 'present' | undefined> {
   const itemId = id.read(segment)
   const entry = itemId === undefined ? undefined : await deletion.all.find(itemId, context)
-  return entry && (isDeleted(entry.item, deletion) ? 'deleted' : 'present')
+  if (entry === undefined) return undefined
+  return isDeleted(entry.item, deletion) ? 'deleted' : 'present'
 }
 
-async function goneOrRestore (next: Action, deletion: Deletion, { collection, request }: { collection: Collection, request: Request }): Promise<Result> {
+/** PUT and PATCH can restore an item; everything else gets 410. */
+async function restoreOrRefuse (
+  next: Action,
+  deletion: Deletion,
+  { collection, request }: { collection: Collection, request: Request }
+): Promise<Result> {
   const restores = request.original.method === 'PUT' || request.original.method === 'PATCH'
   if (!restores || !await isCallerAllowed(deletion, request)) return problem('gone')
   return next(openForRestore(collection, deletion), request)
 }
 
-/** The same collection with deleted items, in which the property can be written. An item that is still marked afterwards is 410. */
+/** The collection with its deleted items, whose property can be written. A write that leaves the mark gets 410. */
 function openForRestore (collection: Collection, deletion: Deletion): Collection {
   const { property, all, open, nullable } = deletion
   return {

@@ -1,6 +1,5 @@
 import { actionNames } from '../action.ts'
-import type { ActionName } from '../action.ts'
-import type { Result } from '../action.ts'
+import type { ActionName, Result } from '../action.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
@@ -33,30 +32,32 @@ export function timeout (options: TimeoutOptions): Feature<object> {
   }
 }
 
-/** What a timer can be set to. */
-const longestDelay = 2 ** 31 - 1
+/** The longest delay of a timer. */
+const maxDelay = 2 ** 31 - 1
 
 function readLimits (host: Host, options: TimeoutOptions): Partial<Record<ActionName, number>> {
   const given: Readonly<Record<string, number>> = typeof options === 'number' ? { all: options } : options
   host.checkOptions('timeout', given, ['all', ...actionNames])
   for (const [action, milliseconds] of Object.entries(given)) {
-    if (!(Number.isInteger(milliseconds) && milliseconds >= 1 && milliseconds <= longestDelay)) {
-      host.fail(`timeout: "${action}" is ${JSON.stringify(milliseconds)}. Make it a whole number of milliseconds from 1 to ${longestDelay}.`)
+    if (!(Number.isInteger(milliseconds) && milliseconds >= 1 && milliseconds <= maxDelay)) {
+      host.fail(`timeout: "${action}" is ${JSON.stringify(milliseconds)}. ` +
+        `Make it a whole number of milliseconds from 1 to ${maxDelay}.`)
     }
   }
   const { all, ...own } = given
   return all === undefined ? own : { ...Object.fromEntries(actionNames.map((name) => [name, all])), ...own }
 }
 
-/** In milliseconds: how long the outcome of a write that has begun is waited for. */
-const grace = 1000
+/** In milliseconds: how long to wait for a write that has begun. */
+const gracePeriod = 1000
 
-/** Thrown when the time is over. The client gets its problem, and the log the whole error. */
+/** Thrown when the time is over. The client gets the problem, and the log gets the whole error. */
 export class TimeoutError extends Error {
   readonly problem: Problem
 
-  constructor (milliseconds: number, begun: boolean, cause?: unknown) {
-    super(`The request took longer than ${milliseconds} ms. ${begun ? 'Its write had begun: read the item to see whether it is done.' : 'Nothing was changed.'}`, { cause })
+  constructor (milliseconds: number, hasBegun: boolean, cause?: unknown) {
+    const effect = hasBegun ? 'Its write had begun: read the item to see whether it is done.' : 'Nothing was changed.'
+    super(`The request took longer than ${milliseconds} ms. ${effect}`, { cause })
     this.name = 'TimeoutError'
     this.problem = problem('timeout', { detail: this.message, fields: { 'retry-after': '1' } })
   }
@@ -65,7 +66,8 @@ export class TimeoutError extends Error {
 interface Progress {
   /** How many writes run or are done. */
   writes: number
-  passed: TimeoutError | undefined
+  /** Set when the time is over. */
+  error: TimeoutError | undefined
 }
 
 /** By the signal that the storage gets. */
@@ -77,18 +79,20 @@ interface Abortable {
 }
 
 async function runWithTimeout (milliseconds: number, context: Abortable, run: () => Promise<Result>): Promise<Result> {
-  const progress: Progress = { writes: 0, passed: undefined }
+  const progress: Progress = { writes: 0, error: undefined }
   progresses.set(context.signal, progress)
   return new Promise((resolve, reject) => {
     let timer = setTimeout(() => {
-      const passed = progress.passed = new TimeoutError(milliseconds, progress.writes > 0)
-      context.abort(passed)
-      if (progress.writes === 0) reject(passed)
-      else timer = setTimeout(reject, grace, passed)
+      const error = new TimeoutError(milliseconds, progress.writes > 0)
+      progress.error = error
+      context.abort(error)
+      if (progress.writes === 0) reject(error)
+      else timer = setTimeout(reject, gracePeriod, error)
     }, milliseconds)
     run().then(resolve, (thrown: unknown) => {
-      // A storage that was aborted reports that in its own words.
-      reject(progress.passed === undefined || !(thrown instanceof Error) ? thrown : new TimeoutError(milliseconds, progress.writes > 0, thrown))
+      // A storage that was aborted throws an error of its own.
+      const isTimeout = progress.error !== undefined && thrown instanceof Error
+      reject(isTimeout ? new TimeoutError(milliseconds, progress.writes > 0, thrown) : thrown)
     }).finally(() => clearTimeout(timer))
   })
 }
@@ -107,7 +111,7 @@ function refuseLateWrites<Item> (storage: Storage<Item>): Storage<Item> {
 async function beginWrite<Outcome> ({ signal }: Context, write: () => Promise<Outcome>): Promise<Outcome> {
   const progress = progresses.get(signal)
   if (progress === undefined) return write()
-  if (progress.passed !== undefined) throw progress.passed
+  if (progress.error !== undefined) throw progress.error
   progress.writes++
   const outcome = await write()
   if (typeof outcome === 'object' && outcome !== null && 'refused' in outcome) progress.writes--

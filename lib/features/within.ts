@@ -6,22 +6,28 @@ import { getStatedPolicy } from '../http/cache-control.ts'
 import type { Feature, FeatureProperty } from './feature.ts'
 
 /**
- * Serves a collection within the items of another one: `/users/{id}/articles`. The property of an article that holds the id of
- * its user is set by the URL; articles of other users do not exist there.
+ * Serves a collection within the items of another one: `/users/{id}/articles`. The URL sets the property of an article
+ * that holds the id of its user; articles of other users do not exist there.
  *
  * @example
  * await app.register(collection, users)
  * await app.register(collection, articles.with(within(users, 'authorId')))
  */
-export function within<Item extends object = Record<string, unknown>> (given: Definition, property: FeatureProperty<NoInfer<Item>>): Feature<Item> {
+export function within<Item extends object = Record<string, unknown>> (
+  definition: Definition,
+  property: FeatureProperty<NoInfer<Item>>
+): Feature<Item> {
   return {
     name: 'within',
     setup (host) {
-      const parent = toCollection(given)
+      const parent = toCollection(definition)
       const { name, schema, actions, routes, cache } = host.collection
       const properties = Object.keys(schema.properties)
-      if (!properties.includes(property)) host.fail(`within() names the property "${property}", which is not in the schema. Its properties are: ${properties.join(', ')}.`)
-      host.require('filter', 'it is nested in another collection')
+      if (!properties.includes(property)) {
+        host.fail(`within() names the property "${property}", which is not in the schema. ` +
+          `Available properties: ${properties.join(', ')}.`)
+      }
+      host.require('filter', 'within() needs filters')
       if (isPersonal(parent.access, 'read')) {
         for (const action of ['list', 'read'] as const) checkCache(name, action, getStatedPolicy(cache[action]))
       }

@@ -7,7 +7,7 @@ import { normalizeDates } from '../schema/date-times.ts'
 import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { checkScope } from '../access/scope.ts'
 import type { Id } from '../storage/contract.ts'
-import { timestamp } from './timestamps.ts'
+import { getTimestamp } from './timestamps.ts'
 import { prepareItem } from './prepare.ts'
 import { validateComplete } from './revise.ts'
 import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
@@ -42,7 +42,7 @@ export async function buildNewItem (
 
   // The item was parsed from this request, so no other code refers to it.
   const item = valid as Record<string, unknown>
-  const now = timestamp()
+  const now = getTimestamp()
   if (created !== undefined) item[created] = now
   if (updated !== undefined) item[updated] = now
   const prepared = collection.hooks.beforeValidation === undefined

@@ -17,41 +17,67 @@ export interface Identity {
   readonly assured: boolean
 }
 
-/** RFC 3986 section 5.2.4: dots are taken out of a path before it is sent. */
-const nameless = new Set(['', '.', '..'])
-
 const sources = new Set(['uuid', 'client', 'storage'])
 
-export function identity (name: string, schema: JsonSchema, options: Partial<Shape['id']> = {}): Identity {
+/** Checks the option `id` and the schema of the id. */
+export function readIdentity (name: string, schema: JsonSchema, options: Partial<Shape['id']> = {}): Identity {
   const { property = 'id', generate = 'uuid' } = options
   const described = schema.properties?.[property]
-  if (described === undefined) throw new BadId(name, `the schema has no property "${property}". Add id: Type.String({ format: 'uuid', readOnly: true }), or name the property that stands in the URI with id: { property: 'slug', generate: 'client' }.`)
-  if (property.includes('.')) throw new BadId(name, `the property "${property}" has a dot in its name, so that a storage would look for it inside of another property. Call it otherwise.`)
-  if (schema.required?.includes(property) !== true) throw new BadId(name, `the property "${property}" is optional, but every item needs its id. Take the Type.Optional away.`)
-  if (typeof generate !== 'function' && !sources.has(generate)) throw new BadId(name, `id.generate is ${JSON.stringify(generate)}. Use 'uuid', 'client', 'storage' or a function that returns an id.`)
-  const valid = compileSchema(name, described)
-  const create = typeof generate === 'function' ? generate : generate === 'uuid' ? createUuid : undefined
-  const assured = create === createUuid && Object.keys(described).every(keyword => ofUuid.has(keyword))
-  const read = reader(described, valid, { lowerCase: create === createUuid, assured })
+  if (described === undefined) {
+    throw new BadId(name, `the schema has no property "${property}". ` +
+      'Add id: Type.String({ format: \'uuid\', readOnly: true }), ' +
+      'or name the property that is in the URI, as in id: { property: \'slug\', generate: \'client\' }.')
+  }
+  if (property.includes('.')) {
+    throw new BadId(name, `the name of the property "${property}" contains a dot, ` +
+      'so a storage would look for it inside another property. Rename it.')
+  }
+  if (schema.required?.includes(property) !== true) {
+    throw new BadId(name, `the property "${property}" is optional, but every item needs an id. Remove Type.Optional.`)
+  }
+  if (typeof generate !== 'function' && !sources.has(generate)) {
+    throw new BadId(name, `id.generate is ${JSON.stringify(generate)}. ` +
+      'Use "uuid", "client", "storage" or a function that returns an id.')
+  }
+  const validate = compileSchema(name, described)
+  const create = getGenerator(generate)
+  const assured = create === createUuid && Object.keys(described).every((keyword) => uuidKeywords.has(keyword))
+  const read = createIdParser(described, validate, { lowerCase: create === createUuid, assured })
   const sample = create?.()
-  if (sample !== undefined && (valid(sample) !== undefined || read(String(sample)) !== sample)) throw new BadId(name, `an id such as ${JSON.stringify(sample)} does not fit the schema of "${property}". Use Type.String({ format: 'uuid' }), or state where the id comes from with id: { generate: 'client' | 'storage' | () => ... }.`)
+  if (sample !== undefined && (validate(sample) !== undefined || read(String(sample)) !== sample)) {
+    throw new BadId(name, `an id such as ${JSON.stringify(sample)} is invalid for the schema of "${property}". ` +
+      'Use Type.String({ format: \'uuid\' }), ' +
+      'or say where the id comes from with id: { generate: \'client\' | \'storage\' | () => ... }.')
+  }
   return { property, generate, create, read, assured }
 }
 
-/** What a schema says of a UUID where it says no more than that it is one. */
-const ofUuid = new Set(['type', 'format', 'readOnly', 'title', 'description', 'examples'])
+function getGenerator (generate: GenerateId): (() => Id) | undefined {
+  if (typeof generate === 'function') return generate
+  return generate === 'uuid' ? createUuid : undefined
+}
 
-function reader (schema: JsonSchema, valid: (value: unknown) => unknown, { lowerCase, assured }: { lowerCase: boolean, assured: boolean }): Identity['read'] {
+/** A schema with no other keywords than these accepts every UUID. */
+const uuidKeywords = new Set(['type', 'format', 'readOnly', 'title', 'description', 'examples'])
+
+/** RFC 3986, section 5.2.4: clients remove such segments from a path before they send it. */
+const unaddressable = new Set(['', '.', '..'])
+
+function createIdParser (
+  schema: JsonSchema,
+  validate: (value: unknown) => unknown,
+  { lowerCase, assured }: { lowerCase: boolean, assured: boolean }
+): Identity['read'] {
   if (schema.type === 'integer' || schema.type === 'number') {
-    return segment => {
+    return (segment) => {
       const id = Number(segment)
-      return Number.isSafeInteger(id) && String(id) === segment && valid(id) === undefined ? id : undefined
+      return Number.isSafeInteger(id) && String(id) === segment && validate(id) === undefined ? id : undefined
     }
   }
-  return segment => {
+  return (segment) => {
     if (assured && isUuid(segment)) return segment
-    // RFC 9562 section 4: a UUID is read in any letter case, and ours are written in the lower.
+    // RFC 9562, section 4: a UUID is read in any letter case. Ours are written in lower case.
     const id = lowerCase ? segment.toLowerCase() : segment
-    return !nameless.has(id) && !id.includes('\0') && valid(id) === undefined ? id : undefined
+    return !unaddressable.has(id) && !id.includes('\0') && validate(id) === undefined ? id : undefined
   }
 }

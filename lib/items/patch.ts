@@ -13,10 +13,12 @@ import { checkHidden, restoreHidden } from '../access/visible.ts'
 
 type Patch = (collection: Collection, item: object, patch: unknown) => ParsedContent | Problem
 
-const merge: Patch = (collection, item, patch) => checkPatched(patch, collection) ?? { value: applyMergePatch(item, patch) }
+const applyMerge: Patch = (collection, item, patch) => {
+  return checkPatched(patch, collection) ?? { value: applyMergePatch(item, patch) }
+}
 
-/** Applied to the item without its writeOnly properties: a test or a copy would reveal them. */
-const operations: Patch = (collection, item, patch) => {
+/** Applies the operations to the item without its writeOnly properties: a test or a copy would reveal them. */
+const applyOperations: Patch = (collection, item, patch) => {
   const { properties } = collection
   try {
     if (!properties.contains.writeOnly) return { value: applyJsonPatch(item, patch) }
@@ -25,33 +27,41 @@ const operations: Patch = (collection, item, patch) => {
   } catch (thrown) {
     if (!(thrown instanceof PatchRefusal)) throw thrown
     const { kind, detail, index, pointer } = thrown
-    return problem(refusals[kind], { detail, members: { operation: index, pointer } })
+    return problem(refusalProblems[kind], { detail, members: { operation: index, pointer } })
   }
 }
 
-const refusals = { malformed: 'malformed-content', inapplicable: 'patch-not-applicable', test: 'patch-test-failed' } as const
+const refusalProblems = {
+  malformed: 'malformed-content',
+  inapplicable: 'patch-not-applicable',
+  test: 'patch-test-failed'
+} as const
 
 /** 422 for properties that the caller does not see, or that cannot be changed. */
-function checkPatched (named: unknown, collection: Collection): Problem | undefined {
-  const hidden = collection.hidden && checkHidden(collection.hidden, named)
+function checkPatched (changes: unknown, collection: Collection): Problem | undefined {
+  const hidden = collection.hidden && checkHidden(collection.hidden, changes)
   if (hidden !== undefined) return hidden
-  const paths = findSecrets(named, collection.properties)
+  const paths = findSecrets(changes, collection.properties)
   if (paths.length === 0) return undefined
-  return problem('validation-failed', { detail: 'The patch changes a property that cannot be changed.', members: { errors: paths.map((path) => ({ pointer: toPointer(path), message: 'cannot be changed once it is set' })) } })
+  const errors = paths.map((path) => ({ pointer: toPointer(path), message: 'cannot be changed once it is set' }))
+  return problem('validation-failed', {
+    detail: 'The patch changes a property that cannot be changed.',
+    members: { errors }
+  })
 }
 
 /** RFC 5789: the formats of PATCH. Most clients send plain JSON, which is read as a merge patch. */
 const patches: Readonly<Record<string, Patch>> = {
-  'application/merge-patch+json': merge,
-  'application/json-patch+json': operations,
-  'application/json': merge
+  'application/merge-patch+json': applyMerge,
+  'application/json-patch+json': applyOperations,
+  'application/json': applyMerge
 }
 
 export const patchTypes: readonly string[] = Object.keys(patches)
 
-/** The item after the patch that the client sent. */
+/** Applies the patch of the client to the item. */
 export function applyPatch (collection: Collection, request: Request, item: object): ParsedContent | Problem {
-  const patch = patches[parseMediaType(request.fields['content-type']) ?? ''] ?? merge
+  const patch = patches[parseMediaType(request.fields['content-type']) ?? ''] ?? applyMerge
   const content = parseContent(request, parseIJson, collection.schema)
   if (content instanceof Problem) return content
   const patched = patch(collection, item, content.value)

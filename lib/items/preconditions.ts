@@ -10,8 +10,9 @@ import type { Entry } from '../storage/contract.ts'
 import { getVersion } from '../response/view.ts'
 
 /**
- * RFC 9110, section 13, for a read: whether the client has it already; 412 if the precondition fails.
- * A date from before the definition was created is ignored: a deploy may have hidden a property since, and the item has no date for that.
+ * RFC 9110, section 13, for a read: whether the client has this representation already, or 412 if a precondition fails.
+ * Dates from before the definition was created are ignored: a deploy may have hidden a property since, which does not
+ * change the date of the item.
  */
 export function isNotModified (collection: Collection, { fields }: Request, current: Validators): boolean | Problem {
   const { 'if-modified-since': since, ...others } = fields
@@ -21,25 +22,41 @@ export function isNotModified (collection: Collection, { fields }: Request, curr
   return outcome === 'not modified'
 }
 
-/** Whether a write has to read the item before. */
+/** Whether a write has to read the item first. */
 export function dependsOnItem ({ etag }: Collection, { fields }: Request): boolean {
   return etag.required || isConditional(fields)
 }
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
-export function checkPreconditions (collection: Collection, request: Request, entry: Entry<object> | undefined): Problem | undefined {
+export function checkPreconditions (
+  collection: Collection,
+  request: Request,
+  entry: Entry<object> | undefined
+): Problem | undefined {
   const { fields } = request
   if (collection.etag.required && !isConditionalWrite(fields)) {
-    return problem('precondition-required', { detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.' })
+    return problem('precondition-required', {
+      detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.'
+    })
   }
   if (!isConditional(fields)) return undefined
-  const current = entry && getValidators(collection, request, { version: getVersion(collection, entry), modified: getLastModified(collection, entry) })
-  return evaluatePreconditions({ safe: false, fields, current, weak: collection.etag.acceptWeak }) === 'failed' ? preconditionFailed() : undefined
+  const current = entry && getValidators(collection, request, {
+    version: getVersion(collection, entry),
+    modified: getLastModified(collection, entry)
+  })
+  const outcome = evaluatePreconditions({ safe: false, fields, current, weak: collection.etag.acceptWeak })
+  return outcome === 'failed' ? preconditionFailed() : undefined
 }
 
-/** A write is held to a version, in whatever format it was read. */
-export function getValidators (collection: Collection, { format }: Request, { version, modified }: { version: string, modified: Date | undefined }): Validators {
-  const others = () => collection.formats.filter(other => other !== format).map(other => buildEtag(collection, version, other))
+/** Returns the entity tags of a version in all formats: a client may have read the item in another one. */
+export function getValidators (
+  collection: Collection,
+  { format }: Request,
+  { version, modified }: { version: string, modified: Date | undefined }
+): Validators {
+  const others = () => collection.formats
+    .filter((other) => other !== format)
+    .map((other) => buildEtag(collection, version, other))
   return { tag: buildEtag(collection, version, format), others, modified }
 }
 

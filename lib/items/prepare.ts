@@ -7,23 +7,29 @@ import { normalizeDates } from '../schema/date-times.ts'
 import type { Id } from '../storage/contract.ts'
 import { validateItem } from './validation.ts'
 
-/** The item that `hooks.beforeValidation` returns for a change, validated. `id` is the one in the URI. */
-export async function prepareItem (collection: Collection, change: Change<object>, id: Id | undefined): Promise<object | Problem> {
+/** Calls `hooks.beforeValidation` and validates the item that it returns. `id` is the one in the URI. */
+export async function prepareItem (
+  collection: Collection,
+  change: Change<object>,
+  id: Id | undefined
+): Promise<object | Problem> {
   const returned = await callHook(collection, change)
   if (returned instanceof Problem) return returned
   const item: unknown = normalizeDates(returned, collection.dateTimes)
   if (!isObject(item)) {
-    throw new TypeError(`The hook beforeValidation of the collection ${collection.name} returned no item. Return the item to write.`)
+    throw new TypeError(`The hook beforeValidation of the collection ${collection.name} returned no item. ` +
+      'Return the item to write.')
   }
   const valid = validateItem(collection.validate.item, item)
   if (valid instanceof Problem) return valid
   if (id !== undefined && item[collection.id.property] !== id) {
-    throw new TypeError(`The hook beforeValidation of the collection ${collection.name} changed the id. An item keeps its id.`)
+    throw new TypeError(`The hook beforeValidation of the collection ${collection.name} changed the id. ` +
+      'Return the item with the id that it has.')
   }
   return item
 }
 
-/** An error of the hook goes to the error handler as it is: it refuses the write with its own message. */
+/** An error of the hook goes to the error handler unchanged: it refuses the write with its own message. */
 async function callHook (collection: Collection, change: Change<object>): Promise<unknown> {
   try {
     return await collection.hooks.beforeValidation!(change)

@@ -10,7 +10,7 @@ import type { Annotation } from '../schema/properties.ts'
 import { removeSecrets } from '../schema/secrets.ts'
 import { checkScope, keepScopeValues } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
-import { timestamp } from './timestamps.ts'
+import { getTimestamp } from './timestamps.ts'
 import { prepareItem } from './prepare.ts'
 import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
 
@@ -71,7 +71,7 @@ function revise (collection: Collection, { action, item, before, request }: Revi
   const changed = checkUnchanged(collection, { before: before.item, after: valid, mark: 'immutable' })
   if (changed !== undefined) return changed
   const { updated } = collection.timestamps
-  const whole = updated === undefined ? valid : { ...valid, [updated]: timestamp() }
+  const whole = updated === undefined ? valid : { ...valid, [updated]: getTimestamp() }
   if (collection.hooks.beforeValidation === undefined) return checkResult(validateComplete(collection, whole), request)
   const change = {
     action,

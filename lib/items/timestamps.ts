@@ -2,38 +2,48 @@ import { BadSchema } from '../errors.ts'
 import { checkProperties } from '../schema/checks.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 
-/** The properties that tell when an item was made, and when it last changed; the library keeps them. */
+/** The properties that the library sets when an item is created and when it changes. */
 export interface Timestamps {
   readonly created: string | undefined
   readonly updated: string | undefined
 }
 
-export function timestampsOf (name: string, schema: ItemSchema, options: { created?: string, updated?: string } | false | undefined): Timestamps {
+/** Checks the option `timestamps`. Without it, `createdAt` and `updatedAt` are used if the schema has them. */
+export function readTimestamps (
+  name: string,
+  schema: ItemSchema,
+  options: { created?: string, updated?: string } | false | undefined
+): Timestamps {
   if (options === false) return { created: undefined, updated: undefined }
-  if (options === undefined) return { created: conventional(schema, 'createdAt'), updated: conventional(schema, 'updatedAt') }
+  if (options === undefined) {
+    return { created: findConventional(schema, 'createdAt'), updated: findConventional(schema, 'updatedAt') }
+  }
   const { created, updated } = options
   for (const property of [created, updated]) {
     if (property === undefined) continue
     checkProperties(name, schema, { timestamps: [property] })
-    if (schema.properties[property]?.format !== 'date-time') throw new BadSchema(name, `the property "${property}" is kept as a timestamp, so it must be Type.String({ format: 'date-time' }).`)
+    if (schema.properties[property]?.format !== 'date-time') {
+      throw new BadSchema(name, `the property "${property}" is a timestamp. ` +
+        'Make it Type.String({ format: \'date-time\' }).')
+    }
   }
   return { created, updated }
 }
 
-let moment = 0
-let text = ''
-
-/** Now. To write it takes longer than to read the clock, and many writes come in one millisecond. */
-export function timestamp (): string {
-  const now = Date.now()
-  if (now !== moment) {
-    moment = now
-    text = new Date(now).toISOString()
-  }
-  return text
-}
-
-function conventional (schema: ItemSchema, property: string): string | undefined {
+function findConventional (schema: ItemSchema, property: string): string | undefined {
   const described = schema.properties[property]
   return described?.format === 'date-time' && described.readOnly === true ? property : undefined
+}
+
+let lastTime = 0
+let lastText = ''
+
+/** The current time. Formatting takes longer than reading the clock, and many writes happen in the same millisecond. */
+export function getTimestamp (): string {
+  const now = Date.now()
+  if (now !== lastTime) {
+    lastTime = now
+    lastText = new Date(now).toISOString()
+  }
+  return lastText
 }

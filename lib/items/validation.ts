@@ -9,32 +9,42 @@ import type { Id } from '../storage/contract.ts'
 /** 422 with every failure. */
 export function validationProblem (failures: readonly Failure[]): Problem {
   const count = failures.length
-  return problem('validation-failed', { detail: count === 1 ? 'One property is invalid.' : `${count} properties are invalid.`, members: { errors: failures } })
+  return problem('validation-failed', {
+    detail: count === 1 ? 'One property is invalid.' : `${count} properties are invalid.`,
+    members: { errors: failures }
+  })
 }
 
-/** The item, or a problem if it is invalid. */
+/** Returns the item, or a problem if it is invalid. */
 export function validateItem (validate: Validator, item: unknown): object | Problem {
   const failures = validate(item)
-  // The schema of an item is that of an object.
+  // The schema of an item only accepts objects.
   return failures === undefined ? item as object : validationProblem(failures)
 }
 
 /**
- * An id in the content is read-only and ignored, but one that differs from the URI is a mistake. The content of a PATCH is the
- * complete item, so there the property must be present.
+ * An id in the content is read-only and ignored, but one that differs from the URI is a mistake. The result of a PATCH
+ * is the complete item, so there the property must be present.
  */
-export function checkUriValues (content: unknown, uriValues: Readonly<Record<string, Id>>, extent: 'partial' | 'complete' = 'partial'): Problem | undefined {
+export function checkUriValues (
+  content: unknown,
+  uriValues: Readonly<Record<string, Id>>,
+  extent: 'partial' | 'complete' = 'partial'
+): Problem | undefined {
   if (!isObject(content)) return undefined
   for (const property in uriValues) {
     const isStated = extent === 'complete' || Object.hasOwn(content, property)
     if (isStated && content[property] !== uriValues[property]) {
-      return validationProblem([{ pointer: toPointer([property]), message: `differs from the URI, which has ${JSON.stringify(uriValues[property])}` }])
+      return validationProblem([{
+        pointer: toPointer([property]),
+        message: `differs from the URI, which has ${JSON.stringify(uriValues[property])}`
+      }])
     }
   }
   return undefined
 }
 
-/** The content, with these values for the properties that it leaves out. */
+/** Adds these values for the properties that the content leaves out. */
 export function withDefaults (content: unknown, values: Readonly<Record<string, unknown>>): unknown {
   return isObject(content) ? { ...values, ...content } : content
 }

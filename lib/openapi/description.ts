@@ -4,7 +4,7 @@ import { getComponents } from './components.ts'
 import type { OpenApi } from './components.ts'
 import { buildOperation } from './operation.ts'
 import { getOperationId } from './summary.ts'
-import { pathOfParent } from '../collection.ts'
+import { buildParentRoute } from '../collection.ts'
 import type { ActionName } from '../action.ts'
 
 // Completes the operations that @fastify/swagger derives from routes. Loaded only if the app has that plugin.
@@ -35,7 +35,7 @@ export function createSwaggerConfig (
   collection: Collection,
   actions: readonly DocumentedAction[]
 ): SwaggerConfig {
-  const prefix = app.prefix + pathOfParent(collection)
+  const prefix = app.prefix + buildParentRoute(collection)
   return {
     swaggerTransform ({ schema, url, openapiObject }) {
       // @fastify/swagger always sets the version, the components and the paths, but has no types for them.

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { toError } from './headers.ts'
-import { statusOf } from '../failure.ts'
+import { getStatus } from '../failure.ts'
 import { createDecoder } from '../http/content-encoding.ts'
 import { problem } from '../http/problems.ts'
 
@@ -65,7 +65,7 @@ export function createBodyReader (app: FastifyInstance): BodyReader {
       }
     })
     content.on('error', (error) => {
-      if (!ended) done(statusOf(error) === undefined ? malformed(error.message) : error)
+      if (!ended) done(getStatus(error) === undefined ? malformed(error.message) : error)
       ended = true
     })
     // A plugin may have paused its stream.

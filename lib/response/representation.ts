@@ -48,7 +48,7 @@ export interface RenderTarget {
 /** Renders an entry with its headers. The result is cached for entries that cannot change. */
 export function represent (collection: Collection, entry: Entry<object>, target: RenderTarget): Representation {
   const { format, path } = target
-  const cache = collection.written.get(format)
+  const cache = collection.representations.get(format)
   const cached = cache?.get(entry, path)
   if (cached !== undefined) return cached
   const representation = {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ActionName } from '../action.ts'
 import { AuditFailed } from '../errors.ts'
 import type { RouteOptions } from '../options.ts'
-import { registered } from '../registry.ts'
+import { getRegistered } from '../registry.ts'
 import { inspectCollection, isProblem, swapCase } from './inspection.ts'
 import type { Inspection } from './inspection.ts'
 
@@ -116,7 +116,7 @@ interface AuditOptions {
 /** Checks all collections of the app. Findings are logged; with `strict` they are thrown. */
 export async function audit (app: FastifyInstance, { strict, origin }: AuditOptions): Promise<void> {
   const findings: string[] = []
-  for (const served of registered(app)) {
+  for (const served of getRegistered(app)) {
     const inspection = await inspectCollection(app, served, origin)
     if (inspection === undefined) continue
     for (const [code, { check, fix }] of Object.entries(auditRules)) {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Response } from '../response/response.ts'
-import { logFailure, problemOfError } from '../failure.ts'
+import { logFailure, errorToProblem } from '../failure.ts'
 import { formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { noStore, prepareReply } from '../response/reply.ts'
@@ -23,7 +23,7 @@ export function sendProblem (problem: Problem, base: string | undefined, reply: 
 /** Handles errors of the routes of the service, and of hooks of the app that run for them. */
 export function createErrorHandler (base: string | undefined) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = problemOfError(error, reply.statusCode, reply.hasHeader('retry-after'))
+    const problem = errorToProblem(error, reply.statusCode, reply.hasHeader('retry-after'))
     logFailure(request.log, error, problem)
     return sendProblem(problem, base, reply)
   }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadService } from '../errors.ts'
-import { registered, registry, setServiceInfo } from '../registry.ts'
+import { getRegistered, registry, setServiceInfo } from '../registry.ts'
 import { audit } from './audit.ts'
 import { buildCatalog } from './catalog.ts'
 import { createDocumentPath } from './document.ts'
@@ -34,7 +34,7 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
 function servePaths (app: FastifyInstance, scope: FastifyInstance, settings: ServiceSettings): void {
   const { problems, health } = settings
   const { log } = app
-  const collections = registered(app)
+  const collections = getRegistered(app)
   scope.setErrorHandler(createErrorHandler(problems))
 
   /** A default path is left out if the app has a route there. */

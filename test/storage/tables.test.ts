@@ -312,7 +312,7 @@ test('a storage that does not answer delays the start by two seconds in all, and
   for (const name of ['a', 'b', 'c']) await app.register(collection, notes({ name, storage: silent as never }))
   await app.ready()
   t.same(signals.map(({ aborted }) => aborted), [true, true, true])
-  t.match(lines.map(({ err }) => (err as Error).message), ['a', 'b', 'c'].map(() => 'The storage did not answer within 2000 ms.'))
+  t.match(lines.map(({ err }) => (err as Error).message), ['a', 'b', 'c'].map(() => 'The storage did not respond within 2000 ms.'))
 })
 
 const Named = Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() })

@@ -4,27 +4,42 @@ import { BadOption } from '../../errors.ts'
 import { findQueryable } from '../../listing/queryable.ts'
 import { toCanonicalJson } from '../../schema/canonical-json.ts'
 import { checkSchema } from '../../schema/checks.ts'
+import type { ItemSchema } from '../../schema/checks.ts'
 import { readProperties } from '../../schema/properties.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
-import { propertyIn } from './storage.ts'
+import { toCurrentProperty } from './storage.ts'
+import type { Renamed } from './storage.ts'
 
-// What the older version of a collection takes over, and what its lists can be asked by.
+// The options that an older version of a collection inherits, and the properties that its lists can be queried by.
 
-/** The rules of the current version apply to this one, except for those that name properties. */
-export function checkRestated ({ access }: Collection, name: string, stated: { readonly scope?: unknown, readonly visible?: unknown } = {}): void {
-  if (access?.scope !== undefined && stated.scope === undefined) throw new BadOption(name, 'the current version has access.scope, which names its own properties. Set access.scope of this version, with the properties of this one.')
-  if (access !== undefined && access.visible.size > 0 && stated.visible === undefined) throw new BadOption(name, 'in the current version not all callers see all properties. Set access.visible of this version.')
+/** Options that name properties are not inherited: an older version has to state its own. */
+export function checkStatedAccess (
+  { access }: Collection,
+  name: string,
+  stated: { readonly scope?: unknown, readonly visible?: unknown } = {}
+): void {
+  if (access?.scope !== undefined && stated.scope === undefined) {
+    throw new BadOption(name, 'the current version has access.scope, which names its own properties. ' +
+      'Add access.scope to this version, with the properties of this version.')
+  }
+  if (access !== undefined && access.visible.size > 0 && stated.visible === undefined) {
+    throw new BadOption(name, 'the current version has access.visible, which names its own properties. ' +
+      'Add access.visible to this version, with the properties of this version.')
+  }
 }
 
-/** The options of the current version that apply to an older one, above all who may do what. */
-export function getInherited ({ actions, routes, access, challenge, limit, formats, put, etag }: Collection): Defaults {
+/** Returns the options of the current version that apply to an older one, above all who may call which action. */
+export function getInherited (current: Collection): Defaults {
+  const { actions, routes, access, challenge, limit, formats, put, etag } = current
   return {
     actions: [...actions],
     routes,
     ...access && {
       access: {
         ...access.authenticate && { authenticate: access.authenticate },
-        ...access.stated.size > 0 && { allow: Object.fromEntries([...access.stated].map((action) => [action, access.allow[action]])) },
+        ...access.stated.size > 0 && {
+          allow: Object.fromEntries([...access.stated].map((action) => [action, access.allow[action]]))
+        },
         challenge,
         vary: access.vary
       }
@@ -36,44 +51,79 @@ export function getInherited ({ actions, routes, access, challenge, limit, forma
   }
 }
 
-interface Compared {
+interface OlderVersion {
   readonly current: Collection
   readonly name: string
   readonly schema: JsonSchema
 }
 
-interface Asked {
-  readonly renamed: Readonly<Record<string, string | undefined>>
+interface StatedLists {
+  readonly renamed: Renamed
   readonly filter?: readonly string[]
   readonly sort?: readonly string[]
   readonly search?: readonly string[]
   readonly order?: readonly string[]
 }
 
-/** A storage knows the current properties: lists can be asked by those that have the same values in both. */
-export function sharedProperties ({ current, name, schema: given }: Compared, { renamed, filter, sort, search = [], order = [] }: Asked): { filter?: readonly string[], sort?: readonly string[] } {
-  const schema = checkSchema(name, given)
-  const shared = new Set(Object.keys(schema.properties).filter(property => isSame(schema.properties[property]!, current.schema.properties?.[propertyIn(renamed, property)])))
-  const strange = Object.keys(renamed).find(property => !shared.has(property))
-  if (strange !== undefined) throw new BadOption(name, `renamed leads from "${strange}" to "${renamed[strange]}", but both must be properties of the same schema.`)
-  const { listing: { known, filterable, sortable } } = current
-  const of = (offered: ReadonlyMap<string, unknown>): string[] => [...findQueryable({ schema, properties: readProperties(schema) }).keys()]
-    .filter(property => shared.has(property.split('.', 1)[0]!) && offered.has(propertyIn(renamed, property)))
-  const offers = { filter: of(filterable), sort: of(sortable), search: of(known), order: of(known) }
-  for (const [option, properties] of Object.entries({ filter, sort, search, order: order.map(property => property.replace(/^-/, '')) })) {
-    const choice = offers[option as keyof typeof offers]
-    const missing = properties?.find(property => !choice.includes(property))
-    if (missing !== undefined) throw new BadOption(name, `${option} names "${missing}", which does not have the same name and schema in the current version, or cannot be asked by there. Choose of: ${choice.join(', ')}; or name it in renamed.`)
+type QueryableLists = Pick<StatedLists, 'filter' | 'sort'>
+
+/**
+ * Returns the properties that lists can be filtered and sorted by. The storage has the current properties, so these are
+ * the ones with the same values in both versions.
+ */
+export function deriveLists (older: OlderVersion, stated: StatedLists): QueryableLists {
+  const { current, name } = older
+  const { renamed, filter, sort, search = [], order = [] } = stated
+  const schema = checkSchema(name, older.schema)
+  const shared = findSharedProperties(schema, current, renamed)
+  const unknown = Object.keys(renamed).find((property) => !shared.has(property))
+  if (unknown !== undefined) {
+    throw new BadOption(name, `renamed maps "${unknown}" to "${renamed[unknown]}", ` +
+      'but these are not properties with the same schema. Remove it from renamed, or make the schemas the same.')
+  }
+
+  const queryable = [...findQueryable({ schema, properties: readProperties(schema) }).keys()]
+  const findAvailable = (offered: ReadonlyMap<string, unknown>): string[] => queryable.filter((property) => {
+    return shared.has(property.split('.', 1)[0]!) && offered.has(toCurrentProperty(renamed, property))
+  })
+  const { known, filterable, sortable } = current.listing
+  const available = {
+    filter: findAvailable(filterable),
+    sort: findAvailable(sortable),
+    search: findAvailable(known),
+    order: findAvailable(known)
+  }
+  const chosen = { filter, sort, search, order: order.map((property) => property.replace(/^-/, '')) }
+  for (const [option, properties] of Object.entries(chosen)) {
+    const choice = available[option as keyof typeof available]
+    const missing = properties?.find((property) => !choice.includes(property))
+    if (missing === undefined) continue
+    throw new BadOption(name, `list.${option} contains "${missing}", ` +
+      'which is not a property with the same name and schema that lists of the current version can be queried by. ' +
+      `Available properties: ${choice.join(', ')}. If it has another name now, add it to renamed.`)
   }
   const { supports } = current.storage
-  return { ...supports.filter && { filter: filter ?? offers.filter }, ...supports.order && { sort: sort ?? offers.sort } }
+  return {
+    ...supports.filter && { filter: filter ?? available.filter },
+    ...supports.order && { sort: sort ?? available.sort }
+  }
 }
 
-/** Who writes or reads a property, and what it is for, says nothing of its values. */
-function isSame (old: JsonSchema, current: JsonSchema | undefined): boolean {
-  return current !== undefined && toCanonicalJson(bare(old)) === toCanonicalJson(bare(current))
+/** Returns the properties of the older schema that have the same values in the current one. */
+function findSharedProperties (schema: ItemSchema, current: Collection, renamed: Renamed): Set<string> {
+  return new Set(Object.keys(schema.properties).filter((property) => {
+    const currentSchema = current.schema.properties?.[toCurrentProperty(renamed, property)]
+    return hasSameValues(schema.properties[property]!, currentSchema)
+  }))
 }
 
-function bare ({ readOnly, writeOnly, immutable, default: value, title, description, examples, ...rest }: JsonSchema): JsonSchema {
+function hasSameValues (old: JsonSchema, current: JsonSchema | undefined): boolean {
+  return current !== undefined &&
+    toCanonicalJson(omitAnnotations(old)) === toCanonicalJson(omitAnnotations(current))
+}
+
+/** These keywords do not restrict the values of a property. */
+function omitAnnotations (schema: JsonSchema): JsonSchema {
+  const { readOnly, writeOnly, immutable, default: value, title, description, examples, ...rest } = schema
   return rest
 }

@@ -4,102 +4,121 @@ import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from '.
 import { withScope } from '../../storage/filter.ts'
 import { getRefusal } from '../../response/refusal.ts'
 
-// The storage of one version of a collection, seen as the storage of another.
+/** The current name of an older property. Properties that are not listed have the same name in both versions. */
+export type Renamed = Readonly<Record<string, string | undefined>>
 
-/** How items, and the names of their properties, are told from one version to the other. */
+/** How items and the names of their properties are translated between two versions. */
 export interface Translation<Item, Old> {
-  /** Stands in the versions of entries, so that no entity tag of one is one of the other. */
+  /** Part of the versions of entries, so that the two versions have no entity tag in common. */
   readonly label: string
   readonly present: (item: Readonly<Item>) => Old
-  /** By the name of an older property, the current one; each is called as it was unless it stands here. */
-  readonly renamed: Readonly<Record<string, string | undefined>>
+  readonly renamed: Renamed
 }
 
-/** What stands behind what a client of the older version sees and sends. */
+/** The current items behind those of the older version. */
 export interface Origins<Item> {
-  /** By an item that was presented. */
+  /** By an item that was presented to a client. */
   readonly entry: WeakMap<object, Entry<Item>>
-  /** By an item that is on its way in. */
+  /** By an item that is about to be written. */
   readonly draft: WeakMap<object, Item>
 }
 
-export function versionedStorage<Item extends object, Old extends object> (storage: Storage<Item>, translation: Translation<Item, Old>, origins: Origins<Item>): Storage<Old> {
-  const { label, present, renamed } = translation
-  // Items that are presented otherwise are other representations.
+/** Presents the storage of the current version as the storage of an older one. */
+export function createVersionStorage<Item extends object, Old extends object> (
+  storage: Storage<Item>,
+  { label, present, renamed }: Translation<Item, Old>,
+  origins: Origins<Item>
+): Storage<Old> {
+  // If `present` changes, so do the representations of all items.
   const suffix = `~${label}.${shortDigest(String(present))}`
-  const seen = new WeakMap<Entry<Item>, Entry<Old>>()
-  const original = new Map(Object.entries(renamed).map(([old, property]) => [property, old]))
+  const presented = new WeakMap<Entry<Item>, Entry<Old>>()
+  const oldNames = new Map(Object.entries(renamed).map(([old, property]) => [property, old]))
 
-  /** The same for the same frozen one, so that what was written of it once can be sent again. */
-  function presented (entry: Entry<Item>): Entry<Old> {
-    const known = seen.get(entry)
+  /** Returns the same entry for the same frozen entry, so that its cached representation can be sent again. */
+  function presentEntry (entry: Entry<Item>): Entry<Old> {
+    const known = presented.get(entry)
     if (known !== undefined) return known
     const item = present(entry.item)
-    const told = { ...entry, item, version: entry.version + suffix }
+    const older = { ...entry, item, version: entry.version + suffix }
     origins.entry.set(item, entry)
-    if (Object.isFrozen(entry)) seen.set(entry, Object.freeze(told))
-    return told
+    if (Object.isFrozen(entry)) presented.set(entry, Object.freeze(older))
+    return older
   }
 
-  function result (outcome: Entry<Item> | Refusal): Entry<Old> | Refusal {
-    return 'refused' in outcome ? refusal(outcome) : presented(outcome)
+  function presentResult (result: Entry<Item> | Refusal): Entry<Old> | Refusal {
+    return 'refused' in result ? translateRefusal(result) : presentEntry(result)
   }
 
-  function refusal (given: Refusal): Refusal {
-    return 'properties' in given ? { ...given, properties: given.properties.map(property => original.get(property) ?? property) } : given
+  function translateRefusal (refusal: Refusal): Refusal {
+    if (!('properties' in refusal)) return refusal
+    return { ...refusal, properties: refusal.properties.map((property) => oldNames.get(property) ?? property) }
   }
 
-  /** A transaction that was refused as a whole names the older properties. */
-  function translatedError (thrown: unknown): unknown {
-    const given = getRefusal(thrown)
-    return given === undefined ? thrown : Object.assign(new Error('The transaction was refused', { cause: thrown }), { refusal: refusal(given) })
+  /** The error of a transaction that was refused as a whole names the older properties. */
+  function throwTranslated (thrown: unknown): never {
+    const refusal = getRefusal(thrown)
+    if (refusal === undefined) throw thrown
+    const error = new Error('The transaction was refused', { cause: thrown })
+    throw Object.assign(error, { refusal: translateRefusal(refusal) })
   }
 
-  const own = (version: Version | undefined): Version | undefined => version?.slice(0, -suffix.length)
-  const scoped = (context: Context): Context => context.scope === undefined ? context : withScope(translated(context.scope, renamed), context)
+  function toCurrentVersion (version: Version | undefined): Version | undefined {
+    return version?.slice(0, -suffix.length)
+  }
 
-  const older = wrapStorage<Item, Old>(storage, kept => ({
+  function translateContext (context: Context): Context {
+    return context.scope === undefined ? context : withScope(translateFilter(context.scope, renamed), context)
+  }
+
+  const older = wrapStorage<Item, Old>(storage, (current) => ({
     async list (query, context) {
-      const page = await kept.list(translatedQuery(query, renamed), scoped(context))
-      return { ...page, entries: page.entries.map(presented) }
+      const page = await current.list(translateQuery(query, renamed), translateContext(context))
+      return { ...page, entries: page.entries.map(presentEntry) }
     },
     async find (id, context) {
-      const entry = await kept.find(id, scoped(context))
-      return entry && presented(entry)
+      const entry = await current.find(id, translateContext(context))
+      return entry && presentEntry(entry)
     },
-    // What comes in has been made of its older form before.
-    insert: async (draft, context) => result(await kept.insert(origins.draft.get(draft)!, scoped(context))),
-    replace: async (id, item, expected, context) => result(await kept.replace(id, origins.draft.get(item)!, own(expected), scoped(context))),
-    remove: (id, expected, context) => kept.remove(id, own(expected), scoped(context))
+    // `hooks.beforeValidation` of the version has built the current item of each draft.
+    async insert (draft, context) {
+      return presentResult(await current.insert(origins.draft.get(draft)!, translateContext(context)))
+    },
+    async replace (id, item, expected, context) {
+      const draft = origins.draft.get(item)!
+      return presentResult(await current.replace(id, draft, toCurrentVersion(expected), translateContext(context)))
+    },
+    remove: (id, expected, context) => current.remove(id, toCurrentVersion(expected), translateContext(context))
   }))
-  const refuse = (thrown: unknown): never => { throw translatedError(thrown) }
   return {
     ...older,
-    ...older.transaction && { transaction: work => older.transaction!(work).catch(refuse) },
-    ...older.exclusive && { exclusive: work => older.exclusive!(work).catch(refuse) }
+    ...older.transaction && { transaction: (work) => older.transaction!(work).catch(throwTranslated) },
+    ...older.exclusive && { exclusive: (work) => older.exclusive!(work).catch(throwTranslated) }
   }
 }
 
-/** Of a property within a property, the outer one has the name. */
-export function propertyIn (renamed: Translation<never, never>['renamed'], property: string): string {
+/** Returns the current name of a property. Of a nested property, only the outer one can have another name. */
+export function toCurrentProperty (renamed: Renamed, property: string): string {
   const [outer = '', ...inner] = property.split('.')
   return [renamed[outer] ?? outer, ...inner].join('.')
 }
 
-function translated (filter: Filter, renamed: Translation<never, never>['renamed']): Filter {
-  if ('all' in filter) return { all: filter.all.map(part => translated(part, renamed)) }
-  if ('any' in filter) return { any: filter.any.map(part => translated(part, renamed)) }
-  if ('not' in filter) return { not: translated(filter.not, renamed) }
-  return { ...filter, property: propertyIn(renamed, filter.property) }
+function translateFilter (filter: Filter, renamed: Renamed): Filter {
+  if ('all' in filter) return { all: filter.all.map((part) => translateFilter(part, renamed)) }
+  if ('any' in filter) return { any: filter.any.map((part) => translateFilter(part, renamed)) }
+  if ('not' in filter) return { not: translateFilter(filter.not, renamed) }
+  return { ...filter, property: toCurrentProperty(renamed, filter.property) }
 }
 
-/** To present an item takes all of it. */
-function translatedQuery ({ filter, search, order, ...query }: Query, renamed: Translation<never, never>['renamed']): Query {
+/** All properties are read, because `present` needs the whole item. */
+function translateQuery ({ filter, search, order, ...query }: Query, renamed: Renamed): Query {
   return {
     ...query,
-    filter: filter && translated(filter, renamed),
-    search: search && { ...search, properties: search.properties.map(property => propertyIn(renamed, property)) },
-    order: order.map(by => ({ ...by, property: propertyIn(renamed, by.property) })),
+    filter: filter && translateFilter(filter, renamed),
+    search: search && {
+      ...search,
+      properties: search.properties.map((property) => toCurrentProperty(renamed, property))
+    },
+    order: order.map((by) => ({ ...by, property: toCurrentProperty(renamed, by.property) })),
     properties: undefined
   }
 }

@@ -10,31 +10,38 @@ import type { Change, CommittedChange, HookOptions, Options } from '../../option
 import type { Request } from '../../request/request.ts'
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
-import type { Id, JsonSchema } from '../../storage/contract.ts'
-import { checkRestated, getInherited, sharedProperties } from './options.ts'
-import { propertyIn, versionedStorage } from './storage.ts'
+import type { Entry, Id, JsonSchema } from '../../storage/contract.ts'
+import { checkStatedAccess, deriveLists, getInherited } from './options.ts'
+import { createVersionStorage, toCurrentProperty } from './storage.ts'
 import type { Origins } from './storage.ts'
 
-/** What the older version has of its own. All else is as the current one has it. */
-type Restated = 'name' | 'schema' | 'storage' | 'id' | 'unique' | 'hooks'
+/** The options of `define()` that a version sets itself or replaces with its own. */
+type OwnOptions = 'name' | 'schema' | 'storage' | 'id' | 'unique' | 'hooks'
 
 interface Mapping<Item extends object, Schema extends ObjectSchema> {
-  /** The path segment, where it is another. */
+  /** The path segment. That of the current version by default. */
   name?: string
-  /** What an item was. */
+  /** The schema of an item in this version. */
   schema: Schema
-  /** What an item is to a client of this version. */
+  /** Returns an item as clients of this version see it. */
   present: (item: Readonly<Item>) => ItemOf<Schema>
-  /** What a client of the current version would have sent. What is left out stays as it is; undefined takes it away. A throw refuses the write. */
-  accept: (item: Readonly<ItemOf<Schema>>, before: Readonly<Item> | undefined) => { [Property in keyof Item]?: Item[Property] | undefined }
-  /** Properties that have another name now, and the same values. */
+  /**
+   * Returns what a client of the current version would have sent. Properties that are left out stay as they are; those
+   * that are undefined are removed. A throw refuses the write.
+   */
+  accept: (
+    item: Readonly<ItemOf<Schema>>,
+    before: Readonly<Item> | undefined
+  ) => { [Property in keyof Item]?: Item[Property] | undefined }
+  /** The properties that have another name in the current version, and the same values. */
   renamed?: { readonly [Property in PropertyOf<ItemOf<Schema>>]?: PropertyOf<Item> }
 }
 
-export type VersionOptions<Item extends object, Schema extends ObjectSchema> = Mapping<Item, Schema> & Omit<Options<Schema>, Restated>
+export type VersionOptions<Item extends object, Schema extends ObjectSchema> =
+  Mapping<Item, Schema> & Omit<Options<Schema>, OwnOptions>
 
 /**
- * An older version of a collection, over the same storage.
+ * Defines an older version of a collection, with the same storage.
  *
  * @example
  * const usersV1 = version(users, 'v1', {
@@ -45,46 +52,63 @@ export type VersionOptions<Item extends object, Schema extends ObjectSchema> = M
  * })
  * await app.register(collection, { ...usersV1, prefix: '/v1' })
  */
-export function version<Item extends object, const Schema extends ObjectSchema> (definition: Definition<Item>, label: string, options: VersionOptions<Item, Schema>): Definition<ItemOf<Schema>> {
+export function version<Item extends object, const Schema extends ObjectSchema> (
+  definition: Definition<Item>,
+  label: string,
+  options: VersionOptions<Item, Schema>
+): Definition<ItemOf<Schema>> {
   const current = toCollection(definition)
   const { present, accept, renamed = {}, ...stated } = options
   const { name = current.name } = stated
-  if (!/^[\w.-]+$/.test(label)) throw new BadOption(name, `the version is called ${JSON.stringify(label)}, which cannot stand in an entity tag. Use letters, digits, "-", "_" or ".", such as "v1".`)
-  if (typeof present !== 'function' || typeof accept !== 'function') throw new BadOption(name, 'a version needs the functions present and accept.')
-  checkRestated(current, name, stated.access)
+  if (!/^[\w.-]+$/.test(label)) {
+    throw new BadOption(name, `the name ${JSON.stringify(label)} of the version cannot be part of an entity tag. ` +
+      'Use letters, digits, "-", "_" or ".", as in "v1".')
+  }
+  if (typeof present !== 'function' || typeof accept !== 'function') {
+    throw new BadOption(name, 'a version needs the functions present and accept. Add both.')
+  }
+  checkStatedAccess(current, name, stated.access)
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
   // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
   const schema = stated.schema as unknown as JsonSchema
-  const lists = sharedProperties({ current, name, schema }, { ...stated.list, renamed })
+  const lists = deriveLists({ current, name, schema }, { ...stated.list, renamed })
   const dateTimes = findDateTimes(schema, current.id.property)
 
-  async function convert ({ item, before, caller, request }: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
+  /** Builds the current item by the rules of the current version, and returns it as an item of this version. */
+  async function convert (change: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
+    const { item, before, caller, request } = change
     const known = before && origins.entry.get(before)
     const content = accept(item, known?.item)
-    const whole = known === undefined ? await create(item, content, { caller, request }) : await revised(known.item)
-    if (whole instanceof Problem) return whole
-    // In the form that the item is written in: it is known again by its identity.
-    const told = normalizeDates(present(whole), dateTimes)
-    origins.draft.set(told, whole)
-    return told
-
-    // By the rules of the current version, which makes an item of the same type.
-    async function revised (was: Readonly<Item>): Promise<Item | Problem> {
-      return await buildReplacement(current, toRequest({ caller, request }), { content: defined({ ...was, ...content }), before: known! }) as Item | Problem
-    }
+    const built = known === undefined
+      ? await createItem(item, content, { caller, request })
+      : await replaceItem(known, content, { caller, request })
+    if (built instanceof Problem) return built
+    // Dates are normalized here, because the storage finds the draft by the identity of the object.
+    const presented = normalizeDates(present(built), dateTimes)
+    origins.draft.set(presented, built)
+    return presented
   }
 
-  async function create (item: object, content: object, call: Call): Promise<Item | Problem> {
+  async function createItem (item: object, accepted: object, call: Call): Promise<Item | Problem> {
     const id: Id | undefined = Reflect.get(item, current.id.property)
     const values = getReadOnlyValues(item)
-    const whole = { ...defined(content), ...values }
-    return await buildNewItem(current, toRequest(call, values), { content: whole, ...id !== undefined && { id } }) as Item | Problem
+    const content = { ...omitUndefined(accepted), ...values }
+    // The current version builds items of its own type.
+    return await buildNewItem(current, toRequest(call, values), {
+      content,
+      ...id !== undefined && { id }
+    }) as Item | Problem
   }
 
-  /** Of what the scope and the URI have set in the older item, the properties that only they can set in the current one. */
+  async function replaceItem (before: Entry<Item>, accepted: object, call: Call): Promise<Item | Problem> {
+    const content = omitUndefined({ ...before.item, ...accepted })
+    return await buildReplacement(current, toRequest(call), { content, before }) as Item | Problem
+  }
+
+  /** Of the values that the scope and the URI set, those of properties that are readOnly in the current version. */
   function getReadOnlyValues (item: object): Record<string, unknown> {
     return Object.fromEntries(Object.entries(getImposedValues(item))
-      .map(([property, value]) => [propertyIn(renamed, property), value] as const)
+      .map(([property, value]) => [toCurrentProperty(renamed, property), value] as const)
       .filter(([property]) => current.properties.named.get(property)?.readOnly === true))
   }
 
@@ -97,35 +121,35 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   }
 
   const hooks: HookOptions<ItemOf<Schema>> = {
-    beforeValidation: (change) => unwrapped(convert(change) as Promise<ItemOf<Schema>>),
+    beforeValidation: (change) => unwrapHookError(convert(change) as Promise<ItemOf<Schema>>),
     ...current.hooks.afterCommit !== undefined && { afterCommit }
   }
-  const own = mergeOptions(getInherited(current), stated as unknown as Options<Schema>)
+  const merged = mergeOptions(getInherited(current), stated as unknown as Options<Schema>)
   const whole = {
-    ...own,
-    list: { ...own.list, ...lists },
+    ...merged,
+    list: { ...merged.list, ...lists },
     name,
     id: { property: current.id.property, generate: current.id.generate },
-    storage: () => versionedStorage(current.storage, { label, present, renamed }, origins),
+    storage: () => createVersionStorage(current.storage, { label, present, renamed }, origins),
     hooks
   }
-  // The properties that it names are those of the schema: sharedProperties has found them there.
+  // The properties in `list` are those of the schema: deriveLists has found them there.
   return defineVersion(current, whole as unknown as Options<Schema>)
 }
 
 type Call = Pick<Change<object>, 'caller' | 'request'>
 
-/** What building an item reads of a request. The filter of the scope is checked on the older item. */
+/** The parts of a request that are needed to build an item. The filter of the scope is checked on the older item. */
 function toRequest ({ caller, request }: Call, values: Record<string, unknown> = {}): Request {
   return { original: request, caller, fixed: undefined, scope: { filter: { all: [] }, values } } as unknown as Request
 }
 
-function defined (content: object): object {
+function omitUndefined (content: object): object {
   return Object.fromEntries(Object.entries(content).filter(([, value]) => value !== undefined))
 }
 
-/** What a hook of the current version throws is told as if it were this one's. */
-async function unwrapped<Item> (item: Promise<Item>): Promise<Item> {
+/** An error of a hook of the current version is handled like an error of a hook of this version. */
+async function unwrapHookError<Item> (item: Promise<Item>): Promise<Item> {
   try {
     return await item
   } catch (thrown) {
