@@ -1,3 +1,20 @@
 import neostandard from 'neostandard'
 
-export default neostandard({ ts: true, ignores: ['dist', '.tap'] })
+const parameterTuple = 'Use an object with names instead of a tuple.'
+
+export default [
+  ...neostandard({ ts: true, ignores: ['dist', '.tap'] }),
+  {
+    files: ['lib/**/*.ts'],
+    rules: {
+      '@stylistic/arrow-parens': ['error', 'always'],
+      '@stylistic/max-len': ['error', { code: 120 }],
+      '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'FunctionDeclaration > ArrayPattern.params', message: parameterTuple },
+        { selector: 'FunctionDeclaration > .params[typeAnnotation.typeAnnotation.type="TSTupleType"]', message: parameterTuple }
+      ]
+    }
+  }
+]

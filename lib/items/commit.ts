@@ -158,7 +158,7 @@ function storeItem (
   })
 }
 
-/** Whether an item equals the stored one, apart from the time of its update. Then its version and that time are kept. */
+/** Whether an item equals the stored one, apart from the time of its update. Then both are kept as they are. */
 function isUnchanged ({ timestamps: { updated }, versionOf }: Collection, before: object, item: object): boolean {
   // Items of an older version can be equal although those of the current version differ.
   if (versionOf !== undefined) return false

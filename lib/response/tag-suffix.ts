@@ -6,7 +6,7 @@ import type { JsonSchema } from '../storage/contract.ts'
 // The bytes of a representation depend on the item and on the definition. A deploy can change the definition while
 // the item and its version stay. Without a suffix for the definition, caches would keep serving the old bytes.
 
-/** Increase it when the library renders the same item and definition differently: see test/definition-tags.test.ts. */
+/** Increase it if the same item and definition are rendered differently: see test/response/tag-suffix.test.ts. */
 const revision = 1
 
 const digestLength = 6

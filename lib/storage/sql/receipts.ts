@@ -122,7 +122,8 @@ export class SqlReceipts implements Receipts {
   }
 }
 
-function toReceipt ([id, fingerprint, token, expires, answer]: Row): Receipt {
+function toReceipt (row: Row): Receipt {
+  const [id, fingerprint, token, expires, answer] = row
   return {
     key: String(id),
     fingerprint: String(fingerprint),

@@ -144,7 +144,8 @@ function buildCatalogQuery (table: readonly string[]): ReturnType<Dialect['catal
  * Builds a `like` condition. Texts after a star are found with instr(), not with GLOB: GLOB compares letter by letter
  * from each position, so a long pattern and a text that repeats its beginning would block the process for minutes.
  */
-function buildLike (text: string, [first = '', ...others]: readonly string[], bind: (value: Value) => string): string {
+function buildLike (text: string, parts: readonly string[], bind: (value: Value) => string): string {
+  const [first = '', ...others] = parts
   const last = others.pop()
   if (last === undefined) return `${text} = ${bind(first)}`
   const runs = others.filter((run) => run !== '')

@@ -1,0 +1,268 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import Fastify from 'fastify'
+import { test } from 'tap'
+import collection, { define, defineWith } from '../../lib/index.ts'
+import type { Collection } from '../../lib/collection.ts'
+import type { Feature } from '../../lib/index.ts'
+import * as features from '../../lib/features/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { altered, ask, build, created, notes } from '../app.ts'
+import { kept } from '../kept.ts'
+
+// The mechanism of features. What each feature does is tested in a file of its own.
+
+const Note = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  text: Type.String(),
+  deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
+})
+
+const all: Readonly<Record<string, Feature<object>>> = {
+  bulk: features.bulk({ maximum: 2 }),
+  deprecation: features.deprecation({ since: '2026-01-01' }),
+  idempotency: features.idempotency(),
+  redirects: features.redirects({ to: ({ id: segment }) => segment === 'old' ? { href: '/elsewhere' } : undefined }),
+  softDelete: features.softDelete({ property: 'deletedAt', allow: ({ request }) => request?.headers.authorization === 'admin' }),
+  timeout: features.timeout(60_000)
+}
+
+/** What a client sees of the features, in short. */
+async function observe (definition: Collection): Promise<string[]> {
+  const app = Fastify({ forceCloseConnections: true })
+  await app.register(collection, definition)
+  const seen: string[] = []
+  const send = async (target: string, options: Parameters<typeof ask>[2] = {}) => {
+    const answer = await ask(app, target, options)
+    const { deprecation = '', 'idempotent-replayed': replayed = '', location = '' } = answer.headers
+    seen.push([target.replace(/[0-9a-f-]{36}/, ':id'), answer.statusCode, deprecation, replayed, String(location).replace(/[0-9a-f-]{36}/, ':id'), answer.json === undefined ? '' : answer.payload.length > 0 ? (answer.json().code ?? '') : ''].join(' '))
+    return answer
+  }
+  const key = { 'idempotency-key': '"k"' }
+  const { headers: { location } } = await send('POST /notes', { content: { text: 'a' }, fields: key })
+  await send('POST /notes', { content: { text: 'a' }, fields: key })
+  await send('POST /notes', { content: [{ text: 'b' }, { text: 'c' }], fields: { 'idempotency-key': '"many"' } })
+  await send('POST /notes', { content: [{ text: 'b' }, { text: 'c' }], fields: { 'idempotency-key': '"many"' } })
+  await send(`PATCH ${location}`, { content: { text: 'd' }, fields: key })
+  await send(`DELETE ${location}`)
+  await send(`GET ${location}`)
+  await send('GET /notes/old')
+  await send('GET /notes?deleted=true')
+  await send('GET /notes?deleted=true', { fields: { authorization: 'admin' } })
+  await send(`PATCH ${location}`, { content: { deletedAt: null, text: 'e' }, fields: { authorization: 'admin' } })
+  await send(`GET ${location}`)
+  const list = await send('GET /notes')
+  seen.push(list.json().map(({ text }: { text: string }) => text).sort().join())
+  await app.close()
+  return seen
+}
+
+test('pairs of features do the same in both orders', async (t) => {
+  const names = Object.keys(all)
+  for (const [index, first] of names.entries()) {
+    for (const second of names.slice(index + 1)) {
+      const define2 = () => define({ name: 'notes', schema: Note, storage: memory() }) as Collection
+      const [a, b] = [all[first]!, all[second]!]
+      const together = await observe(define2().with(a, b))
+      t.strictSame(await observe(define2().with(b, a)), together, `${first} and ${second}`)
+      t.strictSame(await observe(define2().with(a).with(b)), together, `${first}, then ${second}`)
+    }
+  }
+})
+
+test('all features work together', async (t) => {
+  const seen = await observe((define({ name: 'notes', schema: Note, storage: memory() }) as Collection).with(...Object.values(all)))
+  t.strictSame(seen, [
+    'POST /notes 201 @1767225600  /notes/:id ',
+    'POST /notes 201 @1767225600 true /notes/:id ',
+    'POST /notes 201 @1767225600   ',
+    'POST /notes 201 @1767225600 true  ',
+    'PATCH /notes/:id 422 @1767225600   idempotency-key-reused',
+    'DELETE /notes/:id 204 @1767225600   ',
+    'GET /notes/:id 410 @1767225600   gone',
+    'GET /notes/old 301 @1767225600  /elsewhere ',
+    'GET /notes?deleted=true 403 @1767225600   forbidden',
+    'GET /notes?deleted=true 200 @1767225600   ',
+    'PATCH /notes/:id 200 @1767225600   ',
+    'GET /notes/:id 200 @1767225600   ',
+    'GET /notes 200 @1767225600   ',
+    'b,c,e'
+  ])
+})
+
+test('with() leaves the definition as it is, and opens no second storage', async (t) => {
+  let opened = 0
+  const storage = altered(() => { opened++; return {} })
+  const plain = notes({ storage })
+  const bulky = plain.with(features.bulk())
+  t.equal(opened, 1)
+  t.strictSame([plain.features.length, bulky.features.length], [0, 1])
+  t.equal(bulky.validate, plain.validate, 'nor does it compile the schema again')
+  const app = await build(t, plain)
+  t.equal((await ask(app, 'POST /notes', { content: [{ text: 'a' }] })).statusCode, 422)
+})
+
+test('a feature that cannot be added is refused', async (t) => {
+  t.throws(() => notes().with(features.bulk(), features.bulk()), { code: 'FST_COLLECTION_BAD_OPTION', message: /"bulk" is added twice/ })
+  t.throws(() => notes().with(features.bulk()).with(features.bulk()), { message: /"bulk" is added twice/ })
+  t.throws(() => notes().with(features.bulk({ maximum: 0 })), { message: /bulk: maximum is 0/ })
+  const untransacted = altered(({ supports }) => ({ supports: { ...supports, transactions: false, receipts: false } }))
+  t.throws(() => notes({ storage: untransacted }).with(features.bulk()), { code: 'FST_COLLECTION_UNSUPPORTED', message: /all items of a request or none/ })
+  t.throws(() => notes({ storage: untransacted }).with(features.idempotency()), { code: 'FST_COLLECTION_UNSUPPORTED' })
+  const parameter = { on: 'list', schema: {}, ofText: (text: string) => text, read: () => ({}) } as const
+  const adding = (name: string, parameterName: string): Feature<object> => ({ name, setup (host) { host.addQueryParameter(parameterName, parameter) } })
+  t.throws(() => notes().with(adding('one', 'text')), { message: /query parameter "text" has the name of a property/ })
+  t.throws(() => notes().with(adding('one', 'mode'), adding('two', 'mode')), { message: /two features add the query parameter "mode"/ })
+  for (const name of ['limit', 'cursor', 'sort', 'fields', 'count', 'q']) {
+    t.throws(() => notes().with(adding('one', name)), { message: new RegExp(`adds the query parameter "${name}", which lists have already`) })
+  }
+})
+
+for (const { name, skip, open } of kept) {
+  test(`a write hook runs in the transaction of the write: ${name}`, { skip }, async (t) => {
+    const { storage, prepare } = await open(t)
+    const log: string[] = []
+    const audit: Feature<object> = {
+      name: 'audit',
+      setup (host) {
+        host.addHook('onWrite', async ({ action, before, after }, inner) => {
+          const { text } = (after ?? before)!.item as { text: string }
+          if (text === 'fail') throw new Error('not logged')
+          const visible = await inner.find((after ?? before)!.id, { signal: new AbortController().signal, scope: undefined })
+          log.push(`${action} ${text} ${visible !== undefined}`)
+        })
+      }
+    }
+    const definition = notes({ storage }).with(audit, features.bulk(), features.idempotency())
+    await prepare(definition)
+    const app = await build(t, definition)
+    const { at } = await created(app, '/notes', { text: 'a' })
+    await ask(app, `PUT ${at}`, { content: { text: 'b' } })
+    await ask(app, `PATCH ${at}`, { content: { text: 'c' } })
+    await ask(app, 'POST /notes', { content: [{ text: 'd' }, { text: 'e' }] })
+    await ask(app, 'POST /notes', { content: { text: 'f' }, fields: { 'idempotency-key': '"f"' } })
+    await ask(app, `DELETE ${at}`)
+    t.strictSame(log, ['create a true', 'replace b true', 'update c true', 'create d true', 'create e true', 'create f true', 'remove c false'])
+    const before = (await ask(app, 'GET /notes?sort=text')).payload
+    for (const content of [{ text: 'fail' }, [{ text: 'g' }, { text: 'fail' }]]) {
+      t.equal((await ask(app, 'POST /notes', { content })).statusCode, 500)
+    }
+    const { at: other } = await created(app, '/notes', { text: 'x' })
+    t.equal((await ask(app, `PUT ${other}`, { content: { text: 'fail' } })).statusCode, 500)
+    t.equal((await ask(app, `GET ${other}`)).json().text, 'x')
+    await ask(app, `DELETE ${other}`)
+    t.equal((await ask(app, 'GET /notes?sort=text')).payload, before, 'nothing is stored')
+  })
+}
+
+test('a feature adds headers, a query parameter, a layer around the storage and a Fastify plugin', async (t) => {
+  const calls: string[] = []
+  const feature: Feature<object> = {
+    name: 'example',
+    setup (host) {
+      host.register((app) => { app.addHook('onSend', async (_request, reply) => { reply.header('x-example', host.collection.name) }) })
+      host.addQueryParameter('mode', { on: 'list', schema: { type: 'string' }, ofText: (text) => text, read: (_collection, value) => value === 'fast' ? { limit: 1 } : 'fast' })
+      host.wrapStorage('rows', (storage) => ({ ...storage, find (id, context) { calls.push('find'); return storage.find(id, context) } }))
+      host.wrapAction('transform', (next, { name }) => async (collection, request) => {
+        calls.push(name)
+        return next(collection, request)
+      })
+    }
+  }
+  const app = await build(t, notes().with(feature))
+  const { at } = await created(app, '/notes', { text: 'a' })
+  await created(app, '/notes', { text: 'b' })
+  const answer = await ask(app, 'GET /notes?mode=fast')
+  t.match(answer, { statusCode: 200, headers: { 'x-example': 'notes' } })
+  t.equal(answer.json().length, 1)
+  t.match((await ask(app, 'GET /notes?mode=slow')).json(), { code: 'invalid-query', detail: 'mode must be fast.' })
+  t.equal((await ask(app, `GET ${at}?mode=fast`)).statusCode, 400, 'only of lists')
+  await ask(app, `GET ${at}`)
+  t.strictSame(calls, ['create', 'create', 'list', 'list', 'read', 'read', 'find'])
+  t.equal((await ask(app, 'PROPFIND /notes')).headers['x-example'], undefined)
+  t.equal((await ask(app, 'DELETE /notes')).headers['x-example'], 'notes', 'also of 405')
+})
+
+test('a nested definition keeps its parent and its features, whatever is added later', async (t) => {
+  const parents = notes({ name: 'parents' })
+  const children = notes({ name: 'children' })
+  for (const nested of [children.with(features.within(parents, 'text'), features.bulk()), children.with(features.bulk()).with(features.within(parents, 'text')), children.with(features.within(parents, 'text')).with(features.bulk())]) {
+    const app = await build(t, [parents, nested])
+    const { item: { id } } = await created(app, '/parents', { text: 'p' })
+    t.equal((await ask(app, `POST /parents/${id}/children`, { content: [{}, {}] })).statusCode, 201)
+    t.equal((await ask(app, 'GET /children')).statusCode, 404)
+  }
+})
+
+test('two definitions over one storage that disagree about its rows are refused', async (t) => {
+  const base = define({ name: 'notes', schema: Note, storage: memory() }) as Collection
+  const soft = base.with(features.softDelete({ property: 'deletedAt' }))
+  const serve = async (...definitions: Collection[]) => {
+    const app = Fastify()
+    t.after(() => app.close())
+    for (const [index, definition] of definitions.entries()) await app.register(collection, { ...definition, prefix: `/v${index}` })
+  }
+  const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /use the same storage, but only "notes" has the feature soft-delete/ }
+  await t.rejects(serve(base, soft), refused)
+  await t.rejects(serve(soft, base), refused)
+  await t.resolves(serve(soft, soft.with(features.bulk())))
+  await t.resolves(serve(base, base.with(features.bulk())))
+  const parents = notes({ name: 'parents' }).with(features.expand({ note: { collection: base, property: 'text' } }))
+  await t.rejects(serve(soft, parents), refused, 'also if one of them is only expanded')
+})
+
+test('defineWith() shares options and features', async (t) => {
+  const defineNote = defineWith({ storage: memory(), list: { limit: { default: 1 } } }, features.bulk())
+  const first = defineNote({ name: 'first', schema: Note })
+  const second = defineNote({ name: 'second', schema: Note, list: { limit: { default: 2 } } }).with(features.deprecation({ since: '2026-01-01' }))
+  const app = await build(t, [first, second])
+  for (const name of ['first', 'second']) t.equal((await ask(app, `POST /${name}`, { content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] })).statusCode, 201)
+  t.equal((await ask(app, 'GET /first')).json().length, 1)
+  t.equal((await ask(app, 'GET /second')).json().length, 2)
+  t.throws(() => defineWith({})({ name: 'third', schema: Note } as never), { code: 'FST_COLLECTION_BAD_OPTION', message: /storage is missing/ })
+})
+
+test('a definition adds to the access rules of defineWith(), and keeps the others', async (t) => {
+  const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
+  const isAdmin = ({ caller }: { caller: string | undefined }) => caller === 'admin'
+  const protect = defineWith({ storage: memory(), access: { authenticate, allow: isAdmin } })
+  const app = await build(t, [
+    protect({ name: 'closed', schema: Note }),
+    protect({ name: 'listed', schema: Note, access: { allow: { list: 'public' } } }),
+    protect({ name: 'known', schema: Note, access: { allow: { all: 'authenticated' } } }),
+    protect({ name: 'open', schema: Note, access: { allow: 'public' } }),
+    protect({ name: 'scoped', schema: Note, access: { scope: () => ({ values: { text: 'a' } }) } })
+  ])
+  const status = async (target: string, user?: string): Promise<number> => {
+    return (await ask(app, target, { content: { text: 'a' }, fields: user === undefined ? {} : { 'x-user': user } })).statusCode
+  }
+  for (const name of ['closed', 'scoped']) {
+    t.equal(await status(`GET /${name}`), 401, name)
+    t.equal(await status(`GET /${name}`, 'ada'), 403, name)
+    t.equal(await status(`GET /${name}`, 'admin'), 200, name)
+  }
+  t.equal(await status('GET /listed'), 200)
+  t.equal(await status('POST /listed', 'ada'), 403, 'the rule of the defaults still applies to the other actions')
+  t.equal(await status('POST /known', 'ada'), 201, 'a rule for all actions replaces that of the defaults')
+  t.equal(await status('POST /known'), 401, 'with the same authenticate')
+  t.equal(await status('POST /open'), 201)
+})
+
+test('what several features need of an item is read, whichever fields are selected', async (t) => {
+  const adding = (name: string, property: string): Feature<object> => ({
+    name,
+    setup (host) {
+      host.addQueryParameter(name, { on: 'list', schema: { type: 'string' }, ofText: (text) => text, read: () => ({ features: { [name]: 'yes' }, needs: [property] }) })
+      host.addHook('onView', async (_entries, { question }) => question.features?.[name] === undefined
+        ? undefined
+        : { personal: false, version: () => `+${name}`, add: ({ item }) => ({ [name]: Reflect.get(item, property) ?? null }) })
+    }
+  })
+  const read: unknown[] = []
+  const storage = altered(({ list }) => ({ list: (query, context) => { read.push(query.properties); return list(query, context) } }))
+  const app = await build(t, (define({ name: 'notes', schema: Note, storage }) as Collection).with(adding('one', 'text'), adding('two', 'deletedAt')))
+  const { item: { id } } = await created(app, '/notes', { text: 'a' })
+  t.strictSame((await ask(app, 'GET /notes?fields=id&one=yes&two=yes')).json(), [{ id, one: 'a', two: null }])
+  t.match((await ask(app, 'QUERY /notes?one=yes', { content: { fields: ['id'], two: 'yes' } })).json(), [{ one: 'a', two: null }])
+  for (const properties of read) t.strictSame([properties].flat().toSorted(), ['deletedAt', 'id', 'text'])
+})

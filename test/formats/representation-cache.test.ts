@@ -1,0 +1,77 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import { test } from 'tap'
+import collection, { define, json } from '../../lib/index.ts'
+import { version } from '../../lib/features/version/version.ts'
+import { RepresentationCache } from '../../lib/formats/representation-cache.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, version })
+const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {} })
+
+test('what is seen twice is kept, at its path, as long as the entry stays', async t => {
+  const remembered = new RepresentationCache()
+  const [one, other] = [entry('a'), entry('a', '2')]
+  const written = representation()
+  remembered.add(one, written)
+  t.equal(remembered.get(one, '/notes'), undefined, 'once is not enough')
+  remembered.add(one, written)
+  t.equal(remembered.get(one, '/notes'), written)
+  t.equal(remembered.get(one, '/v1/notes'), undefined)
+  t.equal(remembered.get(other, '/notes'), undefined)
+  remembered.add(other, written)
+  t.equal(remembered.get(one, '/notes'), undefined, 'another has taken its place')
+  t.equal(remembered.get(other, '/notes'), undefined)
+  t.equal(remembered.get(entry('b'), '/notes'), undefined)
+})
+
+test('neither many entries nor long ones fill the memory', async t => {
+  const filled = (content: string): [RepresentationCache, ReturnType<typeof entry>] => {
+    const remembered = new RepresentationCache()
+    const first = entry('first')
+    for (let turn = 0; turn < 2; turn++) remembered.add(first, representation(content))
+    t.not(remembered.get(first, '/notes'), undefined)
+    return [remembered, first]
+  }
+  const [many, first] = filled('{}')
+  for (let count = 0; count < 10_000; count++) many.add(entry(`entry ${count}`), representation())
+  t.equal(many.get(first, '/notes'), undefined)
+  const [long, one] = filled('x'.repeat(10_000_000))
+  const next = entry('next')
+  for (let turn = 0; turn < 2; turn++) long.add(next, representation('x'.repeat(10_000_000)))
+  t.equal(long.get(one, '/notes'), undefined)
+})
+
+/** JSON that counts what it writes. */
+function counted () {
+  const counter = { count: 0, format: { ...json, item: (...given: Parameters<typeof json.item>) => { counter.count++; return json.item(...given) } } }
+  return counter
+}
+
+test('an item that is read again and again is written twice, and anew once it has changed', async t => {
+  const counter = counted()
+  const app = Fastify()
+  const Note = Type.Object({ id: Type.String(), text: Type.String() })
+  app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'client' }, formats: [counter.format], storage: memory({ items: [{ id: 'a', text: 'one' }] }) }))
+  const read = async (headers = {}) => app.inject({ url: '/notes/a', headers })
+  for (let turn = 0; turn < 5; turn++) t.same((await read()).json(), { id: 'a', text: 'one' })
+  t.equal(counter.count, 2)
+  const { etag } = (await read()).headers
+  const unmodified = await read({ 'if-none-match': etag })
+  t.equal(unmodified.statusCode, 304)
+  t.equal(unmodified.headers['content-type'], undefined)
+  t.equal(unmodified.headers.etag, etag)
+  await app.inject({ method: 'PUT', url: '/notes/a', payload: { id: 'a', text: 'two' } })
+  t.same((await read()).json(), { id: 'a', text: 'two' })
+  t.not((await read()).headers.etag, etag)
+})
+
+test('so is an item of an older version', async t => {
+  const counter = counted()
+  const app = Fastify()
+  const schema = Type.Object({ id: Type.String(), text: Type.String() })
+  const notes = define({ name: 'notes', schema, id: { generate: 'client' }, formats: [counter.format], storage: memory({ items: [{ id: 'a', text: 'one' }] }) })
+  app.register(collection, { prefix: '/v1', ...version(notes, 'v1', { schema, present: item => ({ ...item }), accept: item => item }) })
+  for (let turn = 0; turn < 5; turn++) t.same((await app.inject('/v1/notes/a')).json(), { id: 'a', text: 'one' })
+  t.equal(counter.count, 2)
+})

@@ -1,0 +1,187 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import Fastify from 'fastify'
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import { test } from 'tap'
+import type { Test } from 'tap'
+import collection, { registry } from '../../lib/index.ts'
+import { service } from '../../lib/service/service.ts'
+import type { Collection } from '../../lib/collection.ts'
+import type { Storage } from '../../lib/index.ts'
+import type { ServiceOptions } from '../../lib/service/service.ts'
+import { serviceOptionNames } from '../../lib/service/options.ts'
+import { within } from '../../lib/features/within.ts'
+import { altered, ask, build, logged, notes, User, users } from '../app.ts'
+import { listen, Wire } from '../wire.ts'
+
+interface Given extends FastifyServerOptions {
+  options?: ServiceOptions
+  collections?: readonly Collection[]
+}
+
+export async function served (t: Test, { options = {}, collections = [users(), notes()], ...server }: Given = {}): Promise<FastifyInstance> {
+  const app = await build(t, collections, server as FastifyServerOptions)
+  await app.register(service, options)
+  return app
+}
+
+test('docs/service.md has every option, and no other', async t => {
+  const page = readFileSync(new URL('../../docs/service.md', import.meta.url), 'utf8')
+  const section = page.slice(page.indexOf('## Options'), page.indexOf('## Home document'))
+  t.strictSame([...section.matchAll(/^\| `([\w.]+)` \|/gm)].map(match => match[1]), serviceOptionNames)
+})
+
+test('the home document tells every collection, wherever it is registered, before or after', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const people = users({ schema: { ...User, title: 'People' } as typeof User })
+  await app.register(service, { title: 'Test', home: undefined as never, description: '/openapi.json', documentation: 'https://example.com/docs' })
+  await app.register(registry)
+  await app.register(collection, people)
+  await app.register(async scope => { await scope.register(collection, notes({ actions: ['list'] })) }, { prefix: '/teams/:team(^[a-z]+$)' })
+  await app.register(collection, (notes({ schema: people.schema as never }) as Collection<{ role: string }>).with(within(people, 'role')) as Collection)
+  const answer = await ask(app, 'GET /')
+  t.equal(answer.statusCode, 200)
+  t.equal(answer.headers['content-type'], 'application/json')
+  t.strictSame(answer.json(), {
+    title: 'Test',
+    _links: {
+      self: { href: '/' },
+      'api-catalog': { href: '/.well-known/api-catalog' },
+      'service-desc': { href: '/openapi.json' },
+      'service-doc': { href: 'https://example.com/docs' },
+      collection: [{ href: '/users', name: 'users', title: 'People' }, { href: '/teams/{team}/notes', name: 'notes', templated: true }, { href: '/users/{parent}/notes', name: 'notes', title: 'People', templated: true }],
+      item: [{ href: '/users/{id}', name: 'users', templated: true }, { href: '/users/{parent}/notes/{id}', name: 'notes', templated: true }]
+    }
+  })
+  const catalog = await ask(app, 'GET /.well-known/api-catalog')
+  t.strictSame(catalog.json().linkset, [
+    { anchor: '/.well-known/api-catalog', item: [{ href: '/users', title: 'People' }] },
+    { anchor: '/', 'service-desc': [{ href: '/openapi.json' }], 'service-doc': [{ href: 'https://example.com/docs' }] }
+  ])
+})
+
+test('home document and catalog are documents: types, tags, 304, 406, 412, HEAD, OPTIONS, 405 (RFC 9110 8.8, 12, 13, 9.3.2)', async t => {
+  const app = await served(t, { options: { problems: 'https://example.com/problems/' } })
+  for (const [path, types] of [['/', ['application/json', 'application/hal+json']], ['/.well-known/api-catalog', ['application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"']]] as const) {
+    const tags = new Set<string>()
+    for (const type of types) {
+      const read = await ask(app, `GET ${path}`, { fields: { accept: type.split(';')[0]! } })
+      t.equal(read.statusCode, 200)
+      t.equal(read.headers['content-type'], type)
+      t.match(read.headers, { 'cache-control': 'no-cache', vary: 'Accept', 'x-content-type-options': 'nosniff', link: /rel="api-catalog"/ })
+      const tag = String(read.headers.etag)
+      tags.add(tag)
+      const again = await ask(app, `GET ${path}`, { fields: { accept: type, 'if-none-match': tag } })
+      t.equal(again.statusCode, 304)
+      t.equal(again.headers.etag, tag)
+      t.equal(again.payload, '')
+      t.notOk('content-type' in again.headers)
+      const head = await ask(app, `HEAD ${path}`, { fields: { accept: type } })
+      t.equal(head.statusCode, 200)
+      t.equal(head.payload, '')
+      t.equal(head.headers['content-length'], read.headers['content-length'])
+      t.equal(head.headers.link, read.headers.link)
+    }
+    t.equal(tags.size, types.length, 'each type has a tag of its own')
+    t.match((await ask(app, `GET ${path}`, { fields: { 'if-match': '"other"' } })).json(), { status: 412, type: 'https://example.com/problems/precondition-failed' })
+    const none = await ask(app, `GET ${path}`, { fields: { accept: 'text/html' } })
+    t.match(none.json(), { status: 406, code: 'not-acceptable', available: types, instance: path })
+    const options = await ask(app, `OPTIONS ${path}`)
+    t.equal(options.statusCode, 204)
+    t.equal(options.headers.allow, 'GET, HEAD, OPTIONS')
+    for (const method of app.supportedMethods.filter(method => !['GET', 'HEAD', 'OPTIONS'].includes(method))) {
+      const refused = await ask(app, `${method} ${path}`)
+      t.equal(refused.statusCode, 405, method)
+      t.equal(refused.headers.allow, 'GET, HEAD, OPTIONS')
+      t.equal(refused.headers['content-type'], 'application/problem+json')
+    }
+  }
+})
+
+test('what hooks of the app throw there is a problem, and keeps the Vary of the app', async t => {
+  const app = await served(t)
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('vary', 'Origin')
+    if (request.headers.fail !== undefined) throw Object.assign(new Error('secret'), { statusCode: Number(request.headers.fail) })
+  })
+  t.equal((await ask(app, 'GET /')).headers.vary, 'Origin, Accept')
+  t.match((await ask(app, 'GET /', { fields: { fail: '403' } })).json(), { status: 403, code: 'forbidden', detail: 'secret' })
+  const failed = await ask(app, 'GET /', { fields: { fail: '500' } })
+  t.equal(failed.statusCode, 500)
+  t.notMatch(failed.payload, /secret/)
+})
+
+test('an app keeps its own `/`, and home can be moved or left out', async t => {
+  const own = Fastify()
+  t.teardown(() => own.close())
+  own.get('/', async () => 'own')
+  await own.register(service)
+  t.equal((await ask(own, 'GET /')).payload, 'own')
+  const moved = await served(t, { options: { home: '/api', catalog: false } })
+  t.equal((await ask(moved, 'GET /')).statusCode, 404)
+  t.strictSame(Object.keys((await ask(moved, 'GET /api')).json()._links), ['self', 'collection', 'item'])
+  t.notOk('link' in (await ask(moved, 'GET /api')).headers)
+  t.equal((await ask(moved, 'GET /.well-known/api-catalog')).statusCode, 404)
+  const none = await served(t, { options: { home: false } })
+  t.equal((await ask(none, 'GET /')).statusCode, 404)
+  t.strictSame((await ask(none, 'GET /.well-known/api-catalog')).json().linkset.length, 1)
+})
+
+test('a request that comes in too slowly is cut with 408, and the app’s own limit is left alone', async t => {
+  const app = await served(t, { options: { requestTimeout: 200 } })
+  const wire = new Wire(await listen(app))
+  wire.write(['POST /notes', 'Content-Type: application/json', 'Content-Length: 100'], '{"text":')
+  t.equal((await wire.answer()).status, 408)
+  await wire.closed()
+  t.equal((await served(t)).server.requestTimeout, 60_000)
+  t.equal((await served(t, { requestTimeout: 5 })).server.requestTimeout, 5)
+  t.equal((await served(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)
+})
+
+test('liveness is 200 whatever the storages do; readiness is 503 while one does not answer, and tells which', async t => {
+  const { lines, logger } = logged()
+  let how: 'well' | 'failing' | 'throwing' | 'hanging' | 'empty' = 'well'
+  const signals: AbortSignal[] = []
+  let asked = 0
+  const list: Storage<object>['list'] = (_query, { signal }) => {
+    asked++
+    signals.push(signal)
+    if (how === 'throwing') throw new Error('secret')
+    if (how === 'hanging') return new Promise(() => {})
+    return how === 'well' ? Promise.resolve({ entries: [], more: false }) : Promise.reject(how === 'empty' ? undefined : new Error('secret'))
+  }
+  const definition = notes({ storage: altered(() => ({ list })) })
+  const app = await build(t, [definition, users()], { logger: { ...logger, level: 'warn' } })
+  await app.register(collection, { ...definition, prefix: '/again' })
+  await app.register(service, { health: { deadline: 50, fresh: 40 } })
+  for (how of ['well', 'failing', 'throwing', 'hanging', 'empty', 'well'] as const) {
+    await wait(60)
+    asked = 0
+    const [live, ...ready] = await Promise.all(['GET /healthz', 'GET /readyz', 'GET /readyz', 'HEAD /readyz'].map(target => ask(app, target)))
+    t.strictSame([live!.statusCode, live!.payload, live!.headers['cache-control'], live!.headers['content-type']], [200, '{"status":"pass"}', 'no-store', 'application/json'])
+    t.equal(asked, 1, 'a storage is asked once for all of them')
+    for (const answer of ready) {
+      t.equal(answer.statusCode, how === 'well' ? 200 : 503, how)
+      t.equal(answer.headers['cache-control'], 'no-store')
+    }
+    if (how === 'well') continue
+    t.match(ready[0]!.json(), { status: 503, code: 'service-unavailable', collections: ['notes'], detail: /: notes\.$/ })
+    t.match(ready[0]!.headers, { 'retry-after': '1', 'content-type': 'application/problem+json' })
+    t.notMatch(ready[0]!.payload, /secret/)
+    t.match(lines.splice(0).map(({ msg }) => msg), [/storage of the collection notes/])
+    t.equal(signals.at(-1)?.aborted, how === 'hanging', 'who hangs is told')
+  }
+  t.equal((await ask(app, 'POST /healthz')).statusCode, 405)
+})
+
+test('an app keeps its own probes, and they can be moved or left out', async t => {
+  const own = Fastify()
+  t.teardown(() => own.close())
+  own.get('/healthz', async () => 'own')
+  await own.register(service, { health: { ready: '/ready' } })
+  t.equal((await ask(own, 'GET /healthz')).payload, 'own')
+  t.equal((await ask(own, 'GET /ready')).statusCode, 200)
+  const none = await served(t, { options: { health: { live: false, ready: false } } })
+  for (const path of ['/healthz', '/readyz']) t.equal((await ask(none, `GET ${path}`)).statusCode, 404)
+})

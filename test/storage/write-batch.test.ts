@@ -1,0 +1,129 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'tap'
+import type { Test } from 'tap'
+import type { Thing } from '../../lib/storage/conformance.ts'
+import { things } from '../../lib/storage/conformance/thing.ts'
+import type { Context } from '../../lib/storage/contract.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
+import { nodeSqlite, noSqlite } from './databases.ts'
+
+// Writes of one turn of the event loop, in one transaction of SQLite.
+
+const context: Context = { signal: new AbortController().signal, scope: undefined }
+const thing = (id: string, more: Thing = {}): Thing => ({ id, name: id, ...more })
+const names = (count: number) => Array.from({ length: count }, (_, number) => `thing ${number}`)
+
+/** A database in a file, what was executed beside prepared statements, and what another connection sees. */
+async function open (t: Test) {
+  if (nodeSqlite === undefined) throw new Error('node:sqlite is missing')
+  const { DatabaseSync } = nodeSqlite
+  const folder = await mkdtemp(join(tmpdir(), 'collections-batch-'))
+  const file = join(folder, 'app.db')
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA journal_mode = WAL')
+  const other = new DatabaseSync(file)
+  t.teardown(async () => {
+    database.close()
+    other.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const executed: string[] = []
+  const handle = {
+    exec (text: string) {
+      executed.push(text)
+      database.exec(text)
+    },
+    prepare: (text: string) => database.prepare(text),
+    function: database.function.bind(database)
+  }
+  const adapter = sqlite(handle)
+  await adapter.createTable(things)
+  executed.splice(0)
+  const seen = () => other.prepare('SELECT id FROM things ORDER BY id').all().map(({ id }) => id)
+  return { database, other, adapter, storage: adapter<Thing>(things), executed, seen }
+}
+
+test('what is written in one turn is committed together, and told once it is', { skip: noSqlite }, async t => {
+  const { storage, executed, seen } = await open(t)
+  const first = storage.insert(thing('first'), context)
+  t.strictSame(seen(), ['first'], 'the first does not wait')
+  const others = names(9).map(name => storage.insert(thing(name), context))
+  t.strictSame(seen(), ['first'])
+  const sights = await Promise.all(others.map(other => other.then(() => seen().length)))
+  t.strictSame(sights, names(9).map(() => 10), 'nobody hears of it before')
+  t.match(await first, { id: 'first' })
+  t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'])
+  await Promise.all([storage.remove('first', undefined, context), storage.remove('thing 0', undefined, context)])
+  t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'], 'one that waits for nobody needs no transaction')
+  t.equal(seen().length, 8)
+})
+
+test('all storages on a handle write together', { skip: noSqlite }, async t => {
+  const { adapter, storage, executed } = await open(t)
+  const second = adapter<Thing>(things)
+  await Promise.all([storage, second, storage, second].map((storage, number) => storage.insert(thing(`thing ${number}`), context)))
+  t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'])
+})
+
+test('of writes to one item in one turn each meets what the one before it has left', { skip: noSqlite }, async t => {
+  const { storage } = await open(t)
+  const made = await storage.insert(thing('raced'), context)
+  if ('refused' in made) throw new Error('not made')
+  const results = await Promise.all(names(5).map(name => storage.replace('raced', thing('raced', { name }), made.version, context)))
+  t.strictSame(results.map(result => 'refused' in result ? result.refused : result.item['name']), ['thing 0', 'stale', 'stale', 'stale', 'stale'])
+})
+
+test('where one fails, the others are written all the same, and each is told its own', { skip: noSqlite }, async t => {
+  const { database, storage, executed, seen } = await open(t)
+  database.exec(`
+    CREATE TABLE owners (id TEXT NOT NULL PRIMARY KEY) STRICT;
+    CREATE TABLE owned (id TEXT NOT NULL, owner TEXT NOT NULL REFERENCES owners DEFERRABLE INITIALLY DEFERRED) STRICT;
+    CREATE TRIGGER undone BEFORE INSERT ON things WHEN NEW.id = 'undone' BEGIN SELECT RAISE(ROLLBACK, 'undone on purpose'); END;
+    CREATE TRIGGER orphaned AFTER INSERT ON things WHEN NEW.id = 'orphaned' BEGIN INSERT INTO owned VALUES (NEW.id, 'nobody'); END`)
+  const failures: Record<string, object> = {
+    /** SQLite undoes the statement alone. */
+    'thing 0': { refused: 'not-unique', properties: ['id'] },
+    /** All that was written in the transaction so far. */
+    undone: { message: 'undone on purpose' },
+    /** Told by COMMIT. */
+    orphaned: { refused: 'conflict' }
+  }
+  await storage.insert(thing('thing 0'), context)
+  for (const [id, failure] of Object.entries(failures)) {
+    executed.splice(0)
+    const ids = [...names(4).map(name => `${id}: ${name}`), id, `${id}: last`]
+    const results = await Promise.all(ids.map(id => storage.insert(thing(id), context).catch((error: unknown) => error)))
+    t.match(results, ids.map(one => one === id ? failure : { id: one }), id)
+    t.strictSame(seen().filter(one => String(one).startsWith(`${id}: `)), ids.filter(one => one !== id).sort(), 'all the others')
+    t.ok(executed.includes('ROLLBACK'))
+  }
+})
+
+test('what meets a transaction, the lock of another process or a full disk goes its way alone', { skip: noSqlite }, async t => {
+  const { database, other, storage, executed, seen } = await open(t)
+  let letGo = () => {}
+  const held = new Promise<void>(resolve => { letGo = resolve })
+  const before = storage.insert(thing('before'), context)
+  const waiting = names(3).map(name => storage.insert(thing(name), context))
+  const transaction = storage.transaction!(() => held)
+  await before
+  setImmediate(letGo)
+  await Promise.all([transaction, ...waiting])
+  t.equal(seen().length, 4)
+
+  executed.splice(0)
+  other.exec('BEGIN IMMEDIATE')
+  const locked = names(3).map(name => storage.remove(name, undefined, context))
+  setTimeout(() => other.exec('COMMIT'), 20)
+  t.strictSame(await Promise.all(locked), [undefined, undefined, undefined])
+  t.strictSame(executed, ['BEGIN IMMEDIATE'])
+  t.strictSame(seen(), ['before'])
+
+  const [{ page_count: pages } = {}] = database.prepare('PRAGMA page_count').all()
+  database.exec(`PRAGMA max_page_count = ${Number(pages)}`)
+  const full = await Promise.all(['a', 'big', 'b'].map(id => storage.insert(thing(id, id === 'big' ? { note: 'x'.repeat(1_000_000) } : {}), context).catch((error: unknown) => error)))
+  t.match(full, [{ id: 'a' }, { unreachable: true }, { id: 'b' }])
+  t.strictSame(seen(), ['a', 'b', 'before'])
+})
