@@ -24,7 +24,7 @@ import { softDelete } from '../../lib/features/soft-delete.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
 import { ask, notes, users } from '../app.ts'
-import { service } from '../openapi/service.ts'
+import { service } from './service.ts'
 import { listen } from '../wire.ts'
 
 t.setTimeout(300_000)
@@ -446,7 +446,7 @@ test('openapi-typescript and openapi-fetch make a client that compiles and does 
   writeFileSync(join(folder, 'service.ts'), types)
   writeFileSync(join(folder, 'client.ts'), `
 import createClient from 'openapi-fetch'
-import type { components, paths } from '../service.ts'
+import type { components, paths } from './service.ts'
 
 type User = components['schemas']['User']
 
