@@ -1,9 +1,14 @@
-// Starts an app with as many collections as told and says what that took: a process of its own, so that nothing is warm.
+// Starts an app with as many collections as told and says what that took: a process of its own, so that nothing is
+// warm.
 import { app } from './contestants.ts'
 import { storages } from './storages.ts'
 
 /** `cpu` is of all threads, in milliseconds: less shaken by a busy machine than the time that passed. */
-export interface Boot { milliseconds: number, cpu: number, heap: number }
+export interface Boot {
+  milliseconds: number
+  cpu: number
+  heap: number
+}
 
 const [name = '', kind = '', count = ''] = process.argv.slice(2)
 

@@ -1,16 +1,27 @@
-import type { Condition, Context, Entry, Id, Page, Query, Refusal, Storage, Supports, Version } from '../lib/storage/contract.ts'
+import type {
+  Condition,
+  Context,
+  Entry,
+  Id,
+  Page,
+  Query,
+  Refusal,
+  Storage,
+  Supports,
+  Version
+} from '../lib/storage/contract.ts'
 import type { User } from './user.ts'
 
 type Value = string | number | null
-type Row = Omit<User, 'createdAt'> & { createdAt: string | Date, version: string }
+type Row = Omit<User, 'createdAt'> & { createdAt: string | Date; version: string }
 
 /** A driver, as little of it as is needed. */
 export interface Driver {
-  rows (statement: string, values: Value[]): Promise<Row[]>
+  rows(statement: string, values: Value[]): Promise<Row[]>
   /** How many rows were changed. */
-  change (statement: string, values: Value[]): Promise<number>
-  placeholder (number: number): string
-  isTaken (error: unknown): boolean
+  change(statement: string, values: Value[]): Promise<number>
+  placeholder(number: number): string
+  isTaken(error: unknown): boolean
 }
 
 const columns = '"id", "email", "name", "password", "createdAt", "version"'
@@ -20,14 +31,25 @@ const stale: Refusal = { refused: 'stale' }
 const taken: Refusal = { refused: 'not-unique', properties: ['email'] }
 
 function entry ({ id, email, name, password, createdAt, version }: Row): Entry<User> {
-  return { id, item: { id, email, name, password, createdAt: typeof createdAt === 'string' ? createdAt : createdAt.toISOString() }, version }
+  return {
+    id,
+    item: { id, email, name, password, createdAt: typeof createdAt === 'string' ? createdAt : createdAt.toISOString() },
+    version
+  }
 }
 
 /** What one would write by hand for this one table: the statements that the library sends, and nothing around them. */
 export class ByHand implements Storage<User> {
   readonly name = 'by hand'
   readonly supports: Supports = {
-    generatedIds: false, unique: true, filter: true, order: true, search: false, count: false, transactions: false, receipts: false
+    generatedIds: false,
+    unique: true,
+    filter: true,
+    order: true,
+    search: false,
+    count: false,
+    transactions: false,
+    receipts: false
   }
 
   #driver: Driver
@@ -36,7 +58,9 @@ export class ByHand implements Storage<User> {
   #prefix = Math.random().toString(36).slice(2)
 
   constructor (driver: Driver) {
-    const [one, two, three, four, five, six, seven] = Array.from({ length: 7 }, (_, index) => driver.placeholder(index + 1))
+    const [one, two, three, four, five, six, seven] = Array.from({ length: 7 }, (_, index) =>
+      driver.placeholder(index + 1)
+    )
     const update = `UPDATE "users" SET "email" = ${one}, "name" = ${two}, "password" = ${three}, "createdAt" = ${four}, "version" = ${five} WHERE "id" = ${six}`
     this.#driver = driver
     this.#statements = {
@@ -62,10 +86,17 @@ export class ByHand implements Storage<User> {
     if (after !== undefined && first !== undefined) {
       const [value = null, id = null] = after as Value[]
       const past = first.descending ? '<' : '>'
-      where.push(last === first || last === undefined ? `"id" ${past} ${bind(value)}` : `("${first.property}" ${past} ${bind(value)} OR ("${first.property}" = ${bind(value)} AND "id" > ${bind(id)}))`)
+      where.push(
+        last === first || last === undefined
+          ? `"id" ${past} ${bind(value)}`
+          : `("${first.property}" ${past} ${bind(value)} OR ("${first.property}" = ${bind(value)} AND "id" > ${bind(id)}))`
+      )
     }
     const by = order.map(({ property, descending }) => `"${property}"${descending ? ' DESC' : ''}`).join(', ')
-    const rows = await this.#driver.rows(`SELECT ${columns} FROM "users"${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`} ORDER BY ${by} LIMIT ${bind(limit + 1)}`, values)
+    const rows = await this.#driver.rows(
+      `SELECT ${columns} FROM "users"${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`} ORDER BY ${by} LIMIT ${bind(limit + 1)}`,
+      values
+    )
     const more = rows.length > limit
     if (more) rows.pop()
     return { entries: rows.map(entry), more }
@@ -87,21 +118,34 @@ export class ByHand implements Storage<User> {
   }
 
   async insert ({ id, email, name, password, createdAt }: Readonly<User>, _context: Context) {
-    return await this.#write(this.#statements.insert, [id, email, name, password, createdAt, this.#version()]) ?? absent
+    return (
+      (await this.#write(this.#statements.insert, [id, email, name, password, createdAt, this.#version()])) ?? absent
+    )
   }
 
-  async replace (id: Id, { email, name, password, createdAt }: Readonly<User>, expected: Version | undefined, context: Context) {
+  async replace (
+    id: Id,
+    { email, name, password, createdAt }: Readonly<User>,
+    expected: Version | undefined,
+    context: Context
+  ) {
     const values = [email, name, password, createdAt, this.#version(), id]
-    const written = expected === undefined ? await this.#write(this.#statements.replace, values) : await this.#write(this.#statements.replaceVersion, [...values, expected])
+    const written =
+      expected === undefined
+        ? await this.#write(this.#statements.replace, values)
+        : await this.#write(this.#statements.replaceVersion, [...values, expected])
     return written ?? this.#refusal(id, context)
   }
 
   async remove (id: Id, expected: Version | undefined, context: Context) {
-    const changed = expected === undefined ? await this.#driver.change(this.#statements.remove, [id]) : await this.#driver.change(this.#statements.removeVersion, [id, expected])
+    const changed =
+      expected === undefined
+        ? await this.#driver.change(this.#statements.remove, [id])
+        : await this.#driver.change(this.#statements.removeVersion, [id, expected])
     return changed === 0 ? this.#refusal(id, context) : undefined
   }
 
   async #refusal (id: Id, context: Context): Promise<Refusal> {
-    return await this.find(id, context) === undefined ? absent : stale
+    return (await this.find(id, context)) === undefined ? absent : stale
   }
 }

@@ -1,4 +1,5 @@
-// Compares this checkout with another one in a single run: old and new are driven in turn, and CPU time per request is compared.
+// Compares this checkout with another one in a single run: old and new are driven in turn, and CPU time per request
+// is compared.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -22,7 +23,10 @@ const usage = `npm run bench:compare -- <checkout> [options]
   --warmup       seconds of each launch (2)
   --connections  (64)`
 
-const { values, positionals: [other] } = parseArgs({
+const {
+  values,
+  positionals: [other]
+} = parseArgs({
   allowPositionals: true,
   options: {
     setup: { type: 'string', default: 'ours' },
@@ -57,10 +61,15 @@ async function compare (scenario: string): Promise<string[]> {
     awake: isAwake(values.store)
   }
   for (let launched = 0; launched < Number(values.launches); launched++) {
-    const names = launched % 2 === 0 ? ['old', 'new'] as const : ['new', 'old'] as const
-    const sides = [{ name: names[0], contender: await start(names[0]) }, { name: names[1], contender: await start(names[1]) }]
+    const names = launched % 2 === 0 ? (['old', 'new'] as const) : (['new', 'old'] as const)
+    const sides = [
+      { name: names[0], contender: await start(names[0]) },
+      { name: names[1], contender: await start(names[1]) }
+    ]
     for (let part = 0; part < 4; part++) {
-      for (const { contender } of sides) await measure(driver, contender, { ...course, seconds: Number(values.warmup) / 4 })
+      for (const { contender } of sides) {
+        await measure(driver, contender, { ...course, seconds: Number(values.warmup) / 4 })
+      }
     }
     for (let round = 0; round < Number(values.rounds); round++) {
       for (const { name, contender } of round % 2 === 0 ? sides : sides.toReversed()) {
@@ -68,7 +77,11 @@ async function compare (scenario: string): Promise<string[]> {
         cpu[name].push(sample.cpu)
       }
     }
-    for (const { contender: { server } } of sides) await end(server)
+    for (const {
+      contender: { server }
+    } of sides) {
+      await end(server)
+    }
   }
   const compared = ratio(cpu.old, cpu.new)
   const slower = compared.median < tolerated && compared.high < 1
@@ -88,5 +101,7 @@ for (const scenario of values.scenarios.split(',')) {
 }
 await end(driver)
 await close()
-text.title(`CPU time per request of ${values.setup} over ${values.store}, old / new: above 1 is faster (median and quartiles of ${values.launches} launches)`)
+text.title(
+  `CPU time per request of ${values.setup} over ${values.store}, old / new: above 1 is faster (median and quartiles of ${values.launches} launches)`
+)
 text.table([['scenario', 'old / new', ''], ...lines])

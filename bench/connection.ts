@@ -2,7 +2,11 @@ import { connect, type Socket } from 'node:net'
 import { answer, field, type Answer } from './answer.ts'
 import { nextOf, type Client, type Scenario, type Step } from './scenarios.ts'
 
-export interface Tally { answers: number, latencies: number[], sizes: number[] }
+export interface Tally {
+  answers: number
+  latencies: number[]
+  sizes: number[]
+}
 
 /** One keep-alive connection that asks again as soon as it is answered. */
 export class Connection {
@@ -27,7 +31,7 @@ export class Connection {
         }
       }
     })
-    this.#socket.on('error', error => this.#failed(error))
+    this.#socket.on('error', (error) => this.#failed(error))
     this.#socket.on('close', () => this.#failed(new Error('the server closed a connection')))
   }
 
@@ -61,7 +65,7 @@ export class Connection {
     return new Promise<void>((resolve, reject) => {
       this.#failed = reject
       if (prepare === undefined) return resolve()
-      this.#answered = () => prepare.follow === true && this.client.next !== '' ? this.#ask(prepare) : resolve()
+      this.#answered = () => (prepare.follow === true && this.client.next !== '' ? this.#ask(prepare) : resolve())
       this.#ask(prepare)
     })
   }
@@ -72,7 +76,7 @@ export class Connection {
       let begun = performance.now()
       let next = 0
       let size = 0
-      this.#answered = answer => {
+      this.#answered = (answer) => {
         tally.answers++
         size += answer.size
         if (next < steps.length) return this.#ask(steps[next++]!)

@@ -4,12 +4,12 @@ import type { Adapter } from '../lib/storage/contract.ts'
 import type { User } from './user.ts'
 
 interface App {
-  open (): FastifyInstance
-  add (app: FastifyInstance, name: string, adapter: Adapter<User>): void
+  open(): FastifyInstance
+  add(app: FastifyInstance, name: string, adapter: Adapter<User>): void
 }
 
 interface Whole {
-  start (): Promise<Server>
+  start(): Promise<Server>
 }
 
 /** One row per contestant: a file loaded in the contestant's own process only. */
@@ -28,7 +28,9 @@ export const setups: Record<string, () => Promise<App>> = {
 
 export async function app (name: string): Promise<App> {
   const contestant = await contestants[name]?.()
-  if (contestant === undefined || !('open' in contestant)) throw new Error(`${name} is no contestant that takes collections`)
+  if (contestant === undefined || !('open' in contestant)) {
+    throw new Error(`${name} is no contestant that takes collections`)
+  }
   return contestant
 }
 

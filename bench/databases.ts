@@ -15,7 +15,10 @@ export interface Opened {
   readonly fill?: (shape: Shape, items: number) => Promise<void>
 }
 
-/** The columns and values of `seed` in bench/user.ts, where `n` is the number of the item and `hex` the last part of its id. */
+/**
+ * The columns and values of `seed` in bench/user.ts, where `n` is the number of the item and `hex` the last part of
+ * its id.
+ */
 function filling (hex: string) {
   return `INSERT INTO users ("id", "email", "name", "password", "createdAt", "version")
     SELECT ${hex}, 'user' || n || '@example.com', 'User number ' || n, 'correct horse battery staple', '2026-01-01T00:00:00.000Z', 'seed' || n`
@@ -42,13 +45,14 @@ export async function openSqlite (): Promise<Opened> {
   }
   return {
     adapter,
-    byHand: () => new ByHand({
-      // The columns of the one table.
-      rows: async (text, values) => prepared(text).all(...values) as unknown as Awaited<ReturnType<Driver['rows']>>,
-      change: async (text, values) => Number(prepared(text).run(...values).changes),
-      placeholder: () => '?',
-      isTaken: error => error instanceof Error && error.message.startsWith('UNIQUE constraint failed')
-    }),
+    byHand: () =>
+      new ByHand({
+        // The columns of the one table.
+        rows: async (text, values) => prepared(text).all(...values) as unknown as Awaited<ReturnType<Driver['rows']>>,
+        change: async (text, values) => Number(prepared(text).run(...values).changes),
+        placeholder: () => '?',
+        isTaken: (error) => error instanceof Error && error.message.startsWith('UNIQUE constraint failed')
+      }),
     async fill (shape, items) {
       await adapter.createTable(shape)
       database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers LIMIT ${items})
@@ -84,12 +88,13 @@ export async function openPostgres (): Promise<Opened> {
   }
   return {
     adapter,
-    byHand: () => new ByHand({
-      rows: async (text, values) => (await pool.query(named(text, values))).rows,
-      change: async (text, values) => (await pool.query(named(text, values))).rowCount ?? 0,
-      placeholder: number => `$${number}`,
-      isTaken: error => error instanceof Error && 'code' in error && error.code === '23505'
-    }),
+    byHand: () =>
+      new ByHand({
+        rows: async (text, values) => (await pool.query(named(text, values))).rows,
+        change: async (text, values) => (await pool.query(named(text, values))).rowCount ?? 0,
+        placeholder: (number) => `$${number}`,
+        isTaken: (error) => error instanceof Error && 'code' in error && error.code === '23505'
+      }),
     async fill (shape, items) {
       await adapter.createTable(shape)
       await pool.query(`${filling("('01800000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid").replace("'2026-01-01T00:00:00.000Z'", "timestamptz '2026-01-01T00:00:00.000Z'")}

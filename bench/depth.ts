@@ -14,14 +14,26 @@ export interface Depth {
   readonly walk: Weight
 }
 
-interface Plan { contestant: string, store: string, sizes: string[], rounds: number, seconds: number }
+interface Plan {
+  contestant: string
+  store: string
+  sizes: string[]
+  rounds: number
+  seconds: number
+}
 
-interface Filled extends Depth { readonly contender: Contender }
+interface Filled extends Depth {
+  readonly contender: Contender
+}
 
 /** All sizes are there at once, and take turns within each round: what disturbs one disturbs all. */
-export async function depth (driver: ChildProcess, { contestant, store, sizes, rounds, seconds }: Plan): Promise<Depth[]> {
+export async function depth (
+  driver: ChildProcess,
+  { contestant, store, sizes, rounds, seconds }: Plan
+): Promise<Depth[]> {
   const all: Filled[] = []
-  const course = (scenario: string, items: number) => ({ scenario, table: 'depths', connections: 1, items, seconds, awake: isAwake(store) }) as const
+  const course = (scenario: string, items: number) =>
+    ({ scenario, table: 'depths', connections: 1, items, seconds, awake: isAwake(store) }) as const
   for (const size of sizes) {
     const server = launchServer([contestant, store, size])
     const contender: Contender = { name: contestant, server, port: (await heard<{ port: number }>(server)).port }
@@ -32,11 +44,20 @@ export async function depth (driver: ChildProcess, { contestant, store, sizes, r
     await ask(driver, { open: { ...course('last page', items), contestant, port: contender.port } })
     const walk = await ask<Weight>(server, { order: 'weighed' })
     await measure(driver, contender, course('last page', items))
-    all.push({ contestant, store, items, samples: Object.fromEntries(Object.keys(depths).map(scenario => [scenario, []])), walk, contender })
+    all.push({
+      contestant,
+      store,
+      items,
+      samples: Object.fromEntries(Object.keys(depths).map((scenario) => [scenario, []])),
+      walk,
+      contender
+    })
   }
   for (let round = 0; round < rounds; round++) {
     for (const scenario of Object.keys(depths)) {
-      for (const { contender, items, samples } of all) samples[scenario]!.push(await measure(driver, contender, course(scenario, items)))
+      for (const { contender, items, samples } of all) {
+        samples[scenario]!.push(await measure(driver, contender, course(scenario, items)))
+      }
     }
   }
   for (const { contender } of all) await end(contender.server)

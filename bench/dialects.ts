@@ -6,7 +6,7 @@ export interface Dialect {
   readonly list: string
   readonly filtered: string
   readonly missing: string
-  readonly patch: { readonly method: string, readonly type: string }
+  readonly patch: { readonly method: string; readonly type: string }
   readonly created: number
   readonly removed: number
   readonly invalid: number
@@ -19,7 +19,7 @@ const nobody = '01800000-0000-7000-9000-000000000000'
 /** Of the library, and of those that are measured against it by hand. */
 export const own: Dialect = {
   collection: '/users',
-  item: id => `/users/${id}`,
+  item: (id) => `/users/${id}`,
   list: '/users?limit=20',
   filtered: '/users?limit=20&name.lt=User%20number%2095&sort=-email',
   missing: `/users/${nobody}`,
@@ -51,7 +51,7 @@ const others: Record<string, Partial<Dialect>> = {
   },
   remult: {
     collection: '/api/users',
-    item: id => `/api/users/${id}`,
+    item: (id) => `/api/users/${id}`,
     list: '/api/users?_limit=20',
     filtered: '/api/users?_limit=20&name.lt=User%20number%2095&_sort=email&_order=desc',
     missing: `/api/users/${nobody}`,
@@ -70,7 +70,7 @@ const others: Record<string, Partial<Dialect>> = {
   },
   platformatic: {
     // Its keys are numbers, which the database makes.
-    item: id => `/users/${/^\d+$/.test(id) ? id : Number.parseInt(id.slice(-12), 16) + 1}`,
+    item: (id) => `/users/${/^\d+$/.test(id) ? id : Number.parseInt(id.slice(-12), 16) + 1}`,
     missing: '/users/999999999',
     filtered: '/users?limit=20&where.name.lt=User%20number%2095&orderby.email=desc',
     created: 200,

@@ -3,7 +3,16 @@ import { Connection, type Tally } from './connection.ts'
 import { depths, scenarioOf, type Scenario } from './scenarios.ts'
 import { padding } from './user.ts'
 
-export interface Task { port: number, contestant: string, scenario: string, table: 'scenarios' | 'depths', connections: number, items: number, bytes?: number, awake: boolean }
+export interface Task {
+  port: number
+  contestant: string
+  scenario: string
+  table: 'scenarios' | 'depths'
+  connections: number
+  items: number
+  bytes?: number
+  awake: boolean
+}
 
 export interface Drive {
   turns: number
@@ -17,7 +26,8 @@ export interface Drive {
 }
 
 /** Only what a contestant has is asked of it. */
-const scenarioFor = ({ table, contestant, scenario }: Task): Scenario => (table === 'depths' ? depths[scenario] : scenarioOf(contestant, scenario))!
+const scenarioFor = ({ table, contestant, scenario }: Task): Scenario =>
+  (table === 'depths' ? depths[scenario] : scenarioOf(contestant, scenario))!
 let connections: Connection[] = []
 let task: Task
 /** Last pages by port: the way there is long, and the same in every round. */
@@ -37,7 +47,10 @@ async function open (next: Task) {
   return 'ready'
 }
 
-/** Keeps the process from falling asleep. To wake it is work of the one that sends, and elsewhere that is not the server but its network. */
+/**
+ * Keeps the process from falling asleep. To wake it is work of the one that sends, and elsewhere that is not the
+ * server but its network.
+ */
 class Vigil {
   #idle = 0
   #last = performance.now()
@@ -68,7 +81,7 @@ async function drive (seconds: number): Promise<Drive> {
   const cpu = process.cpuUsage()
   const begun = performance.now()
   const vigil = task.awake ? new Vigil(tally) : undefined
-  await Promise.all(connections.map(connection => connection.run(scenario, tally, begun + seconds * 1000)))
+  await Promise.all(connections.map((connection) => connection.run(scenario, tally, begun + seconds * 1000)))
   const elapsed = (performance.now() - begun) / 1000
   const { user, system } = process.cpuUsage(cpu)
   const busy = vigil === undefined ? (user + system) / 1e6 : elapsed - vigil.end() / 1000

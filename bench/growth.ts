@@ -35,7 +35,7 @@ const usage = `npm run bench:growth -- [--json] [--markdown]; "" for none
   --rounds      ${values.rounds}
   --duration    ${values.duration} (seconds per scenario, size and round)`
 
-const listed = (option: string) => option.split(',').filter(part => part !== '')
+const listed = (option: string) => option.split(',').filter((part) => part !== '')
 
 if (values.help) {
   console.log(usage)
@@ -43,11 +43,13 @@ if (values.help) {
   const [rounds, seconds] = [Number(values.rounds), Number(values.duration)]
   const [names, stores] = [listed(values.contestants), listed(values.store)]
   for (const name of names) await app(name)
-  for (const store of stores) if (!Object.hasOwn(storages, store)) throw new Error(`${store} is none of ${Object.keys(storages).join()}`)
+  for (const store of stores) {
+    if (!Object.hasOwn(storages, store)) throw new Error(`${store} is none of ${Object.keys(storages).join()}`)
+  }
   const printer = values.markdown ? markdown : text
 
   const started: Started[] = []
-  for (const collections of listed(values.collections)) started.push(...await boots(names, collections, rounds))
+  for (const collections of listed(values.collections)) started.push(...(await boots(names, collections, rounds)))
   if (!values.json) printBoots(printer, started)
 
   const close = await serve(stores)
@@ -56,17 +58,22 @@ if (values.help) {
   const sized: Sized[] = []
   for (const store of stores) {
     const own: Sized[] = []
-    for (const bytes of listed(values.bytes)) own.push(...await sizes(driver, { contestants: names, store, bytes: Number(bytes), rounds, seconds }))
+    for (const bytes of listed(values.bytes)) {
+      own.push(...(await sizes(driver, { contestants: names, store, bytes: Number(bytes), rounds, seconds })))
+    }
     sized.push(...own)
     if (!values.json) printSizes(printer, store, own)
     if (listed(values.items).length === 0) continue
     // Only an answer with a Link to its next page can be walked to the last one.
-    for (const contestant of names.filter(name => name !== 'plain')) {
-      grown.push(...await depth(driver, { contestant, store, sizes: listed(values.items), rounds, seconds }))
+    for (const contestant of names.filter((name) => name !== 'plain')) {
+      grown.push(...(await depth(driver, { contestant, store, sizes: listed(values.items), rounds, seconds })))
     }
   }
   await end(driver)
   await close()
-  if (values.json) console.log(JSON.stringify({ collections: started, sizes: sized, items: grown, ratios: ratios(grown) }, undefined, 2))
-  else printDepths(printer, grown)
+  if (values.json) {
+    console.log(
+      JSON.stringify({ collections: started, sizes: sized, items: grown, ratios: ratios(grown) }, undefined, 2)
+    )
+  } else printDepths(printer, grown)
 }

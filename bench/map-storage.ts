@@ -1,4 +1,15 @@
-import type { Context, Draft, Entry, Id, Page, Query, Refusal, Storage, Supports, Version } from '../lib/storage/contract.ts'
+import type {
+  Context,
+  Draft,
+  Entry,
+  Id,
+  Page,
+  Query,
+  Refusal,
+  Storage,
+  Supports,
+  Version
+} from '../lib/storage/contract.ts'
 import type { User } from './user.ts'
 
 type Answer = Promise<Entry<User> | Refusal>
@@ -11,7 +22,14 @@ const taken: Refusal = { refused: 'not-unique', properties: ['email'] }
 export class MapStorage implements Storage<User> {
   readonly name = 'map'
   readonly supports: Supports = {
-    generatedIds: false, unique: true, filter: false, order: false, search: false, count: true, transactions: false, receipts: false
+    generatedIds: false,
+    unique: true,
+    filter: false,
+    order: false,
+    search: false,
+    count: true,
+    transactions: false,
+    receipts: false
   }
 
   #entries = new Map<Id, Entry<User>>()
@@ -44,7 +62,7 @@ export class MapStorage implements Storage<User> {
       start = this.#place(String(after[0]))
       if (this.#ids[start] === after[0]) start++
     }
-    const entries = this.#ids.slice(start, start + limit).map(id => this.#entries.get(id)!)
+    const entries = this.#ids.slice(start, start + limit).map((id) => this.#entries.get(id)!)
     const page = { entries, more: start + limit < this.#ids.length }
     return count ? { ...page, total: this.#ids.length } : page
   }

@@ -3,24 +3,37 @@ import type { Drive, Task } from './driver.ts'
 import { ask, pinned } from './process.ts'
 import type { Allocation, Usage } from './server.ts'
 
-export interface Contender { name: string, server: ChildProcess, port: number }
+export interface Contender {
+  name: string
+  server: ChildProcess
+  port: number
+}
 
 export interface Sample extends Drive {
   rate: number
   /** Microseconds of the server's CPU per turn, on all its threads. */
   cpu: number
-  /** Share of the time in which the server was busy: well below 1 with many connections, something else was in its way. */
+  /**
+   * Share of the time in which the server was busy: well below 1 with many connections, something else was in its
+   * way.
+   */
   server: number
 }
 
-export interface Course extends Omit<Task, 'port' | 'contestant'> { seconds: number }
+export interface Course extends Omit<Task, 'port' | 'contestant'> {
+  seconds: number
+}
 
 /** Whether the driver can stay awake: where it has a core that nobody else needs, such as a database server. */
 export function isAwake (store: string): boolean {
   return pinned && store !== 'postgres'
 }
 
-export async function measure (driver: ChildProcess, { name, server, port }: Contender, { seconds, ...task }: Course): Promise<Sample> {
+export async function measure (
+  driver: ChildProcess,
+  { name, server, port }: Contender,
+  { seconds, ...task }: Course
+): Promise<Sample> {
   await ask(driver, { open: { ...task, contestant: name, port } })
   const before = await ask<Usage>(server, { order: 'usage' })
   const drive = await ask<Drive>(driver, { drive: seconds })
@@ -31,7 +44,11 @@ export async function measure (driver: ChildProcess, { name, server, port }: Con
 }
 
 /** Bytes per turn on V8's heap; a drive of its own, since counting is not free. */
-export async function allocation (driver: ChildProcess, { name, server, port }: Contender, { seconds, ...task }: Course) {
+export async function allocation (
+  driver: ChildProcess,
+  { name, server, port }: Contender,
+  { seconds, ...task }: Course
+) {
   await ask(driver, { open: { ...task, contestant: name, port } })
   await ask(server, { order: 'count' })
   const { turns } = await ask<Drive>(driver, { drive: seconds })
@@ -41,7 +58,11 @@ export async function allocation (driver: ChildProcess, { name, server, port }: 
 }
 
 /** Writes a CPU profile of the steady state, nothing of the start in it. */
-export async function profile (driver: ChildProcess, { name, server, port }: Contender, { file, course: { seconds, ...task } }: { file: string, course: Course }) {
+export async function profile (
+  driver: ChildProcess,
+  { name, server, port }: Contender,
+  { file, course: { seconds, ...task } }: { file: string; course: Course }
+) {
   await ask(driver, { open: { ...task, contestant: name, port } })
   await ask(server, { order: 'profile' })
   await ask(driver, { drive: seconds })

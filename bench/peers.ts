@@ -21,10 +21,21 @@ export const peers: Record<string, Peer> = {
 }
 
 /** What the `start` of a peer's server.js is given, and gives. */
-interface Given { store: string, items: readonly User[], file?: string, url?: string }
-interface Started { server: Server, reset?: () => void }
+interface Given {
+  store: string
+  items: readonly User[]
+  file?: string
+  url?: string
+}
+interface Started {
+  server: Server
+  reset?: () => void
+}
 
-export interface Running { server: Server, reset: () => Promise<void> }
+export interface Running {
+  server: Server
+  reset: () => Promise<void>
+}
 
 const folder = (name: string) => fileURLToPath(new URL(`peers/${name}`, import.meta.url))
 
@@ -32,7 +43,11 @@ const folder = (name: string) => fileURLToPath(new URL(`peers/${name}`, import.m
 export function install (names: readonly string[]) {
   for (const name of names) {
     if (existsSync(`${folder(name)}/node_modules`)) continue
-    const { status } = spawnSync('npm', ['install', '--prefix', folder(name), '--ignore-scripts', '--no-package-lock', '--no-audit', '--no-fund'], { stdio: ['ignore', 2, 2] })
+    const { status } = spawnSync(
+      'npm',
+      ['install', '--prefix', folder(name), '--ignore-scripts', '--no-package-lock', '--no-audit', '--no-fund'],
+      { stdio: ['ignore', 2, 2] }
+    )
     if (status !== 0) throw new Error(`${name} could not be installed: npm ended with ${status}`)
   }
 }
@@ -41,7 +56,10 @@ type Columns = Record<'id' | 'createdAt', string>
 
 /** Without a version: none of the peers has one. */
 function filling (items: readonly User[], { id, createdAt }: Columns, numbered: boolean) {
-  const rows = items.map(item => `(${[...numbered ? [] : [item.id], item.email, item.name, item.password, item.createdAt].map(value => `'${value}'`).join()})`)
+  const rows = items.map(
+    (item) =>
+      `(${[...(numbered ? [] : [item.id]), item.email, item.name, item.password, item.createdAt].map((value) => `'${value}'`).join()})`
+  )
   return `CREATE TABLE users (id ${id}, email TEXT NOT NULL UNIQUE, name TEXT NOT NULL, password TEXT NOT NULL, "createdAt" ${createdAt});
     INSERT INTO users (${numbered ? '' : 'id, '}email, name, password, "createdAt") VALUES ${rows.join()}`
 }
@@ -49,7 +67,11 @@ function filling (items: readonly User[], { id, createdAt }: Columns, numbered: 
 /** What the scenarios have created. */
 const removal = "DELETE FROM users WHERE email LIKE 'new%'"
 
-interface Table { file?: string, url?: string, reset?: () => Promise<unknown> }
+interface Table {
+  file?: string
+  url?: string
+  reset?: () => Promise<unknown>
+}
 
 const tables: Record<string, (items: readonly User[], numbered: boolean) => Promise<Table>> = {
   memory: async () => ({}),
@@ -58,14 +80,32 @@ const tables: Record<string, (items: readonly User[], numbered: boolean) => Prom
     const file = ownFile()
     const database = new DatabaseSync(file)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-    database.exec(filling(items, { id: `${numbered ? 'INTEGER' : 'TEXT'} PRIMARY KEY`, createdAt: "TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ'))" }, numbered))
+    database.exec(
+      filling(
+        items,
+        {
+          id: `${numbered ? 'INTEGER' : 'TEXT'} PRIMARY KEY`,
+          createdAt: "TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ'))"
+        },
+        numbered
+      )
+    )
     return { file, reset: async () => database.exec(removal) }
   },
   async postgres (items, numbered) {
     const { default: pg } = await import('pg')
     const url = await ownDatabase()
     const pool = new pg.Pool({ connectionString: url, max: 1 })
-    await pool.query(filling(items, { id: numbered ? 'SERIAL PRIMARY KEY' : 'UUID PRIMARY KEY DEFAULT gen_random_uuid()', createdAt: 'TIMESTAMPTZ DEFAULT now()' }, numbered))
+    await pool.query(
+      filling(
+        items,
+        {
+          id: numbered ? 'SERIAL PRIMARY KEY' : 'UUID PRIMARY KEY DEFAULT gen_random_uuid()',
+          createdAt: 'TIMESTAMPTZ DEFAULT now()'
+        },
+        numbered
+      )
+    )
     return { url, reset: () => pool.query(removal) }
   }
 }
@@ -77,7 +117,12 @@ export async function startPeer (name: string, store: string, count: number): Pr
   const items = Array.from({ length: count }, (_, number) => seed(number))
   const { reset, ...places } = await tables[store]!(items, peer.ids === 'integer')
   // Of a file that is there only once it was asked for, so nothing is known of its types.
-  const { start } = await import(`${folder(name)}/server.js`) as { start: (given: Given) => Promise<Started> }
+  const { start } = (await import(`${folder(name)}/server.js`)) as { start: (given: Given) => Promise<Started> }
   const started = await start({ store, items, ...places })
-  return { server: started.server, reset: async () => { await (reset ?? started.reset)?.() } }
+  return {
+    server: started.server,
+    reset: async () => {
+      await (reset ?? started.reset)?.()
+    }
+  }
 }

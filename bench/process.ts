@@ -4,12 +4,21 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
 /** Two cores and `taskset` give server and driver a core each; elsewhere the system places them. */
-export const pinned = process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
+export const pinned =
+  process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
 
-export interface Launch { args?: string[], flags?: string[], core: number }
+export interface Launch {
+  args?: string[]
+  flags?: string[]
+  core: number
+}
 
 /** `base` is a file of the bench/ folder that `file` is taken from: that of this checkout, or of another one. */
-export function launch (file: string, { args = [], flags = [], core }: Launch, base: string | URL = import.meta.url): ChildProcess {
+export function launch (
+  file: string,
+  { args = [], flags = [], core }: Launch,
+  base: string | URL = import.meta.url
+): ChildProcess {
   const path = fileURLToPath(new URL(file, base))
   const stdio: Array<'ignore' | 'inherit' | 'ipc'> = ['ignore', 'inherit', 'inherit', 'ipc']
   if (!pinned) return fork(path, args, { execArgv: flags, stdio })

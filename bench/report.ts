@@ -16,10 +16,14 @@ interface Row {
   server: number
   driver: number
   /** By contestant: throughput over theirs, and CPU time per turn over theirs. */
-  of: Record<string, { rate: Spread, cpu: Spread }>
+  of: Record<string, { rate: Spread; cpu: Spread }>
 }
 
-export interface Result { scenario: string, connections: number, rows: Record<string, Row> }
+export interface Result {
+  scenario: string
+  connections: number
+  rows: Record<string, Row>
+}
 
 export function machine ({ store, byHand, launches, rounds, duration }: Settings) {
   return {
@@ -31,23 +35,33 @@ export function machine ({ store, byHand, launches, rounds, duration }: Settings
   }
 }
 
-export function result ({ scenario, connections }: Course, samples: Map<string, Sample[]>, allocated: Map<string, number>): Result {
+export function result (
+  { scenario, connections }: Course,
+  samples: Map<string, Sample[]>,
+  allocated: Map<string, number>
+): Result {
   const rows: Result['rows'] = {}
   for (const [name, own] of samples) {
     const of: Row['of'] = {}
     for (const [other, theirs] of samples) {
       if (other === name) continue
       of[other] = {
-        rate: ratio(own.map(sample => sample.rate), theirs.map(sample => sample.rate)),
-        cpu: ratio(own.map(sample => sample.cpu), theirs.map(sample => sample.cpu))
+        rate: ratio(
+          own.map((sample) => sample.rate),
+          theirs.map((sample) => sample.rate)
+        ),
+        cpu: ratio(
+          own.map((sample) => sample.cpu),
+          theirs.map((sample) => sample.cpu)
+        )
       }
     }
-    const median = (property: keyof Sample) => spread(own.map(sample => sample[property])).median
+    const median = (property: keyof Sample) => spread(own.map((sample) => sample[property])).median
     rows[name] = {
-      rate: spread(own.map(sample => sample.rate)),
+      rate: spread(own.map((sample) => sample.rate)),
       p50: median('p50'),
       p99: median('p99'),
-      cpu: spread(own.map(sample => sample.cpu)),
+      cpu: spread(own.map((sample) => sample.cpu)),
       allocated: allocated.get(name) ?? NaN,
       answer: median('answer'),
       server: median('server'),
@@ -65,32 +79,74 @@ export function print ({ scenario, connections, rows }: Result) {
   text.title(`${scenario} · ${connections} connection${connections === 1 ? '' : 's'}`)
   const names = Object.keys(rows)
   text.table([
-    ['', 'turns/s', '(quartiles)', 'p50 ms', 'p99 ms', 'CPU us', 'heap B', 'answer B', 'server', 'driver', ...names.map(name => `of ${name}`)],
+    [
+      '',
+      'turns/s',
+      '(quartiles)',
+      'p50 ms',
+      'p99 ms',
+      'CPU us',
+      'heap B',
+      'answer B',
+      'server',
+      'driver',
+      ...names.map((name) => `of ${name}`)
+    ],
     ...Object.entries(rows).map(([name, row]) => [
-      name, whole(row.rate.median), `(${whole(row.rate.low)}-${whole(row.rate.high)})`, row.p50.toFixed(3), row.p99.toFixed(3),
-      row.cpu.median.toFixed(1), whole(row.allocated), whole(row.answer), row.server.toFixed(2), row.driver.toFixed(2),
-      ...names.map(other => other === name ? '' : share(row.of[other]!.rate))
+      name,
+      whole(row.rate.median),
+      `(${whole(row.rate.low)}-${whole(row.rate.high)})`,
+      row.p50.toFixed(3),
+      row.p99.toFixed(3),
+      row.cpu.median.toFixed(1),
+      whole(row.allocated),
+      whole(row.answer),
+      row.server.toFixed(2),
+      row.driver.toFixed(2),
+      ...names.map((other) => (other === name ? '' : share(row.of[other]!.rate)))
     ])
   ])
 }
 
-/** Of the last contestant: its own figures, and how it compares with each other one, by throughput and, less shaken by a busy machine, by CPU time. */
+/**
+ * Of the last contestant: its own figures, and how it compares with each other one, by throughput and, less shaken by
+ * a busy machine, by CPU time.
+ */
 export function summary (results: Result[], wanted: string[], { title, note, table }: Printer) {
   const names = [...new Set(results.flatMap(({ rows }) => Object.keys(rows)))]
-  const last = wanted.findLast(name => names.includes(name))
+  const last = wanted.findLast((name) => names.includes(name))
   if (last === undefined) return
-  const others = wanted.filter(name => name !== last && names.includes(name))
+  const others = wanted.filter((name) => name !== last && names.includes(name))
   title(`${last}, and over the others`)
   table([
-    ['scenario', 'connections', 'turns/s', 'p50 ms', 'p99 ms', 'CPU us', 'heap B', ...others.flatMap(name => [`/ ${name}`, 'CPU']), 'over its own'],
+    [
+      'scenario',
+      'connections',
+      'turns/s',
+      'p50 ms',
+      'p99 ms',
+      'CPU us',
+      'heap B',
+      ...others.flatMap((name) => [`/ ${name}`, 'CPU']),
+      'over its own'
+    ],
     ...results.map(({ scenario, connections, rows }) => {
       const against = scenarios[scenario]?.against
-      const base = results.find(other => other.scenario === against && other.connections === connections)?.rows[last]
+      const base = results.find((other) => other.scenario === against && other.connections === connections)?.rows[last]
       const own = rows[last]
       return [
-        scenario, String(connections),
-        ...own === undefined ? ['-', '-', '-', '-', '-'] : [whole(own.rate.median), own.p50.toFixed(3), own.p99.toFixed(3), own.cpu.median.toFixed(1), whole(own.allocated)],
-        ...others.flatMap(name => {
+        scenario,
+        String(connections),
+        ...(own === undefined
+          ? ['-', '-', '-', '-', '-']
+          : [
+              whole(own.rate.median),
+              own.p50.toFixed(3),
+              own.p99.toFixed(3),
+              own.cpu.median.toFixed(1),
+              whole(own.allocated)
+            ]),
+        ...others.flatMap((name) => {
           const of = own?.of[name]
           return of === undefined ? ['-', '-'] : [share(of.rate), (1 / of.cpu.median).toFixed(2)]
         }),
@@ -98,5 +154,7 @@ export function summary (results: Result[], wanted: string[], { title, note, tab
       ]
     })
   ])
-  note('"/ name" is its throughput over theirs, the median of the rounds (and quartiles); "CPU" is their CPU time of a turn over its own: above 1 is better. "-" is what a contestant has nothing for.')
+  note(
+    '"/ name" is its throughput over theirs, the median of the rounds (and quartiles); "CPU" is their CPU time of a turn over its own: above 1 is better. "-" is what a contestant has nothing for.'
+  )
 }

@@ -33,26 +33,49 @@ async function contendAll (names: string[], chosen: Settings) {
   return contenders
 }
 
-interface Gathered { course: Course, samples: Map<string, Sample[]>, allocated: Map<string, number> }
+interface Gathered {
+  course: Course
+  samples: Map<string, Sample[]>
+  allocated: Map<string, number>
+}
 
-/** In so many parts, each with connections of its own: the first that close undo some of what was compiled, and a second goes by until that is mended. */
+/**
+ * In so many parts, each with connections of its own: the first that close undo some of what was compiled, and a
+ * second goes by until that is mended.
+ */
 const warmups = 4
 
-async function gather (driver: ChildProcess, contenders: Contender[], { course, samples, allocated }: Gathered, { warmup, rounds, duration }: Settings) {
+async function gather (
+  driver: ChildProcess,
+  contenders: Contender[],
+  { course, samples, allocated }: Gathered,
+  { warmup, rounds, duration }: Settings
+) {
   for (let part = 0; part < warmups; part++) {
     for (const contender of contenders) await measure(driver, contender, { ...course, seconds: warmup / warmups })
   }
   for (let round = 0; round < rounds; round++) {
     // There and back, so that it is nobody's advantage to come last.
-    for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) samples.set(contender.name, [...samples.get(contender.name) ?? [], await measure(driver, contender, course)])
+    for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      samples.set(contender.name, [...(samples.get(contender.name) ?? []), await measure(driver, contender, course)])
+    }
   }
-  for (const contender of contenders) allocated.set(contender.name, await allocation(driver, contender, { ...course, seconds: duration / 2 }))
+  for (const contender of contenders) {
+    allocated.set(contender.name, await allocation(driver, contender, { ...course, seconds: duration / 2 }))
+  }
 }
 
-async function profileAll (driver: ChildProcess, contenders: Contender[], { course, folder }: { course: Course, folder: string }) {
+async function profileAll (
+  driver: ChildProcess,
+  contenders: Contender[],
+  { course, folder }: { course: Course; folder: string }
+) {
   mkdirSync(folder, { recursive: true })
   for (const contender of contenders) {
-    const file = resolve(folder, `${contender.name} ${course.scenario} ${course.connections}.cpuprofile`.replaceAll(' ', '-'))
+    const file = resolve(
+      folder,
+      `${contender.name} ${course.scenario} ${course.connections}.cpuprofile`.replaceAll(' ', '-')
+    )
     await profile(driver, contender, { file, course: { ...course, seconds: 4 } })
   }
 }
@@ -61,7 +84,7 @@ const chosen = settings(process.argv.slice(2))
 if (chosen === undefined) {
   console.log(usage)
 } else {
-  install(chosen.contestants.filter(name => Object.hasOwn(peers, name)))
+  install(chosen.contestants.filter((name) => Object.hasOwn(peers, name)))
   const results: Result[] = []
   const about = machine(chosen)
   const quiet = chosen.json || chosen.markdown
@@ -70,12 +93,25 @@ if (chosen === undefined) {
   const driver = launch('driver.ts', { core: 1 })
   for (const scenario of chosen.scenarios) {
     if ((chosen.byHand ? lackingByHand : lacking)[chosen.store]?.includes(scenario) === true) continue
-    const names = chosen.contestants.filter(name => scenarioOf(name, scenario) !== undefined)
-    const courses = chosen.connections.map((connections): Gathered => ({ course: { scenario, table: 'scenarios', connections, items: 1000, seconds: chosen.duration, awake: isAwake(chosen.store) }, samples: new Map(), allocated: new Map() }))
+    const names = chosen.contestants.filter((name) => scenarioOf(name, scenario) !== undefined)
+    const courses = chosen.connections.map((connections): Gathered => ({
+      course: {
+        scenario,
+        table: 'scenarios',
+        connections,
+        items: 1000,
+        seconds: chosen.duration,
+        awake: isAwake(chosen.store)
+      },
+      samples: new Map(),
+      allocated: new Map()
+    }))
     for (let launched = 0; launched < chosen.launches; launched++) {
       const contenders = await contendAll(launched % 2 === 0 ? names : names.toReversed(), chosen)
       for (const course of courses) await gather(driver, contenders, course, chosen)
-      if (chosen.profile !== undefined) for (const { course } of courses) await profileAll(driver, contenders, { course, folder: chosen.profile })
+      if (chosen.profile !== undefined) {
+        for (const { course } of courses) await profileAll(driver, contenders, { course, folder: chosen.profile })
+      }
       for (const { server } of contenders) await end(server)
     }
     for (const { course, samples, allocated } of courses) {

@@ -38,13 +38,18 @@ function bare (method: string, path: string, fields = '') {
   return `${method} ${path} HTTP/1.1\r\n${head}${fields}\r\n`
 }
 
-function filled (method: string, path: string, { content, fields = '', type = 'application/json' }: { content: string, fields?: string, type?: string }) {
+function filled (
+  method: string,
+  path: string,
+  { content, fields = '', type = 'application/json' }: { content: string; fields?: string; type?: string }
+) {
   return `${method} ${path} HTTP/1.1\r\n${head}${fields}Content-Type: ${type}\r\nContent-Length: ${content.length}\r\n\r\n${content}`
 }
 
 let serial = 0
-const user = (email: string, padding = '') => `{"email":"${email}@example.com","name":"A changed name${padding}","password":"correct horse battery staple"}`
-const ifMatch = (client: Client) => client.tag === '' ? '' : `If-Match: ${client.tag}\r\n`
+const user = (email: string, padding = '') =>
+  `{"email":"${email}@example.com","name":"A changed name${padding}","password":"correct horse battery staple"}`
+const ifMatch = (client: Client) => (client.tag === '' ? '' : `If-Match: ${client.tag}\r\n`)
 export const invalid = '{"email":"not an address","name":"","password":"secret"}'
 
 /** RFC 8288: the target of the link to the next page. */
@@ -55,31 +60,53 @@ export function nextOf (link: string) {
 /** The requests of which the scenarios are made; what never differs is written once. */
 function stepsOf ({ collection, item, list, filtered, missing, patch, ...status }: Dialect) {
   const gets = Array.from({ length: 1000 }, (_, number) => bare('GET', item(seedId(number))))
-  const [pageOne, pageFiltered, nothing, wrong] = [bare('GET', list), bare('GET', filtered), bare('GET', missing), filled('POST', collection, { content: invalid })]
+  const [pageOne, pageFiltered, nothing, wrong] = [
+    bare('GET', list),
+    bare('GET', filtered),
+    bare('GET', missing),
+    filled('POST', collection, { content: invalid })
+  ]
   const mine = (client: Client) => item(seedId(client.number))
   return {
-    get: { status: [200], request: client => gets[(client.number * 17 + client.turn) % gets.length]! },
+    get: { status: [200], request: (client) => gets[(client.number * 17 + client.turn) % gets.length]! },
     /** Items from all over the collection. */
-    getAny: { status: [200], request: client => bare('GET', item(seedId((client.number * 17 + client.turn * 7919) % client.items))) },
-    getOwn: { status: [200], learn: true, request: client => bare('GET', mine(client)) },
-    getKnown: { status: [304], request: client => bare('GET', mine(client), `If-None-Match: ${client.tag}\r\n`) },
+    getAny: {
+      status: [200],
+      request: (client) => bare('GET', item(seedId((client.number * 17 + client.turn * 7919) % client.items)))
+    },
+    getOwn: { status: [200], learn: true, request: (client) => bare('GET', mine(client)) },
+    getKnown: { status: [304], request: (client) => bare('GET', mine(client), `If-None-Match: ${client.tag}\r\n`) },
     getMissing: { status: [404], request: () => nothing },
     list: { status: [200], request: () => pageOne },
     listFiltered: { status: [200], request: () => pageFiltered },
     listNext: {
       status: [200],
       learn: true,
-      request: client => {
+      request: (client) => {
         client.path = client.next === '' ? list : client.next
         return bare('GET', client.path)
       }
     },
-    listAgain: { status: [200], request: client => bare('GET', client.path) },
-    create: { status: [status.created], request: client => filled('POST', collection, { content: user(`new${serial++}`, client.padding) }) },
+    listAgain: { status: [200], request: (client) => bare('GET', client.path) },
+    create: {
+      status: [status.created],
+      request: (client) => filled('POST', collection, { content: user(`new${serial++}`, client.padding) })
+    },
     createInvalid: { status: [status.invalid], request: () => wrong },
-    replace: { status: [200], request: client => filled('PUT', mine(client), { content: user(`user${client.number}`), fields: ifMatch(client) }) },
-    patch: { status: [200], request: client => filled(patch.method, mine(client), { content: `{"name":"Name ${client.turn}"}`, type: patch.type }) },
-    remove: { status: [status.removed], request: client => bare('DELETE', client.location === '' ? item(client.id) : client.location) }
+    replace: {
+      status: [200],
+      request: (client) =>
+        filled('PUT', mine(client), { content: user(`user${client.number}`), fields: ifMatch(client) })
+    },
+    patch: {
+      status: [200],
+      request: (client) =>
+        filled(patch.method, mine(client), { content: `{"name":"Name ${client.turn}"}`, type: patch.type })
+    },
+    remove: {
+      status: [status.removed],
+      request: (client) => bare('DELETE', client.location === '' ? item(client.id) : client.location)
+    }
   } satisfies Record<string, Step>
 }
 

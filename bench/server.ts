@@ -9,11 +9,25 @@ import { spread } from './statistics.ts'
 import { fill, reset, storages } from './storages.ts'
 import { padding } from './user.ts'
 
-export interface Order { order: string, file?: string }
-export interface Usage { microseconds: number }
-export interface Allocation { bytes: number }
-/** Megabytes in use after a collection, in the first and in the last quarter of the time; and what the process had of the system in the end. */
-export interface Weight { early: number, late: number, resident: number }
+export interface Order {
+  order: string
+  file?: string
+}
+export interface Usage {
+  microseconds: number
+}
+export interface Allocation {
+  bytes: number
+}
+/**
+ * Megabytes in use after a collection, in the first and in the last quarter of the time; and what the process had of
+ * the system in the end.
+ */
+export interface Weight {
+  early: number
+  late: number
+  resident: number
+}
 
 const [name = '', kind = '', count = '1000', bytes = '0', byHand = ''] = process.argv.slice(2)
 let empty = async () => {}
@@ -37,7 +51,11 @@ function weighed (): Weight {
   clearTimeout(weighing)
   const quarter = Math.ceil(weights.length / 4)
   const median = (values: number[]) => spread(values).median
-  return { early: median(weights.slice(0, quarter)), late: median(weights.slice(-quarter)), resident: process.memoryUsage.rss() / 1e6 }
+  return {
+    early: median(weights.slice(0, quarter)),
+    late: median(weights.slice(-quarter)),
+    resident: process.memoryUsage.rss() / 1e6
+  }
 }
 
 /** What stood on the heap before each collection, less what the one before had left: all that was allocated. */
@@ -63,7 +81,7 @@ const answers: Record<string, (file: string) => unknown> = {
     used = getHeapStatistics().used_heap_size
     return 'counting'
   },
-  counted: () => ({ bytes: allocated() } satisfies Allocation),
+  counted: () => ({ bytes: allocated() }) satisfies Allocation,
   weigh () {
     weights = []
     weigh()
@@ -97,8 +115,8 @@ async function runPeer () {
 async function runContestant () {
   const opened = await storages[kind]!()
   let filled: Promise<void> | undefined
-  const server = await start(name, shape => {
-    const storage = (byHand !== '' && name !== 'ours' ? opened.byHand ?? opened.adapter : opened.adapter)(shape)
+  const server = await start(name, (shape) => {
+    const storage = (byHand !== '' && name !== 'ours' ? (opened.byHand ?? opened.adapter) : opened.adapter)(shape)
     filled = opened.fill === undefined || bytes !== '0' ? fillOneByOne() : opened.fill(shape, Number(count))
     async function fillOneByOne () {
       await opened.fill?.(shape, 0)
@@ -117,7 +135,9 @@ process.on('disconnect', () => process.exit())
 try {
   const server = Object.hasOwn(peers, name) ? await runPeer() : await runContestant()
   const { port } = server.address() as AddressInfo // a TCP server's address is never a string
-  // V8 would do it at some moment of the first second or later, by chance, and what it compiles is a seventh slower where it was done before: with it, all are asked under the same conditions, those of a server that is up for a while.
+  // V8 would do it at some moment of the first second or later, by chance, and what it compiles is a seventh slower
+  // where it was done before: with it, all are asked under the same conditions, those of a server that is up for a
+  // while.
   globalThis.gc!()
   process.send!({ port })
 } catch (error) {

@@ -21,8 +21,22 @@ export interface Settings {
   markdown: boolean
 }
 
-const usual = { scenarios: Object.keys(scenarios).join(), connections: '1,64', launches: '3', rounds: '3', duration: '1', warmup: '4' }
-const quick = { scenarios: 'get,list,create', connections: '64', launches: '2', rounds: '5', duration: '0.5', warmup: '4' }
+const usual = {
+  scenarios: Object.keys(scenarios).join(),
+  connections: '1,64',
+  launches: '3',
+  rounds: '3',
+  duration: '1',
+  warmup: '4'
+}
+const quick = {
+  scenarios: 'get,list,create',
+  connections: '64',
+  launches: '2',
+  rounds: '5',
+  duration: '0.5',
+  warmup: '4'
+}
 
 export const usage = `npm run bench -- [--quick] [--peers] [--by-hand] [--json] [--markdown] [--profile folder]
   --contestants ${Object.keys(contestants).join()}; with --peers ${Object.keys(peers).join()},ours
@@ -36,7 +50,9 @@ export const usage = `npm run bench -- [--quick] [--peers] [--by-hand] [--json] 
 
 function known (text: string, table: object) {
   const names = text.split(',')
-  for (const name of names) if (!Object.hasOwn(table, name)) throw new Error(`${name} is none of ${Object.keys(table).join()}`)
+  for (const name of names) {
+    if (!Object.hasOwn(table, name)) throw new Error(`${name} is none of ${Object.keys(table).join()}`)
+  }
   return names
 }
 
@@ -66,7 +82,7 @@ export function settings (args: string[]): Settings | undefined {
   if (values.help) return
   const all = { ...contestants, ...peers }
   const store = known(values.store ?? 'memory', storages)[0]!
-  const rivals = Object.keys(peers).filter(name => peers[name]!.stores.includes(store))
+  const rivals = Object.keys(peers).filter((name) => peers[name]!.stores.includes(store))
   const names = values.peers ? [...rivals, 'ours'] : Object.keys(contestants)
   const chosen = { ...(values.quick ? quick : usual), contestants: names.join(), ...values }
   return {

@@ -10,12 +10,21 @@ export interface Sized {
   readonly samples: Sample[]
 }
 
-interface Plan { contestants: string[], store: string, bytes: number, rounds: number, seconds: number }
+interface Plan {
+  contestants: string[]
+  store: string
+  bytes: number
+  rounds: number
+  seconds: number
+}
 
 const items = 1000
 
 /** Contestants with items of one size, which take turns within each round. */
-export async function sizes (driver: ChildProcess, { contestants, store, bytes, rounds, seconds }: Plan): Promise<Sized[]> {
+export async function sizes (
+  driver: ChildProcess,
+  { contestants, store, bytes, rounds, seconds }: Plan
+): Promise<Sized[]> {
   const contenders: Contender[] = []
   for (const name of contestants) {
     const server = launchServer([name, store, String(items), String(bytes)])
@@ -23,8 +32,16 @@ export async function sizes (driver: ChildProcess, { contestants, store, bytes, 
   }
   const found: Sized[] = []
   for (const scenario of ['get', 'list', 'create']) {
-    const course = { scenario, table: 'scenarios', connections: 16, items, bytes, seconds, awake: isAwake(store) } as const
-    const all = contenders.map(contender => ({ contender, samples: new Array<Sample>() }))
+    const course = {
+      scenario,
+      table: 'scenarios',
+      connections: 16,
+      items,
+      bytes,
+      seconds,
+      awake: isAwake(store)
+    } as const
+    const all = contenders.map((contender) => ({ contender, samples: new Array<Sample>() }))
     for (const { contender } of all) await measure(driver, contender, course)
     for (let round = 0; round < rounds; round++) {
       for (const { contender, samples } of all) samples.push(await measure(driver, contender, course))

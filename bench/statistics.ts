@@ -1,4 +1,8 @@
-export interface Spread { median: number, low: number, high: number }
+export interface Spread {
+  median: number
+  low: number
+  high: number
+}
 
 function quantile (sorted: number[], share: number) {
   const place = (sorted.length - 1) * share

@@ -5,7 +5,10 @@ import { seed, seedId, type User } from './user.ts'
 
 /** One row per storage that all contestants of a run can be given; the library is loaded only where it is asked for. */
 export const storages: Record<string, () => Promise<Opened>> = {
-  memory: async () => ({ adapter: (await import('../lib/storage/memory.ts')).memory(), byHand: () => new MapStorage() }),
+  memory: async () => ({
+    adapter: (await import('../lib/storage/memory.ts')).memory(),
+    byHand: () => new MapStorage()
+  }),
   map: async () => ({ adapter: () => new MapStorage() }),
   sqlite: openSqlite,
   postgres: openPostgres

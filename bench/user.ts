@@ -20,18 +20,21 @@ export function schemas () {
     write: Type.Omit(item, ['id', 'createdAt'], closed),
     patch: Type.Partial(Type.Omit(item, ['id', 'createdAt']), closed),
     id: Type.Object({ id: Type.String({ format: 'uuid' }) }),
-    query: Type.Object({
-      limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
-      after: Type.Optional(Type.Array(Type.String())),
-      count: Type.Optional(Type.Boolean()),
-      sort: Type.Optional(Type.Union(sorts.map(sort => Type.Literal(sort)))),
-      email: Type.Optional(Type.String()),
-      name: Type.Optional(Type.String()),
-      'name.lt': Type.Optional(Type.String()),
-      'name.gte': Type.Optional(Type.String()),
-      'createdAt.lt': Type.Optional(Type.String()),
-      'createdAt.gte': Type.Optional(Type.String())
-    }, closed)
+    query: Type.Object(
+      {
+        limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+        after: Type.Optional(Type.Array(Type.String())),
+        count: Type.Optional(Type.Boolean()),
+        sort: Type.Optional(Type.Union(sorts.map((sort) => Type.Literal(sort)))),
+        email: Type.Optional(Type.String()),
+        name: Type.Optional(Type.String()),
+        'name.lt': Type.Optional(Type.String()),
+        'name.gte': Type.Optional(Type.String()),
+        'createdAt.lt': Type.Optional(Type.String()),
+        'createdAt.gte': Type.Optional(Type.String())
+      },
+      closed
+    )
   }
 }
 

@@ -34,14 +34,23 @@ export const Note = Type.Object({
 })
 
 export function users (options: Partial<Options<typeof User>> = {}): Collection {
-  return define({ name: 'users', schema: User, unique: ['email'], storage: memory(), formats, ...options }) as Collection
+  return define({
+    name: 'users',
+    schema: User,
+    unique: ['email'],
+    storage: memory(),
+    formats,
+    ...options
+  }) as Collection
 }
 
 export function notes (options: Partial<Options<typeof Note>> = {}): Collection {
   return define({ name: 'notes', schema: Note, storage: memory(), formats, ...options }) as Collection
 }
 
-interface Closing { after (close: () => Promise<unknown>): void }
+interface Closing {
+  after(close: () => Promise<unknown>): void
+}
 
 interface BuildOptions extends FastifyServerOptions {
   /** Options of the plugin `service`, which is registered with them. */
@@ -49,10 +58,20 @@ interface BuildOptions extends FastifyServerOptions {
 }
 
 /** The service without its own routes and checks. */
-export const withoutPaths: ServiceOptions = { home: false, catalog: false, health: { live: false, ready: false }, audit: false, requestTimeout: false }
+export const withoutPaths: ServiceOptions = {
+  home: false,
+  catalog: false,
+  health: { live: false, ready: false },
+  audit: false,
+  requestTimeout: false
+}
 
 /** An app that serves the collections; it is closed when the test ends. */
-export async function build (t: Closing, collections: Definition | readonly Definition[], { service: info, ...options }: BuildOptions = {}): Promise<FastifyInstance> {
+export async function build (
+  t: Closing,
+  collections: Definition | readonly Definition[],
+  { service: info, ...options }: BuildOptions = {}
+): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true, ...options })
   t.after(() => app.close())
   if (info !== undefined) await app.register(service, { ...withoutPaths, ...info })
@@ -61,26 +80,68 @@ export async function build (t: Closing, collections: Definition | readonly Defi
 }
 
 /** An app whose logs are kept, one object for each line. */
-export function logged (): { lines: Array<Record<string, unknown>>, logger: { level: string, stream: { write (line: string): void } } } {
+export function logged (): {
+  lines: Array<Record<string, unknown>>
+  logger: { level: string; stream: { write(line: string): void } }
+} {
   const lines: Array<Record<string, unknown>> = []
-  return { lines, logger: { level: 'error', stream: { write: line => { lines.push(JSON.parse(line)) } } } }
+  return {
+    lines,
+    logger: {
+      level: 'error',
+      stream: {
+        write: (line) => {
+          lines.push(JSON.parse(line))
+        }
+      }
+    }
+  }
 }
 
 export const ada = { email: 'ada@example.com', name: 'Ada' }
 
-export function sent (content: unknown, type = 'application/json'): { payload: string | Buffer, headers: Record<string, string> } {
-  return { payload: typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content), headers: { 'content-type': type } }
+export function sent (
+  content: unknown,
+  type = 'application/json'
+): { payload: string | Buffer; headers: Record<string, string> } {
+  return {
+    payload: typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content),
+    headers: { 'content-type': type }
+  }
 }
 
 /** A request with content, and further fields. */
-export async function ask (app: FastifyInstance, target: string, { content, type, fields, ...rest }: Omit<InjectOptions, 'headers' | 'payload'> & { content?: unknown, type?: string, fields?: Record<string, string | string[]> } = {}): Promise<LightMyRequestResponse> {
+export async function ask (
+  app: FastifyInstance,
+  target: string,
+  {
+    content,
+    type,
+    fields,
+    ...rest
+  }: Omit<InjectOptions, 'headers' | 'payload'> & {
+    content?: unknown
+    type?: string
+    fields?: Record<string, string | string[]>
+  } = {}
+): Promise<LightMyRequestResponse> {
   const [method, url] = target.split(' ') as ['GET', string]
   const { payload, headers } = content === undefined ? { payload: undefined, headers: {} } : sent(content, type)
-  return app.inject({ method, url, ...payload !== undefined && { payload }, headers: { ...headers, ...fields }, ...rest })
+  return app.inject({
+    method,
+    url,
+    ...(payload !== undefined && { payload }),
+    headers: { ...headers, ...fields },
+    ...rest
+  })
 }
 
 /** POSTs, and tells where the item is and what its entity tag is. */
-export async function created (app: FastifyInstance, url: string, content: unknown): Promise<{ at: string, tag: string, item: Record<string, unknown> }> {
+export async function created (
+  app: FastifyInstance,
+  url: string,
+  content: unknown
+): Promise<{ at: string; tag: string; item: Record<string, unknown> }> {
   const answer = await ask(app, `POST ${url}`, { content })
   if (answer.statusCode !== 201) throw new Error(answer.payload)
   return { at: String(answer.headers.location), tag: String(answer.headers.etag), item: answer.json() }
@@ -95,8 +156,10 @@ export function altered (change: (storage: Storage<object>) => Partial<Storage<o
 }
 
 /** A promise to be resolved from outside. */
-export function gate (): { open: () => void, opened: Promise<void> } {
+export function gate (): { open: () => void; opened: Promise<void> } {
   let open = (): void => {}
-  const opened = new Promise<void>(resolve => { open = resolve })
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
   return { open, opened }
 }

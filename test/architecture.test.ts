@@ -6,7 +6,10 @@ import { test } from 'tap'
 // docs/architecture.md, checked against the imports of lib/.
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const files = readdirSync(join(root, 'lib'), { recursive: true }).map(String).filter((name) => name.endsWith('.ts')).sort()
+const files = readdirSync(join(root, 'lib'), { recursive: true })
+  .map(String)
+  .filter((name) => name.endsWith('.ts'))
+  .sort()
 const source = (file: string): string => readFileSync(join(root, 'lib', file), 'utf8')
 
 interface Import {
@@ -20,12 +23,20 @@ interface Import {
 
 const statement = /^(?:import|export)\s+(type\s)?(?:([^'"]*?)\sfrom\s+)?'([^']+)'/gm
 
-const imports: readonly Import[] = files.flatMap((from) => [...source(from).matchAll(statement)].map(([, type, names = '', to = '']) => ({
-  from,
-  to: to.startsWith('.') ? join(dirname(from), to) : to,
-  own: to.startsWith('.'),
-  typeOnly: type !== undefined || (/^\{[^}]*\}$/.test(names) && names.slice(1, -1).split(',').every((name) => /^\s*(type\s|$)/.test(name)))
-})))
+const imports: readonly Import[] = files.flatMap((from) =>
+  [...source(from).matchAll(statement)].map(([, type, names = '', to = '']) => ({
+    from,
+    to: to.startsWith('.') ? join(dirname(from), to) : to,
+    own: to.startsWith('.'),
+    typeOnly:
+      type !== undefined ||
+      (/^\{[^}]*\}$/.test(names) &&
+        names
+          .slice(1, -1)
+          .split(',')
+          .every((name) => /^\s*(type\s|$)/.test(name)))
+  }))
+)
 
 const describe = (wrong: readonly Import[]): string[] => wrong.map(({ from, to }) => `${from} imports ${to}`)
 
@@ -34,7 +45,10 @@ const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
 /** The names in the first column of a table, whose head begins with this. */
 function firstColumn (head: string): string[] {
   const table = page.slice(page.indexOf(`| ${head}`)).split('\n\n', 1)[0]!
-  return table.split('\n').slice(2).flatMap((line) => [...line.split('|')[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!))
+  return table
+    .split('\n')
+    .slice(2)
+    .flatMap((line) => [...line.split('|')[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!))
 }
 
 const folders = firstColumn('folder')
@@ -42,7 +56,7 @@ const inRoot = firstColumn('in `lib/` itself')
 /** The files of the root that the folders import: types and errors. */
 const ground = inRoot.slice(inRoot.indexOf('options.ts'))
 
-const folderOf = (file: string): string => file.includes('/') ? file.slice(0, file.indexOf('/') + 1) : ''
+const folderOf = (file: string): string => (file.includes('/') ? file.slice(0, file.indexOf('/') + 1) : '')
 
 test('every import statement is understood', async (t) => {
   for (const file of files) {
@@ -55,7 +69,10 @@ test('every import statement is understood', async (t) => {
 
 test('docs/architecture.md has every folder and every file of the root, and no other', async (t) => {
   t.strictSame([...new Set(files.map(folderOf))].filter((folder) => folder !== '').sort(), folders.toSorted())
-  t.strictSame(files.filter((file) => folderOf(file) === ''), inRoot.toSorted())
+  t.strictSame(
+    files.filter((file) => folderOf(file) === ''),
+    inRoot.toSorted()
+  )
 })
 
 test('folders import folders below them, and of the root only types and errors', async (t) => {
@@ -65,7 +82,10 @@ test('folders import folders below them, and of the root only types and errors',
   })
   // These two know all collections of an app, which the root collects.
   const known = ['actions/about.ts imports registry.ts', 'features/version/version.ts imports define.ts']
-  t.strictSame(describe(wrong.filter(({ from }) => folderOf(from) !== 'service/')).filter((text) => !known.includes(text)), [])
+  t.strictSame(
+    describe(wrong.filter(({ from }) => folderOf(from) !== 'service/')).filter((text) => !known.includes(text)),
+    []
+  )
 })
 
 test('there are no circles at run time', async (t) => {
@@ -74,7 +94,9 @@ test('there are no circles at run time', async (t) => {
   const visit = (file: string, path: readonly string[]): void => {
     if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' > '))
     else if (!done.has(file)) {
-      for (const { to } of imports.filter(({ from, own, typeOnly }) => own && !typeOnly && from === file)) visit(to, [...path, file])
+      for (const { to } of imports.filter(({ from, own, typeOnly }) => own && !typeOnly && from === file)) {
+        visit(to, [...path, file])
+      }
       done.add(file)
     }
   }
@@ -83,30 +105,74 @@ test('there are no circles at run time', async (t) => {
 })
 
 test('http/ imports node: and itself', async (t) => {
-  t.strictSame(describe(imports.filter(({ from, to, own }) => from.startsWith('http/') && !(own ? to.startsWith('http/') : to.startsWith('node:')))), [])
+  t.strictSame(
+    describe(
+      imports.filter(
+        ({ from, to, own }) => from.startsWith('http/') && !(own ? to.startsWith('http/') : to.startsWith('node:'))
+      )
+    ),
+    []
+  )
 })
 
 test('formats/ imports node:, itself, http/ and the types of the contract', async (t) => {
-  t.strictSame(describe(imports.filter(({ from, to, own, typeOnly }) => from.startsWith('formats/') &&
-    !(own ? to.startsWith('formats/') || to.startsWith('http/') || (to === 'storage/contract.ts' && typeOnly) : to.startsWith('node:')))), [])
+  t.strictSame(
+    describe(
+      imports.filter(
+        ({ from, to, own, typeOnly }) =>
+          from.startsWith('formats/') &&
+          !(own
+            ? to.startsWith('formats/') || to.startsWith('http/') || (to === 'storage/contract.ts' && typeOnly)
+            : to.startsWith('node:'))
+      )
+    ),
+    []
+  )
 })
 
 test('a storage imports node:, the contract and files of storage/; the contract imports nothing', async (t) => {
-  t.strictSame(describe(imports.filter(({ from, to, own }) => from.startsWith('storage/') && !(own ? to.startsWith('storage/') : to.startsWith('node:')))), [])
+  t.strictSame(
+    describe(
+      imports.filter(
+        ({ from, to, own }) =>
+          from.startsWith('storage/') && !(own ? to.startsWith('storage/') : to.startsWith('node:'))
+      )
+    ),
+    []
+  )
   t.strictSame(describe(imports.filter(({ from }) => from === 'storage/contract.ts')), [])
 })
 
 test('a storage imports no other storage, nor the suite; the suite imports no storage', async (t) => {
   const concrete = ['memory', 'sqlite', 'postgres', 'mysql', 'conformance']
-  const getStorage = (file: string): string | undefined => concrete.find((name) => file === `storage/${name}.ts` || file.startsWith(`storage/${name}/`))
-  t.strictSame(describe(imports.filter(({ from, to }) => getStorage(from) !== undefined && getStorage(to) !== undefined && getStorage(from) !== getStorage(to))), [])
+  const getStorage = (file: string): string | undefined =>
+    concrete.find((name) => file === `storage/${name}.ts` || file.startsWith(`storage/${name}/`))
+  t.strictSame(
+    describe(
+      imports.filter(
+        ({ from, to }) =>
+          getStorage(from) !== undefined && getStorage(to) !== undefined && getStorage(from) !== getStorage(to)
+      )
+    ),
+    []
+  )
 })
 
 test('above storage/, only what docs/architecture.md lists is imported', async (t) => {
   const line = page.split('\n').find((line) => line.startsWith('| above `storage/` |')) ?? ''
   const shared = [...line.slice(line.indexOf('and `')).matchAll(/`([\w-]+)`/g)].map((match) => `storage/${match[1]}.ts`)
-  t.strictSame(describe(imports.filter(({ from, to, typeOnly }) => !from.startsWith('storage/') && to.startsWith('storage/') &&
-    !shared.includes(to) && !(to === 'storage/contract.ts' && typeOnly))), [])
+  t.strictSame(
+    describe(
+      imports.filter(
+        ({ from, to, typeOnly }) =>
+          !from.startsWith('storage/') &&
+          to.startsWith('storage/') &&
+          !shared.includes(to) &&
+          !(to === 'storage/contract.ts' && typeOnly)
+      )
+    ),
+    []
+  )
 })
 
 test('fastify is imported as types only', async (t) => {
@@ -114,16 +180,39 @@ test('fastify is imported as types only', async (t) => {
 })
 
 test('packages that are imported are dependencies; peers are imported as types', async (t) => {
-  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, Record<string, string>>
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
+    string,
+    Record<string, string>
+  >
   const used = imports.filter(({ to, own }) => !own && !to.startsWith('node:'))
-  const getPackage = (to: string): string => to.split('/').slice(0, to.startsWith('@') ? 2 : 1).join('/')
-  t.strictSame([...new Set(used.filter(({ typeOnly }) => !typeOnly).map(({ to }) => getPackage(to)))].sort(), Object.keys(dependencies!).sort())
-  t.strictSame(describe(used.filter(({ to, typeOnly }) => typeOnly && !Object.hasOwn({ ...dependencies, ...peerDependencies }, getPackage(to)))), [])
+  const getPackage = (to: string): string =>
+    to
+      .split('/')
+      .slice(0, to.startsWith('@') ? 2 : 1)
+      .join('/')
+  t.strictSame(
+    [...new Set(used.filter(({ typeOnly }) => !typeOnly).map(({ to }) => getPackage(to)))].sort(),
+    Object.keys(dependencies!).sort()
+  )
+  t.strictSame(
+    describe(
+      used.filter(
+        ({ to, typeOnly }) => typeOnly && !Object.hasOwn({ ...dependencies, ...peerDependencies }, getPackage(to))
+      )
+    ),
+    []
+  )
 })
 
 test('files are named after what they hold', async (t) => {
-  t.strictSame(files.filter((file) => /(^|[/-])(common|shared|utils?|helpers?|misc)\b/.test(file)), [])
-  t.strictSame(files.filter((file) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(file)), [])
+  t.strictSame(
+    files.filter((file) => /(^|[/-])(common|shared|utils?|helpers?|misc)\b/.test(file)),
+    []
+  )
+  t.strictSame(
+    files.filter((file) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(file)),
+    []
+  )
 })
 
 test('every file of lib can be imported, so that coverage counts them all', async (t) => {

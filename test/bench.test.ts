@@ -16,7 +16,11 @@ import type { WireAnswer } from './wire.ts'
 
 // A comparison is worth what its contestants do alike.
 
-interface Told { readonly status: number, readonly fields: Readonly<Record<string, string>>, readonly content: unknown }
+interface Told {
+  readonly status: number
+  readonly fields: Readonly<Record<string, string>>
+  readonly content: unknown
+}
 
 /** What differs by the moment, by the process, or by how a contestant writes its cursors and tags. */
 function alike (text: string): string {
@@ -30,14 +34,22 @@ function alike (text: string): string {
 
 function told ({ status, fields, content }: WireAnswer): Told {
   const { date, 'content-length': _length, ...rest } = fields
-  const values = Object.fromEntries(Object.entries(rest).sort().map(([name, value]) => [name, name === 'etag' ? '"tag"' : alike(value)]))
+  const values = Object.fromEntries(
+    Object.entries(rest)
+      .sort()
+      .map(([name, value]) => [name, name === 'etag' ? '"tag"' : alike(value)])
+  )
   return { status, fields: values, content: content.length === 0 ? undefined : JSON.parse(alike(content.toString())) }
 }
 
 /** What a contestant answers to all steps of all scenarios that it has. */
-async function answers (name: string, adapter: Adapter<User> = memory(), table?: (shape: Shape) => Promise<void>): Promise<Map<string, Told>> {
+async function answers (
+  name: string,
+  adapter: Adapter<User> = memory(),
+  table?: (shape: Shape) => Promise<void>
+): Promise<Map<string, Told>> {
   let filled: Promise<void> | undefined
-  const server = await start(name, shape => {
+  const server = await start(name, (shape) => {
     const storage = adapter(shape)
     filled = Promise.resolve(table?.(shape)).then(() => fill(storage, 1000))
     return storage
@@ -45,10 +57,20 @@ async function answers (name: string, adapter: Adapter<User> = memory(), table?:
   await filled
   const wire = new Wire((server.address() as AddressInfo).port)
   const found = new Map<string, Told>()
-  const client: Client = { number: 0, items: 1000, padding: '', turn: 0, path: '', tag: '', id: '', location: '', next: '' }
+  const client: Client = {
+    number: 0,
+    items: 1000,
+    padding: '',
+    turn: 0,
+    path: '',
+    tag: '',
+    id: '',
+    location: '',
+    next: ''
+  }
   for (const scenario of Object.keys(scenarios)) {
     const { prepare, steps = [] } = scenarioOf(name, scenario) ?? {}
-    for (const [index, step] of [...prepare === undefined ? [] : [prepare], ...steps].entries()) {
+    for (const [index, step] of [...(prepare === undefined ? [] : [prepare]), ...steps].entries()) {
       wire.socket.write(step.request(client))
       const answer = await wire.answer()
       client.tag = answer.fields['etag'] ?? ''
@@ -58,31 +80,43 @@ async function answers (name: string, adapter: Adapter<User> = memory(), table?:
     }
   }
   wire.close()
-  await new Promise(resolve => server.close(resolve))
+  await new Promise((resolve) => server.close(resolve))
   return found
 }
 
-test('the contestants of the bench answer alike', async t => {
+test('the contestants of the bench answer alike', async (t) => {
   const ours = await answers('ours')
-  for (const name of Object.keys(contestants).filter(name => name !== 'ours' && name !== 'plain')) {
+  for (const name of Object.keys(contestants).filter((name) => name !== 'ours' && name !== 'plain')) {
     for (const [step, answer] of await answers(name)) t.same(answer, ours.get(step), `${name}: ${step}`)
   }
   for (const [step, { status, content }] of await answers('plain')) {
     // Fastify's own error is what someone would leave it at who wants nothing more.
     if (status >= 400) t.ok([400, 404].includes(status), `plain: ${step}`)
-    else t.same({ status, content }, { status: ours.get(step)?.status, content: ours.get(step)?.content }, `plain: ${step}`)
+    else {
+      t.same(
+        { status, content },
+        { status: ours.get(step)?.status, content: ours.get(step)?.content },
+        `plain: ${step}`
+      )
+    }
   }
 })
 
 const [major = 0] = process.versions.node.split('.').map(Number)
 
-test('what speaks to a database by hand answers alike', { skip: major < 22 && 'node:sqlite comes with Node 22' }, async t => {
-  const { byHand, fill } = await openSqlite()
-  const ours = await answers('ours')
-  for (const [step, answer] of await answers('features', byHand, shape => fill!(shape, 0))) t.same(answer, ours.get(step), step)
-})
+test(
+  'what speaks to a database by hand answers alike',
+  { skip: major < 22 && 'node:sqlite comes with Node 22' },
+  async (t) => {
+    const { byHand, fill } = await openSqlite()
+    const ours = await answers('ours')
+    for (const [step, answer] of await answers('features', byHand, (shape) => fill!(shape, 0))) {
+      t.same(answer, ours.get(step), step)
+    }
+  }
+)
 
-test('features keeps its promises beyond what is measured', async t => {
+test('features keeps its promises beyond what is measured', async (t) => {
   const server = await start('features', memory())
   const wire = new Wire((server.address() as AddressInfo).port)
   const item = '/users/01800000-0000-7000-9000-000000000000'
@@ -92,23 +126,46 @@ test('features keeps its promises beyond what is measured', async t => {
   t.equal((await wire.ask(['GET /users', 'Prefer: count=exact'])).fields['x-total-count'], '0')
   t.equal((await wire.ask(['DELETE ' + item, 'If-Match: "1"'])).status, 404)
   const content = JSON.stringify({ email: 'ada@example.com', name: 'Ada', password: 'x' })
-  const { fields: { location = '', etag = '' } } = await wire.ask(['POST /users', 'Content-Type: application/json'], content)
+  const {
+    fields: { location = '', etag = '' }
+  } = await wire.ask(['POST /users', 'Content-Type: application/json'], content)
   t.equal((await wire.ask(['POST /users', 'Content-Type: application/json'], content)).status, 409)
   t.equal((await wire.ask([`PUT ${location}`, 'Content-Type: application/json', 'If-Match: "1"'], content)).status, 412)
-  t.equal((await wire.ask([`PUT ${location}`, 'Content-Type: application/json', `If-Match: "1", ${etag}`], content)).status, 200)
+  t.equal(
+    (await wire.ask([`PUT ${location}`, 'Content-Type: application/json', `If-Match: "1", ${etag}`], content)).status,
+    200
+  )
   wire.close()
-  await new Promise(resolve => server.close(resolve))
+  await new Promise((resolve) => server.close(resolve))
 })
 
-test('the bench runs', { skip: major < 24 && 'this Node does not run TypeScript by itself' }, async t => {
+test('the bench runs', { skip: major < 24 && 'this Node does not run TypeScript by itself' }, async (t) => {
   const bench = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [bench, '--json', '--scenarios', 'create', '--connections', '2', '--launches', '2', '--rounds', '1', '--duration', '0.05', '--warmup', '0.05'])
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    bench,
+    '--json',
+    '--scenarios',
+    'create',
+    '--connections',
+    '2',
+    '--launches',
+    '2',
+    '--rounds',
+    '1',
+    '--duration',
+    '0.05',
+    '--warmup',
+    '0.05'
+  ])
   const { results } = JSON.parse(stdout)
   t.equal(results.length, 1)
   for (const { scenario, rows } of results) {
     t.same(Object.keys(rows), Object.keys(contestants), scenario)
     for (const { rate, p50, p99, cpu, allocated } of Object.values<Record<string, number>>(rows)) {
-      t.ok([p50, p99, allocated].every(figure => figure! > 0), JSON.stringify({ rate, p50, p99, cpu, allocated }))
+      t.ok(
+        [p50, p99, allocated].every((figure) => figure! > 0),
+        JSON.stringify({ rate, p50, p99, cpu, allocated })
+      )
     }
   }
 })

@@ -46,25 +46,53 @@ const names = ['Ada Lovelace', 'Alan Turing', 'Grace Hopper', 'Edsger Dijkstra',
 interface Service {
   readonly origin: string
   readonly ids: readonly string[]
-  send (method: 'PATCH' | 'GET' | 'PUT', path: string, content?: object): Promise<Record<string, unknown>>
+  send(method: 'PATCH' | 'GET' | 'PUT', path: string, content?: object): Promise<Record<string, unknown>>
 }
 
-async function serve (t: Test, options: Partial<Options<typeof Person>> = {}, features: ReadonlyArray<Feature<object>> = []): Promise<Service> {
+async function serve (
+  t: Test,
+  options: Partial<Options<typeof Person>> = {},
+  features: ReadonlyArray<Feature<object>> = []
+): Promise<Service> {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   // Its policy would keep the script from running, if ours did not take its place.
   await app.register(helmet, { hsts: false })
-  await app.register(collection, define({ name: 'people', schema: Person, unique: ['email'], storage: memory(), formats: [json, html], list: { limit: { default: 2 }, search: ['name'] }, ...options }).with(...features) as Collection)
+  await app.register(
+    collection,
+    define({
+      name: 'people',
+      schema: Person,
+      unique: ['email'],
+      storage: memory(),
+      formats: [json, html],
+      list: { limit: { default: 2 }, search: ['name'] },
+      ...options
+    }).with(...features) as Collection
+  )
   const ids: string[] = []
   for (const [index, name] of names.entries()) {
-    const made = await app.inject({ method: 'POST', url: '/people', payload: { name, email: `person${index}@example.com`, role: index === 2 ? 'admin' : 'member', age: 30 + index, bio: 'First line.\nSecond line.', password: 'analytical', homepage: 'https://example.com/', address: { city: 'London' } } })
+    const made = await app.inject({
+      method: 'POST',
+      url: '/people',
+      payload: {
+        name,
+        email: `person${index}@example.com`,
+        role: index === 2 ? 'admin' : 'member',
+        age: 30 + index,
+        bio: 'First line.\nSecond line.',
+        password: 'analytical',
+        homepage: 'https://example.com/',
+        address: { city: 'London' }
+      }
+    })
     ids.push(made.json().id)
   }
   await app.listen()
   return {
     ids,
     origin: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
-    send: async (method, url, payload) => (await app.inject({ method, url, ...payload && { payload } })).json()
+    send: async (method, url, payload) => (await app.inject({ method, url, ...(payload && { payload }) })).json()
   }
 }
 
@@ -73,17 +101,28 @@ t.setTimeout(300_000)
 t.teardown(() => browser?.close())
 
 /** A page of its own, and what a developer would see in the console: what the policy refused, what the script threw. */
-async function open (t: Test, url: string, options: BrowserContextOptions = {}): Promise<{ page: Page, complaints: string[] }> {
+async function open (
+  t: Test,
+  url: string,
+  options: BrowserContextOptions = {}
+): Promise<{ page: Page; complaints: string[] }> {
   browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   const context = await browser.newContext(options)
   t.after(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
   const complaints: string[] = []
-  page.on('pageerror', error => complaints.push(error.message))
-  page.on('dialog', dialog => { complaints.push(dialog.message()); dialog.dismiss().catch(() => {}) })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('dialog', (dialog) => {
+    complaints.push(dialog.message())
+    dialog.dismiss().catch(() => {})
+  })
   // That an answer was a problem is no complaint about the page.
-  page.on('console', message => { if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) complaints.push(message.text()) })
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      complaints.push(message.text())
+    }
+  })
   await page.goto(url)
   return { page, complaints }
 }
@@ -94,14 +133,17 @@ async function picture (page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
 }
 
-test('a list is read, paged through, and leads to its items', { skip }, async t => {
+test('a list is read, paged through, and leads to its items', { skip }, async (t) => {
   const { origin } = await serve(t)
   const { page, complaints } = await open(t, `${origin}/people`)
   t.equal(await page.title(), 'people')
   t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'people')
   t.equal(await page.locator('html').getAttribute('lang'), 'en')
   t.equal(await page.getByRole('row').count(), 3)
-  t.equal(await page.getByText('The same with curl').locator('..').getByRole('code').innerText(), `curl '${origin}/people'`)
+  t.equal(
+    await page.getByText('The same with curl').locator('..').getByRole('code').innerText(),
+    `curl '${origin}/people'`
+  )
   t.equal(await page.getByRole('link', { name: 'Previous' }).count(), 0)
   await picture(page, 'list')
   await page.getByRole('link', { name: 'Next' }).click()
@@ -123,42 +165,48 @@ test('a list is read, paged through, and leads to its items', { skip }, async t 
 })
 
 for (const javaScriptEnabled of [true, false]) {
-  test(`a list is searched, filtered, sorted and counted ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, { skip }, async t => {
-    const { origin } = await serve(t)
-    const { page, complaints } = await open(t, `${origin}/people`, { javaScriptEnabled })
-    const shown = async (): Promise<string[]> => page.locator('tbody td:nth-of-type(2)').allInnerTexts()
-    await page.getByLabel('Sort by').selectOption('-name')
-    await page.getByLabel('Items per page').fill('3')
-    await page.getByRole('button', { name: 'Apply' }).click()
-    await page.waitForURL(/sort=-name/)
-    t.same(await shown(), ['Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov'])
-    t.equal(await page.getByRole('columnheader', { name: 'name' }).getAttribute('aria-sort'), 'descending')
-    if (javaScriptEnabled) t.equal(new URL(page.url()).search, '?sort=-name&limit=3', 'an empty field is not even sent')
-    await page.getByText('Filters').click()
-    await page.getByRole('search').getByLabel('role').selectOption('member')
-    await page.getByLabel('age, from').fill('31')
-    await page.getByRole('button', { name: 'Apply' }).click()
-    await page.waitForURL(/role=member/)
-    t.same(await shown(), ['Edsger Dijkstra', 'Barbara Liskov', 'Alan Turing'])
-    await picture(page, `filtered-${javaScriptEnabled ? 'script' : 'plain'}`)
-    await page.getByRole('link', { name: 'Count all' }).click()
-    await page.getByText('3 of 3').waitFor()
-    await page.getByRole('link', { name: 'Remove count' }).click()
-    await page.getByRole('columnheader', { name: 'name' }).getByRole('link').click()
-    await page.waitForURL(/sort=name/)
-    t.same(await shown(), ['Alan Turing', 'Barbara Liskov', 'Edsger Dijkstra'])
-    await page.getByRole('link', { name: 'Clear' }).click()
-    await page.getByLabel('Search').fill('love')
-    await page.getByLabel('Search').press('Enter')
-    await page.waitForURL(/q=love/)
-    t.same(await shown(), ['Ada Lovelace'])
-    t.equal(await page.getByText('Add an item').isVisible(), javaScriptEnabled)
-    t.equal(await page.getByText('The forms need JavaScript.').isVisible(), !javaScriptEnabled)
-    t.same(complaints, [])
-  })
+  test(
+    `a list is searched, filtered, sorted and counted ${javaScriptEnabled ? 'with' : 'without'} JavaScript`,
+    { skip },
+    async (t) => {
+      const { origin } = await serve(t)
+      const { page, complaints } = await open(t, `${origin}/people`, { javaScriptEnabled })
+      const shown = async (): Promise<string[]> => page.locator('tbody td:nth-of-type(2)').allInnerTexts()
+      await page.getByLabel('Sort by').selectOption('-name')
+      await page.getByLabel('Items per page').fill('3')
+      await page.getByRole('button', { name: 'Apply' }).click()
+      await page.waitForURL(/sort=-name/)
+      t.same(await shown(), ['Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov'])
+      t.equal(await page.getByRole('columnheader', { name: 'name' }).getAttribute('aria-sort'), 'descending')
+      if (javaScriptEnabled) {
+        t.equal(new URL(page.url()).search, '?sort=-name&limit=3', 'an empty field is not even sent')
+      }
+      await page.getByText('Filters').click()
+      await page.getByRole('search').getByLabel('role').selectOption('member')
+      await page.getByLabel('age, from').fill('31')
+      await page.getByRole('button', { name: 'Apply' }).click()
+      await page.waitForURL(/role=member/)
+      t.same(await shown(), ['Edsger Dijkstra', 'Barbara Liskov', 'Alan Turing'])
+      await picture(page, `filtered-${javaScriptEnabled ? 'script' : 'plain'}`)
+      await page.getByRole('link', { name: 'Count all' }).click()
+      await page.getByText('3 of 3').waitFor()
+      await page.getByRole('link', { name: 'Remove count' }).click()
+      await page.getByRole('columnheader', { name: 'name' }).getByRole('link').click()
+      await page.waitForURL(/sort=name/)
+      t.same(await shown(), ['Alan Turing', 'Barbara Liskov', 'Edsger Dijkstra'])
+      await page.getByRole('link', { name: 'Clear' }).click()
+      await page.getByLabel('Search').fill('love')
+      await page.getByLabel('Search').press('Enter')
+      await page.waitForURL(/q=love/)
+      t.same(await shown(), ['Ada Lovelace'])
+      t.equal(await page.getByText('Add an item').isVisible(), javaScriptEnabled)
+      t.equal(await page.getByText('The forms need JavaScript.').isVisible(), !javaScriptEnabled)
+      t.same(complaints, [])
+    }
+  )
 }
 
-test('an item is added; what does not fit is told at its fields', { skip }, async t => {
+test('an item is added; what does not fit is told at its fields', { skip }, async (t) => {
   const { origin, send } = await serve(t)
   const { page, complaints } = await open(t, `${origin}/people`)
   await page.getByText('Add an item').click()
@@ -172,13 +220,21 @@ test('an item is added; what does not fit is told at its fields', { skip }, asyn
   await add.click()
   await form.getByRole('alert').waitFor()
   t.equal(await form.getByRole('alert').innerText(), '3 properties are invalid.')
-  for (const [label, problem] of [['email', 'must match format "email"'], ['password', 'must NOT have fewer than 8 characters'], ['address', '/city must be string']] as const) {
+  for (const [label, problem] of [
+    ['email', 'must match format "email"'],
+    ['password', 'must NOT have fewer than 8 characters'],
+    ['address', '/city must be string']
+  ] as const) {
     const control = form.getByLabel(label)
     t.equal(await control.getAttribute('aria-invalid'), 'true')
     const [id] = (await control.getAttribute('aria-describedby'))!.split(' ').slice(-1)
     t.equal(await page.locator(`#${id}`).innerText(), problem, label)
   }
-  t.equal(await page.evaluate('document.activeElement.id'), await email.getAttribute('id'), 'the first of them has the focus')
+  t.equal(
+    await page.evaluate('document.activeElement.id'),
+    await email.getAttribute('id'),
+    'the first of them has the focus'
+  )
   t.equal(await form.getByLabel('name').getAttribute('aria-invalid'), null)
   await picture(page, 'problems')
   await form.getByLabel('address').fill('{ city')
@@ -201,8 +257,12 @@ test('an item is added; what does not fit is told at its fields', { skip }, asyn
   t.same(complaints, [])
 })
 
-test('an item is edited; only what was changed is sent', { skip }, async t => {
-  const { origin, ids: [id], send } = await serve(t)
+test('an item is edited; only what was changed is sent', { skip }, async (t) => {
+  const {
+    origin,
+    ids: [id],
+    send
+  } = await serve(t)
   const { page, complaints } = await open(t, `${origin}/people/${id}`)
   await page.getByText('Edit', { exact: true }).click()
   const form = page.getByRole('form', { name: 'Edit' })
@@ -214,7 +274,7 @@ test('an item is edited; only what was changed is sent', { skip }, async t => {
   await form.getByLabel('age', { exact: true }).fill('')
   await form.getByLabel('homepage').fill('')
   await form.getByLabel('address').fill('{ "city": "Paris", "zip": "75001" }')
-  const [request] = await Promise.all([page.waitForRequest(request => request.method() === 'PATCH'), save.click()])
+  const [request] = await Promise.all([page.waitForRequest((request) => request.method() === 'PATCH'), save.click()])
   t.same(request.postDataJSON(), [
     { op: 'add', path: '/name', value: 'Ada King' },
     { op: 'remove', path: '/age' },
@@ -228,51 +288,82 @@ test('an item is edited; only what was changed is sent', { skip }, async t => {
   await page.reload()
   t.equal(await page.getByRole('status').innerText(), '')
   const { createdAt, ...item } = await send('GET', `/people/${id}`)
-  t.same(item, { id, email: 'person0@example.com', name: 'Ada King', role: 'member', active: true, bio: null, address: { city: 'Paris', zip: '75001' } })
+  t.same(item, {
+    id,
+    email: 'person0@example.com',
+    name: 'Ada King',
+    role: 'member',
+    active: true,
+    bio: null,
+    address: { city: 'Paris', zip: '75001' }
+  })
   t.same(complaints, [])
 })
 
-test('an item that was changed meanwhile is not overwritten: that is told, with the way to what is there now', { skip }, async t => {
-  const { origin, ids: [id], send } = await serve(t)
-  const { page, complaints } = await open(t, `${origin}/people/${id}`)
-  await send('PATCH', `/people/${id}`, { name: 'Countess of Lovelace' })
-  await page.getByText('Edit', { exact: true }).click()
-  const form = page.getByRole('form', { name: 'Edit' })
-  await form.getByLabel('name').fill('Mine')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await form.getByText('The item was changed in the meantime').waitFor()
-  t.equal(await form.getByLabel('name').inputValue(), 'Mine', 'what was typed is still there')
-  t.equal((await send('GET', `/people/${id}`)).name, 'Countess of Lovelace')
-  await picture(page, 'stale')
-  await page.getByText('Delete', { exact: true }).click()
-  await page.getByRole('button', { name: 'Delete this item' }).click()
-  await page.getByRole('form', { name: 'Delete' }).getByText('The item was changed in the meantime').waitFor()
-  await form.getByRole('button', { name: 'Load the current version' }).click()
-  await page.getByRole('heading', { name: 'Countess of Lovelace' }).waitFor()
-  t.same(complaints, [])
-})
+test(
+  'an item that was changed meanwhile is not overwritten: that is told, with the way to what is there now',
+  { skip },
+  async (t) => {
+    const {
+      origin,
+      ids: [id],
+      send
+    } = await serve(t)
+    const { page, complaints } = await open(t, `${origin}/people/${id}`)
+    await send('PATCH', `/people/${id}`, { name: 'Countess of Lovelace' })
+    await page.getByText('Edit', { exact: true }).click()
+    const form = page.getByRole('form', { name: 'Edit' })
+    await form.getByLabel('name').fill('Mine')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByText('The item was changed in the meantime').waitFor()
+    t.equal(await form.getByLabel('name').inputValue(), 'Mine', 'what was typed is still there')
+    t.equal((await send('GET', `/people/${id}`)).name, 'Countess of Lovelace')
+    await picture(page, 'stale')
+    await page.getByText('Delete', { exact: true }).click()
+    await page.getByRole('button', { name: 'Delete this item' }).click()
+    await page.getByRole('form', { name: 'Delete' }).getByText('The item was changed in the meantime').waitFor()
+    await form.getByRole('button', { name: 'Load the current version' }).click()
+    await page.getByRole('heading', { name: 'Countess of Lovelace' }).waitFor()
+    t.same(complaints, [])
+  }
+)
 
-test('where only PUT is served, an item is edited by PUT, and keeps what the form does not show', { skip }, async t => {
-  const { origin, ids: [id], send } = await serve(t, { actions: ['list', 'create', 'read', 'replace'] })
-  const { page, complaints } = await open(t, `${origin}/people/${id}`)
-  await page.getByText('Edit', { exact: true }).click()
-  const form = page.getByRole('form', { name: 'Edit' })
-  await form.getByLabel('name').fill('Ada King')
-  const [request] = await Promise.all([page.waitForRequest(request => request.method() === 'PUT'), form.getByRole('button', { name: 'Save' }).click()])
-  t.equal(request.postDataJSON().bio, 'First line.\nSecond line.')
-  await page.getByRole('heading', { name: 'Ada King' }).waitFor()
-  t.equal(await page.getByText('Delete', { exact: true }).count(), 0)
-  await send('PUT', `/people/${id}`, { name: 'Other', email: 'o@example.com', bio: null })
-  await page.getByText('Edit', { exact: true }).click()
-  await form.getByLabel('name').fill('Mine')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await form.getByText('The item was changed in the meantime').waitFor()
-  t.equal((await send('GET', `/people/${id}`)).name, 'Other')
-  t.same(complaints, [])
-})
+test(
+  'where only PUT is served, an item is edited by PUT, and keeps what the form does not show',
+  { skip },
+  async (t) => {
+    const {
+      origin,
+      ids: [id],
+      send
+    } = await serve(t, { actions: ['list', 'create', 'read', 'replace'] })
+    const { page, complaints } = await open(t, `${origin}/people/${id}`)
+    await page.getByText('Edit', { exact: true }).click()
+    const form = page.getByRole('form', { name: 'Edit' })
+    await form.getByLabel('name').fill('Ada King')
+    const [request] = await Promise.all([
+      page.waitForRequest((request) => request.method() === 'PUT'),
+      form.getByRole('button', { name: 'Save' }).click()
+    ])
+    t.equal(request.postDataJSON().bio, 'First line.\nSecond line.')
+    await page.getByRole('heading', { name: 'Ada King' }).waitFor()
+    t.equal(await page.getByText('Delete', { exact: true }).count(), 0)
+    await send('PUT', `/people/${id}`, { name: 'Other', email: 'o@example.com', bio: null })
+    await page.getByText('Edit', { exact: true }).click()
+    await form.getByLabel('name').fill('Mine')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByText('The item was changed in the meantime').waitFor()
+    t.equal((await send('GET', `/people/${id}`)).name, 'Other')
+    t.same(complaints, [])
+  }
+)
 
-test('an item is deleted', { skip }, async t => {
-  const { origin, ids: [id], send } = await serve(t)
+test('an item is deleted', { skip }, async (t) => {
+  const {
+    origin,
+    ids: [id],
+    send
+  } = await serve(t)
   const { page, complaints } = await open(t, `${origin}/people/${id}`)
   await page.getByText('Delete', { exact: true }).click()
   await page.getByRole('button', { name: 'Delete this item' }).click()
@@ -286,27 +377,33 @@ test('an item is deleted', { skip }, async t => {
   t.same(complaints, [])
 })
 
-test('that the server cannot be reached is told, and nothing that was typed is lost', { skip }, async t => {
-  const { origin, ids: [id] } = await serve(t)
+test('that the server cannot be reached is told, and nothing that was typed is lost', { skip }, async (t) => {
+  const {
+    origin,
+    ids: [id]
+  } = await serve(t)
   const { page } = await open(t, `${origin}/people/${id}`)
   await page.getByText('Edit', { exact: true }).click()
   const form = page.getByRole('form', { name: 'Edit' })
   await form.getByLabel('name').fill('Mine')
-  await page.route('**', route => route.abort())
+  await page.route('**', (route) => route.abort())
   const save = form.getByRole('button', { name: 'Save' })
   await save.click()
   await form.getByText('The server cannot be reached.').waitFor()
   t.equal(await form.getByLabel('name').inputValue(), 'Mine')
   await page.unroute('**')
-  await page.route('**', route => route.fulfill({ status: 503, body: 'down for a moment' }), { times: 1 })
+  await page.route('**', (route) => route.fulfill({ status: 503, body: 'down for a moment' }), { times: 1 })
   await save.click()
   await form.getByText('The server responded with 503.').waitFor()
   await save.click()
   await page.getByRole('heading', { name: 'Mine' }).waitFor()
 })
 
-test('problems are told at their fields in the dialects of admin interfaces as well', { skip }, async t => {
-  const { origin, ids: [id] } = await serve(t, {}, [reactAdmin()])
+test('problems are told at their fields in the dialects of admin interfaces as well', { skip }, async (t) => {
+  const {
+    origin,
+    ids: [id]
+  } = await serve(t, {}, [reactAdmin()])
   const { page } = await open(t, `${origin}/people/${id}`)
   await page.getByText('Edit', { exact: true }).click()
   const form = page.getByRole('form', { name: 'Edit' })
@@ -316,12 +413,40 @@ test('problems are told at their fields in the dialects of admin interfaces as w
   t.equal(await form.getByLabel('password').getAttribute('aria-invalid'), 'true')
 })
 
-test('hostile content stays text, and nothing of it runs', { skip }, async t => {
+test('hostile content stays text, and nothing of it runs', { skip }, async (t) => {
   const evil = '"\'></textarea></title></script><script>alert(1)</script><img src=x onerror=alert(2)>\u202E'
-  const Evil = Type.Object({ id: Type.String({ minLength: 1 }), name: Type.String(), site: Type.String({ format: 'uri' }), number: Type.Integer() }, { additionalProperties: true })
+  const Evil = Type.Object(
+    {
+      id: Type.String({ minLength: 1 }),
+      name: Type.String(),
+      site: Type.String({ format: 'uri' }),
+      number: Type.Integer()
+    },
+    { additionalProperties: true }
+  )
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
-  await app.register(collection, define({ name: 'evil', schema: Evil, id: { generate: 'client' }, formats: [json, html], storage: memory({ items: [{ id: evil, name: evil, number: 1, site: 'javascript:alert(3)', [evil]: { [evil]: evil }, long: 'x'.repeat(1_000_000) } as never] }) }) as Collection)
+  await app.register(
+    collection,
+    define({
+      name: 'evil',
+      schema: Evil,
+      id: { generate: 'client' },
+      formats: [json, html],
+      storage: memory({
+        items: [
+          {
+            id: evil,
+            name: evil,
+            number: 1,
+            site: 'javascript:alert(3)',
+            [evil]: { [evil]: evil },
+            long: 'x'.repeat(1_000_000)
+          } as never
+        ]
+      })
+    }) as Collection
+  )
   await app.listen()
   const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   const { page, complaints } = await open(t, `${origin}/evil?name.ne=${encodeURIComponent('<img src=x>')}`)
@@ -343,13 +468,22 @@ test('hostile content stays text, and nothing of it runs', { skip }, async t => 
   t.same(complaints, [])
 })
 
-test('the pages follow the reader: light or dark, wide or narrow', { skip }, async t => {
-  const { origin, ids: [id] } = await serve(t)
+test('the pages follow the reader: light or dark, wide or narrow', { skip }, async (t) => {
+  const {
+    origin,
+    ids: [id]
+  } = await serve(t)
   for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [name, path] of [['list', '/people'], ['record', `/people/${id}`], ['problem', '/people/none']] as const) {
+    for (const [name, path] of [
+      ['list', '/people'],
+      ['record', `/people/${id}`],
+      ['problem', '/people/none']
+    ] as const) {
       const { page, complaints } = await open(t, origin + path, { colorScheme, viewport: { width: 360, height: 740 } })
       for (const summary of await page.locator('summary').all()) await summary.click()
-      const [background, overflow] = await page.evaluate('[getComputedStyle(document.body).backgroundColor, document.documentElement.scrollWidth - innerWidth]') as [string, number]
+      const [background, overflow] = (await page.evaluate(
+        '[getComputedStyle(document.body).backgroundColor, document.documentElement.scrollWidth - innerWidth]'
+      )) as [string, number]
       t.equal(background, colorScheme === 'dark' ? 'rgb(18, 22, 28)' : 'rgb(255, 255, 255)')
       t.ok(overflow <= 0, `${name}: only tables scroll sideways`)
       await picture(page, `${name}-${colorScheme}-narrow`)
@@ -358,8 +492,11 @@ test('the pages follow the reader: light or dark, wide or narrow', { skip }, asy
   }
 })
 
-test('the pages can be used by the keyboard, and read by ear', { skip }, async t => {
-  const { origin, ids: [id] } = await serve(t)
+test('the pages can be used by the keyboard, and read by ear', { skip }, async (t) => {
+  const {
+    origin,
+    ids: [id]
+  } = await serve(t)
   const { page } = await open(t, `${origin}/people/${id}`)
   await page.keyboard.press('Tab')
   t.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content')
@@ -372,35 +509,76 @@ test('the pages can be used by the keyboard, and read by ear', { skip }, async t
   await page.getByText('Nothing was changed.').waitFor()
   t.equal(await page.getByRole('main').count(), 1)
   t.equal(await page.getByRole('banner').count(), 1)
-  t.equal(await page.locator(':is(input, select, textarea):not([type=hidden])').evaluateAll(controls => controls.filter(control => (control as unknown as { labels: ArrayLike<unknown> }).labels.length !== 1).length), 0, 'every control has its label')
-  t.match(await page.getByRole('form', { name: 'Edit' }).ariaSnapshot(), /- text: email required\n *- textbox "email required": person0@example\.com[^]*- combobox "role required":\n *- option "admin"\n *- option "member" \[selected\][^]*- button "Save"/)
+  t.equal(
+    await page
+      .locator(':is(input, select, textarea):not([type=hidden])')
+      .evaluateAll(
+        (controls) =>
+          controls.filter((control) => (control as unknown as { labels: ArrayLike<unknown> }).labels.length !== 1)
+            .length
+      ),
+    0,
+    'every control has its label'
+  )
+  t.match(
+    await page.getByRole('form', { name: 'Edit' }).ariaSnapshot(),
+    /- text: email required\n *- textbox "email required": person0@example\.com[^]*- combobox "role required":\n *- option "admin"\n *- option "member" \[selected\][^]*- button "Save"/
+  )
   await page.goto(`${origin}/people`)
-  t.match(await page.ariaSnapshot(), /- banner:\n *- navigation "Breadcrumb":[^]*- main:\n *- heading "people" \[level=1\][^]*- search "Query":[^]*- region "people":\n *- table:[^]*- navigation "Pages":/)
+  t.match(
+    await page.ariaSnapshot(),
+    /- banner:\n *- navigation "Breadcrumb":[^]*- main:\n *- heading "people" \[level=1\][^]*- search "Query":[^]*- region "people":\n *- table:[^]*- navigation "Pages":/
+  )
 })
 
-test('the reference of the API is served without anything from elsewhere, under a policy that would not let it', { skip }, async t => {
-  const app = Fastify({ forceCloseConnections: true })
-  t.after(() => app.close())
-  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'People', version: '1.0.0' } } })
-  // As docs/page.md has it.
-  const staticCSP = { 'default-src': "'none'", 'script-src': "'self'", 'style-src': "'self' 'unsafe-inline'", 'img-src': "'self' data:", 'connect-src': "'self'", 'base-uri': "'none'", 'frame-ancestors': "'none'" }
-  await app.register(swaggerUi, { routePrefix: '/reference', uiConfig: { validatorUrl: null }, staticCSP })
-  await app.register(collection, define({ name: 'people', schema: Person, storage: memory(), formats: [json, html] }) as Collection)
-  await app.register(service, { ...withoutPaths, description: '/reference/json' })
-  await app.listen()
-  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-  const { page, complaints } = await open(t, `${origin}/people`)
-  t.equal(await page.getByRole('link', { name: 'API description' }).getAttribute('href'), '/reference/json')
-  const asked: string[] = []
-  page.on('request', request => asked.push(request.url()))
-  await page.goto(`${origin}/reference/`)
-  await page.getByText('/people/{id}').first().waitFor()
-  t.same((await page.locator('.opblock-summary-method').allInnerTexts()).sort(), ['DELETE', 'GET', 'GET', 'PATCH', 'POST', 'PUT'])
-  await page.locator('.opblock-get').first().click()
-  await page.getByRole('button', { name: 'Try it out' }).click()
-  await page.getByRole('button', { name: 'Execute' }).click()
-  await page.getByText('x-content-type-options: nosniff').first().waitFor()
-  await picture(page, 'reference')
-  t.same(asked.filter(url => !url.startsWith(`${origin}/`) && !url.startsWith('data:')), [])
-  t.same(complaints, [])
-})
+test(
+  'the reference of the API is served without anything from elsewhere, under a policy that would not let it',
+  { skip },
+  async (t) => {
+    const app = Fastify({ forceCloseConnections: true })
+    t.after(() => app.close())
+    await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'People', version: '1.0.0' } } })
+    // As docs/page.md has it.
+    const staticCSP = {
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'style-src': "'self' 'unsafe-inline'",
+      'img-src': "'self' data:",
+      'connect-src': "'self'",
+      'base-uri': "'none'",
+      'frame-ancestors': "'none'"
+    }
+    await app.register(swaggerUi, { routePrefix: '/reference', uiConfig: { validatorUrl: null }, staticCSP })
+    await app.register(
+      collection,
+      define({ name: 'people', schema: Person, storage: memory(), formats: [json, html] }) as Collection
+    )
+    await app.register(service, { ...withoutPaths, description: '/reference/json' })
+    await app.listen()
+    const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+    const { page, complaints } = await open(t, `${origin}/people`)
+    t.equal(await page.getByRole('link', { name: 'API description' }).getAttribute('href'), '/reference/json')
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await page.goto(`${origin}/reference/`)
+    await page.getByText('/people/{id}').first().waitFor()
+    t.same((await page.locator('.opblock-summary-method').allInnerTexts()).sort(), [
+      'DELETE',
+      'GET',
+      'GET',
+      'PATCH',
+      'POST',
+      'PUT'
+    ])
+    await page.locator('.opblock-get').first().click()
+    await page.getByRole('button', { name: 'Try it out' }).click()
+    await page.getByRole('button', { name: 'Execute' }).click()
+    await page.getByText('x-content-type-options: nosniff').first().waitFor()
+    await picture(page, 'reference')
+    t.same(
+      asked.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:')),
+      []
+    )
+    t.same(complaints, [])
+  }
+)

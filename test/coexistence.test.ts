@@ -16,9 +16,15 @@ import { listen, Wire } from './wire.ts'
 // An app that has everything of its own, with and without collections beside it.
 
 declare module 'fastify' {
-  interface FastifyInstance { answer: number }
-  interface FastifyRequest { caller: string }
-  interface FastifyReply { shout (text: string): FastifyReply }
+  interface FastifyInstance {
+    answer: number
+  }
+  interface FastifyRequest {
+    caller: string
+  }
+  interface FastifyReply {
+    shout(text: string): FastifyReply
+  }
 }
 
 const origin = 'https://app.example'
@@ -27,17 +33,30 @@ async function plugins (app: FastifyInstance): Promise<void> {
   await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'own', version: '1' } } })
   await app.register(sensible)
   await app.register(helmet)
-  await app.register(cors, { origin: [origin], credentials: true, methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], exposedHeaders: ['ETag', 'Location'] })
+  await app.register(cors, {
+    origin: [origin],
+    credentials: true,
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposedHeaders: ['ETag', 'Location']
+  })
   await app.register(compress, { threshold: 100 })
 }
 
 async function own (app: FastifyInstance): Promise<void> {
   app.decorate('answer', 42)
   app.decorateRequest('caller', 'nobody')
-  app.decorateReply('shout', function (text) { return this.send(text.toUpperCase()) })
-  app.addHook('onSend', async (_request, reply) => { reply.header('x-own', 'yes') })
+  app.decorateReply('shout', function (text) {
+    return this.send(text.toUpperCase())
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('x-own', 'yes')
+  })
   app.setErrorHandler((error, _request, reply) => {
-    const { message, statusCode = 500, validation } = error as { message: string, statusCode?: number, validation?: unknown }
+    const {
+      message,
+      statusCode = 500,
+      validation
+    } = error as { message: string; statusCode?: number; validation?: unknown }
     return reply.code(statusCode).send({ oops: message, validated: validation !== undefined })
   })
   app.setNotFoundHandler((request, reply) => reply.code(404).send({ lost: request.url }))
@@ -48,18 +67,36 @@ async function own (app: FastifyInstance): Promise<void> {
       done(Object.assign(error as Error, { statusCode: 400 }))
     }
   })
-  app.get('/own', async request => ({ answer: request.server.answer, caller: request.caller }))
+  app.get('/own', async (request) => ({ answer: request.server.answer, caller: request.caller }))
   app.get('/shout', async (_request, reply) => reply.shout('loud'))
   app.get('/big', async () => ({ text: 'x'.repeat(5000) }))
-  app.get('/fail', async () => { throw new Error('own failure') })
-  app.get('/tea', async request => { throw request.server.httpErrors.imateapot('short') })
-  app.get('/users/:id/posts', async request => ({ posts: (request.params as { id: string }).id }))
-  app.post('/own', {
-    schema: {
-      body: { type: 'object', additionalProperties: false, required: ['age'], properties: { age: { type: 'integer' }, parser: { type: 'string' }, role: { type: 'string', default: 'x' } } },
-      response: { 200: { type: 'object', properties: { age: { type: 'integer' }, parser: { type: 'string' }, role: { type: 'string' } } } }
-    }
-  }, async request => request.body)
+  app.get('/fail', async () => {
+    throw new Error('own failure')
+  })
+  app.get('/tea', async (request) => {
+    throw request.server.httpErrors.imateapot('short')
+  })
+  app.get('/users/:id/posts', async (request) => ({ posts: (request.params as { id: string }).id }))
+  app.post(
+    '/own',
+    {
+      schema: {
+        body: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['age'],
+          properties: { age: { type: 'integer' }, parser: { type: 'string' }, role: { type: 'string', default: 'x' } }
+        },
+        response: {
+          200: {
+            type: 'object',
+            properties: { age: { type: 'integer' }, parser: { type: 'string' }, role: { type: 'string' } }
+          }
+        }
+      }
+    },
+    async (request) => request.body
+  )
 }
 
 const orders = {
@@ -70,7 +107,10 @@ const orders = {
 } as const
 
 async function app (t: Test, order: keyof typeof orders, collections: readonly Collection[]): Promise<FastifyInstance> {
-  const app = Fastify({ forceCloseConnections: true, ajv: { customOptions: { coerceTypes: 'array', removeAdditional: 'all' } } })
+  const app = Fastify({
+    forceCloseConnections: true,
+    ajv: { customOptions: { coerceTypes: 'array', removeAdditional: 'all' } }
+  })
   t.after(() => app.close())
   for (const step of orders[order]) {
     if (step === 'collections') for (const definition of collections) await app.register(collection, definition)
@@ -112,7 +152,11 @@ async function spoken (app: FastifyInstance, rows: typeof exchanges): Promise<st
   let wire = new Wire(port)
   const answers: string[] = []
   for (const [head, content] of rows) {
-    const { status, fields: { date, ...fields }, content: received } = await wire.ask(head, content)
+    const {
+      status,
+      fields: { date, ...fields },
+      content: received
+    } = await wire.ask(head, content)
     if (fields.connection === 'close') wire = new Wire(port)
     answers.push(JSON.stringify([head, status, Object.entries(fields), received.toString('base64')]))
   }
@@ -121,7 +165,7 @@ async function spoken (app: FastifyInstance, rows: typeof exchanges): Promise<st
 }
 
 for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
-  test(`the routes of an app answer byte for byte the same with and without collections: ${order}`, async t => {
+  test(`the routes of an app answer byte for byte the same with and without collections: ${order}`, async (t) => {
     const alone = await spoken(await app(t, order, []), exchanges)
     const beside = await spoken(await app(t, order, [users(), notes()]), exchanges)
     t.equal(alone.length, exchanges.length)
@@ -129,7 +173,7 @@ for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
   })
 }
 
-test('what lies deeper than an item is the app’s own, or its own 404', async t => {
+test('what lies deeper than an item is the app’s own, or its own 404', async (t) => {
   const rows: typeof exchanges = [
     [['GET /users/1/avatar', `Origin: ${origin}`]],
     [['GET /users/1/avatar/large?x=1']],
@@ -145,7 +189,9 @@ test('what lies deeper than an item is the app’s own, or its own 404', async t
   }
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [users()])
-    for (const method of instance.supportedMethods.filter(method => method !== 'OPTIONS' && method !== 'HEAD' && method !== 'QUERY')) {
+    for (const method of instance.supportedMethods.filter(
+      (method) => method !== 'OPTIONS' && method !== 'HEAD' && method !== 'QUERY'
+    )) {
       const answer = await ask(instance, `${method} /users/1/avatar`)
       t.equal(answer.statusCode, 404, `${method}: ${order}`)
       t.strictSame(answer.json(), { lost: '/users/1/avatar' })
@@ -155,13 +201,21 @@ test('what lies deeper than an item is the app’s own, or its own 404', async t
   }
 })
 
-test('the collection keeps its ways whatever the app has: validation, parser, error handler, 404 handler', async t => {
+test('the collection keeps its ways whatever the app has: validation, parser, error handler, 404 handler', async (t) => {
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [users()])
     const { at, item } = await created(instance, '/users', ada)
     t.notOk('parser' in item, 'not the parser of the app')
-    t.equal((await ask(instance, 'POST /users', { content: { ...ada, age: '41' } })).statusCode, 422, 'nothing is coerced')
-    t.equal((await ask(instance, 'POST /users', { content: { ...ada, typo: true } })).statusCode, 422, 'nothing is dropped')
+    t.equal(
+      (await ask(instance, 'POST /users', { content: { ...ada, age: '41' } })).statusCode,
+      422,
+      'nothing is coerced'
+    )
+    t.equal(
+      (await ask(instance, 'POST /users', { content: { ...ada, typo: true } })).statusCode,
+      422,
+      'nothing is dropped'
+    )
     for (const target of ['GET /users/none', 'GET /users?x=1', 'TRACE /users', `POST ${at}`]) {
       const answer = await ask(instance, target)
       t.equal(answer.headers['content-type'], 'application/problem+json', `${target}: ${order}`)
@@ -172,12 +226,14 @@ test('the collection keeps its ways whatever the app has: validation, parser, er
   }
 })
 
-test('CORS of the app reaches collections: preflights of every method, exposed fields, Vary (Fetch 3.2)', async t => {
+test('CORS of the app reaches collections: preflights of every method, exposed fields, Vary (Fetch 3.2)', async (t) => {
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [users()])
     const { at } = await created(instance, '/users', ada)
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
-      const answer = await ask(instance, `OPTIONS ${at}`, { fields: { origin, 'access-control-request-method': method } })
+      const answer = await ask(instance, `OPTIONS ${at}`, {
+        fields: { origin, 'access-control-request-method': method }
+      })
       t.equal(answer.statusCode, 204, order)
       t.equal(answer.headers['access-control-allow-origin'], origin)
       t.match(answer.headers['access-control-allow-methods'], method)
@@ -192,7 +248,7 @@ test('CORS of the app reaches collections: preflights of every method, exposed f
   }
 })
 
-test('OPTIONS of a collection is its own where CORS leaves it alone', async t => {
+test('OPTIONS of a collection is its own where CORS leaves it alone', async (t) => {
   const instance = Fastify()
   t.after(() => instance.close())
   await instance.register(cors, { origin, strictPreflight: false, preflightContinue: true })
@@ -202,11 +258,14 @@ test('OPTIONS of a collection is its own where CORS leaves it alone', async t =>
   t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('@fastify/compress encodes our answers, and content is decoded once', async t => {
+test('@fastify/compress encodes our answers, and content is decoded once', async (t) => {
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [notes()])
     const text = 'long '.repeat(200)
-    const posted = await ask(instance, 'POST /notes', { content: gzipSync(JSON.stringify({ text })), fields: { 'content-encoding': 'gzip' } })
+    const posted = await ask(instance, 'POST /notes', {
+      content: gzipSync(JSON.stringify({ text })),
+      fields: { 'content-encoding': 'gzip' }
+    })
     t.equal(posted.statusCode, 201, order)
     const at = String(posted.headers.location)
     const plain = await ask(instance, `GET ${at}`)
@@ -218,7 +277,11 @@ test('@fastify/compress encodes our answers, and content is decoded once', async
       const unknown = await ask(instance, 'POST /notes', { content: '{}', fields: { 'content-encoding': coding } })
       t.equal(unknown.statusCode, 415)
       t.equal(unknown.headers['content-type'], 'application/problem+json')
-      t.strictSame([unknown.json().code, unknown.headers['accept-encoding']], ['unsupported-content-coding', 'gzip, deflate, br'], `${order}, ${coding}: RFC 9110 section 15.5.16`)
+      t.strictSame(
+        [unknown.json().code, unknown.headers['accept-encoding']],
+        ['unsupported-content-coding', 'gzip, deflate, br'],
+        `${order}, ${coding}: RFC 9110 section 15.5.16`
+      )
     }
     // The plugin sees only the routes that are declared after it, those of the app as well.
     if (order === 'plugins last' || order === 'everything after') continue
@@ -227,53 +290,88 @@ test('@fastify/compress encodes our answers, and content is decoded once', async
     t.equal(gunzipSync(encoded.rawPayload).toString(), plain.payload)
     t.match(encoded.headers.vary, /accept-encoding/i)
     t.match(encoded.headers.vary, /Accept\b(?!-)/)
-    const revalidated = await ask(instance, `GET ${at}`, { fields: { 'accept-encoding': 'gzip', 'if-none-match': String(encoded.headers.etag) } })
+    const revalidated = await ask(instance, `GET ${at}`, {
+      fields: { 'accept-encoding': 'gzip', 'if-none-match': String(encoded.headers.etag) }
+    })
     t.equal(revalidated.statusCode, 304)
     t.notOk('content-encoding' in revalidated.headers)
-    // RFC 9110 8.8.3.3: codings have tags of their own, a 304 names the one that the client has, and each will do for a write.
+    // RFC 9110 8.8.3.3: codings have tags of their own, a 304 names the one that the client has, and each will do for
+    // a write.
     t.equal(encoded.headers.etag, String(plain.headers.etag).replace(/"$/, '-gzip"'))
     t.equal(revalidated.headers.etag, encoded.headers.etag)
-    const listed = await ask(instance, `GET ${at}`, { fields: { 'if-none-match': `"other", W/${String(encoded.headers.etag)}` } })
+    const listed = await ask(instance, `GET ${at}`, {
+      fields: { 'if-none-match': `"other", W/${String(encoded.headers.etag)}` }
+    })
     t.strictSame([listed.statusCode, listed.headers.etag], [304, encoded.headers.etag])
-    const both = await ask(instance, `GET ${at}`, { fields: { 'if-none-match': `${String(encoded.headers.etag)}, ${String(plain.headers.etag)}` } })
+    const both = await ask(instance, `GET ${at}`, {
+      fields: { 'if-none-match': `${String(encoded.headers.etag)}, ${String(plain.headers.etag)}` }
+    })
     t.strictSame([both.statusCode, both.headers.etag], [304, plain.headers.etag])
     const any = await ask(instance, `GET ${at}`, { fields: { 'if-none-match': '*' } })
     t.strictSame([any.statusCode, any.headers.etag], [304, plain.headers.etag])
-    const patched = await ask(instance, `PATCH ${at}`, { content: { text: `${text}!` }, fields: { 'if-match': String(encoded.headers.etag) } })
+    const patched = await ask(instance, `PATCH ${at}`, {
+      content: { text: `${text}!` },
+      fields: { 'if-match': String(encoded.headers.etag) }
+    })
     t.equal(patched.statusCode, 200)
-    const stale = await ask(instance, `PATCH ${at}`, { content: { text }, fields: { 'if-match': String(encoded.headers.etag) } })
+    const stale = await ask(instance, `PATCH ${at}`, {
+      content: { text },
+      fields: { 'if-match': String(encoded.headers.etag) }
+    })
     t.equal(stale.statusCode, 412)
     const head = await ask(instance, `HEAD ${at}`, { fields: { 'accept-encoding': 'gzip' } })
     t.equal(head.statusCode, 200)
     t.equal(head.payload, '')
-    const invalid = await ask(instance, 'POST /notes', { content: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`m${index}`, 1])), fields: { 'accept-encoding': 'gzip' } })
+    const invalid = await ask(instance, 'POST /notes', {
+      content: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`m${index}`, 1])),
+      fields: { 'accept-encoding': 'gzip' }
+    })
     t.equal(invalid.statusCode, 422)
     t.equal(JSON.parse(gunzipSync(invalid.rawPayload).toString()).status, 422)
   }
 })
 
-interface Operation { operationId: string, parameters?: Array<{ name: string, in: string }>, requestBody?: unknown, responses: Record<string, unknown> }
+interface Operation {
+  operationId: string
+  parameters?: Array<{ name: string; in: string }>
+  requestBody?: unknown
+  responses: Record<string, unknown>
+}
 
-test('@fastify/swagger builds its document, with the six operations of each collection and unique operationIds', async t => {
+test('@fastify/swagger builds its document, with the six operations of each collection and unique operationIds', async (t) => {
   const instance = await app(t, 'everything before', [users(), notes()])
   await instance.register(collection, { ...notes(), prefix: '/v2' })
-  await instance.register(async scope => { await scope.register(collection, notes()) }, { prefix: '/teams/:team' })
+  await instance.register(
+    async (scope) => {
+      await scope.register(collection, notes())
+    },
+    { prefix: '/teams/:team' }
+  )
   await instance.ready()
   const { paths = {} } = instance.swagger() as unknown as { paths?: Record<string, Record<string, Operation>> }
   t.strictSame(Object.keys(paths['/users'] ?? {}).sort(), ['get', 'post'])
   t.strictSame(Object.keys(paths['/users/{id}'] ?? {}).sort(), ['delete', 'get', 'patch', 'put'])
   t.ok(paths['/own'], 'beside those of the app')
-  t.notOk(Object.keys(paths).some(path => path.includes('*')))
-  const operations = Object.entries(paths).filter(([path]) => path !== '/own' && /notes|users(\/\{id\})?$/.test(path)).flatMap(([path, item]) => Object.values(item).map(operation => ({ path, ...operation })))
+  t.notOk(Object.keys(paths).some((path) => path.includes('*')))
+  const operations = Object.entries(paths)
+    .filter(([path]) => path !== '/own' && /notes|users(\/\{id\})?$/.test(path))
+    .flatMap(([path, item]) => Object.values(item).map((operation) => ({ path, ...operation })))
   const ids = operations.map(({ operationId }) => operationId)
   t.equal(ids.length, 24)
   t.equal(new Set(ids).size, 24, ids.join())
   for (const { path, parameters = [] } of operations) {
-    t.strictSame(parameters.filter(parameter => parameter.in === 'path').map(({ name }) => name).sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!).sort(), `${path} declares its parameters`)
+    t.strictSame(
+      parameters
+        .filter((parameter) => parameter.in === 'path')
+        .map(({ name }) => name)
+        .sort(),
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!).sort(),
+      `${path} declares its parameters`
+    )
   }
 })
 
-test('decorators of the app are there for hooks, and the app gets none of ours', async t => {
+test('decorators of the app are there for hooks, and the app gets none of ours', async (t) => {
   const instance = Fastify()
   t.after(() => instance.close())
   await instance.register(collection, notes())
@@ -286,7 +384,7 @@ test('decorators of the app are there for hooks, and the app gets none of ours',
   t.equal(headers['content-type'], 'application/json; charset=utf-8')
 })
 
-test('an app with collections closes', async t => {
+test('an app with collections closes', async (t) => {
   const instance = await app(t, 'plugins first', [users(), notes()])
   const wire = new Wire(await listen(instance))
   t.equal((await wire.ask('GET /users')).status, 200)

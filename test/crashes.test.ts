@@ -17,18 +17,23 @@ import { startPostgres } from './storage/servers.ts'
 
 t.setTimeout(600_000)
 
-// A process that serves a collection is killed at every point of a request, while the client repeats it with the same key.
+// A process that serves a collection is killed at every point of a request, while the client repeats it with the same
+// key.
 
-interface Order { readonly id: string, readonly number: string, readonly amount: number }
+interface Order {
+  readonly id: string
+  readonly number: string
+  readonly amount: number
+}
 
 interface World {
   readonly plan: Pick<Plan, 'kind' | 'address'>
   /** What the database has, asked by the test itself. */
-  orders (): Promise<readonly Order[]>
-  end (): Promise<unknown>
+  orders(): Promise<readonly Order[]>
+  end(): Promise<unknown>
 }
 
-const worlds: ReadonlyArray<{ readonly kind: Plan['kind'], readonly skip: string | false, open (): Promise<World> }> = [
+const worlds: ReadonlyArray<{ readonly kind: Plan['kind']; readonly skip: string | false; open(): Promise<World> }> = [
   {
     kind: 'sqlite',
     skip: noSqlite,
@@ -58,7 +63,8 @@ const worlds: ReadonlyArray<{ readonly kind: Plan['kind'], readonly skip: string
       await postgres(pool).createTable({ ...orders, receipts: true })
       return {
         plan: { kind: 'postgres', address: `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres` },
-        orders: async () => (await pool.query('SELECT * FROM orders')).rows.map(row => ({ ...row, amount: Number(row.amount) })),
+        orders: async () =>
+          (await pool.query('SELECT * FROM orders')).rows.map((row) => ({ ...row, amount: Number(row.amount) })),
         end: () => server.end()
       }
     }
@@ -80,27 +86,57 @@ const worlds: ReadonlyArray<{ readonly kind: Plan['kind'], readonly skip: string
   }
 ]
 
-interface Server { readonly url: string, readonly child: ChildProcess }
+interface Server {
+  readonly url: string
+  readonly child: ChildProcess
+}
 
 const fixture = fileURLToPath(new URL('fixtures/orders-server.ts', import.meta.url))
 
-/** Of what the test runner loads, a process that is started often needs but the types taken away, and that only where Node.js does not do it itself. */
-const loaders = Number(process.versions.node.split('.')[0]) < 24 ? process.execArgv.filter(argument => argument.includes('typescript')) : []
+/**
+ * Of what the test runner loads, a process that is started often needs but the types taken away, and that only where
+ * Node.js does not do it itself.
+ */
+const loaders =
+  Number(process.versions.node.split('.')[0]) < 24
+    ? process.execArgv.filter((argument) => argument.includes('typescript'))
+    : []
 
 async function start (plan: Plan): Promise<Server> {
-  const child = fork(fixture, [JSON.stringify(plan)], { execArgv: loaders, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  const ended = once(child, 'exit').then(([code]) => { throw new Error(`A server ended with ${code} before it listened.`) })
-  const [url] = await Promise.race([once(child, 'message'), ended]) as [string]
+  const child = fork(fixture, [JSON.stringify(plan)], {
+    execArgv: loaders,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc']
+  })
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`A server ended with ${code} before it listened.`)
+  })
+  const [url] = (await Promise.race([once(child, 'message'), ended])) as [string]
   return { url, child }
 }
 
-interface Sent { readonly method: string, readonly path: string, readonly content: unknown, readonly key: string }
+interface Sent {
+  readonly method: string
+  readonly path: string
+  readonly content: unknown
+  readonly key: string
+}
 
 /** Undefined where there was no answer. */
 async function send ({ url }: Server, { method, path, content, key }: Sent, signal?: AbortSignal) {
   try {
-    const answer = await fetch(url + path, { method, body: JSON.stringify(content), headers: { 'content-type': 'application/json', 'idempotency-key': `"${key}"` }, signal: signal ?? null })
-    return { status: answer.status, location: answer.headers.get('location'), tag: answer.headers.get('etag'), replayed: answer.headers.get('idempotent-replayed'), content: await answer.json() as unknown }
+    const answer = await fetch(url + path, {
+      method,
+      body: JSON.stringify(content),
+      headers: { 'content-type': 'application/json', 'idempotency-key': `"${key}"` },
+      signal: signal ?? null
+    })
+    return {
+      status: answer.status,
+      location: answer.headers.get('location'),
+      tag: answer.headers.get('etag'),
+      replayed: answer.headers.get('idempotent-replayed'),
+      content: (await answer.json()) as unknown
+    }
   } catch {
     return undefined
   }
@@ -116,131 +152,198 @@ async function insist (server: Server, request: Sent) {
   throw new Error(`${request.key} had no answer`)
 }
 
-/** Where the calls of a driver are killed: one that answers at once is never under way, and of one that was sent nobody knows whether it was done. */
+/**
+ * Where the calls of a driver are killed: one that answers at once is never under way, and of one that was sent
+ * nobody knows whether it was done.
+ */
 const modes: Readonly<Record<Plan['kind'], Doom['at']>> = { sqlite: 'before', postgres: 'during', mysql: 'during' }
 
 for (const { kind, skip, open } of worlds) {
-  test(`${kind}: wherever the process is killed, the item is made once, and the client learns of it`, { skip, timeout: 300_000 }, async t => {
-    const world = await open()
-    const survivor = await start({ ...world.plan })
-    t.teardown(async () => {
-      survivor.child.kill()
-      await once(survivor.child, 'exit')
-      await world.end()
-    })
-    const made = new Map<string, number>()
-    let deaths = 0
+  test(
+    `${kind}: wherever the process is killed, the item is made once, and the client learns of it`,
+    { skip, timeout: 300_000 },
+    async (t) => {
+      const world = await open()
+      const survivor = await start({ ...world.plan })
+      t.teardown(async () => {
+        survivor.child.kill()
+        await once(survivor.child, 'exit')
+        await world.end()
+      })
+      const made = new Map<string, number>()
+      let deaths = 0
 
-    /** Whether the process died of it. */
-    async function attempt (doom: Doom, bulk: boolean): Promise<boolean> {
-      const key = `${doom.at} ${doom.call ?? ''} ${bulk}`
-      const content = bulk ? [1, 2, 3].map(amount => ({ number: key, amount })) : { number: key, amount: 1 }
-      const request = { method: 'POST', path: '/orders', content, key }
-      const doomed = await start({ ...world.plan, doom })
-      const exit = once(doomed.child, 'exit')
-      const first = await send(doomed, request)
-      const died = first === undefined
-      if (!died) doomed.child.kill()
-      // What is done behind the answer, such as to sweep, may be its end as well.
-      const [code, signal] = await exit
-      t.equal(code, null, key)
-      t.ok(signal === 'SIGKILL' || (!died && signal === 'SIGTERM'), key)
-      made.set(key, bulk ? 3 : 1)
-      const answer = await insist(survivor, request)
-      t.equal(answer.status, 201, key)
-      if (!died) t.same({ ...answer, replayed: null }, first, key)
-      if (doom.at === 'changed' || !died) t.equal(answer.replayed, 'true', 'it was done, and only the answer was lost')
-      if (doom.at === 'prepare') t.equal(answer.replayed, null, 'nothing was done yet')
-      const rows = (await world.orders()).filter(({ number }) => number === key)
-      t.same(rows.map(({ id }) => id).sort(), [answer.content].flat().map(item => (item as Order).id).sort(), `${key}: the answer names what is there`)
-      if (!bulk) t.equal(answer.location, `/orders/${rows[0]?.id}`)
-      t.same({ ...await send(survivor, request), replayed: null }, { ...answer, replayed: null }, `${key}: and so does the next`)
-      if (died) deaths++
-      return died
-    }
-
-    async function each (at: Doom['at'], bulk: boolean): Promise<void> {
-      let call = 1
-      while (call < 30 && await attempt({ at, call }, bulk)) call++
-      t.ok(call > 5 && call < 30, `${at}: every call was met, up to ${call}`)
-    }
-
-    await Promise.all([attempt({ at: 'prepare' }, false), attempt({ at: 'changed' }, false), each(modes[kind], false)])
-    if (kind === 'sqlite') await each(modes[kind], true)
-    const all = await world.orders()
-    t.equal(all.length, [...made.values()].reduce((sum, count) => sum + count, 0), 'nothing else was made')
-    t.comment(`${deaths} deaths`)
-  })
-
-  test(`${kind}: under random kills, repeated PATCH and POST of many clients are done once each`, { skip, timeout: 300_000 }, async t => {
-    const world = await open()
-    let server = await start({ ...world.plan })
-    const killer = { done: false }
-    t.teardown(async () => {
-      server.child.kill()
-      await once(server.child, 'exit')
-      await world.end()
-    })
-    const counter = await insist(server, { method: 'POST', path: '/orders', content: { number: 'counter', amount: 0 }, key: 'counter' })
-    const killing = (async () => {
-      for (let kill = 0; kill < 5; kill++) {
-        await delay(Math.round(100 + Math.random() * 400))
-        const next = await start({ ...world.plan })
-        server.child.kill('SIGKILL')
-        server = next
-      }
-      killer.done = true
-    })()
-    let serial = 0
-    /** Each PATCH that is done moves the tag: done twice, it would leave one more version. */
-    await Promise.all(Array.from({ length: 4 }, async (_, client) => {
-      for (let turn = 0; turn < 40 && !(killer.done && turn > 3); turn++) {
-        const key = `${client} ${turn} ${serial++}`
-        const requests = [{ method: 'POST', path: '/orders', content: { number: key, amount: turn }, key }, { method: 'PATCH', path: counter.location!, content: { amount: serial }, key: `patch ${key}` }]
-        for (const request of requests) {
-          const answers = []
-          for (let tries = 0; tries < 1000 && answers.length < 2; tries++) {
-            // Some have more patience than others.
-            const answer = await send(server, request, AbortSignal.timeout(Math.round(20 + Math.random() * 20 * tries)))
-            if (answer !== undefined && answer.status < 300) answers.push({ ...answer, replayed: null })
-            else await delay(20)
-          }
-          t.equal(answers.length, 2, request.key)
-          t.same(answers[0], answers[1], request.key)
+      /** Whether the process died of it. */
+      async function attempt (doom: Doom, bulk: boolean): Promise<boolean> {
+        const key = `${doom.at} ${doom.call ?? ''} ${bulk}`
+        const content = bulk ? [1, 2, 3].map((amount) => ({ number: key, amount })) : { number: key, amount: 1 }
+        const request = { method: 'POST', path: '/orders', content, key }
+        const doomed = await start({ ...world.plan, doom })
+        const exit = once(doomed.child, 'exit')
+        const first = await send(doomed, request)
+        const died = first === undefined
+        if (!died) doomed.child.kill()
+        // What is done behind the answer, such as to sweep, may be its end as well.
+        const [code, signal] = await exit
+        t.equal(code, null, key)
+        t.ok(signal === 'SIGKILL' || (!died && signal === 'SIGTERM'), key)
+        made.set(key, bulk ? 3 : 1)
+        const answer = await insist(survivor, request)
+        t.equal(answer.status, 201, key)
+        if (!died) t.same({ ...answer, replayed: null }, first, key)
+        if (doom.at === 'changed' || !died) {
+          t.equal(answer.replayed, 'true', 'it was done, and only the answer was lost')
         }
+        if (doom.at === 'prepare') t.equal(answer.replayed, null, 'nothing was done yet')
+        const rows = (await world.orders()).filter(({ number }) => number === key)
+        t.same(
+          rows.map(({ id }) => id).sort(),
+          [answer.content]
+            .flat()
+            .map((item) => (item as Order).id)
+            .sort(),
+          `${key}: the answer names what is there`
+        )
+        if (!bulk) t.equal(answer.location, `/orders/${rows[0]?.id}`)
+        t.same(
+          { ...(await send(survivor, request)), replayed: null },
+          { ...answer, replayed: null },
+          `${key}: and so does the next`
+        )
+        if (died) deaths++
+        return died
       }
-    }))
-    await killing
-    const all = await world.orders()
-    t.equal(new Set(all.map(({ number }) => number)).size, all.length, 'no number is there twice')
-    t.equal(all.length, serial + 1, 'and none is missing')
-  })
 
-  test(`${kind}: of requests at two processes at once one is done, and while it runs the others are 409`, { skip, timeout: 300_000 }, async t => {
-    const world = await open()
-    const [one, two, slow] = await Promise.all([start({ ...world.plan }), start({ ...world.plan }), start({ ...world.plan, pause: 600 })])
-    t.teardown(async () => {
-      for (const { child } of [one, two, slow]) {
-        child.kill()
-        await once(child, 'exit')
+      async function each (at: Doom['at'], bulk: boolean): Promise<void> {
+        let call = 1
+        while (call < 30 && (await attempt({ at, call }, bulk))) call++
+        t.ok(call > 5 && call < 30, `${at}: every call was met, up to ${call}`)
       }
-      await world.end()
-    })
-    for (let storm = 0; storm < 5; storm++) {
-      const request = { method: 'POST', path: '/orders', content: { number: `storm ${storm}`, amount: 1 }, key: `storm ${storm}` }
-      const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => send(index % 2 === 0 ? one : two, request)))
-      t.equal(answers.filter(answer => answer?.status === 201 && answer.replayed === null).length, 1)
-      t.ok(answers.every(answer => answer?.status === 201 || answer?.status === 409), JSON.stringify(answers.map(answer => answer?.status)))
-      const located = new Set(answers.flatMap(answer => answer?.status === 201 ? [answer.location] : []))
-      t.same([...located], [(await insist(one, request)).location])
+
+      await Promise.all([
+        attempt({ at: 'prepare' }, false),
+        attempt({ at: 'changed' }, false),
+        each(modes[kind], false)
+      ])
+      if (kind === 'sqlite') await each(modes[kind], true)
+      const all = await world.orders()
+      t.equal(
+        all.length,
+        [...made.values()].reduce((sum, count) => sum + count, 0),
+        'nothing else was made'
+      )
+      t.comment(`${deaths} deaths`)
     }
-    const request = { method: 'POST', path: '/orders', content: { number: 'slow', amount: 1 }, key: 'slow' }
-    const first = send(slow, request)
-    await delay(300)
-    t.match(await send(one, request), { status: 409, content: { code: 'idempotency-key-in-use' } })
-    t.match(await send(one, { ...request, content: { number: 'other', amount: 2 } }), { status: 422, content: { code: 'idempotency-key-reused' } })
-    t.match(await first, { status: 201, replayed: null })
-    t.match(await send(two, request), { status: 201, replayed: 'true' })
-    t.equal((await world.orders()).length, 6)
-  })
+  )
+
+  test(
+    `${kind}: under random kills, repeated PATCH and POST of many clients are done once each`,
+    { skip, timeout: 300_000 },
+    async (t) => {
+      const world = await open()
+      let server = await start({ ...world.plan })
+      const killer = { done: false }
+      t.teardown(async () => {
+        server.child.kill()
+        await once(server.child, 'exit')
+        await world.end()
+      })
+      const counter = await insist(server, {
+        method: 'POST',
+        path: '/orders',
+        content: { number: 'counter', amount: 0 },
+        key: 'counter'
+      })
+      const killing = (async () => {
+        for (let kill = 0; kill < 5; kill++) {
+          await delay(Math.round(100 + Math.random() * 400))
+          const next = await start({ ...world.plan })
+          server.child.kill('SIGKILL')
+          server = next
+        }
+        killer.done = true
+      })()
+      let serial = 0
+      /** Each PATCH that is done moves the tag: done twice, it would leave one more version. */
+      await Promise.all(
+        Array.from({ length: 4 }, async (_, client) => {
+          for (let turn = 0; turn < 40 && !(killer.done && turn > 3); turn++) {
+            const key = `${client} ${turn} ${serial++}`
+            const requests = [
+              { method: 'POST', path: '/orders', content: { number: key, amount: turn }, key },
+              { method: 'PATCH', path: counter.location!, content: { amount: serial }, key: `patch ${key}` }
+            ]
+            for (const request of requests) {
+              const answers = []
+              for (let tries = 0; tries < 1000 && answers.length < 2; tries++) {
+                // Some have more patience than others.
+                const answer = await send(
+                  server,
+                  request,
+                  AbortSignal.timeout(Math.round(20 + Math.random() * 20 * tries))
+                )
+                if (answer !== undefined && answer.status < 300) answers.push({ ...answer, replayed: null })
+                else await delay(20)
+              }
+              t.equal(answers.length, 2, request.key)
+              t.same(answers[0], answers[1], request.key)
+            }
+          }
+        })
+      )
+      await killing
+      const all = await world.orders()
+      t.equal(new Set(all.map(({ number }) => number)).size, all.length, 'no number is there twice')
+      t.equal(all.length, serial + 1, 'and none is missing')
+    }
+  )
+
+  test(
+    `${kind}: of requests at two processes at once one is done, and while it runs the others are 409`,
+    { skip, timeout: 300_000 },
+    async (t) => {
+      const world = await open()
+      const [one, two, slow] = await Promise.all([
+        start({ ...world.plan }),
+        start({ ...world.plan }),
+        start({ ...world.plan, pause: 600 })
+      ])
+      t.teardown(async () => {
+        for (const { child } of [one, two, slow]) {
+          child.kill()
+          await once(child, 'exit')
+        }
+        await world.end()
+      })
+      for (let storm = 0; storm < 5; storm++) {
+        const request = {
+          method: 'POST',
+          path: '/orders',
+          content: { number: `storm ${storm}`, amount: 1 },
+          key: `storm ${storm}`
+        }
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, index) => send(index % 2 === 0 ? one : two, request))
+        )
+        t.equal(answers.filter((answer) => answer?.status === 201 && answer.replayed === null).length, 1)
+        t.ok(
+          answers.every((answer) => answer?.status === 201 || answer?.status === 409),
+          JSON.stringify(answers.map((answer) => answer?.status))
+        )
+        const located = new Set(answers.flatMap((answer) => (answer?.status === 201 ? [answer.location] : [])))
+        t.same([...located], [(await insist(one, request)).location])
+      }
+      const request = { method: 'POST', path: '/orders', content: { number: 'slow', amount: 1 }, key: 'slow' }
+      const first = send(slow, request)
+      await delay(300)
+      t.match(await send(one, request), { status: 409, content: { code: 'idempotency-key-in-use' } })
+      t.match(await send(one, { ...request, content: { number: 'other', amount: 2 } }), {
+        status: 422,
+        content: { code: 'idempotency-key-reused' }
+      })
+      t.match(await first, { status: 201, replayed: null })
+      t.match(await send(two, request), { status: 201, replayed: 'true' })
+      t.equal((await world.orders()).length, 6)
+    }
+  )
 }

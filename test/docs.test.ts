@@ -20,34 +20,69 @@ import { softDelete } from '../lib/features/soft-delete.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { collected, example, has, root } from './example.ts'
 
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)]
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`)
+]
 const text = (page: string): string => readFileSync(join(root, page), 'utf8')
 
-interface Block { readonly page: string, readonly line: number, readonly language: string, readonly code: string }
+interface Block {
+  readonly page: string
+  readonly line: number
+  readonly language: string
+  readonly code: string
+}
 
-const blocks: readonly Block[] = pages.flatMap(page => [...text(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(match => ({
-  page, line: text(page).slice(0, match.index).split('\n').length, language: match[1] ?? '', code: match[2] ?? ''
-})))
+const blocks: readonly Block[] = pages.flatMap((page) =>
+  [...text(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)].map((match) => ({
+    page,
+    line: text(page).slice(0, match.index).split('\n').length,
+    language: match[1] ?? '',
+    code: match[2] ?? ''
+  }))
+)
 
 /** The rows of the tables below a heading, cell by cell and without the marks of code. */
 function rows (page: string, heading?: string): string[][] {
   const from = heading === undefined ? 0 : text(page).search(new RegExp(`^#+ ${heading}$`, 'm'))
-  const section = heading === undefined ? text(page) : text(page).slice(from).replace(/^(#+ .*\n[^]*?)^#+ [^]*$/m, '$1')
-  return section.split('\n').filter(line => /^\| /.test(line)).map(line => line.split(/(?<!\\)\|/).slice(1, -1).map(cell => cell.trim().replaceAll('`', '')))
+  const section =
+    heading === undefined
+      ? text(page)
+      : text(page)
+        .slice(from)
+        .replace(/^(#+ .*\n[^]*?)^#+ [^]*$/m, '$1')
+  return section
+    .split('\n')
+    .filter((line) => /^\| /.test(line))
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll('`', ''))
+    )
 }
 
 // Programs: what has imports stands alone; what has none goes on from the first block of its page.
 
 const scratch = join(root, '.tap', `docs-${process.pid}`)
-const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, string | { default: string }> }
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  exports: Record<string, string | { default: string }>
+}
 
 /** The package's own name, as the source that stands behind it. */
 function sourced (code: string): string {
-  return code.replace(/(from |require\()'fastify-collections(\/[\w-]+)?'/g, (specifier: string, before: string, path = '') => {
-    const target = exports[`.${path}`]
-    // What is not exported stays as it is, and cannot be found.
-    return typeof target !== 'object' ? specifier : `${before}'${relative(scratch, join(root, target.default.replace(/^\.\/dist\/(.*)\.js$/, 'lib/$1.ts')))}'`
-  })
+  return code.replace(
+    /(from |require\()'fastify-collections(\/[\w-]+)?'/g,
+    (specifier: string, before: string, path = '') => {
+      const target = exports[`.${path}`]
+      // What is not exported stays as it is, and cannot be found.
+      return typeof target !== 'object'
+        ? specifier
+        : `${before}'${relative(scratch, join(root, target.default.replace(/^\.\/dist\/(.*)\.js$/, 'lib/$1.ts')))}'`
+    }
+  )
 }
 
 function program (block: Block): string {
@@ -58,18 +93,25 @@ function program (block: Block): string {
   return `${imports}${first.code}\n{\n${block.code.replace(/^import .*\n/gm, '')}}\nexport {}\n`
 }
 
-const programs = blocks.filter(({ language }) => language === 'ts' || language === 'js').map(block => {
-  const file = join(scratch, `${block.page.replace(/\W+/g, '-')}-${block.line}.${block.language === 'js' ? 'cjs' : 'ts'}`)
-  const code = sourced(program(block))
-  const printed = [...block.code.matchAll(/^\s*.*console\.log\(.*\)+ \/\/ (.*)$/gm)].map(match => match[1])
-  return { ...block, file, code: code.replace('port: 3000', 'port: 0'), printed }
-})
+const programs = blocks
+  .filter(({ language }) => language === 'ts' || language === 'js')
+  .map((block) => {
+    const file = join(
+      scratch,
+      `${block.page.replace(/\W+/g, '-')}-${block.line}.${block.language === 'js' ? 'cjs' : 'ts'}`
+    )
+    const code = sourced(program(block))
+    const printed = [...block.code.matchAll(/^\s*.*console\.log\(.*\)+ \/\/ (.*)$/gm)].map((match) => match[1])
+    return { ...block, file, code: code.replace('port: 3000', 'port: 0'), printed }
+  })
 
 const server = /from '(pg|postgres|mysql2|mysql2\/promise|mariadb|better-sqlite3)'/
 const [major = 0] = process.versions.node.split('.').map(Number)
 
-function unable ({ code, language }: { code: string, language: string }): string | false {
-  if (language === 'js' && major < 22) return 'this Node cannot require sources; test/package.test.ts has it require the package'
+function unable ({ code, language }: { code: string; language: string }): string | false {
+  if (language === 'js' && major < 22) {
+    return 'this Node cannot require sources; test/package.test.ts has it require the package'
+  }
   if (server.test(code)) return 'it needs a database server or a driver of its own'
   return code.includes('node:sqlite') && major < 22 ? 'node:sqlite comes with Node 22' : false
 }
@@ -92,33 +134,54 @@ t.before(() => {
   mkdirSync(scratch, { recursive: true })
   for (const { file, code } of programs) writeFileSync(file, code)
   writeFileSync(join(scratch, 'package.json'), '{ "type": "module" }')
-  writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify({
-    extends: '../../tsconfig.json', compilerOptions: { rootDir: root, noUnusedLocals: false, noUnusedParameters: false }, include: ['*.ts']
-  }))
+  writeFileSync(
+    join(scratch, 'tsconfig.json'),
+    JSON.stringify({
+      extends: '../../tsconfig.json',
+      compilerOptions: { rootDir: root, noUnusedLocals: false, noUnusedParameters: false },
+      include: ['*.ts']
+    })
+  )
   writeFileSync(join(scratch, 'run.mjs'), runner)
 })
 t.teardown(() => rmSync(scratch, { recursive: true, force: true }))
 
-test('every program of the documentation is type-checked', { skip: major < 22 && 'types are the same on every Node' }, async t => {
-  const { stdout, status } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', scratch], { encoding: 'utf8' })
-  t.equal(status, 0, stdout)
-})
+test(
+  'every program of the documentation is type-checked',
+  { skip: major < 22 && 'types are the same on every Node' },
+  async (t) => {
+    const { stdout, status } = spawnSync(
+      process.execPath,
+      [join(root, 'node_modules/typescript/bin/tsc'), '-p', scratch],
+      { encoding: 'utf8' }
+    )
+    t.equal(status, 0, stdout)
+  }
+)
 
-test('every program of the documentation runs, and prints what it says', async t => {
-  const alone = programs.filter(({ code, language }) => !code.includes("from 'node:test'") && unable({ code, language }) === false)
-  const child = fork(join(scratch, 'run.mjs'), alone.map(({ file }) => file), { cwd: scratch })
-  const told = new Map<string, { lines: string[], error?: string }>()
-  child.on('message', (message: { file: string, lines: string[], error?: string }) => told.set(message.file, message))
+test('every program of the documentation runs, and prints what it says', async (t) => {
+  const alone = programs.filter(
+    ({ code, language }) => !code.includes("from 'node:test'") && unable({ code, language }) === false
+  )
+  const child = fork(
+    join(scratch, 'run.mjs'),
+    alone.map(({ file }) => file),
+    { cwd: scratch }
+  )
+  const told = new Map<string, { lines: string[]; error?: string }>()
+  child.on('message', (message: { file: string; lines: string[]; error?: string }) => told.set(message.file, message))
   await once(child, 'exit')
-  for (const { page, line, file, code, language, printed } of programs.filter(({ code }) => !code.includes("from 'node:test'"))) {
-    await t.test(`${page}, line ${line}`, { skip: unable({ code, language }) }, async t => {
+  for (const { page, line, file, code, language, printed } of programs.filter(
+    ({ code }) => !code.includes("from 'node:test'")
+  )) {
+    await t.test(`${page}, line ${line}`, { skip: unable({ code, language }) }, async (t) => {
       t.equal(told.get(file)?.error, undefined)
       if (printed.length > 0) t.same(told.get(file)?.lines, printed)
     })
   }
 })
 
-test('every suite of the documentation passes', async t => {
+test('every suite of the documentation passes', async (t) => {
   for (const { page, line, file } of programs.filter(({ code }) => code.includes("from 'node:test'"))) {
     const child = fork(file, { cwd: scratch, silent: true })
     const output = collected(child.stdout)
@@ -128,19 +191,31 @@ test('every suite of the documentation passes', async t => {
   }
 })
 
-// Conversations: `$` begins a command, the lines below are its output; `...` stands for anything, alone in a line for any lines.
+// Conversations: `$` begins a command, the lines below are its output; `...` stands for anything, alone in a line for
+// any lines.
 
-interface Command { readonly run: string, readonly shown: string[] }
+interface Command {
+  readonly run: string
+  readonly shown: string[]
+}
 
 function commands (code: string): Command[] {
-  return code.split(/^\$ /m).slice(1).map(part => {
-    const [run = '', ...shown] = part.replace(/\\\n\s*/g, '').trimEnd().split('\n')
-    return { run, shown }
-  })
+  return code
+    .split(/^\$ /m)
+    .slice(1)
+    .map((part) => {
+      const [run = '', ...shown] = part
+        .replace(/\\\n\s*/g, '')
+        .trimEnd()
+        .split('\n')
+      return { run, shown }
+    })
 }
 
 function pattern (shown: readonly string[]): RegExp {
-  const lines = shown.map(line => line === '...' ? '(?:.*\\n)*?' : `${line.split('...').map(escaped).join('.*')}\\n`)
+  const lines = shown.map((line) =>
+    line === '...' ? '(?:.*\\n)*?' : `${line.split('...').map(escaped).join('.*')}\\n`
+  )
   return new RegExp(`^${lines.join('')}$`)
 }
 
@@ -150,17 +225,22 @@ function escaped (literal: string): string {
 
 const conversations = new Map<string, Command[]>()
 for (const { page, language, code } of blocks) {
-  if (language === 'console') conversations.set(page, [...conversations.get(page) ?? [], ...commands(code)])
+  if (language === 'console') conversations.set(page, [...(conversations.get(page) ?? []), ...commands(code)])
 }
 
 const curl = has('curl') && has('bash')
 
 for (const [page, all] of conversations) {
-  test(`every command of ${page} is answered as it shows`, { skip: curl ? false : 'there is no curl' }, async t => {
+  test(`every command of ${page} is answered as it shows`, { skip: curl ? false : 'there is no curl' }, async (t) => {
     const { child, address } = await example()
     t.teardown(() => child.kill())
     const end = '-- end of output --'
-    const script = all.map(({ run }) => `${run.replaceAll('http://localhost:3000', address).replace(/(?<=^|\()curl /, 'curl --silent --max-time 10 ')}\necho; echo '${end}'\n`).join('')
+    const script = all
+      .map(
+        ({ run }) =>
+          `${run.replaceAll('http://localhost:3000', address).replace(/(?<=^|\()curl /, 'curl --silent --max-time 10 ')}\necho; echo '${end}'\n`
+      )
+      .join('')
     const { stdout } = await promisify(execFile)('bash', ['-c', script])
     const answers = stdout.replaceAll('\r', '').split(`${end}\n`)
     for (const [index, { run, shown }] of all.entries()) {
@@ -178,58 +258,104 @@ const User = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true }),
   removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
 })
-const [ada, grace] = ['1', '2'].map(digit => ({ id: `01900000-0000-7000-8000-00000000000${digit}`, email: digit, tenant: 'public', updatedAt: '2026-01-01T00:00:00.000Z' })) as [Static<typeof User>, Static<typeof User>]
+const [ada, grace] = ['1', '2'].map((digit) => ({
+  id: `01900000-0000-7000-8000-00000000000${digit}`,
+  email: digit,
+  tenant: 'public',
+  updatedAt: '2026-01-01T00:00:00.000Z'
+})) as [Static<typeof User>, Static<typeof User>]
 const removed = { ...grace, removedAt: '2026-01-01T00:00:00.000Z' }
 const { id } = ada
 const none = '01900000-0000-7000-8000-000000000009'
 const base = { name: 'users', schema: User, unique: ['email'] as ['email'], storage: memory({ items: [ada, grace] }) }
 type Variation = Partial<Parameters<typeof define<typeof User>>[0]>
 
-interface Question extends Omit<InjectOptions, 'url'> { readonly at?: string, readonly given?: Variation, readonly features?: ReadonlyArray<Feature<object>> }
+interface Question extends Omit<InjectOptions, 'url'> {
+  readonly at?: string
+  readonly given?: Variation
+  readonly features?: ReadonlyArray<Feature<object>>
+}
 type Ask = (tag: string) => Question
 
-const merge = (payload: object | string, type = 'application/merge-patch+json'): Question => ({ payload, headers: { 'content-type': type } })
+const merge = (payload: object | string, type = 'application/merge-patch+json'): Question => ({
+  payload,
+  headers: { 'content-type': type }
+})
 const steps = (...payload: object[]): Question => merge(JSON.stringify(payload), 'application/json-patch+json')
 const broken = (type = 'application/json'): Question => ({ payload: '{', headers: { 'content-type': type } })
 const required: Variation = { etag: { required: true } }
 
 const keyed: Question = { payload: { email: '3' }, headers: { 'idempotency-key': '"a"' } }
 /** Where a receipt stands at every key. */
-const repeated = (standing: Partial<Receipt>): Pick<Question, 'given' | 'features'> => ({ features: [idempotency()], given: { storage: failing(storage => { storage.receipts!.claim = async claim => ({ ...claim, ...standing }) }) } })
+const repeated = (standing: Partial<Receipt>): Pick<Question, 'given' | 'features'> => ({
+  features: [idempotency()],
+  given: {
+    storage: failing((storage) => {
+      storage.receipts!.claim = async (claim) => ({ ...claim, ...standing })
+    })
+  }
+})
 
 const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
   Collection: {
     'GET, HEAD: a page of items': () => ({}),
     'GET, HEAD: there are more pages': () => ({ at: '?limit=1' }),
-    'GET, HEAD: If-None-Match contains the tag of the page': tag => ({ headers: { 'if-none-match': tag } }),
+    'GET, HEAD: If-None-Match contains the tag of the page': (tag) => ({ headers: { 'if-none-match': tag } }),
     'GET, HEAD: If-Match contains another tag': () => ({ headers: { 'if-match': '"other"' } }),
     'GET, HEAD: count=true, or Prefer: count=exact': () => ({ headers: { prefer: 'count=exact' } }),
     'GET, HEAD: limit, cursor, sort, fields or count is invalid': () => ({ at: '?sort=colour' }),
     'GET, HEAD: a filter value is invalid': () => ({ at: '?updatedAt.gte=yesterday' }),
     'GET, HEAD: an unknown query parameter': () => ({ at: '?colour=red' }),
-    'GET, HEAD: an unknown query parameter, Prefer: handling=lenient': () => ({ at: '?colour=red', headers: { prefer: 'handling=lenient' } }),
+    'GET, HEAD: an unknown query parameter, Prefer: handling=lenient': () => ({
+      at: '?colour=red',
+      headers: { prefer: 'handling=lenient' }
+    }),
     'GET, HEAD: Accept matches no format': () => ({ headers: { accept: 'image/png' } }),
     'QUERY: a page of items; a GET can express the same query': () => ({ payload: { filter: { email: '1' } } }),
-    'QUERY: a page of items; no GET can express the same query': () => ({ payload: { filter: { not: { email: '1' } } } }),
-    'QUERY: If-None-Match contains the tag of the page': tag => ({ payload: {}, headers: { 'if-none-match': tag } }),
+    'QUERY: a page of items; no GET can express the same query': () => ({
+      payload: { filter: { not: { email: '1' } } }
+    }),
+    'QUERY: If-None-Match contains the tag of the page': (tag) => ({ payload: {}, headers: { 'if-none-match': tag } }),
     'QUERY: the query is invalid': () => ({ payload: { filter: { colour: 'red' } } }),
     'QUERY: Content-Type is missing': () => ({}),
     'QUERY: Content-Type is not supported': () => broken('text/plain'),
     'POST: the item is created': () => ({ payload: { email: '3' } }),
-    'POST: the item is created, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
+    'POST: the item is created, Prefer: return=minimal': () => ({
+      payload: { email: '3' },
+      headers: { prefer: 'return=minimal' }
+    }),
     'POST: a precondition on the list fails': () => ({ payload: { email: '3' }, headers: { 'if-match': '"other"' } }),
     'POST: the content is missing or malformed': () => broken(),
     'POST: the content does not match the schema': () => ({ payload: { email: 3 } }),
     'POST: the id or a unique value already exists': () => ({ payload: { email: '1' } }),
-    'POST: Content-Type is not supported': () => ({ payload: 'email=3', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
-    'POST: Content-Encoding is not supported': () => ({ payload: { email: '3' }, headers: { 'content-encoding': 'rot13' } }),
-    'POST: the content is larger than bodyLimit': () => ({ payload: { email: '3'.repeat(99) }, given: { routes: { create: { bodyLimit: 50 } } } }),
+    'POST: Content-Type is not supported': () => ({
+      payload: 'email=3',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' }
+    }),
+    'POST: Content-Encoding is not supported': () => ({
+      payload: { email: '3' },
+      headers: { 'content-encoding': 'rot13' }
+    }),
+    'POST: the content is larger than bodyLimit': () => ({
+      payload: { email: '3'.repeat(99) },
+      given: { routes: { create: { bodyLimit: 50 } } }
+    }),
     'POST: Accept matches no format': () => ({ payload: { email: '3' }, headers: { accept: 'image/png' } }),
-    'POST: the request is repeated with the same Idempotency-Key': () => ({ ...keyed, ...repeated({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) }) }),
+    'POST: the request is repeated with the same Idempotency-Key': () => ({
+      ...keyed,
+      ...repeated({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) })
+    }),
     'POST: the first request with the Idempotency-Key is still running': () => ({ ...keyed, ...repeated({}) }),
     'POST: the Idempotency-Key was used for another request': () => ({ ...keyed, ...repeated({ fingerprint: '' }) }),
-    'POST: Idempotency-Key is malformed': () => ({ ...keyed, headers: { 'idempotency-key': '""' }, features: [idempotency()] }),
-    'POST: Idempotency-Key is missing, idempotency({ required: true })': () => ({ payload: { email: '3' }, features: [idempotency({ required: true })] }),
+    'POST: Idempotency-Key is malformed': () => ({
+      ...keyed,
+      headers: { 'idempotency-key': '""' },
+      features: [idempotency()]
+    }),
+    'POST: Idempotency-Key is missing, idempotency({ required: true })': () => ({
+      payload: { email: '3' },
+      features: [idempotency({ required: true })]
+    }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'DELETE' })
   },
@@ -237,22 +363,43 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'GET, HEAD: the item exists': () => ({}),
     'GET, HEAD: fields selects properties': () => ({ at: `/${id}?fields=email` }),
     'GET, HEAD: fields is invalid': () => ({ at: `/${id}?fields=colour` }),
-    'GET, HEAD: If-None-Match contains the tag of the item': tag => ({ headers: { 'if-none-match': tag } }),
-    'GET, HEAD: the item has not changed since If-Modified-Since': () => ({ headers: { 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' } }),
+    'GET, HEAD: If-None-Match contains the tag of the item': (tag) => ({ headers: { 'if-none-match': tag } }),
+    'GET, HEAD: the item has not changed since If-Modified-Since': () => ({
+      headers: { 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' }
+    }),
     'GET, HEAD: If-Match contains another tag': () => ({ headers: { 'if-match': '"other"' } }),
     'GET, HEAD: the item does not exist': () => ({ at: `/${none}` }),
     'GET, HEAD: no item can have the id': () => ({ at: '/none' }),
     'GET, HEAD: Accept matches no format': () => ({ headers: { accept: 'image/png' } }),
     'PUT: the item is replaced': () => ({ payload: { email: '3' } }),
-    'PUT: the item is replaced, etag: { onPut: \'always\' }': () => ({ payload: { email: '3' }, given: { etag: { onPut: 'always' } } }),
-    'PUT: the item is replaced, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
+    "PUT: the item is replaced, etag: { onPut: 'always' }": () => ({
+      payload: { email: '3' },
+      given: { etag: { onPut: 'always' } }
+    }),
+    'PUT: the item is replaced, Prefer: return=minimal': () => ({
+      payload: { email: '3' },
+      headers: { prefer: 'return=minimal' }
+    }),
     'PUT: the item does not exist': () => ({ at: `/${none}`, payload: { email: '3' } }),
-    'PUT: the item does not exist, put: { create: true }': () => ({ at: `/${none}`, payload: { email: '3' }, given: { put: { create: true } } }),
-    'PUT: If-Match contains another tag, even if the content is malformed': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
-    'PUT: If-None-Match: *, and the item exists': () => ({ payload: { email: '3' }, headers: { 'if-none-match': '*' } }),
+    'PUT: the item does not exist, put: { create: true }': () => ({
+      at: `/${none}`,
+      payload: { email: '3' },
+      given: { put: { create: true } }
+    }),
+    'PUT: If-Match contains another tag, even if the content is malformed': () => ({
+      payload: '{',
+      headers: { 'content-type': 'application/json', 'if-match': '"other"' }
+    }),
+    'PUT: If-None-Match: *, and the item exists': () => ({
+      payload: { email: '3' },
+      headers: { 'if-none-match': '*' }
+    }),
     'PUT: no precondition, etag: { required: true }': () => ({ payload: { email: '3' }, given: required }),
     'PUT: the content is malformed': () => broken(),
-    'PUT: the request has Content-Range': () => ({ payload: { email: '3' }, headers: { 'content-range': 'bytes 0-9/20' } }),
+    'PUT: the request has Content-Range': () => ({
+      payload: { email: '3' },
+      headers: { 'content-range': 'bytes 0-9/20' }
+    }),
     'PUT: the content does not match the schema': () => ({ payload: { email: 3 } }),
     'PUT: the id in the content differs from the URI': () => ({ payload: { id: none, email: '3' } }),
     'PUT: an immutable property would change': () => ({ payload: { email: '3', tenant: 'other' } }),
@@ -260,9 +407,15 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'PUT: Content-Type is not supported': () => broken('text/plain'),
     'PATCH: a merge patch is applied': () => merge({ email: '3' }),
     'PATCH: a JSON Patch is applied': () => steps({ op: 'replace', path: '/email', value: '3' }),
-    'PATCH: the patch is applied, Prefer: return=minimal': () => ({ payload: { email: '3' }, headers: { prefer: 'return=minimal' } }),
+    'PATCH: the patch is applied, Prefer: return=minimal': () => ({
+      payload: { email: '3' },
+      headers: { prefer: 'return=minimal' }
+    }),
     'PATCH: the item does not exist': () => ({ at: `/${none}`, payload: { email: '3' } }),
-    'PATCH: If-Match contains another tag, even if the content is malformed': () => ({ payload: '{', headers: { 'content-type': 'application/json', 'if-match': '"other"' } }),
+    'PATCH: If-Match contains another tag, even if the content is malformed': () => ({
+      payload: '{',
+      headers: { 'content-type': 'application/json', 'if-match': '"other"' }
+    }),
     'PATCH: no precondition, etag: { required: true }': () => ({ payload: { email: '3' }, given: required }),
     'PATCH: the content is malformed': () => broken(),
     'PATCH: a test of a JSON Patch fails': () => steps({ op: 'test', path: '/email', value: '3' }),
@@ -270,33 +423,87 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'PATCH: a readOnly or immutable property would change': () => merge({ tenant: 'other' }),
     'PATCH: the result does not match the schema': () => merge({ email: null }),
     'PATCH: Content-Type is not supported': () => broken('application/xml'),
-    'PATCH: the request is repeated with the same Idempotency-Key': () => ({ ...keyed, ...repeated({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) }) }),
+    'PATCH: the request is repeated with the same Idempotency-Key': () => ({
+      ...keyed,
+      ...repeated({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) })
+    }),
     'DELETE: the item is removed': () => ({}),
-    'DELETE: the item is removed, Prefer: return=representation': () => ({ headers: { prefer: 'return=representation' } }),
+    'DELETE: the item is removed, Prefer: return=representation': () => ({
+      headers: { prefer: 'return=representation' }
+    }),
     'DELETE: a JSON Content-Type and no content': () => ({ headers: { 'content-type': 'application/json' } }),
     'DELETE: the item does not exist, or was removed before': () => ({ at: `/${none}` }),
     'DELETE: If-Match contains another tag': () => ({ headers: { 'if-match': '"other"' } }),
     'DELETE: no precondition, etag: { required: true }': () => ({ given: required }),
-    'GET, HEAD, PUT, PATCH, DELETE: the item has moved, redirects': () => ({ at: '/none', features: [redirects({ to: () => id })] }),
-    'GET, HEAD, PUT, PATCH, DELETE: the item was deleted, softDelete': () => ({ at: `/${removed.id}`, given: { storage: memory({ items: [ada, removed] }) }, features: [softDelete({ property: 'removedAt' })] }),
+    'GET, HEAD, PUT, PATCH, DELETE: the item has moved, redirects': () => ({
+      at: '/none',
+      features: [redirects({ to: () => id })]
+    }),
+    'GET, HEAD, PUT, PATCH, DELETE: the item was deleted, softDelete': () => ({
+      at: `/${removed.id}`,
+      given: { storage: memory({ items: [ada, removed] }) },
+      features: [softDelete({ property: 'removedAt' })]
+    }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'POST' })
   },
   'Any request': {
-    'any: the caller is anonymous, and access.allow requires a caller': () => ({ given: { access: { authenticate: () => undefined } } }),
-    'any: access.allow refuses the caller': () => ({ given: { access: { authenticate: () => 'ada', allow: () => false } } }),
+    'any: the caller is anonymous, and access.allow requires a caller': () => ({
+      given: { access: { authenticate: () => undefined } }
+    }),
+    'any: access.allow refuses the caller': () => ({
+      given: { access: { authenticate: () => 'ada', allow: () => false } }
+    }),
     "any: access.allow returns 'hidden'": () => ({ given: { access: { allow: () => 'hidden' } } }),
-    'any: the item is outside the access.scope of the caller': () => ({ given: { access: { scope: () => ({ values: { tenant: 'other' } }) } } }),
-    'PUT, PATCH: the item would be outside the access.scope of the caller': () => ({ payload: { email: '3' }, given: { access: { scope: () => ({ filter: { property: 'email', is: 'eq', value: '1' } }) } } }),
-    'any: a hook throws an error with a status': () => ({ given: { routes: { all: { onRequest: async () => { throw Object.assign(new Error(), { statusCode: 418 }) } } } } }),
-    'any: the storage is unreachable': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw Object.assign(new Error(), { unreachable: true }) } }) } }),
-    'any: any other error is thrown': () => ({ given: { storage: failing(storage => { storage.find = async () => { throw new Error() } }) } }),
-    'PUT, PATCH: no precondition, and other writes came first 20 times': () => ({ payload: { email: '3' }, given: { storage: failing(storage => { storage.replace = async () => ({ refused: 'stale' }) }) } })
+    'any: the item is outside the access.scope of the caller': () => ({
+      given: { access: { scope: () => ({ values: { tenant: 'other' } }) } }
+    }),
+    'PUT, PATCH: the item would be outside the access.scope of the caller': () => ({
+      payload: { email: '3' },
+      given: { access: { scope: () => ({ filter: { property: 'email', is: 'eq', value: '1' } }) } }
+    }),
+    'any: a hook throws an error with a status': () => ({
+      given: {
+        routes: {
+          all: {
+            onRequest: async () => {
+              throw Object.assign(new Error(), { statusCode: 418 })
+            }
+          }
+        }
+      }
+    }),
+    'any: the storage is unreachable': () => ({
+      given: {
+        storage: failing((storage) => {
+          storage.find = async () => {
+            throw Object.assign(new Error(), { unreachable: true })
+          }
+        })
+      }
+    }),
+    'any: any other error is thrown': () => ({
+      given: {
+        storage: failing((storage) => {
+          storage.find = async () => {
+            throw new Error()
+          }
+        })
+      }
+    }),
+    'PUT, PATCH: no precondition, and other writes came first 20 times': () => ({
+      payload: { email: '3' },
+      given: {
+        storage: failing((storage) => {
+          storage.replace = async () => ({ refused: 'stale' })
+        })
+      }
+    })
   }
 }
 
 function failing (spoil: (storage: Storage<Static<typeof User>>) => void): Adapter<Static<typeof User>> {
-  return shape => {
+  return (shape) => {
     const storage = base.storage(shape)
     spoil(storage)
     return storage
@@ -305,40 +512,76 @@ function failing (spoil: (storage: Storage<Static<typeof User>>) => void): Adapt
 
 for (const [heading, questions] of Object.entries(asked)) {
   const [, ...table] = rows('docs/http.md', heading)
-  test(`docs/http.md, ${heading.toLowerCase()}: every row is answered as it says, and every question has a row`, async t => {
-    t.same(table.map(([methods, situation]) => `${methods}: ${situation}`), Object.keys(questions))
+  test(`docs/http.md, ${heading.toLowerCase()}: every row is answered as it says, and every question has a row`, async (t) => {
+    t.same(
+      table.map(([methods, situation]) => `${methods}: ${situation}`),
+      Object.keys(questions)
+    )
     for (const [methods = '', situation, status, fields = ''] of table) {
       for (const method of methods.split(', ')) {
-        const { statusCode, headers } = await answer(questions[`${methods}: ${situation}`]!, { method, item: heading !== 'Collection' })
+        const { statusCode, headers } = await answer(questions[`${methods}: ${situation}`]!, {
+          method,
+          item: heading !== 'Collection'
+        })
         t.equal(statusCode, status === 'of the error' ? 418 : Number(status), `${method}: ${situation}`)
-        const all = ['Cache-Control', 'Vary', 'X-Content-Type-Options', ...statusCode >= 400 ? ['Content-Type'] : [], ...fields.split(', ').filter(field => /^[A-Z]/.test(field))]
-        t.same(all.filter(field => headers[field.toLowerCase()] === undefined), [], `${method}: ${situation}`)
+        const all = [
+          'Cache-Control',
+          'Vary',
+          'X-Content-Type-Options',
+          ...(statusCode >= 400 ? ['Content-Type'] : []),
+          ...fields.split(', ').filter((field) => /^[A-Z]/.test(field))
+        ]
+        t.same(
+          all.filter((field) => headers[field.toLowerCase()] === undefined),
+          [],
+          `${method}: ${situation}`
+        )
       }
     }
   })
 }
 
-async function answer (ask: Ask, { method, item }: { method: string, item: boolean }) {
+async function answer (ask: Ask, { method, item }: { method: string; item: boolean }) {
   const path = item ? `/users/${id}` : '/users'
   const app = Fastify()
-  await app.register(collection, define({ ...base, ...ask('').given }).with(...ask('').features ?? []))
+  await app.register(collection, define({ ...base, ...ask('').given }).with(...(ask('').features ?? [])))
   const { headers } = await app.inject(path)
   const { at, given, features, ...call } = ask(String(headers.etag))
-  return await app.inject({ method: method.startsWith('any') ? 'GET' : method as 'GET', ...call, url: at === undefined ? path : `/users${at}` })
+  return await app.inject({
+    method: method.startsWith('any') ? 'GET' : (method as 'GET'),
+    ...call,
+    url: at === undefined ? path : `/users${at}`
+  })
 }
 
 // Tables and links.
 
-test('docs/problems.md has the rows of lib/http/problems.ts, and no other', async t => {
-  const told = rows('docs/problems.md').filter(([, status]) => /^\d+$/.test(status ?? '')).map(([name, status, title]) => [name, Number(status), title])
-  t.same(told, Object.entries(problems).map(([name, { status, title }]) => [name, status, title]))
+test('docs/problems.md has the rows of lib/http/problems.ts, and no other', async (t) => {
+  const told = rows('docs/problems.md')
+    .filter(([, status]) => /^\d+$/.test(status ?? ''))
+    .map(([name, status, title]) => [name, Number(status), title])
+  t.same(
+    told,
+    Object.entries(problems).map(([name, { status, title }]) => [name, status, title])
+  )
 })
 
-test('docs/definition.md and README.md have every option, and no other', async t => {
-  const [whole, groups] = [optionNames.filter(name => !name.includes('.')), optionNames.filter(name => name.includes('.'))]
+test('docs/definition.md and README.md have every option, and no other', async (t) => {
+  const [whole, groups] = [
+    optionNames.filter((name) => !name.includes('.')),
+    optionNames.filter((name) => name.includes('.'))
+  ]
   const sections = text('docs/definition.md').split(/^## /m).slice(1)
-  t.same(sections.map(section => section.split('\n')[0]), whole)
-  t.same(rows('README.md', 'Options').slice(1).map(([option]) => /\[(\w+)\]/.exec(option!)?.[1]), whole)
+  t.same(
+    sections.map((section) => section.split('\n')[0]),
+    whole
+  )
+  t.same(
+    rows('README.md', 'Options')
+      .slice(1)
+      .map(([option]) => /\[(\w+)\]/.exec(option!)?.[1]),
+    whole
+  )
   for (const name of groups) {
     const [group = '', ...rest] = name.split('.')
     const section = sections[whole.indexOf(group)]!
@@ -346,12 +589,12 @@ test('docs/definition.md and README.md have every option, and no other', async t
   }
 })
 
-test('docs/storage.md says of each storage what its `supports` says', async t => {
+test('docs/storage.md says of each storage what its `supports` says', async (t) => {
   const [head = [], ...lines] = rows('docs/storage.md', 'What each supports')
-  const real: Record<string, Supports> = { memory: memory()(things).supports, ...await sqlStorages() }
+  const real: Record<string, Supports> = { memory: memory()(things).supports, ...(await sqlStorages()) }
   t.same(head.slice(1), Object.keys(real))
   for (const [index, name] of Object.keys(real).entries()) {
-    const told = Object.fromEntries(lines.map(cells => [cells[0]!.split(':')[0], cells[index + 1] === 'yes']))
+    const told = Object.fromEntries(lines.map((cells) => [cells[0]!.split(':')[0], cells[index + 1] === 'yes']))
     t.same(told, real[name], name)
   }
 })
@@ -369,23 +612,40 @@ async function sqlStorages (): Promise<Record<string, Supports>> {
   return Object.fromEntries(Object.entries(adapters).map(([name, adapter]) => [name, adapter(things).supports]))
 }
 
-test('every file that the documentation names is there', async t => {
-  const named = pages.flatMap(page => text(page).match(/(?<=`)(lib|test|examples)\/[\w./-]+(?=`)/g) ?? [])
-  const files = ['Collection', 'Item', 'Any request'].flatMap(heading => rows('docs/http.md', heading).slice(1)).map(cells => `lib/${cells[4]}`)
-  const drawn = blocks.filter(({ page, language }) => page === 'docs/http.md' && language === '').flatMap(({ code }) => code.match(/(?<![\w<>/-])[\w-]+(\/[\w-]+)*\.ts/g) ?? [])
+test('every file that the documentation names is there', async (t) => {
+  const named = pages.flatMap((page) => text(page).match(/(?<=`)(lib|test|examples)\/[\w./-]+(?=`)/g) ?? [])
+  const files = ['Collection', 'Item', 'Any request']
+    .flatMap((heading) => rows('docs/http.md', heading).slice(1))
+    .map((cells) => `lib/${cells[4]}`)
+  const drawn = blocks
+    .filter(({ page, language }) => page === 'docs/http.md' && language === '')
+    .flatMap(({ code }) => code.match(/(?<![\w<>/-])[\w-]+(\/[\w-]+)*\.ts/g) ?? [])
   t.ok(drawn.length > 0)
-  t.same([...named, ...files, ...drawn.map(file => `lib/${file}`)].filter(file => !existsSync(join(root, file))), [])
+  t.same(
+    [...named, ...files, ...drawn.map((file) => `lib/${file}`)].filter((file) => !existsSync(join(root, file))),
+    []
+  )
 })
 
-test('every link within the documentation leads somewhere', async t => {
-  const links = pages.flatMap(page => [...text(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, target = '']) => ({ page, target })))
-  t.same(links.filter(({ page, target }) => {
-    const [path, anchor] = target.split('#') as [string, string?]
-    const file = path === '' ? page : join(page, '..', path)
-    return !existsSync(join(root, file)) || (anchor !== undefined && !anchors(file).includes(anchor))
-  }), [])
+test('every link within the documentation leads somewhere', async (t) => {
+  const links = pages.flatMap((page) =>
+    [...text(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, target = '']) => ({ page, target }))
+  )
+  t.same(
+    links.filter(({ page, target }) => {
+      const [path, anchor] = target.split('#') as [string, string?]
+      const file = path === '' ? page : join(page, '..', path)
+      return !existsSync(join(root, file)) || (anchor !== undefined && !anchors(file).includes(anchor))
+    }),
+    []
+  )
 })
 
 function anchors (page: string): string[] {
-  return [...text(page).matchAll(/^#+ (.*)$/gm)].map(match => match[1]!.toLowerCase().replace(/[^\w\s-]/g, '').replaceAll(' ', '-'))
+  return [...text(page).matchAll(/^#+ (.*)$/gm)].map((match) =>
+    match[1]!
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-')
+  )
 }

@@ -23,18 +23,21 @@ const loose = define as unknown as (options: object) => ReturnType<typeof define
 const register = collection as unknown as (app: object, definition: unknown) => Promise<void>
 
 /** A storage that supports all but some. */
-function without (...names: ReadonlyArray<keyof Supports>): Adapter<{ id: string, email: string }> {
-  return shape => {
-    const storage = memory()<{ id: string, email: string }>(shape)
-    return { ...storage, supports: { ...storage.supports, ...Object.fromEntries(names.map(name => [name, false])) } }
+function without (...names: ReadonlyArray<keyof Supports>): Adapter<{ id: string; email: string }> {
+  return (shape) => {
+    const storage = memory()<{ id: string; email: string }>(shape)
+    return { ...storage, supports: { ...storage.supports, ...Object.fromEntries(names.map((name) => [name, false])) } }
   }
 }
 
 /** Starts an app whose storage has other parts. */
-async function started (parts: Partial<Storage<{ id: string, email: string }>>): Promise<void> {
+async function started (parts: Partial<Storage<{ id: string; email: string }>>): Promise<void> {
   const app = Fastify()
   t.teardown(() => app.close().catch(() => {}))
-  await app.register(collection, define({ ...users, storage: shape => ({ ...memory()<{ id: string, email: string }>(shape), ...parts }) }))
+  await app.register(
+    collection,
+    define({ ...users, storage: (shape) => ({ ...memory()<{ id: string; email: string }>(shape), ...parts }) })
+  )
   await app.ready()
 }
 
@@ -55,7 +58,9 @@ async function served (options: object, prepare?: (app: ReturnType<typeof Fastif
 }
 
 /** By code: what provokes it, and what the message names to mend it. */
-const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, provoke: () => unknown, names: RegExp]>>> = {
+const mistakes: Readonly<
+  Record<string, ReadonlyArray<readonly [what: string, provoke: () => unknown, names: RegExp]>>
+> = {
   FST_COLLECTION_NO_DEFINITION: [
     ['options that define did not return', () => register(Fastify(), users), /define\(/],
     ['nothing', () => register(Fastify(), undefined), /define\(/]
@@ -64,18 +69,54 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['an option that does not exist', () => loose({ ...users, uniqe: ['email'] }), /"uniqe".*unique/],
     ['no storage', () => loose({ ...users, storage: undefined }), /memory\(\)/],
     ['an action that does not exist', () => loose({ ...users, actions: ['delete'] }), /"delete".*remove/],
-    ['route options of an action that does not exist', () => loose({ ...users, routes: { delete: {} } }), /"delete".*all/],
-    ['a route option of the library', () => loose({ ...users, routes: { list: { schema: {} } } }), /routes\.list\.schema/],
-    ['a page above its maximum', () => define({ ...users, list: { limit: { default: 200 } } }), /default: 200, maximum: 100/],
-    ['a timeout of an action that does not exist', () => define(users).with(timeout({ delete: 5 } as never)), /timeout: there is no option "delete".*remove/],
+    [
+      'route options of an action that does not exist',
+      () => loose({ ...users, routes: { delete: {} } }),
+      /"delete".*all/
+    ],
+    [
+      'a route option of the library',
+      () => loose({ ...users, routes: { list: { schema: {} } } }),
+      /routes\.list\.schema/
+    ],
+    [
+      'a page above its maximum',
+      () => define({ ...users, list: { limit: { default: 200 } } }),
+      /default: 200, maximum: 100/
+    ],
+    [
+      'a timeout of an action that does not exist',
+      () => define(users).with(timeout({ delete: 5 } as never)),
+      /timeout: there is no option "delete".*remove/
+    ],
     ['a timeout that is no time', () => define(users).with(timeout(0)), /timeout: "all" is 0.*milliseconds/],
-    ['a timeout of a part of a millisecond', () => define(users).with(timeout({ list: 0.5 })), /timeout: "list" is 0\.5/],
+    [
+      'a timeout of a part of a millisecond',
+      () => define(users).with(timeout({ list: 0.5 })),
+      /timeout: "list" is 0\.5/
+    ],
     ['a timeout further than a timer goes', () => define(users).with(timeout(2 ** 31)), /2147483647/],
-    ['a timeout in words', () => define(users).with(timeout('5s' as never)), /timeout takes an object with all.*but got "5s"/],
+    [
+      'a timeout in words',
+      () => define(users).with(timeout('5s' as never)),
+      /timeout takes an object with all.*but got "5s"/
+    ],
     ['a page of no items', () => define({ ...users, list: { limit: { default: 0 } } }), /default: 0/],
-    ['PUT that creates, with ids by the storage', () => define({ ...users, id: { generate: 'storage' }, put: { create: true } }), /put\.create/],
-    ['a filter by what is no property', () => loose({ ...users, list: { filter: ['mail'] } }), /list\.filter contains "mail".*Available properties: id, email/],
-    ['a search in what is no text', () => loose({ ...users, schema: Type.Object({ id: uuid, age: Type.Integer() }), list: { search: ['age'] } }), /list\.search contains "age".*not a string/]
+    [
+      'PUT that creates, with ids by the storage',
+      () => define({ ...users, id: { generate: 'storage' }, put: { create: true } }),
+      /put\.create/
+    ],
+    [
+      'a filter by what is no property',
+      () => loose({ ...users, list: { filter: ['mail'] } }),
+      /list\.filter contains "mail".*Available properties: id, email/
+    ],
+    [
+      'a search in what is no text',
+      () => loose({ ...users, schema: Type.Object({ id: uuid, age: Type.Integer() }), list: { search: ['age'] } }),
+      /list\.search contains "age".*not a string/
+    ]
   ],
   FST_COLLECTION_BAD_NAME: [
     ['a name with a space', () => define({ ...users, name: 'my users' }), /"my users".*letters/],
@@ -86,15 +127,39 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
   FST_COLLECTION_BAD_SCHEMA: [
     ['a schema that is no object', () => loose({ ...users, schema: Type.String() }), /Type\.Object/],
     ['no schema', () => loose({ ...users, schema: undefined }), /Type\.Object/],
-    ['a format that is not known', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ format: 'mail' }) }) }), /"mail".*ajv-formats/],
-    ['a type without a JSON form', () => define({ ...users, schema: Type.Object({ id: uuid, at: Type.Date() }) }), /format/],
-    ['a timestamp that is no date-time', () => define({ ...users, timestamps: { created: 'email' } }), /"email".*date-time/]
+    [
+      'a format that is not known',
+      () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ format: 'mail' }) }) }),
+      /"mail".*ajv-formats/
+    ],
+    [
+      'a type without a JSON form',
+      () => define({ ...users, schema: Type.Object({ id: uuid, at: Type.Date() }) }),
+      /format/
+    ],
+    [
+      'a timestamp that is no date-time',
+      () => define({ ...users, timestamps: { created: 'email' } }),
+      /"email".*date-time/
+    ]
   ],
   FST_COLLECTION_BAD_ID: [
-    ['no id', () => define({ name: 'users', schema: Type.Object({ email: Type.String() }), storage: memory() }), /"id".*Type\.String/],
-    ['an optional id', () => define({ name: 'users', schema: Type.Object({ id: Type.Optional(uuid) }), storage: memory() }), /Type\.Optional/],
+    [
+      'no id',
+      () => define({ name: 'users', schema: Type.Object({ email: Type.String() }), storage: memory() }),
+      /"id".*Type\.String/
+    ],
+    [
+      'an optional id',
+      () => define({ name: 'users', schema: Type.Object({ id: Type.Optional(uuid) }), storage: memory() }),
+      /Type\.Optional/
+    ],
     ['an id by nobody', () => loose({ ...users, id: { generate: 'nobody' } }), /"nobody".*"client"/],
-    ['a minted id that does not fit', () => define({ name: 'users', schema: Type.Object({ id: Type.Integer() }), storage: memory() }), /is invalid for the schema.*uuid/]
+    [
+      'a minted id that does not fit',
+      () => define({ name: 'users', schema: Type.Object({ id: Type.Integer() }), storage: memory() }),
+      /is invalid for the schema.*uuid/
+    ]
   ],
   FST_COLLECTION_UNKNOWN_PROPERTY: [
     ['unique', () => loose({ ...users, unique: ['mail'] }), /unique names "mail".*id, email/],
@@ -102,48 +167,124 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['timestamps', () => loose({ ...users, timestamps: { updated: 'at' } }), /timestamps names "at".*id, email/]
   ],
   FST_COLLECTION_UNFILLED_PROPERTY: [
-    ['a required property that is readOnly', () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ readOnly: true }) }) }), /"email".*beforeValidation/]
+    [
+      'a required property that is readOnly',
+      () => define({ ...users, schema: Type.Object({ id: uuid, email: Type.String({ readOnly: true }) }) }),
+      /"email".*beforeValidation/
+    ]
   ],
   FST_COLLECTION_UNSUPPORTED: [
     ['unique', () => define({ ...users, storage: without('unique'), unique: ['email'] }), /unique.*memory/],
-    ['ids by the storage', () => define({ ...users, storage: without('generatedIds'), id: { generate: 'storage' } }), /id\.generate.*memory/],
-    ['an order by other properties', () => define({ ...users, storage: without('order'), list: { order: ['email'] } }), /order.*memory/],
+    [
+      'ids by the storage',
+      () => define({ ...users, storage: without('generatedIds'), id: { generate: 'storage' } }),
+      /id\.generate.*memory/
+    ],
+    [
+      'an order by other properties',
+      () => define({ ...users, storage: without('order'), list: { order: ['email'] } }),
+      /order.*memory/
+    ],
     ['filters', () => define({ ...users, storage: without('filter'), list: { filter: ['email'] } }), /filters.*memory/],
     ['a search', () => define({ ...users, storage: without('search'), list: { search: ['email'] } }), /search.*memory/]
   ],
   FST_COLLECTION_BAD_STORAGE: [
-    ['a storage that was not called', () => loose({ ...users, storage: memory }), /^Collection users: storage returns a function.*Call it.*memory\(\)/],
-    ['a storage that is none', () => loose({ ...users, storage: 'postgres://user:secret@db/app' }), /^Collection users: storage is a string\. .*memory\(\)/],
-    ['the storage itself', () => loose({ ...users, storage: define(users).storage }), /storage is an object\. It must be what a storage function returns/],
+    [
+      'a storage that was not called',
+      () => loose({ ...users, storage: memory }),
+      /^Collection users: storage returns a function.*Call it.*memory\(\)/
+    ],
+    [
+      'a storage that is none',
+      () => loose({ ...users, storage: 'postgres://user:secret@db/app' }),
+      /^Collection users: storage is a string\. .*memory\(\)/
+    ],
+    [
+      'the storage itself',
+      () => loose({ ...users, storage: define(users).storage }),
+      /storage is an object\. It must be what a storage function returns/
+    ],
     ['null', () => loose({ ...users, storage: null }), /storage is null/],
-    ['a function that returns nothing', () => loose({ ...users, storage: () => {} }), /returns undefined.*list, find, insert, replace, remove/],
-    ['a function that returns a promise', () => loose({ ...users, storage: async () => define(users).storage }), /returns a promise/],
-    ['a function that returns a client', () => loose({ ...users, storage: () => new Map() }), /has no list, find, insert, replace, remove, name, supports\. .*contract/],
-    ['verbs that are missing', () => define({ ...users, storage: shape => ({ ...memory()(shape), remove: undefined, list: undefined } as never) }), /has no list, remove\./],
-    ['transactions that are missing', () => define({ ...users, storage: shape => ({ ...memory()(shape), transaction: undefined } as never) }), /has no transaction\./],
-    ['receipts that are missing', () => define({ ...users, storage: shape => ({ ...memory()(shape), receipts: undefined } as never) }), /has no receipts\./],
-    ['a path instead of a database', () => sqlite('app.db' as never), /^sqlite\(\) was given a string\. .*DatabaseSync/],
-    ['a URL instead of a pool of pg', () => postgres('postgres://user:secret@db/app' as never), /^postgres\(\) was given a string\. .*pg\.Pool/],
-    ['a URL instead of a pool of mysql2', () => mysql('mysql://user:secret@db/app' as never), /^mysql\(\) was given a string\. .*mysql2\/promise/]
+    [
+      'a function that returns nothing',
+      () => loose({ ...users, storage: () => {} }),
+      /returns undefined.*list, find, insert, replace, remove/
+    ],
+    [
+      'a function that returns a promise',
+      () => loose({ ...users, storage: async () => define(users).storage }),
+      /returns a promise/
+    ],
+    [
+      'a function that returns a client',
+      () => loose({ ...users, storage: () => new Map() }),
+      /has no list, find, insert, replace, remove, name, supports\. .*contract/
+    ],
+    [
+      'verbs that are missing',
+      () =>
+        define({ ...users, storage: (shape) => ({ ...memory()(shape), remove: undefined, list: undefined }) as never }),
+      /has no list, remove\./
+    ],
+    [
+      'transactions that are missing',
+      () => define({ ...users, storage: (shape) => ({ ...memory()(shape), transaction: undefined }) as never }),
+      /has no transaction\./
+    ],
+    [
+      'receipts that are missing',
+      () => define({ ...users, storage: (shape) => ({ ...memory()(shape), receipts: undefined }) as never }),
+      /has no receipts\./
+    ],
+    [
+      'a path instead of a database',
+      () => sqlite('app.db' as never),
+      /^sqlite\(\) was given a string\. .*DatabaseSync/
+    ],
+    [
+      'a URL instead of a pool of pg',
+      () => postgres('postgres://user:secret@db/app' as never),
+      /^postgres\(\) was given a string\. .*pg\.Pool/
+    ],
+    [
+      'a URL instead of a pool of mysql2',
+      () => mysql('mysql://user:secret@db/app' as never),
+      /^mysql\(\) was given a string\. .*mysql2\/promise/
+    ]
   ],
   FST_COLLECTION_BAD_TABLE: [
-    ['a storage that finds a mistake when the app starts', () => started({ async check () { return ['the table is locked. Unlock it.'] } }), /^Collection users: the table is locked\. Unlock it\.$/]
+    [
+      'a storage that finds a mistake when the app starts',
+      () =>
+        started({
+          async check () {
+            return ['the table is locked. Unlock it.']
+          }
+        }),
+      /^Collection users: the table is locked\. Unlock it\.$/
+    ]
   ],
-  FST_COLLECTION_DUPLICATE_PATH: [
-    ['one collection twice', twice, /already serves GET \/users.*prefix/]
-  ],
+  FST_COLLECTION_DUPLICATE_PATH: [['one collection twice', twice, /already serves GET \/users.*prefix/]],
   FST_COLLECTION_BAD_MOVE: [
-    ['a path that leads to itself', () => Fastify().register(moved, { from: '/people', to: '/people' }).ready(), /not redirected back/]
+    [
+      'a path that leads to itself',
+      () => Fastify().register(moved, { from: '/people', to: '/people' }).ready(),
+      /not redirected back/
+    ]
   ],
   FST_COLLECTION_AUDIT: [
-    ['an app whose CORS keeps browsers out, with a strict audit', async () => {
-      const app = Fastify()
-      t.teardown(() => app.close().catch(() => {}))
-      await app.register(cors, { origin: '*' })
-      await app.register(collection, define(users))
-      await app.register(service, { audit: { strict: true } })
-      await app.ready()
-    }, /AUDIT_CORS_METHODS: \/users: .*PUT.*corsOptions/]
+    [
+      'an app whose CORS keeps browsers out, with a strict audit',
+      async () => {
+        const app = Fastify()
+        t.teardown(() => app.close().catch(() => {}))
+        await app.register(cors, { origin: '*' })
+        await app.register(collection, define(users))
+        await app.register(service, { audit: { strict: true } })
+        await app.ready()
+      },
+      /AUDIT_CORS_METHODS: \/users: .*PUT.*corsOptions/
+    ]
   ],
   FST_COLLECTION_BAD_SERVICE: [
     ['an option of the service that does not exist', () => served({ hom: '/' }), /"hom".*home, title/],
@@ -153,28 +294,53 @@ const mistakes: Readonly<Record<string, ReadonlyArray<readonly [what: string, pr
     ['problems of the service without an absolute URI', () => served({ problems: '/problems/' }), /absolute URI/],
     ['a prefix, which a wrapped plugin does not have', () => served({ prefix: '/v1' }), /"prefix"/],
     ['a part of health that does not exist', () => served({ health: { path: '/' } }), /"health\.path".*health\.live/],
-    ['a part of audit that does not exist', () => served({ audit: { level: 'warn' } }), /"audit\.level".*audit\.strict/],
+    [
+      'a part of audit that does not exist',
+      () => served({ audit: { level: 'warn' } }),
+      /"audit\.level".*audit\.strict/
+    ],
     ['a time that is none', () => served({ requestTimeout: 0 }), /requestTimeout is 0.*milliseconds/],
-    ['the service below a prefix', () => Fastify().register(async scope => { await scope.register(service) }, { prefix: '/v1' }).then(() => {}), /below \/v1.*at the root/],
-    ['a home where the app has one', () => served({ home: '/' }, app => { app.get('/', async () => 'own') }), /already serves GET \/\..*false/]
+    [
+      'the service below a prefix',
+      () =>
+        Fastify()
+          .register(
+            async (scope) => {
+              await scope.register(service)
+            },
+            { prefix: '/v1' }
+          )
+          .then(() => {}),
+      /below \/v1.*at the root/
+    ],
+    [
+      'a home where the app has one',
+      () =>
+        served({ home: '/' }, (app) => {
+          app.get('/', async () => 'own')
+        }),
+      /already serves GET \/\..*false/
+    ]
   ]
 }
 
-const codes = Object.values(errors).map(CollectionError => new CollectionError('', '', '').code).sort()
+const codes = Object.values(errors)
+  .map((CollectionError) => new CollectionError('', '', '').code)
+  .sort()
 
-test('every error of lib/errors.ts can be met', async t => {
+test('every error of lib/errors.ts can be met', async (t) => {
   t.same(Object.keys(mistakes).sort(), codes)
 })
 
 for (const [code, cases] of Object.entries(mistakes)) {
   for (const [what, provoke, names] of cases) {
-    test(`${what} is ${code}, and the message says how to mend it`, async t => {
+    test(`${what} is ${code}, and the message says how to mend it`, async (t) => {
       await t.rejects((async () => provoke())(), { code, message: names })
     })
   }
 }
 
-test('docs/errors.md has every error of lib/errors.ts, and no other', async t => {
+test('docs/errors.md has every error of lib/errors.ts, and no other', async (t) => {
   const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8')
-  t.same([...page.matchAll(/^\| `(FST_COLLECTION_\w+)` \|/gm)].map(match => match[1]).sort(), codes)
+  t.same([...page.matchAll(/^\| `(FST_COLLECTION_\w+)` \|/gm)].map((match) => match[1]).sort(), codes)
 })

@@ -5,7 +5,19 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { test } from 'tap'
 import type { Test } from 'tap'
-import { alone, collected, ended, example, has, machineNode, parameters, repositoryNode, root, run, scratch } from './example.ts'
+import {
+  alone,
+  collected,
+  ended,
+  example,
+  has,
+  machineNode,
+  parameters,
+  repositoryNode,
+  root,
+  run,
+  scratch
+} from './example.ts'
 import { noMysql, mysqlPool } from './storage/databases.ts'
 import { freePort, isOpen, isRoot, startPostgres } from './storage/servers.ts'
 
@@ -13,49 +25,68 @@ t.setTimeout(240_000)
 
 const asJson = { 'content-type': 'application/json' }
 
-test('the service tells three things to try, and each is answered', async t => {
+test('the service tells three things to try, and each is answered', async (t) => {
   const { child, output } = await example()
   t.teardown(() => child.kill())
   const lines = [...output().matchAll(/curl -i (\S+)(?: --json '(.*)')?/g)]
   t.equal(lines.length, 3)
   for (const [, url, content] of lines) {
-    const { status } = await fetch(url!, content === undefined ? {} : { method: 'POST', headers: asJson, body: content })
+    const { status } = await fetch(
+      url!,
+      content === undefined ? {} : { method: 'POST', headers: asJson, body: content }
+    )
     t.equal(status, content === undefined ? 200 : 201)
   }
   const [, users, reference] = /In a browser: (\S+), and the reference at (\S+)\n/.exec(output())!
-  const collection = await fetch(users!, { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } })
+  const collection = await fetch(users!, {
+    headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+  })
   t.match(collection.headers.get('content-type'), 'text/html')
   const page = await (await fetch(reference!)).text()
-  const home = await (await fetch(new URL('/', reference))).json() as { _links: { collection: Array<{ href: string }> } }
-  t.same(home._links.collection.map(({ href }) => href).filter(href => !href.includes('{')), ['/users', '/articles', '/products'])
+  const home = (await (await fetch(new URL('/', reference))).json()) as {
+    _links: { collection: Array<{ href: string }> }
+  }
+  t.same(
+    home._links.collection.map(({ href }) => href).filter((href) => !href.includes('{')),
+    ['/users', '/articles', '/products']
+  )
   t.notMatch(page, /(src|href)="(https?:)?\/\//, 'the reference is served offline')
   t.equal((await fetch(`${reference}/json`)).status, 200)
 })
 
-test('what was written is there at the next start, and the first items are not made twice', async t => {
+test('what was written is there at the next start, and the first items are not made twice', async (t) => {
   const first = await example()
-  const made = await fetch(`${first.address}/users`, { method: 'POST', headers: asJson, body: '{ "email": "alan@example.com", "name": "Alan", "password": "enigma-1942" }' })
+  const made = await fetch(`${first.address}/users`, {
+    method: 'POST',
+    headers: asJson,
+    body: '{ "email": "alan@example.com", "name": "Alan", "password": "enigma-1942" }'
+  })
   t.equal(made.status, 201)
   await fetch(`${first.address}/users/01900000-0000-7000-8000-000000000002`, { method: 'DELETE' })
   first.child.kill('SIGTERM')
   t.equal((await ended(first)).status, 0)
   const second = await example({ SQLITE_FILE: first.file })
   t.teardown(() => second.child.kill())
-  const users = await (await fetch(`${second.address}/users`)).json() as Array<{ name: string }>
-  t.same(users.map(({ name }) => name), ['Ada', 'Alan'])
+  const users = (await (await fetch(`${second.address}/users`)).json()) as Array<{ name: string }>
+  t.same(
+    users.map(({ name }) => name),
+    ['Ada', 'Alan']
+  )
 })
 
-test('SIGTERM lets a request that is on its way be answered, closes the file, and ends with 0', async t => {
+test('SIGTERM lets a request that is on its way be answered, closes the file, and ends with 0', async (t) => {
   const running = await example()
   const { hostname, port } = new URL(running.address)
   const socket = connect(Number(port), hostname)
   const answer = collected(socket)
   await once(socket, 'connect')
   const content = '{ "sku": "lamp-1", "name": "Lamp", "price": "9.90" }'
-  socket.write(`POST /products HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nContent-Length: ${content.length}\r\n\r\n${content.slice(0, 20)}`)
-  await new Promise(resolve => setTimeout(resolve, 300))
+  socket.write(
+    `POST /products HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nContent-Length: ${content.length}\r\n\r\n${content.slice(0, 20)}`
+  )
+  await new Promise((resolve) => setTimeout(resolve, 300))
   running.child.kill('SIGTERM')
-  await new Promise(resolve => setTimeout(resolve, 300))
+  await new Promise((resolve) => setTimeout(resolve, 300))
   await t.rejects(fetch(running.address), 'nothing new is taken')
   t.ok(existsSync(`${running.file}-wal`), 'the file is open still')
   socket.write(content.slice(20))
@@ -67,47 +98,75 @@ test('SIGTERM lets a request that is on its way be answered, closes the file, an
   t.equal((await fetch(`${again.address}/products/lamp-1`)).status, 200)
 })
 
-test('without any setting the service takes port 3000 of this machine', async t => {
+test('without any setting the service takes port 3000 of this machine', async (t) => {
   const running = run({ environment: { SQLITE_FILE: join(scratch(), 'service.db') } })
-  running.child.stdout?.on('data', () => { if (running.output().includes('Ctrl+C')) running.child.kill('SIGTERM') })
+  running.child.stdout?.on('data', () => {
+    if (running.output().includes('Ctrl+C')) running.child.kill('SIGTERM')
+  })
   const { output, errors } = await ended(running)
   // Another service of this machine may have it.
-  t.match(output + errors, /Listening at http:\/\/127\.0\.0\.1:3000, with the SQLite file |Port 3000 at 127\.0\.0\.1 is in use already/)
+  t.match(
+    output + errors,
+    /Listening at http:\/\/127\.0\.0\.1:3000, with the SQLite file |Port 3000 at 127\.0\.0\.1 is in use already/
+  )
 })
 
-test('with SEED there are many products, told by one line where there is no terminal', async t => {
+test('with SEED there are many products, told by one line where there is no terminal', async (t) => {
   const { child, address, errors } = await example({ SEED: '1200' })
   t.teardown(() => child.kill())
   t.equal(errors(), 'Seeding products: 1200 of 1200\n')
   t.equal((await fetch(`${address}/products?limit=1&count=true`)).headers.get('x-total-count'), '1202')
 })
 
-test('on a terminal the line is written again and again, in colours unless NO_COLOR is set', { skip: has('script') ? false : 'there is no script(1) to make a terminal' }, async t => {
-  for (const [environment, colours] of [[{}, true], [{ NO_COLOR: '1' }, false]] as const) {
-    const line = [repositoryNode, ...parameters].join(' ')
-    const { child, output } = alone('script', ['-qefc', line, '/dev/null'], { cwd: root, environment: { TERM: 'xterm', PORT: '0', SEED: '1200', SQLITE_FILE: join(scratch(), 'service.db'), ...environment } })
-    await new Promise<void>(resolve => child.stdout?.on('data', () => { if (output().includes('Ctrl+C')) resolve() }))
-    // As Ctrl+C of the terminal does.
-    child.stdin?.write('\x03')
-    await once(child, 'close')
-    t.match(output(), '\rSeeding products: 500 of 1200 (41 %)')
-    t.equal(output().includes('\x1b['), colours)
+test(
+  'on a terminal the line is written again and again, in colours unless NO_COLOR is set',
+  { skip: has('script') ? false : 'there is no script(1) to make a terminal' },
+  async (t) => {
+    for (const [environment, colours] of [
+      [{}, true],
+      [{ NO_COLOR: '1' }, false]
+    ] as const) {
+      const line = [repositoryNode, ...parameters].join(' ')
+      const { child, output } = alone('script', ['-qefc', line, '/dev/null'], {
+        cwd: root,
+        environment: {
+          TERM: 'xterm',
+          PORT: '0',
+          SEED: '1200',
+          SQLITE_FILE: join(scratch(), 'service.db'),
+          ...environment
+        }
+      })
+      await new Promise<void>((resolve) =>
+        child.stdout?.on('data', () => {
+          if (output().includes('Ctrl+C')) resolve()
+        })
+      )
+      // As Ctrl+C of the terminal does.
+      child.stdin?.write('\x03')
+      await once(child, 'close')
+      t.match(output(), '\rSeeding products: 500 of 1200 (41 %)')
+      t.equal(output().includes('\x1b['), colours)
+    }
   }
-})
+)
 
-test('on PostgreSQL the service does the same', async t => {
+test('on PostgreSQL the service does the same', async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const url = `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres`
   await told(t, { DATABASE_URL: url }, `the database postgres://127.0.0.1:${server.port}/postgres`)
   const refused = await ended(run({ environment: { PORT: '0', DATABASE_URL: url.replace(':postgres@', ':wrong@') } }))
   t.equal(refused.status, 1)
-  t.match(refused.errors, /^The database postgres:\/\/127\.0\.0\.1:\d+\/postgres cannot be used: password authentication failed.*\n$/)
+  t.match(
+    refused.errors,
+    /^The database postgres:\/\/127\.0\.0\.1:\d+\/postgres cannot be used: password authentication failed.*\n$/
+  )
   const missing = await ended(run({ environment: { PORT: '0', DATABASE_URL: url.replace(/postgres$/, 'nowhere') } }))
   t.match(missing, { status: 1, errors: /^The database .* cannot be used: database "nowhere" does not exist.*\n$/ })
 })
 
-test('on MariaDB the service does the same', { skip: noMysql }, async t => {
+test('on MariaDB the service does the same', { skip: noMysql }, async (t) => {
   const { name, end } = await mysqlPool()
   t.teardown(() => end())
   const url = new URL(process.env['MYSQL_URL'] ?? '')
@@ -120,19 +179,28 @@ async function told (t: Test, environment: Record<string, string>, where: string
   const running = await example(environment)
   t.match(running.output(), `with ${where}\n`)
   t.notMatch(running.output(), /:\w+@/, 'no password is told')
-  const users = await (await fetch(`${running.address}/users`)).json() as Array<{ name: string }>
-  t.same(users.map(({ name }) => name), ['Ada', 'Grace'])
-  const articles = await (await fetch(`${running.address}/articles?expand=author`)).json() as Array<{ author: { name: string } }>
-  t.same(articles.map(({ author }) => author.name), ['Ada', 'Grace'])
+  const users = (await (await fetch(`${running.address}/users`)).json()) as Array<{ name: string }>
+  t.same(
+    users.map(({ name }) => name),
+    ['Ada', 'Grace']
+  )
+  const articles = (await (await fetch(`${running.address}/articles?expand=author`)).json()) as Array<{
+    author: { name: string }
+  }>
+  t.same(
+    articles.map(({ author }) => author.name),
+    ['Ada', 'Grace']
+  )
   running.child.kill('SIGTERM')
   t.match(await ended(running), { status: 0, errors: '' })
 }
 
 // Bad input: one sentence, no stack, and not 0.
 
-test('what is wrong with a setting is told in one sentence', async t => {
+test('what is wrong with a setting is told in one sentence', async (t) => {
   const file = join(scratch(), 'service.db')
-  const wrong = 'DATABASE_URL names no database. Write postgres://user:password@host:5432/name or mysql://user:password@host:3306/name, or leave it out for SQLite.'
+  const wrong =
+    'DATABASE_URL names no database. Write postgres://user:password@host:5432/name or mysql://user:password@host:3306/name, or leave it out for SQLite.'
   const cases: ReadonlyArray<readonly [Record<string, string>, string]> = [
     [{ PORT: 'x' }, 'PORT is "x". Make it a number from 0 to 65535.'],
     [{ PORT: '65536' }, 'PORT is "65536". Make it a number from 0 to 65535.'],
@@ -142,63 +210,107 @@ test('what is wrong with a setting is told in one sentence', async t => {
     [{ DATABASE_URL: 'postgres://localhost' }, wrong]
   ]
   for (const [environment, sentence] of cases) {
-    t.same(await ended(run({ environment: { SQLITE_FILE: file, ...environment } })), { status: 1, output: '', errors: `${sentence}\n` })
+    t.same(await ended(run({ environment: { SQLITE_FILE: file, ...environment } })), {
+      status: 1,
+      output: '',
+      errors: `${sentence}\n`
+    })
   }
   t.notOk(existsSync(file), 'no file is made before all settings are right')
 })
 
-test('a database that cannot be reached is told in one sentence', async t => {
+test('a database that cannot be reached is told in one sentence', async (t) => {
   for (const scheme of ['postgres', 'mysql']) {
     const port = await freePort()
-    const { status, errors } = await ended(run({ environment: { PORT: '0', DATABASE_URL: `${scheme}://user:secret@localhost:${port}/app` } }))
+    const { status, errors } = await ended(
+      run({ environment: { PORT: '0', DATABASE_URL: `${scheme}://user:secret@localhost:${port}/app` } })
+    )
     t.equal(status, 1)
-    t.match(errors, new RegExp(`^The database ${scheme}://localhost:${port}/app cannot be used: .*ECONNREFUSED.*Check that it runs, and that DATABASE_URL or SQLITE_FILE is right\\.\\n$`))
+    t.match(
+      errors,
+      new RegExp(
+        `^The database ${scheme}://localhost:${port}/app cannot be used: .*ECONNREFUSED.*Check that it runs, and that DATABASE_URL or SQLITE_FILE is right\\.\\n$`
+      )
+    )
     t.notMatch(errors, 'secret')
   }
 })
 
-test('a taken port and an address of another machine are told in one sentence', async t => {
+test('a taken port and an address of another machine are told in one sentence', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
   const address = server.address()
   const port = typeof address === 'object' ? String(address?.port) : ''
   const file = join(scratch(), 'service.db')
-  t.same(await ended(run({ environment: { PORT: port, SQLITE_FILE: file } })), { status: 1, output: '', errors: `Port ${port} at 127.0.0.1 is in use already. Choose another: PORT=3001 npm start\n` })
-  t.notOk(existsSync(`${file}-wal`), 'the file is closed')
-  t.match(await ended(run({ environment: { PORT: '0', HOST: '192.0.2.1', SQLITE_FILE: file } })), { status: 1, errors: /^The service cannot listen at 192\.0\.2\.1, port 0: .*\n$/ })
-})
-
-test('a folder, and a file, that cannot be written are told in one sentence', { skip: isRoot && !isOpen(root) && 'only root can run what is in this folder' }, async t => {
-  const folder = join(scratch(), 'kept')
-  mkdirSync(folder)
-  const file = join(folder, 'service.db')
-  // root may write anywhere: nobody else is asked to.
-  const identity = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
-  chmodSync(join(folder, '..'), 0o755)
-  chmodSync(folder, 0o555)
-  t.same(await ended(run({ environment: { PORT: '0', SQLITE_FILE: file }, ...identity })), {
-    status: 1, output: '', errors: `The SQLite file ${file} cannot be opened: unable to open database file. Name one that can be written: SQLITE_FILE=/tmp/service.db npm start\n`
+  t.same(await ended(run({ environment: { PORT: port, SQLITE_FILE: file } })), {
+    status: 1,
+    output: '',
+    errors: `Port ${port} at 127.0.0.1 is in use already. Choose another: PORT=3001 npm start\n`
   })
-  chmodSync(folder, 0o755)
-  const first = await example({ SQLITE_FILE: file })
-  first.child.kill('SIGTERM')
-  await ended(first)
-  chmodSync(file, 0o444)
-  chmodSync(folder, 0o555)
-  t.match(await ended(run({ environment: { PORT: '0', SQLITE_FILE: file }, ...identity })), { status: 1, output: '', errors: /^The SQLite file .* cannot be (opened|used): .*readonly database.*\n$/ })
-  chmodSync(folder, 0o755)
+  t.notOk(existsSync(`${file}-wal`), 'the file is closed')
+  t.match(await ended(run({ environment: { PORT: '0', HOST: '192.0.2.1', SQLITE_FILE: file } })), {
+    status: 1,
+    errors: /^The service cannot listen at 192\.0\.2\.1, port 0: .*\n$/
+  })
 })
 
-test('a file that is no database is told in one sentence', async t => {
-  t.match(await ended(run({ environment: { PORT: '0', SQLITE_FILE: join(root, 'package.json') } })), { status: 1, output: '', errors: /^The SQLite file .*package\.json cannot be opened: file is not a database\. .*\n$/ })
+test(
+  'a folder, and a file, that cannot be written are told in one sentence',
+  { skip: isRoot && !isOpen(root) && 'only root can run what is in this folder' },
+  async (t) => {
+    const folder = join(scratch(), 'kept')
+    mkdirSync(folder)
+    const file = join(folder, 'service.db')
+    // root may write anywhere: nobody else is asked to.
+    const identity = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+    chmodSync(join(folder, '..'), 0o755)
+    chmodSync(folder, 0o555)
+    t.same(await ended(run({ environment: { PORT: '0', SQLITE_FILE: file }, ...identity })), {
+      status: 1,
+      output: '',
+      errors: `The SQLite file ${file} cannot be opened: unable to open database file. Name one that can be written: SQLITE_FILE=/tmp/service.db npm start\n`
+    })
+    chmodSync(folder, 0o755)
+    const first = await example({ SQLITE_FILE: file })
+    first.child.kill('SIGTERM')
+    await ended(first)
+    chmodSync(file, 0o444)
+    chmodSync(folder, 0o555)
+    t.match(await ended(run({ environment: { PORT: '0', SQLITE_FILE: file }, ...identity })), {
+      status: 1,
+      output: '',
+      errors: /^The SQLite file .* cannot be (opened|used): .*readonly database.*\n$/
+    })
+    chmodSync(folder, 0o755)
+  }
+)
+
+test('a file that is no database is told in one sentence', async (t) => {
+  t.match(await ended(run({ environment: { PORT: '0', SQLITE_FILE: join(root, 'package.json') } })), {
+    status: 1,
+    output: '',
+    errors: /^The SQLite file .*package\.json cannot be opened: file is not a database\. .*\n$/
+  })
 })
 
-test('a Node that is too old is told in one sentence', { skip: machineNode === undefined || !(await version(machineNode)).startsWith('v20') ? 'the Node of this machine can run it' : false }, async t => {
-  const { status, errors } = await ended(run({ node: machineNode! }))
-  t.equal(status, 1)
-  t.match(errors, /^This is Node\.js 20\.\d+\.\d+, and the service needs 22\.18 or newer\. `npm ci` brings one, and `npm start` uses it\.\n$/)
-})
+test(
+  'a Node that is too old is told in one sentence',
+  {
+    skip:
+      machineNode === undefined || !(await version(machineNode)).startsWith('v20')
+        ? 'the Node of this machine can run it'
+        : false
+  },
+  async (t) => {
+    const { status, errors } = await ended(run({ node: machineNode! }))
+    t.equal(status, 1)
+    t.match(
+      errors,
+      /^This is Node\.js 20\.\d+\.\d+, and the service needs 22\.18 or newer\. `npm ci` brings one, and `npm start` uses it\.\n$/
+    )
+  }
+)
 
 async function version (node: string): Promise<string> {
   return (await ended(alone(node, ['--version']))).output

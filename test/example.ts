@@ -19,7 +19,11 @@ const own = join(root, 'node_modules/.bin', command)
 export const repositoryNode = existsSync(own) ? realpathSync(own) : process.execPath
 
 /** The machine's own Node. */
-export const machineNode = (process.env['PATH'] ?? '').split(delimiter).filter(folder => !folder.includes('node_modules')).map(folder => join(folder, 'node')).find(existsSync)
+export const machineNode = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .filter((folder) => !folder.includes('node_modules'))
+  .map((folder) => join(folder, 'node'))
+  .find(existsSync)
 
 /** A folder that is gone when the process ends. */
 export function scratch (): string {
@@ -34,11 +38,31 @@ export interface Running {
   readonly errors: () => string
 }
 
-interface Start extends SpawnOptions { readonly node?: string, readonly environment?: Record<string, string> }
+interface Start extends SpawnOptions {
+  readonly node?: string
+  readonly environment?: Record<string, string>
+}
 
-/** A command without what tap gives to every process: an example is no part of what is measured, and writes no files of tap. */
-export function alone (program: string, words: readonly string[], { environment = {}, ...options }: Omit<Start, 'node'> = {}): Running {
-  const child = spawn('env', ['-i', `PATH=${process.env['PATH'] ?? ''}`, ...Object.entries(environment).map(entry => entry.join('=')), program, ...words], options)
+/**
+ * A command without what tap gives to every process: an example is no part of what is measured, and writes no files
+ * of tap.
+ */
+export function alone (
+  program: string,
+  words: readonly string[],
+  { environment = {}, ...options }: Omit<Start, 'node'> = {}
+): Running {
+  const child = spawn(
+    'env',
+    [
+      '-i',
+      `PATH=${process.env['PATH'] ?? ''}`,
+      ...Object.entries(environment).map((entry) => entry.join('=')),
+      program,
+      ...words
+    ],
+    options
+  )
   return { child, output: collected(child.stdout), errors: collected(child.stderr) }
 }
 
@@ -48,24 +72,34 @@ export function run ({ node = repositoryNode, ...options }: Start = {}): Running
 
 export function collected (stream: NodeJS.ReadableStream | null): () => string {
   let content = ''
-  stream?.on('data', chunk => { content += String(chunk) })
+  stream?.on('data', (chunk) => {
+    content += String(chunk)
+  })
   return () => content
 }
 
 /** The example service on a port of its own and with a new file, once it listens. */
-export async function example (environment: Record<string, string> = {}): Promise<Running & { address: string, file: string }> {
+export async function example (
+  environment: Record<string, string> = {}
+): Promise<Running & { address: string; file: string }> {
   const file = join(scratch(), 'service.db')
   const running = run({ environment: { PORT: '0', SQLITE_FILE: file, ...environment } })
   await new Promise<void>((resolve, reject) => {
-    running.child.stdout?.on('data', () => { if (running.output().includes('Ctrl+C')) resolve() })
+    running.child.stdout?.on('data', () => {
+      if (running.output().includes('Ctrl+C')) resolve()
+    })
     running.child.once('exit', () => reject(new Error(running.errors())))
   })
   return { ...running, address: /http:\/\/[\d.]+:\d+/.exec(running.output())![0], file }
 }
 
 /** How a process ended, and what it said, once all of it is there. */
-export async function ended ({ child, output, errors }: Running): Promise<{ status: number | null, output: string, errors: string }> {
-  const [status] = await once(child, 'close') as [number | null]
+export async function ended ({
+  child,
+  output,
+  errors
+}: Running): Promise<{ status: number | null; output: string; errors: string }> {
+  const [status] = (await once(child, 'close')) as [number | null]
   return { status, output: output(), errors: errors() }
 }
 

@@ -21,7 +21,8 @@ interface Manifest {
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 
-const manifest = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+const manifest = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 
 const { version, exports, dependencies, devDependencies, peerDependencies } = manifest(root)
 const skip = repositoryNode === process.execPath ? false : 'the Node of the repository tries them'
@@ -34,11 +35,15 @@ t.before(() => {
   execFileSync('tar', ['-xzf', pack(folder).tarball, '--strip-components=1', '-C', library])
 })
 
-test('every export has its source for the examples of the repository', async t => {
+test('every export has its source for the examples of the repository', async (t) => {
   for (const [path, target] of Object.entries(exports)) {
     if (typeof target === 'string') continue
     const [first] = Object.entries(target)
-    t.same(first, ['fastify-collections-source', target['default']?.replace(/^\.\/dist\/(.*)\.js$/, './lib/$1.ts')], path)
+    t.same(
+      first,
+      ['fastify-collections-source', target['default']?.replace(/^\.\/dist\/(.*)\.js$/, './lib/$1.ts')],
+      path
+    )
   }
 })
 
@@ -53,29 +58,49 @@ interface Starter {
   readonly drive: (t: Test, address: string) => Promise<void>
 }
 
-const json = (content: unknown): RequestInit => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(content) })
+const json = (content: unknown): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(content)
+})
 
 const starters: readonly Starter[] = [
   {
     name: 'users',
-    settings: async () => ({ JWT_SECRET: 'a secret of at least thirty-two characters', DATABASE_FILE: join(folder, 'users.db') }),
+    settings: async () => ({
+      JWT_SECRET: 'a secret of at least thirty-two characters',
+      DATABASE_FILE: join(folder, 'users.db')
+    }),
     missing: "The service cannot start: env must have required property 'JWT_SECRET'\n",
     async drive (t, address) {
       const ada = { email: 'ada@example.com', password: 'analytical' }
       t.equal((await fetch(`${address}/users`, json({ ...ada, name: 'Ada' }))).status, 201)
-      const { token } = await (await fetch(`${address}/login`, json(ada))).json() as { token: string }
-      const users = await (await fetch(`${address}/users`, { headers: { authorization: `Bearer ${token}` } })).json() as Array<{ email: string }>
-      t.same(users.map(({ email }) => email), ['ada@example.com'])
+      const { token } = (await (await fetch(`${address}/login`, json(ada))).json()) as { token: string }
+      const users = (await (
+        await fetch(`${address}/users`, { headers: { authorization: `Bearer ${token}` } })
+      ).json()) as Array<{ email: string }>
+      t.same(
+        users.map(({ email }) => email),
+        ['ada@example.com']
+      )
     }
   },
   {
     name: 'articles',
-    settings: async () => ({ WRITER_KEY: 'the-key-of-a-writer', EDITOR_KEY: 'the-key-of-an-editor', DATABASE_FILE: join(folder, 'articles.db') }),
-    missing: "The service cannot start: env must have required property 'WRITER_KEY', env must have required property 'EDITOR_KEY'\n",
+    settings: async () => ({
+      WRITER_KEY: 'the-key-of-a-writer',
+      EDITOR_KEY: 'the-key-of-an-editor',
+      DATABASE_FILE: join(folder, 'articles.db')
+    }),
+    missing:
+      "The service cannot start: env must have required property 'WRITER_KEY', env must have required property 'EDITOR_KEY'\n",
     async drive (t, address) {
       const headers = { authorization: 'Bearer the-key-of-an-editor', 'content-type': 'application/json' }
       const author = await fetch(`${address}/authors`, { ...json({ name: 'Ada' }), headers })
-      await fetch(`${address}${author.headers.get('location')}/articles`, { ...json({ title: 'Hello world', status: 'published' }), headers })
+      await fetch(`${address}${author.headers.get('location')}/articles`, {
+        ...json({ title: 'Hello world', status: 'published' }),
+        headers
+      })
       const article = await fetch(`${address}/articles/hello-world`)
       t.ok(article.redirected)
       t.match(await article.json(), { slug: 'hello-world', status: 'published' })
@@ -90,8 +115,13 @@ const starters: readonly Starter[] = [
     },
     missing: "The service cannot start: env must have required property 'DATABASE_URL'\n",
     async drive (t, address) {
-      t.equal((await fetch(`${address}/products`, json({ sku: 'loom', name: 'Loom', price: '199.00', stock: 3 }))).status, 201)
-      const buyers = await Promise.all(Array.from({ length: 20 }, async () => await fetch(`${address}/products/loom/purchases`, json({}))))
+      t.equal(
+        (await fetch(`${address}/products`, json({ sku: 'loom', name: 'Loom', price: '199.00', stock: 3 }))).status,
+        201
+      )
+      const buyers = await Promise.all(
+        Array.from({ length: 20 }, async () => await fetch(`${address}/products/loom/purchases`, json({})))
+      )
       t.equal(buyers.filter(({ status }) => status === 201).length, 3)
       t.match(await (await fetch(`${address}/products/loom`)).json(), { price: '199.00', stock: 0 })
     }
@@ -99,34 +129,50 @@ const starters: readonly Starter[] = [
 ]
 
 for (const { name, settings, missing, drive } of starters) {
-  test(`the starter ${name} is copied out of the package, compiles, passes its tests, starts, is answered and stops`, { skip }, async t => {
-    const place = join(folder, `my-${name}`)
-    const copied = run(repositoryNode, [scaffold, name, place], folder)
-    t.match(copied, { status: 0, output: 'npm start' })
-    const own = manifest(place)
-    t.match(own, { name: `my-${name}`, dependencies: { 'fastify-collections': `^${version}` } })
-    t.same(readdirSync(place, { recursive: true }).toSorted(), readdirSync(join(root, 'examples', name), { recursive: true }).toSorted(), 'all of it is there')
-    install(place, own)
-    const environment = await settings(t)
+  test(
+    `the starter ${name} is copied out of the package, compiles, passes its tests, starts, is answered and stops`,
+    { skip },
+    async (t) => {
+      const place = join(folder, `my-${name}`)
+      const copied = run(repositoryNode, [scaffold, name, place], folder)
+      t.match(copied, { status: 0, output: 'npm start' })
+      const own = manifest(place)
+      t.match(own, { name: `my-${name}`, dependencies: { 'fastify-collections': `^${version}` } })
+      t.same(
+        readdirSync(place, { recursive: true }).toSorted(),
+        readdirSync(join(root, 'examples', name), { recursive: true }).toSorted(),
+        'all of it is there'
+      )
+      install(place, own)
+      const environment = await settings(t)
 
-    const types = run(repositoryNode, ['node_modules/typescript/bin/tsc'], place)
-    t.equal(types.status, 0, types.output)
-    const tested = await ended(alone(repositoryNode, ['--test', 'test/*.test.ts'], { cwd: place, environment }))
-    t.equal(tested.status, 0, tested.output)
-    t.match(tested.output, /pass [1-9]/)
-    t.match(await ended(alone(repositoryNode, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
+      const types = run(repositoryNode, ['node_modules/typescript/bin/tsc'], place)
+      t.equal(types.status, 0, types.output)
+      const tested = await ended(alone(repositoryNode, ['--test', 'test/*.test.ts'], { cwd: place, environment }))
+      t.equal(tested.status, 0, tested.output)
+      t.match(tested.output, /pass [1-9]/)
+      t.match(await ended(alone(repositoryNode, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
 
-    const port = String(await freePort())
-    writeFileSync(join(place, '.env'), Object.entries({ ...environment, PORT: port }).map(entry => entry.join('=')).join('\n'))
-    const running = alone(repositoryNode, ['src/server.ts'], { cwd: place })
-    t.teardown(() => running.child.kill('SIGKILL'))
-    const address = `http://127.0.0.1:${port}`
-    await listening(running)
-    t.match(await ended(alone(repositoryNode, ['src/server.ts'], { cwd: place })), { status: 1, errors: /^The service cannot start: listen EADDRINUSE.*\n$/ })
-    await drive(t, address)
-    running.child.kill('SIGTERM')
-    t.match(await ended(running), { status: 0 })
-  })
+      const port = String(await freePort())
+      writeFileSync(
+        join(place, '.env'),
+        Object.entries({ ...environment, PORT: port })
+          .map((entry) => entry.join('='))
+          .join('\n')
+      )
+      const running = alone(repositoryNode, ['src/server.ts'], { cwd: place })
+      t.teardown(() => running.child.kill('SIGKILL'))
+      const address = `http://127.0.0.1:${port}`
+      await listening(running)
+      t.match(await ended(alone(repositoryNode, ['src/server.ts'], { cwd: place })), {
+        status: 1,
+        errors: /^The service cannot start: listen EADDRINUSE.*\n$/
+      })
+      await drive(t, address)
+      running.child.kill('SIGTERM')
+      t.match(await ended(running), { status: 0 })
+    }
+  )
 }
 
 /** The library, and links to what else it and the starter depend on. */
@@ -142,23 +188,36 @@ function install (place: string, own: Manifest): void {
 
 async function listening ({ child, output, errors }: Running): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', () => { if (output().includes('Server listening at')) resolve() })
+    child.stdout?.on('data', () => {
+      if (output().includes('Server listening at')) resolve()
+    })
     child.once('exit', () => reject(new Error(output() + errors())))
   })
 }
 
-test('the starters depend on what they are tested with', async t => {
+test('the starters depend on what they are tested with', async (t) => {
   for (const { name } of starters) {
     const own = manifest(join(root, 'examples', name))
-    const tested: Readonly<Record<string, string | undefined>> = { ...peerDependencies, ...devDependencies, ...dependencies, fastify: peerDependencies['fastify'], 'fastify-collections': `^${version}` }
-    for (const [dependency, range] of Object.entries({ ...own.dependencies, ...own.devDependencies })) t.equal(range, tested[dependency], `${name}: ${dependency}`)
+    const tested: Readonly<Record<string, string | undefined>> = {
+      ...peerDependencies,
+      ...devDependencies,
+      ...dependencies,
+      fastify: peerDependencies['fastify'],
+      'fastify-collections': `^${version}`
+    }
+    for (const [dependency, range] of Object.entries({ ...own.dependencies, ...own.devDependencies })) {
+      t.equal(range, tested[dependency], `${name}: ${dependency}`)
+    }
   }
 })
 
-test('a copy is refused in one sentence where it cannot be made', { skip }, async t => {
+test('a copy is refused in one sentence where it cannot be made', { skip }, async (t) => {
   const file = join(folder, 'file')
   writeFileSync(file, '')
-  const names = starters.map(({ name }) => name).sort().join(', ')
+  const names = starters
+    .map(({ name }) => name)
+    .sort()
+    .join(', ')
   const usage = `Pass the name of a starter (${names}) and a new folder: npx fastify-collections users my-app\n`
   const cases: ReadonlyArray<readonly [string[], string]> = [
     [[], usage],
@@ -168,5 +227,7 @@ test('a copy is refused in one sentence where it cannot be made', { skip }, asyn
     [['users', library], `The folder ${library} is not empty. Use another folder, or empty it first.\n`],
     [['users', file], `${file} is not a readable folder. Use another folder.\n`]
   ]
-  for (const [parameters, output] of cases) t.same(run(repositoryNode, [scaffold, ...parameters], folder), { status: 1, output })
+  for (const [parameters, output] of cases) {
+    t.same(run(repositoryNode, [scaffold, ...parameters], folder), { status: 1, output })
+  }
 })

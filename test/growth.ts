@@ -1,4 +1,5 @@
-// Whether the cost of something grows in proportion to its input, by CPU time, so that a slow or busy machine does not matter.
+// Whether the cost of something grows in proportion to its input, by CPU time, so that a slow or busy machine does
+// not matter.
 
 const runs = 5
 
@@ -19,5 +20,5 @@ const negligible = 20_000
 /** Four times the input takes about 4 times as long if the cost is linear, and 16 times if it is quadratic. */
 export async function isProportional (run: (size: number) => unknown, size: number): Promise<boolean> {
   const large = await cost(() => run(4 * size))
-  return large < negligible || large < 9 * await cost(() => run(size))
+  return large < negligible || large < 9 * (await cost(() => run(size)))
 }

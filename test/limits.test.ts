@@ -15,22 +15,31 @@ import { define } from './define.ts'
 
 // docs/limits.md, line by line: at the limit it is done, past it it is refused as the table says.
 
-const open = (): Collection => define({
-  name: 'open',
-  schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), any: Type.Optional(Type.Unknown()), list: Type.Optional(Type.Array(Type.Integer(), { maxItems: 3 })) }),
-  storage: memory()
-}) as Collection
+const open = (): Collection =>
+  define({
+    name: 'open',
+    schema: Type.Object({
+      id: Type.String({ format: 'uuid', readOnly: true }),
+      any: Type.Optional(Type.Unknown()),
+      list: Type.Optional(Type.Array(Type.Integer(), { maxItems: 3 }))
+    }),
+    storage: memory()
+  }) as Collection
 
-const wide = (): Collection => define({
-  name: 'wide',
-  schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), ...Object.fromEntries(names(200).map(name => [name, Type.Optional(Type.Integer())])) }),
-  storage: memory()
-}) as Collection
+const wide = (): Collection =>
+  define({
+    name: 'wide',
+    schema: Type.Object({
+      id: Type.String({ format: 'uuid', readOnly: true }),
+      ...Object.fromEntries(names(200).map((name) => [name, Type.Optional(Type.Integer())]))
+    }),
+    storage: memory()
+  }) as Collection
 
 interface Asked {
   readonly statusCode: number
   readonly headers: Record<string, unknown>
-  json (): Record<string, unknown>
+  json(): Record<string, unknown>
 }
 
 /** Asks for as much as this of the app, which is made anew for each line. */
@@ -47,8 +56,10 @@ interface Line {
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`)
-const patch = (app: FastifyInstance, at: string, steps: unknown): Promise<Asked> => ask(app, `PATCH ${at}`, { content: steps, type: 'application/json-patch+json' })
-const query = (app: FastifyInstance, filter: unknown): Promise<Asked> => ask(app, 'QUERY /users', { content: { filter } })
+const patch = (app: FastifyInstance, at: string, steps: unknown): Promise<Asked> =>
+  ask(app, `PATCH ${at}`, { content: steps, type: 'application/json-patch+json' })
+const query = (app: FastifyInstance, filter: unknown): Promise<Asked> =>
+  ask(app, 'QUERY /users', { content: { filter } })
 /** The answer to a request that was sent before, and whose first answer has so many bytes. */
 const replayed = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: number): Promise<Asked> => {
   const empty = await ask(app, 'POST /notes', { content: { text: '' } })
@@ -60,100 +71,265 @@ const replayed = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: n
   const { statusCode, headers, payload } = await ask(app, target, request)
   return { statusCode, headers, json: () => ({ length: payload.length }) }
 }
-const repeatable = (t: Test): Promise<FastifyInstance> => build(t, notes({ schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }).with(idempotency()), { bodyLimit: 2_000_000 })
-const large = (t: Test): Promise<FastifyInstance> => build(t, notes({ schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never }).with(jsonServer()), { bodyLimit: 5_000_000 })
+const repeatable = (t: Test): Promise<FastifyInstance> =>
+  build(
+    t,
+    notes({
+      schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never
+    }).with(idempotency()),
+    { bodyLimit: 2_000_000 }
+  )
+const large = (t: Test): Promise<FastifyInstance> =>
+  build(
+    t,
+    notes({
+      schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never
+    }).with(jsonServer()),
+    { bodyLimit: 5_000_000 }
+  )
 /** Two items of so many characters. */
 const longPage = async (app: FastifyInstance, target: string, length: number): Promise<Asked> => {
   for (const { id } of (await ask(app, 'GET /notes?fields=id')).json()) await ask(app, `DELETE /notes/${id}`)
   for (const text of ['', 'x'.repeat(length - 112)]) await created(app, '/notes', { text })
   return ask(app, target)
 }
-const isEmpty = (answer: Asked): boolean => answer.json().length === 0 && answer.headers['idempotent-replayed'] === 'true'
+const isEmpty = (answer: Asked): boolean =>
+  answer.json().length === 0 && answer.headers['idempotent-replayed'] === 'true'
 const unstable = { ...notes({ storage: altered(() => ({ replace: async () => ({ refused: 'stale' }) })) }) }
 
 const lines: Readonly<Record<string, Line>> = {
   'bytes of content, after decoding': {
-    app: t => build(t, notes({ schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never })),
+    app: (t) =>
+      build(
+        t,
+        notes({
+          schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never
+        })
+      ),
     ask: (app, bytes) => ask(app, 'POST /notes', { content: JSON.stringify({ text: 'x'.repeat(bytes - 11) }) }),
     within: 201
   },
-  'levels of JSON': { app: t => build(t, open()), ask: (app, levels) => ask(app, 'POST /open', { content: `{"any":${nested(levels - 1)}}` }), within: 201 },
+  'levels of JSON': {
+    app: (t) => build(t, open()),
+    ask: (app, levels) => ask(app, 'POST /open', { content: `{"any":${nested(levels - 1)}}` }),
+    within: 201
+  },
   'levels of XML': {
-    app: t => build(t, open()),
-    ask: (app, levels) => ask(app, 'POST /open', { content: `<item><any type="array">${'<item type="array">'.repeat(levels - 2)}<item>1</item>${'</item>'.repeat(levels - 2)}</any></item>`, type: 'application/xml' }),
+    app: (t) => build(t, open()),
+    ask: (app, levels) =>
+      ask(app, 'POST /open', {
+        content: `<item><any type="array">${'<item type="array">'.repeat(levels - 2)}<item>1</item>${'</item>'.repeat(levels - 2)}</any></item>`,
+        type: 'application/xml'
+      }),
     within: 201
   },
   'levels that a JSON Patch creates': {
-    app: t => build(t, open()),
+    app: (t) => build(t, open()),
     async ask (app, levels) {
       const { at } = await created(app, '/open', { any: [] })
       // The copy of an array of so many levels goes into another, below the object.
       const deep = JSON.parse(nested(32))
-      return patch(app, at, [{ op: 'replace', path: '/any', value: deep }, { op: 'add', path: '/any' + '/0'.repeat(31) + '/-', value: JSON.parse(nested(levels - 33)) }])
+      return patch(app, at, [
+        { op: 'replace', path: '/any', value: deep },
+        { op: 'add', path: '/any' + '/0'.repeat(31) + '/-', value: JSON.parse(nested(levels - 33)) }
+      ])
     },
     within: 200
   },
   'values and characters that a JSON Patch copies': {
-    app: t => build(t, open()),
+    app: (t) => build(t, open()),
     async ask (app, amount) {
       const { at } = await created(app, '/open', { any: { a: 'x'.repeat(1024) } })
       const copies = Array.from({ length: 1024 }, () => ({ op: 'copy', from: '/any/a', path: '/any/b' }))
-      return patch(app, at, [...copies, ...amount > 1_048_576 ? [{ op: 'copy', from: '/any/b', path: '/any/c' }] : []])
+      return patch(app, at, [
+        ...copies,
+        ...(amount > 1_048_576 ? [{ op: 'copy', from: '/any/b', path: '/any/c' }] : [])
+      ])
     },
     within: 200
   },
-  'items of an array in content': { app: t => build(t, open()), ask: (app, count) => ask(app, 'POST /open', { content: { list: Array(count).fill(1) } }), within: 201, limit: 3 },
-  'characters of a string in content': { app: t => build(t, notes(), { bodyLimit: 2_000_000 }), ask: (app, count) => ask(app, 'POST /notes', { content: { text: 'x'.repeat(count) } }), within: 201, limit: 1_000_000 },
-  'greatest integer in content': { app: t => build(t, open()), ask: (app, integer) => ask(app, 'POST /open', { content: `{"list":[${BigInt(integer)}]}` }), within: 201 },
-  'year of a date or date-time': {
-    app: t => build(t, define({ name: 'days', schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), at: Type.String({ format: 'date-time' }) }), storage: memory() }) as Collection),
-    // A year later by its offset.
-    ask: (app, year) => ask(app, 'POST /days', { content: { at: year > 9999 ? '9999-12-31T23:00:00-01:00' : `${year}-12-31T23:00:00Z` } }),
+  'items of an array in content': {
+    app: (t) => build(t, open()),
+    ask: (app, count) => ask(app, 'POST /open', { content: { list: Array(count).fill(1) } }),
+    within: 201,
+    limit: 3
+  },
+  'characters of a string in content': {
+    app: (t) => build(t, notes(), { bodyLimit: 2_000_000 }),
+    ask: (app, count) => ask(app, 'POST /notes', { content: { text: 'x'.repeat(count) } }),
+    within: 201,
+    limit: 1_000_000
+  },
+  'greatest integer in content': {
+    app: (t) => build(t, open()),
+    ask: (app, integer) => ask(app, 'POST /open', { content: `{"list":[${BigInt(integer)}]}` }),
     within: 201
   },
-  'items in one POST': { app: t => build(t, notes().with(bulk())), ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }), within: 201 },
-  'items of a page': { app: t => build(t, notes()), ask: (app, count) => ask(app, `GET /notes?limit=${count}`), within: 200 },
-  'characters of all items of a page': { app: large, ask: (app, length) => longPage(app, 'GET /notes', length), within: 200, past: ({ headers }) => /rel="next"/.test(String(headers.link)) },
-  'characters of all items of a page with an offset': { app: large, ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length), within: 200 },
-  'items that an offset skips': { app: t => build(t, notes().with(jsonServer())), ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`), within: 200 },
-  'characters of a query string': { app: t => build(t, users()), ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`), within: 200 },
-  'characters of q': { app: t => build(t, users({ list: { search: ['name'] } })), ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`), within: 200 },
-  'different words of q': { app: t => build(t, users({ list: { search: ['name'] } })), ask: (app, count) => ask(app, `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`), within: 200 },
-  'conditions of a filter': {
-    app: t => build(t, wide()),
-    ask: (app, count) => ask(app, `GET /wide?${names(count).map(name => `${name}=1`).join('&')}`),
+  'year of a date or date-time': {
+    app: (t) =>
+      build(
+        t,
+        define({
+          name: 'days',
+          schema: Type.Object({
+            id: Type.String({ format: 'uuid', readOnly: true }),
+            at: Type.String({ format: 'date-time' })
+          }),
+          storage: memory()
+        }) as Collection
+      ),
+    // A year later by its offset.
+    ask: (app, year) =>
+      ask(app, 'POST /days', {
+        content: { at: year > 9999 ? '9999-12-31T23:00:00-01:00' : `${year}-12-31T23:00:00Z` }
+      }),
+    within: 201
+  },
+  'items in one POST': {
+    app: (t) => build(t, notes().with(bulk())),
+    ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }),
+    within: 201
+  },
+  'items of a page': {
+    app: (t) => build(t, notes()),
+    ask: (app, count) => ask(app, `GET /notes?limit=${count}`),
     within: 200
   },
-  'conditions of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ name: 'x' })) }), within: 200 },
-  'like conditions of a filter, each of which counts as 20': { app: t => build(t, users()), ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ 'name.like': 'x*' })) }), within: 200 },
-  'values in all lists of a filter: in and nin': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.nin=a,b&role.in=${names(count - 2).join()}`), within: 200 },
-  'values in all lists of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, count) => query(app, { 'name.in': names(count - 10), not: { 'role.in': names(10) } }), within: 200 },
-  'characters of a like pattern': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.like=${'x'.repeat(count)}`), within: 200 },
-  'stars in a like pattern': { app: t => build(t, users()), ask: (app, count) => ask(app, `GET /users?name.like=${'*x'.repeat(count)}`), within: 200 },
-  'levels of a filter in the content of QUERY': { app: t => build(t, users()), ask: (app, levels) => query(app, JSON.parse('{"not":'.repeat(levels - 1) + '{"name":"x"}' + '}'.repeat(levels - 1))), within: 200 },
-  'errors that a problem lists': { past: ({ json }, limit) => (json().errors as unknown[]).length === limit, app: t => build(t, users()), ask: (app, count) => ask(app, 'POST /users', { content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map(name => [name, 1])) } }), within: 422 },
+  'characters of all items of a page': {
+    app: large,
+    ask: (app, length) => longPage(app, 'GET /notes', length),
+    within: 200,
+    past: ({ headers }) => /rel="next"/.test(String(headers.link))
+  },
+  'characters of all items of a page with an offset': {
+    app: large,
+    ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length),
+    within: 200
+  },
+  'items that an offset skips': {
+    app: (t) => build(t, notes().with(jsonServer())),
+    ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`),
+    within: 200
+  },
+  'characters of a query string': {
+    app: (t) => build(t, users()),
+    ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`),
+    within: 200
+  },
+  'characters of q': {
+    app: (t) => build(t, users({ list: { search: ['name'] } })),
+    ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`),
+    within: 200
+  },
+  'different words of q': {
+    app: (t) => build(t, users({ list: { search: ['name'] } })),
+    ask: (app, count) =>
+      ask(
+        app,
+        `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`
+      ),
+    within: 200
+  },
+  'conditions of a filter': {
+    app: (t) => build(t, wide()),
+    ask: (app, count) =>
+      ask(
+        app,
+        `GET /wide?${names(count)
+          .map((name) => `${name}=1`)
+          .join('&')}`
+      ),
+    within: 200
+  },
+  'conditions of a filter in the content of QUERY': {
+    app: (t) => build(t, users()),
+    ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ name: 'x' })) }),
+    within: 200
+  },
+  'like conditions of a filter, each of which counts as 20': {
+    app: (t) => build(t, users()),
+    ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ 'name.like': 'x*' })) }),
+    within: 200
+  },
+  'values in all lists of a filter: in and nin': {
+    app: (t) => build(t, users()),
+    ask: (app, count) => ask(app, `GET /users?name.nin=a,b&role.in=${names(count - 2).join()}`),
+    within: 200
+  },
+  'values in all lists of a filter in the content of QUERY': {
+    app: (t) => build(t, users()),
+    ask: (app, count) => query(app, { 'name.in': names(count - 10), not: { 'role.in': names(10) } }),
+    within: 200
+  },
+  'characters of a like pattern': {
+    app: (t) => build(t, users()),
+    ask: (app, count) => ask(app, `GET /users?name.like=${'x'.repeat(count)}`),
+    within: 200
+  },
+  'stars in a like pattern': {
+    app: (t) => build(t, users()),
+    ask: (app, count) => ask(app, `GET /users?name.like=${'*x'.repeat(count)}`),
+    within: 200
+  },
+  'levels of a filter in the content of QUERY': {
+    app: (t) => build(t, users()),
+    ask: (app, levels) =>
+      query(app, JSON.parse('{"not":'.repeat(levels - 1) + '{"name":"x"}' + '}'.repeat(levels - 1))),
+    within: 200
+  },
+  'errors that a problem lists': {
+    past: ({ json }, limit) => (json().errors as unknown[]).length === limit,
+    app: (t) => build(t, users()),
+    ask: (app, count) =>
+      ask(app, 'POST /users', {
+        content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map((name) => [name, 1])) }
+      }),
+    within: 422
+  },
   'races that a write without a precondition loses': {
-    app: t => build(t, unstable),
+    app: (t) => build(t, unstable),
     async ask (app, races) {
       const { at } = await created(app, '/notes', { text: 'a' })
       let left = races
-      unstable.storage.replace = async (id, item) => left-- > 0 ? { refused: 'stale' } : { id, item, version: 'done' }
+      unstable.storage.replace = async (id, item) => (left-- > 0 ? { refused: 'stale' } : { id, item, version: 'done' })
       return ask(app, `PUT ${at}`, { content: { text: 'b' } })
     },
     within: 200
   },
-  'bytes of content that is stored for the replay of a POST': { app: repeatable, ask: (app, bytes) => replayed(app, 'POST', bytes), within: 201, past: isEmpty },
-  'bytes of content that is stored for the replay of a PATCH': { app: repeatable, ask: (app, bytes) => replayed(app, 'PATCH', bytes), within: 200, past: isEmpty },
+  'bytes of content that is stored for the replay of a POST': {
+    app: repeatable,
+    ask: (app, bytes) => replayed(app, 'POST', bytes),
+    within: 201,
+    past: isEmpty
+  },
+  'bytes of content that is stored for the replay of a PATCH': {
+    app: repeatable,
+    ask: (app, bytes) => replayed(app, 'PATCH', bytes),
+    within: 200,
+    past: isEmpty
+  },
   'milliseconds of an action': {
-    app: t => build(t, notes({ storage: altered(storage => ({ list: async (...asked) => new Promise(resolve => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked))) })), list: { limit: { maximum: 1000 } } }).with(timeout(100))),
+    app: (t) =>
+      build(
+        t,
+        notes({
+          storage: altered((storage) => ({
+            list: async (...asked) =>
+              new Promise((resolve) => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked)))
+          })),
+          list: { limit: { maximum: 1000 } }
+        }).with(timeout(100))
+      ),
     ask: (app, milliseconds) => ask(app, `GET /notes?limit=${milliseconds > 100 ? 400 : 1}`),
     within: 200,
     limit: 100
   },
   'bytes of the header section, with the URI': {
-    app: t => build(t, notes()),
+    app: (t) => build(t, notes()),
     async ask (app, bytes) {
-      const wire = new Wire(app.server.listening ? Number((app.server.address() as { port: number }).port) : await listen(app))
+      const wire = new Wire(
+        app.server.listening ? Number((app.server.address() as { port: number }).port) : await listen(app)
+      )
       // Node counts the URI and the fields, without what stands between them.
       const answer = await wire.ask(['GET /notes', `X: ${'x'.repeat(bytes > 16_384 ? bytes : bytes - 200)}`])
       wire.close()
@@ -165,14 +341,26 @@ const lines: Readonly<Record<string, Line>> = {
 
 const page = readFileSync(new URL('../docs/limits.md', import.meta.url), 'utf8')
 const section = page.slice(page.indexOf('## Collection limits'), page.indexOf('## Service limits'))
-const table = section.split('\n').filter(line => line.startsWith('| ')).slice(1).map(line => line.split('|').slice(1, -1).map(cell => cell.trim().replaceAll('`', '')))
+const table = section
+  .split('\n')
+  .filter((line) => line.startsWith('| '))
+  .slice(1)
+  .map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', ''))
+  )
 
-test('docs/limits.md has a line for each limit that is asked here, and no other', async t => {
-  t.strictSame(table.map(([what]) => what), Object.keys(lines))
+test('docs/limits.md has a line for each limit that is asked here, and no other', async (t) => {
+  t.strictSame(
+    table.map(([what]) => what),
+    Object.keys(lines)
+  )
 })
 
 for (const [what = '', most, past = ''] of table) {
-  test(`${what}: at most ${most}, then ${past}`, async t => {
+  test(`${what}: at most ${most}, then ${past}`, async (t) => {
     const { app: made, ask, within, limit = Number(most), past: isPast } = lines[what]!
     const app = await made(t)
     const done = await ask(app, limit)

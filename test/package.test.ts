@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import t, { test } from 'tap'
@@ -7,7 +17,10 @@ import { pack, root, run } from './packed.ts'
 
 t.setTimeout(600_000)
 
-interface Manifest { readonly exports: object, readonly dependencies: Record<string, string> }
+interface Manifest {
+  readonly exports: object
+  readonly dependencies: Record<string, string>
+}
 
 const bin = join(root, 'node_modules/.bin')
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
@@ -15,33 +28,56 @@ const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-')
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
 /** This Node, and the machine's own if it is another. */
-const machine = (process.env['PATH'] ?? '').split(delimiter).filter(folder => !folder.includes('node_modules')).map(folder => join(folder, 'node')).find(existsSync) ?? process.execPath
-const nodes = [...new Set([process.execPath, machine].map(path => realpathSync(path)))]
+const machine =
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+    .map((folder) => join(folder, 'node'))
+    .find(existsSync) ?? process.execPath
+const nodes = [...new Set([process.execPath, machine].map((path) => realpathSync(path)))]
 
-const skip = nodes.length === 1 && existsSync(join(bin, 'node')) && 'the Node of the repository packs it, and tries it on this one too'
+const skip =
+  nodes.length === 1 &&
+  existsSync(join(bin, 'node')) &&
+  'the Node of the repository packs it, and tries it on this one too'
 
 const { tarball, files } = skip === false ? pack(scratch) : { tarball: '', files: [] }
 
-test('the package has what a user needs, and nothing else', { skip }, async t => {
-  const sources = readdirSync(join(root, 'lib'), { recursive: true }).map(String).filter(name => name.endsWith('.ts'))
-  const pages = readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
+test('the package has what a user needs, and nothing else', { skip }, async (t) => {
+  const sources = readdirSync(join(root, 'lib'), { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.ts'))
+  const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
   // Without what lies there untracked: npm leaves out what .gitignore names, and the file itself.
-  const starters = execFileSync('git', ['ls-files', 'examples/articles', 'examples/products', 'examples/users'], { cwd: root, encoding: 'utf8' }).split('\n').filter(name => name !== '' && !name.endsWith('/.gitignore'))
-  t.same(files.toSorted(), [
-    'LICENSE', 'README.md', 'package.json', 'bin/fastify-collections.js',
-    ...starters,
-    ...pages.map(name => `docs/${name}`),
-    ...sources.map(name => `lib/${name}`),
-    ...sources.flatMap(name => ['.js', '.js.map', '.d.ts', '.d.ts.map'].map(extension => `dist/${name.replace(/\.ts$/, extension)}`))
-  ].toSorted())
+  const starters = execFileSync('git', ['ls-files', 'examples/articles', 'examples/products', 'examples/users'], {
+    cwd: root,
+    encoding: 'utf8'
+  })
+    .split('\n')
+    .filter((name) => name !== '' && !name.endsWith('/.gitignore'))
+  t.same(
+    files.toSorted(),
+    [
+      'LICENSE',
+      'README.md',
+      'package.json',
+      'bin/fastify-collections.js',
+      ...starters,
+      ...pages.map((name) => `docs/${name}`),
+      ...sources.map((name) => `lib/${name}`),
+      ...sources.flatMap((name) =>
+        ['.js', '.js.map', '.d.ts', '.d.ts.map'].map((extension) => `dist/${name.replace(/\.ts$/, extension)}`)
+      )
+    ].toSorted()
+  )
 })
 
-test('publint has nothing to say', { skip }, async t => {
+test('publint has nothing to say', { skip }, async (t) => {
   const { status, output } = run(join(bin, 'publint'), ['run', '--strict', tarball], scratch)
   t.equal(status, 0, output)
 })
 
-test('the types are right for ES modules', { skip }, async t => {
+test('the types are right for ES modules', { skip }, async (t) => {
   const { status, output } = run(join(bin, 'attw'), [tarball, '--profile', 'esm-only', '--no-color'], scratch)
   t.equal(status, 0, output)
 })
@@ -59,10 +95,21 @@ function app (name: string, type: 'module' | 'commonjs', packages: readonly stri
     symlinkSync(join(root, 'node_modules', dependency), place)
   }
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, type, private: true }))
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
-    compilerOptions: { module: 'nodenext', target: 'es2023', strict: true, types: ['node'], outDir: 'out', rootDir: '.', skipLibCheck: name !== 'esm' },
-    files: ['app.ts']
-  }))
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        module: 'nodenext',
+        target: 'es2023',
+        strict: true,
+        types: ['node'],
+        outDir: 'out',
+        rootDir: '.',
+        skipLibCheck: name !== 'esm'
+      },
+      files: ['app.ts']
+    })
+  )
   return folder
 }
 
@@ -125,23 +172,37 @@ main()
 
 const expected = '201 {"email":"ada@example.com","age":36} 200\n'
 
-for (const [name, type, typebox] of [['esm', 'module', '@sinclair/typebox'], ['commonjs', 'commonjs', '@sinclair/typebox'], ['newer', 'module', 'typebox']] as const) {
-  test(`an app (${type}, ${typebox}) that installs the package compiles, starts and is answered`, { skip }, async t => {
-    const folder = app(name, type, ['fastify', typebox])
-    writeFileSync(join(folder, 'app.ts'), source(typebox))
-    const compiled = run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], folder)
-    t.equal(compiled.status, 0, compiled.output)
-    t.equal(existsSync(join(folder, 'node_modules/typebox')), typebox === 'typebox', 'there is one generation of TypeBox alone')
-    for (const node of nodes) {
-      const { status, output } = run(node, ['--no-warnings', 'out/app.js'], folder)
-      t.same({ status, output }, { status: 0, output: expected }, node)
+for (const [name, type, typebox] of [
+  ['esm', 'module', '@sinclair/typebox'],
+  ['commonjs', 'commonjs', '@sinclair/typebox'],
+  ['newer', 'module', 'typebox']
+] as const) {
+  test(
+    `an app (${type}, ${typebox}) that installs the package compiles, starts and is answered`,
+    { skip },
+    async (t) => {
+      const folder = app(name, type, ['fastify', typebox])
+      writeFileSync(join(folder, 'app.ts'), source(typebox))
+      const compiled = run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], folder)
+      t.equal(compiled.status, 0, compiled.output)
+      t.equal(
+        existsSync(join(folder, 'node_modules/typebox')),
+        typebox === 'typebox',
+        'there is one generation of TypeBox alone'
+      )
+      for (const node of nodes) {
+        const { status, output } = run(node, ['--no-warnings', 'out/app.js'], folder)
+        t.same({ status, output }, { status: 0, output: expected }, node)
+      }
     }
-  })
+  )
 }
 
-test('require() gives the plugin, on every Node that is here', { skip }, async t => {
+test('require() gives the plugin, on every Node that is here', { skip }, async (t) => {
   const folder = app('required', 'commonjs', ['fastify', '@sinclair/typebox'])
-  writeFileSync(join(folder, 'app.js'), `
+  writeFileSync(
+    join(folder, 'app.js'),
+    `
 const app = require('fastify')()
 const { Type } = require('@sinclair/typebox')
 const { define } = require('fastify-collections')
@@ -149,7 +210,8 @@ const { memory } = require('fastify-collections/memory')
 const schema = Type.Object({ id: Type.String({ format: 'uuid' }) })
 app.register(require('fastify-collections'), define({ name: 'things', schema, storage: memory() }))
 app.inject('/things').then(({ statusCode, body }) => console.log(statusCode, body, typeof require('fastify-collections/conformance').conformance))
-`)
+`
+  )
   for (const node of nodes) {
     const { status, output } = run(node, ['--no-warnings', 'app.js'], folder)
     t.same({ status, output }, { status: 0, output: '200 [] function\n' }, node)

@@ -6,19 +6,35 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** What was printed, where it ends well; where not, that is what the assertion shows. */
-export function run (command: string, parameters: readonly string[], folder: string): { status: number | null, output: string } {
-  const { status, stdout, stderr, error } = spawnSync(command, parameters, { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } })
+export function run (
+  command: string,
+  parameters: readonly string[],
+  folder: string
+): { status: number | null; output: string } {
+  const { status, stdout, stderr, error } = spawnSync(command, parameters, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '' }
+  })
   return { status, output: `${stdout}${stderr}${error ?? ''}` }
 }
 
 /** Packs what the repository holds, built in a clean place, so that no earlier build is in it. */
-export function pack (scratch: string): { tarball: string, files: string[] } {
+export function pack (scratch: string): { tarball: string; files: string[] } {
   const folder = join(scratch, 'repository')
   mkdirSync(folder)
-  for (const name of readdirSync(root).filter(name => !/^(\.git|\.tap|node_modules|dist)$/.test(name))) cpSync(join(root, name), join(folder, name), { recursive: true })
+  for (const name of readdirSync(root).filter((name) => !/^(\.git|\.tap|node_modules|dist)$/.test(name))) {
+    cpSync(join(root, name), join(folder, name), { recursive: true })
+  }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const output = execFileSync('npm', ['pack', '--json', '--pack-destination', scratch], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = execFileSync('npm', ['pack', '--json', '--pack-destination', scratch], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   // Ahead of the JSON stands what the build has printed.
-  const [{ filename, files }] = JSON.parse(output.slice(output.search(/^\[$/m))) as [{ filename: string, files: Array<{ path: string }> }]
+  const [{ filename, files }] = JSON.parse(output.slice(output.search(/^\[$/m))) as [
+    { filename: string; files: Array<{ path: string }> }
+  ]
   return { tarball: join(scratch, filename), files: files.map(({ path }) => path) }
 }

@@ -9,12 +9,15 @@ import { ask, build, created, notes } from './app.ts'
 
 // @fastify/rate-limit and @fastify/under-pressure, the real ones, around collections.
 
-test('a limit of one action: 429 problem with Retry-After, RateLimit and RateLimit-Policy, and no other action is touched (RFC 6585 4)', async t => {
+test('a limit of one action: 429 problem with Retry-After, RateLimit and RateLimit-Policy, and no other action is touched (RFC 6585 4)', async (t) => {
   for (const enableDraftSpec of [false, true]) {
     const app = Fastify()
     t.teardown(() => app.close())
     await app.register(rateLimit, { global: false, enableDraftSpec })
-    await app.register(collection, notes({ routes: { create: { config: { rateLimit: { max: 2, timeWindow: 30_000 } } } } }))
+    await app.register(
+      collection,
+      notes({ routes: { create: { config: { rateLimit: { max: 2, timeWindow: 30_000 } } } } })
+    )
     for (const remaining of [1, 0]) {
       const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
       t.equal(answer.statusCode, 201)
@@ -23,7 +26,12 @@ test('a limit of one action: 429 problem with Retry-After, RateLimit and RateLim
     }
     const refused = await ask(app, 'POST /notes', { content: { text: 'a' } })
     t.equal(refused.statusCode, 429)
-    t.match(refused.headers, { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ratelimit: '"default";r=0;t=30', 'ratelimit-policy': '"default";q=2;w=30' })
+    t.match(refused.headers, {
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      ratelimit: '"default";r=0;t=30',
+      'ratelimit-policy': '"default";q=2;w=30'
+    })
     t.ok(Number(refused.headers['retry-after']) > 0 && Number(refused.headers['retry-after']) <= 30)
     t.match(refused.json(), { status: 429, code: 'too-many-requests', detail: /retry in/, instance: '/notes' })
     const list = await ask(app, 'GET /notes')
@@ -32,7 +40,7 @@ test('a limit of one action: 429 problem with Retry-After, RateLimit and RateLim
   }
 })
 
-test('a limit of the whole app is told without its window; fields that the plugin is told to leave out stay out', async t => {
+test('a limit of the whole app is told without its window; fields that the plugin is told to leave out stay out', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(rateLimit, { max: 1, timeWindow: '1 minute' })
@@ -40,7 +48,11 @@ test('a limit of the whole app is told without its window; fields that the plugi
   await app.register(service)
   t.equal((await ask(app, 'GET /notes')).headers['ratelimit-policy'], '"default";q=1')
   t.equal((await ask(app, 'GET /notes')).statusCode, 429)
-  for (let turn = 0; turn < 3; turn++) for (const path of ['/healthz', '/readyz']) t.equal((await ask(app, `GET ${path}`)).statusCode, 200, 'probes are not limited')
+  for (let turn = 0; turn < 3; turn++) {
+    for (const path of ['/healthz', '/readyz']) {
+      t.equal((await ask(app, `GET ${path}`)).statusCode, 200, 'probes are not limited')
+    }
+  }
   t.equal((await ask(app, 'GET /.well-known/api-catalog')).json().code, 'too-many-requests', 'documents are')
   const quiet = Fastify()
   t.teardown(() => quiet.close())
@@ -49,14 +61,17 @@ test('a limit of the whole app is told without its window; fields that the plugi
   t.notOk('ratelimit' in (await ask(quiet, 'GET /notes')).headers)
 })
 
-test('the fields can be read by scripts of other origins', async t => {
-  for (const field of ['RateLimit', 'RateLimit-Policy', 'Retry-After']) t.ok(corsOptions().exposedHeaders.includes(field))
+test('the fields can be read by scripts of other origins', async (t) => {
+  for (const field of ['RateLimit', 'RateLimit-Policy', 'Retry-After']) {
+    t.ok(corsOptions().exposedHeaders.includes(field))
+  }
 })
 
-test('under pressure collections are 503 with the Retry-After of the plugin, before or after it, while the probes answer', async t => {
+test('under pressure collections are 503 with the Retry-After of the plugin, before or after it, while the probes answer', async (t) => {
   for (const when of ['before', 'after']) {
     const app = await build(t, [])
-    const press = (): PromiseLike<unknown> => app.register(underPressure, { maxRssBytes: 1, sampleInterval: 10, retryAfter: 7 } as never)
+    const press = (): PromiseLike<unknown> =>
+      app.register(underPressure, { maxRssBytes: 1, sampleInterval: 10, retryAfter: 7 } as never)
     if (when === 'before') await press()
     await app.register(collection, notes())
     await app.register(service)
@@ -67,9 +82,15 @@ test('under pressure collections are 503 with the Retry-After of the plugin, bef
     for (const target of ['GET /notes', 'POST /notes', 'GET /notes/x', 'GET /', 'GET /.well-known/api-catalog']) {
       const answer = await ask(app, target)
       t.equal(answer.statusCode, 503, `${target}: ${when}`)
-      t.match(answer.headers, { 'content-type': 'application/problem+json', 'retry-after': '7', 'cache-control': 'no-store' })
+      t.match(answer.headers, {
+        'content-type': 'application/problem+json',
+        'retry-after': '7',
+        'cache-control': 'no-store'
+      })
       t.match(answer.json(), { status: 503, code: 'service-unavailable' })
     }
-    for (const path of ['/healthz', '/readyz']) t.equal((await ask(app, `GET ${path}`)).statusCode, 200, `${path}: ${when}`)
+    for (const path of ['/healthz', '/readyz']) {
+      t.equal((await ask(app, `GET ${path}`)).statusCode, 200, `${path}: ${when}`)
+    }
   }
 })

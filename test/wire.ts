@@ -26,7 +26,7 @@ export class Wire {
 
   constructor (port: number) {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    this.socket.on('data', chunk => {
+    this.socket.on('data', (chunk) => {
       this.#received = Buffer.concat([this.#received, chunk])
       this.#wake()
     })
@@ -61,14 +61,20 @@ export class Wire {
 
   async answer (bare = false): Promise<WireAnswer> {
     const end = await this.#until(() => this.#received.indexOf('\r\n\r\n'))
-    const head = this.#take(end + 4).toString('latin1').trimEnd()
+    const head = this.#take(end + 4)
+      .toString('latin1')
+      .trimEnd()
     const [start = '', ...lines] = head.split('\r\n')
     const status = Number(start.split(' ')[1])
-    const fields = Object.fromEntries(lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
-    if (bare || status === 204 || status === 304 || status < 200) return { status, head, fields, content: Buffer.alloc(0) }
+    const fields = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()])
+    )
+    if (bare || status === 204 || status === 304 || status < 200) {
+      return { status, head, fields, content: Buffer.alloc(0) }
+    }
     if (fields['transfer-encoding'] === 'chunked') return { status, head, fields, content: await this.#chunked() }
     const length = Number(fields['content-length'])
-    await this.#until(() => this.#received.length >= length ? 0 : -1)
+    await this.#until(() => (this.#received.length >= length ? 0 : -1))
     return { status, head, fields, content: this.#take(length) }
   }
 
@@ -77,7 +83,7 @@ export class Wire {
     for (;;) {
       const line = await this.#until(() => this.#received.indexOf('\r\n'))
       const size = parseInt(this.#take(line + 2).toString(), 16)
-      await this.#until(() => this.#received.length >= size + 2 ? 0 : -1)
+      await this.#until(() => (this.#received.length >= size + 2 ? 0 : -1))
       chunks.push(this.#take(size + 2).subarray(0, size))
       if (size === 0) return Buffer.concat(chunks)
     }
@@ -94,8 +100,12 @@ export class Wire {
     for (;;) {
       const at = found()
       if (at >= 0) return at
-      if (this.#ended || Date.now() > deadline) throw new Error(`${this.#ended ? 'The connection ended' : 'Nothing more came'} after: ${this.#received.toString('latin1').slice(0, 200)}`)
-      await new Promise<void>(resolve => {
+      if (this.#ended || Date.now() > deadline) {
+        throw new Error(
+          `${this.#ended ? 'The connection ended' : 'Nothing more came'} after: ${this.#received.toString('latin1').slice(0, 200)}`
+        )
+      }
+      await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 10_000)
         this.#wake = () => {
           clearTimeout(timer)
@@ -107,7 +117,7 @@ export class Wire {
 
   /** Resolves when the server has closed the connection. */
   async closed (): Promise<void> {
-    if (!this.#ended) await new Promise(resolve => this.socket.once('close', resolve))
+    if (!this.#ended) await new Promise((resolve) => this.socket.once('close', resolve))
   }
 
   close (): void {

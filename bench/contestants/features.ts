@@ -9,16 +9,18 @@ import { context } from '../storages.ts'
 import { mint, schemas, shape, type Patch, type Query, type Schemas, type User, type Write } from '../user.ts'
 import { problem, refuse, refuseBy, refused, type Refusable } from './problem.ts'
 
-interface Item { Params: { id: string } }
+interface Item {
+  Params: { id: string }
+}
 
 /** RFC 9110 13.1.2: weak comparison. */
 function noneMatches (field: string, tag: string) {
-  return field === tag || field === '*' || field.split(',').some(one => one.trim().replace(/^W\//, '') === tag)
+  return field === tag || field === '*' || field.split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
 }
 
 /** RFC 9110 13.1.1: strong comparison. */
 function matches (field: string, tag: string) {
-  return field === tag || field === '*' || field.split(',').some(one => one.trim() === tag)
+  return field === tag || field === '*' || field.split(',').some((one) => one.trim() === tag)
 }
 
 /** What refuses the write, if anything does. */
@@ -31,47 +33,76 @@ function precondition (request: FastifyRequest, present: Entry<User> | undefined
 /** RFC 8288: each link keeps every other parameter. */
 function links (url: string, { after, sort = 'id' }: Query, { entries, more }: Page<User>) {
   const [path = '', search = ''] = url.split('?', 2)
-  const rest = after === undefined ? search : search.split('&').filter(parameter => !parameter.startsWith('after=')).join('&')
+  const rest =
+    after === undefined
+      ? search
+      : search
+        .split('&')
+        .filter((parameter) => !parameter.startsWith('after='))
+        .join('&')
   const first = `<${path}${rest === '' ? '' : `?${rest}`}>; rel="first"`
   if (!more) return after === undefined ? undefined : first
   const last = entries.at(-1)!.item
   const property = sort.replace('-', '') as keyof User // of the enumeration in the schema
-  const position = property === 'id' ? `after=${last.id}` : `after=${encodeURIComponent(last[property])}&after=${last.id}`
+  const position =
+    property === 'id' ? `after=${last.id}` : `after=${encodeURIComponent(last[property])}&after=${last.id}`
   return `<${path}?${rest === '' ? '' : `${rest}&`}${position}>; rel="next", ${first}`
 }
 
-export function routes (app: FastifyInstance, name: string, { storage, schema }: { storage: Storage<User>, schema: Schemas }) {
+export function routes (
+  app: FastifyInstance,
+  name: string,
+  { storage, schema }: { storage: Storage<User>; schema: Schemas }
+) {
   const { id: params, read, write, patch, query } = schema
   const path = `/${name}`
   const one = `${path}/:id`
   const link = `<${path}>; rel="collection"`
 
-  app.get<{ Querystring: Query }>(path, { schema: { querystring: query, response: { 200: { type: 'array', items: read }, '4xx': problem } } }, async (request, reply) => {
-    const preferred = request.headers.prefer === 'count=exact'
-    const asked = question(request.query, preferred || request.query.count)
-    if (asked.after !== undefined && asked.after.length !== asked.order.length) return refuse(reply, 'invalid-query', { detail: 'after is no position in this order.' })
-    const page = await storage.list(asked, context)
-    let versions = `${page.more} `
-    for (const entry of page.entries) versions += `${entry.id} ${entry.version} `
-    const tag = `"${hash('sha1', versions, 'base64url')}"`
-    reply.header('vary', 'Accept, Prefer').header('etag', tag)
-    const others = links(request.url, request.query, page)
-    if (others !== undefined) reply.header('link', others)
-    if (page.total !== undefined) reply.header('x-total-count', page.total)
-    if (preferred) reply.header('preference-applied', 'count=exact')
-    const field = request.headers['if-none-match']
-    if (field !== undefined && noneMatches(field, tag)) return reply.code(304).send()
-    return page.entries.map(entry => entry.item)
-  })
+  app.get<{ Querystring: Query }>(
+    path,
+    { schema: { querystring: query, response: { 200: { type: 'array', items: read }, '4xx': problem } } },
+    async (request, reply) => {
+      const preferred = request.headers.prefer === 'count=exact'
+      const asked = question(request.query, preferred || request.query.count)
+      if (asked.after !== undefined && asked.after.length !== asked.order.length) {
+        return refuse(reply, 'invalid-query', { detail: 'after is no position in this order.' })
+      }
+      const page = await storage.list(asked, context)
+      let versions = `${page.more} `
+      for (const entry of page.entries) versions += `${entry.id} ${entry.version} `
+      const tag = `"${hash('sha1', versions, 'base64url')}"`
+      reply.header('vary', 'Accept, Prefer').header('etag', tag)
+      const others = links(request.url, request.query, page)
+      if (others !== undefined) reply.header('link', others)
+      if (page.total !== undefined) reply.header('x-total-count', page.total)
+      if (preferred) reply.header('preference-applied', 'count=exact')
+      const field = request.headers['if-none-match']
+      if (field !== undefined && noneMatches(field, tag)) return reply.code(304).send()
+      return page.entries.map((entry) => entry.item)
+    }
+  )
 
-  app.post<{ Body: Write }>(path, { schema: { body: write, response: { 201: read, '4xx': problem } } }, async (request, reply) => {
-    const { email, name, password } = request.body
-    const entry = await storage.insert({ id: mint(), email, name, password, createdAt: new Date().toISOString() }, context)
-    if (refused(entry)) return refuseBy(reply, entry)
-    const location = `${path}/${entry.id}`
-    reply.code(201).header('etag', `"${entry.version}"`).header('link', link).header('location', location).header('content-location', location)
-    return entry.item
-  })
+  app.post<{ Body: Write }>(
+    path,
+    { schema: { body: write, response: { 201: read, '4xx': problem } } },
+    async (request, reply) => {
+      const { email, name, password } = request.body
+      const entry = await storage.insert(
+        { id: mint(), email, name, password, createdAt: new Date().toISOString() },
+        context
+      )
+      if (refused(entry)) return refuseBy(reply, entry)
+      const location = `${path}/${entry.id}`
+      reply
+        .code(201)
+        .header('etag', `"${entry.version}"`)
+        .header('link', link)
+        .header('location', location)
+        .header('content-location', location)
+      return entry.item
+    }
+  )
 
   app.get<Item>(one, { schema: { params, response: { 200: read, '4xx': problem } } }, async (request, reply) => {
     const entry = await storage.find(request.params.id, context)
@@ -83,28 +114,36 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
     return entry.item
   })
 
-  app.put<Item & { Body: Write }>(one, { schema: { params, body: write, response: { 200: read, '4xx': problem } } }, async (request, reply) => {
-    const present = await storage.find(request.params.id, context)
-    const refusal = precondition(request, present)
-    if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'not-found')
-    const { email, name, password } = request.body
-    const { id, createdAt } = present.item
-    const entry = await storage.replace(id, { id, email, name, password, createdAt }, present.version, context)
-    if (refused(entry)) return refuseBy(reply, entry)
-    reply.header('link', link).header('content-location', `${path}/${id}`)
-    return entry.item
-  })
+  app.put<Item & { Body: Write }>(
+    one,
+    { schema: { params, body: write, response: { 200: read, '4xx': problem } } },
+    async (request, reply) => {
+      const present = await storage.find(request.params.id, context)
+      const refusal = precondition(request, present)
+      if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'not-found')
+      const { email, name, password } = request.body
+      const { id, createdAt } = present.item
+      const entry = await storage.replace(id, { id, email, name, password, createdAt }, present.version, context)
+      if (refused(entry)) return refuseBy(reply, entry)
+      reply.header('link', link).header('content-location', `${path}/${id}`)
+      return entry.item
+    }
+  )
 
-  app.patch<Item & { Body: Patch }>(one, { schema: { params, body: patch, response: { 200: read, '4xx': problem } } }, async (request, reply) => {
-    const present = await storage.find(request.params.id, context)
-    const refusal = precondition(request, present)
-    if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'not-found')
-    const { id } = present.item
-    const entry = await storage.replace(id, { ...present.item, ...request.body }, present.version, context)
-    if (refused(entry)) return refuseBy(reply, entry)
-    reply.header('etag', `"${entry.version}"`).header('link', link).header('content-location', `${path}/${id}`)
-    return entry.item
-  })
+  app.patch<Item & { Body: Patch }>(
+    one,
+    { schema: { params, body: patch, response: { 200: read, '4xx': problem } } },
+    async (request, reply) => {
+      const present = await storage.find(request.params.id, context)
+      const refusal = precondition(request, present)
+      if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'not-found')
+      const { id } = present.item
+      const entry = await storage.replace(id, { ...present.item, ...request.body }, present.version, context)
+      if (refused(entry)) return refuseBy(reply, entry)
+      reply.header('etag', `"${entry.version}"`).header('link', link).header('content-location', `${path}/${id}`)
+      return entry.item
+    }
+  )
 
   app.delete<Item>(one, { schema: { params, response: { '4xx': problem } } }, async (request, reply) => {
     let expected: string | undefined
@@ -127,17 +166,27 @@ export function open () {
   const content = formats.default(new Ajv({ allErrors: true }))
   const parameters = formats.default(new Ajv({ coerceTypes: 'array', useDefaults: true }))
   app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? content : parameters).compile(schema))
-  app.addContentTypeParser('application/merge-patch+json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
+  app.addContentTypeParser(
+    'application/merge-patch+json',
+    { parseAs: 'string' },
+    app.getDefaultJsonParser('error', 'error')
+  )
   app.addHook('onRequest', (request, reply, done) => {
     const { accept, authorization, cookie } = request.headers
-    const kept = (request.method === 'GET' || request.method === 'HEAD') && authorization === undefined && cookie === undefined
-    reply.header('cache-control', kept ? 'no-cache' : 'no-store').header('vary', 'Accept').header('x-content-type-options', 'nosniff')
+    const kept =
+      (request.method === 'GET' || request.method === 'HEAD') && authorization === undefined && cookie === undefined
+    reply
+      .header('cache-control', kept ? 'no-cache' : 'no-store')
+      .header('vary', 'Accept')
+      .header('x-content-type-options', 'nosniff')
     if (accept !== undefined && !json.test(accept)) refuse(reply, 'not-acceptable')
     else done()
   })
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const { validation, validationContext, message, statusCode } = error
-    if (validation === undefined) return refuse(reply, statusCode === undefined || statusCode >= 500 ? 'internal-error' : 'malformed-content')
+    if (validation === undefined) {
+      return refuse(reply, statusCode === undefined || statusCode >= 500 ? 'internal-error' : 'malformed-content')
+    }
     if (validationContext === 'params') return refuse(reply, 'not-found')
     if (validationContext !== 'body') return refuse(reply, 'invalid-query', { detail: message })
     return refuse(reply, 'validation-failed', {

@@ -9,12 +9,18 @@ export { open } from './ours.ts'
 
 /** A definition with five features. */
 export function add (app: FastifyInstance, name: string, adapter: Adapter<User>) {
-  const schema = Type.Object({ ...schemas().item.properties, deletedAt: Type.Optional(Type.String({ format: 'date-time' })) })
-  app.register(collection, define({ name, schema, unique: ['email'], storage: adapter }).with(
-    bulk(),
-    deprecation({ since: '2026-01-01' }),
-    idempotency(),
-    softDelete({ property: 'deletedAt' }),
-    timeout(10_000)
-  ))
+  const schema = Type.Object({
+    ...schemas().item.properties,
+    deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
+  })
+  app.register(
+    collection,
+    define({ name, schema, unique: ['email'], storage: adapter }).with(
+      bulk(),
+      deprecation({ since: '2026-01-01' }),
+      idempotency(),
+      softDelete({ property: 'deletedAt' }),
+      timeout(10_000)
+    )
+  )
 }

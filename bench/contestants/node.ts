@@ -7,7 +7,11 @@ import { invalid } from '../scenarios.ts'
 import { seed, seedId } from '../user.ts'
 import { add, open } from './ours.ts'
 
-interface Canned { status: number, fields: OutgoingHttpHeader[], content: string }
+interface Canned {
+  status: number
+  fields: OutgoingHttpHeader[]
+  content: string
+}
 
 /** Those that node:http adds itself. */
 const added = new Set(['date', 'connection', 'keep-alive'])
@@ -17,20 +21,31 @@ async function can () {
   add(app, 'users', memory({ items: Array.from({ length: 1000 }, (_, number) => seed(number)) }))
   const ask = async (request: InjectOptions): Promise<Canned> => {
     const { statusCode, headers, body } = await app.inject(request)
-    const fields = Object.entries(headers).flatMap(([name, value]) => added.has(name) || value === undefined ? [] : [name, value])
+    const fields = Object.entries(headers).flatMap(([name, value]) =>
+      added.has(name) || value === undefined ? [] : [name, value]
+    )
     return { status: statusCode, fields, content: body }
   }
   const first = `/users/${seedId(0)}`
   const get = new Map<string, Canned>()
-  for (let number = 0; number < 1000; number++) get.set(`/users/${seedId(number)}`, await ask({ url: `/users/${seedId(number)}` }))
+  for (let number = 0; number < 1000; number++) {
+    get.set(`/users/${seedId(number)}`, await ask({ url: `/users/${seedId(number)}` }))
+  }
   for (const url of [own.list, own.filtered]) get.set(url, await ask({ url }))
-  const { headers: { etag = '' } } = await app.inject(first)
+  const {
+    headers: { etag = '' }
+  } = await app.inject(first)
   const content = { email: 'new0@example.com', name: 'A changed name', password: 'correct horse battery staple' }
   const answers = {
     get,
     missing: await ask({ url: own.missing }),
     notModified: await ask({ url: first, headers: { 'if-none-match': String(etag) } }),
-    invalid: await ask({ method: 'POST', url: '/users', headers: { 'content-type': 'application/json' }, payload: invalid }),
+    invalid: await ask({
+      method: 'POST',
+      url: '/users',
+      headers: { 'content-type': 'application/json' },
+      payload: invalid
+    }),
     POST: await ask({ method: 'POST', url: '/users', payload: content }),
     PUT: await ask({ method: 'PUT', url: first, payload: { ...content, email: 'user0@example.com' } }),
     PATCH: await ask({ method: 'PATCH', url: first, payload: { name: 'Name 0' } }),
@@ -54,7 +69,9 @@ export async function start () {
       case 'PATCH': {
         let content = ''
         request.setEncoding('utf8')
-        request.on('data', (part: string) => { content += part })
+        request.on('data', (part: string) => {
+          content += part
+        })
         request.on('end', () => send(JSON.parse(content).email === 'not an address' ? canned.invalid : canned[method]))
         return
       }
@@ -62,6 +79,6 @@ export async function start () {
         return send(canned.DELETE)
     }
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return server
 }

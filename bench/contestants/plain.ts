@@ -5,7 +5,9 @@ import { question } from '../question.ts'
 import { context } from '../storages.ts'
 import { mint, schemas, shape, type Patch, type Query, type Schemas, type User, type Write } from '../user.ts'
 
-interface Item { Params: { id: string } }
+interface Item {
+  Params: { id: string }
+}
 
 const statusOf = { 'not-found': 404, stale: 409, 'not-unique': 409, conflict: 409, unstorable: 422 }
 
@@ -13,19 +15,30 @@ function refused (result: Entry<User> | Refusal): result is Refusal {
   return 'refused' in result
 }
 
-export function routes (app: FastifyInstance, name: string, { storage, schema }: { storage: Storage<User>, schema: Schemas }) {
+export function routes (
+  app: FastifyInstance,
+  name: string,
+  { storage, schema }: { storage: Storage<User>; schema: Schemas }
+) {
   const { id: params, read, write, patch, query } = schema
   const path = `/${name}`
   const one = `${path}/:id`
 
-  app.get<{ Querystring: Query }>(path, { schema: { querystring: query, response: { 200: { type: 'array', items: read } } } }, async request => {
-    const { entries } = await storage.list(question(request.query), context)
-    return entries.map(entry => entry.item)
-  })
+  app.get<{ Querystring: Query }>(
+    path,
+    { schema: { querystring: query, response: { 200: { type: 'array', items: read } } } },
+    async (request) => {
+      const { entries } = await storage.list(question(request.query), context)
+      return entries.map((entry) => entry.item)
+    }
+  )
 
   app.post<{ Body: Write }>(path, { schema: { body: write, response: { 201: read } } }, async (request, reply) => {
     const { email, name, password } = request.body
-    const entry = await storage.insert({ id: mint(), email, name, password, createdAt: new Date().toISOString() }, context)
+    const entry = await storage.insert(
+      { id: mint(), email, name, password, createdAt: new Date().toISOString() },
+      context
+    )
     if (refused(entry)) return reply.code(statusOf[entry.refused]).send({ message: entry.refused })
     reply.code(201).header('location', `${path}/${entry.id}`)
     return entry.item
@@ -37,23 +50,31 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
     return entry.item
   })
 
-  app.put<Item & { Body: Write }>(one, { schema: { params, body: write, response: { 200: read } } }, async (request, reply) => {
-    const present = await storage.find(request.params.id, context)
-    if (present === undefined) return reply.code(404).send({ message: 'absent' })
-    const { email, name, password } = request.body
-    const { id, createdAt } = present.item
-    const entry = await storage.replace(id, { id, email, name, password, createdAt }, present.version, context)
-    if (refused(entry)) return reply.code(statusOf[entry.refused]).send({ message: entry.refused })
-    return entry.item
-  })
+  app.put<Item & { Body: Write }>(
+    one,
+    { schema: { params, body: write, response: { 200: read } } },
+    async (request, reply) => {
+      const present = await storage.find(request.params.id, context)
+      if (present === undefined) return reply.code(404).send({ message: 'absent' })
+      const { email, name, password } = request.body
+      const { id, createdAt } = present.item
+      const entry = await storage.replace(id, { id, email, name, password, createdAt }, present.version, context)
+      if (refused(entry)) return reply.code(statusOf[entry.refused]).send({ message: entry.refused })
+      return entry.item
+    }
+  )
 
-  app.patch<Item & { Body: Patch }>(one, { schema: { params, body: patch, response: { 200: read } } }, async (request, reply) => {
-    const present = await storage.find(request.params.id, context)
-    if (present === undefined) return reply.code(404).send({ message: 'absent' })
-    const entry = await storage.replace(present.id, { ...present.item, ...request.body }, present.version, context)
-    if (refused(entry)) return reply.code(statusOf[entry.refused]).send({ message: entry.refused })
-    return entry.item
-  })
+  app.patch<Item & { Body: Patch }>(
+    one,
+    { schema: { params, body: patch, response: { 200: read } } },
+    async (request, reply) => {
+      const present = await storage.find(request.params.id, context)
+      if (present === undefined) return reply.code(404).send({ message: 'absent' })
+      const entry = await storage.replace(present.id, { ...present.item, ...request.body }, present.version, context)
+      if (refused(entry)) return reply.code(statusOf[entry.refused]).send({ message: entry.refused })
+      return entry.item
+    }
+  )
 
   app.delete<Item>(one, { schema: { params } }, async (request, reply) => {
     const refusal = await storage.remove(request.params.id, undefined, context)
@@ -64,7 +85,11 @@ export function routes (app: FastifyInstance, name: string, { storage, schema }:
 
 export function open () {
   const app = Fastify()
-  app.addContentTypeParser('application/merge-patch+json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
+  app.addContentTypeParser(
+    'application/merge-patch+json',
+    { parseAs: 'string' },
+    app.getDefaultJsonParser('error', 'error')
+  )
   return app
 }
 

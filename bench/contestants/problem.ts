@@ -20,17 +20,24 @@ const problems = {
   'not-acceptable': { status: 406, title: 'Not Acceptable' },
   conflict: { status: 409, title: 'Conflict' },
   'not-unique': { status: 409, title: 'Conflict' },
-  'precondition-failed': { status: 412, title: 'Precondition Failed', detail: 'The resource has changed. Read it again, then decide.' },
+  'precondition-failed': {
+    status: 412,
+    title: 'Precondition Failed',
+    detail: 'The resource has changed. Read it again, then decide.'
+  },
   'validation-failed': { status: 422, title: 'Unprocessable Content' },
   'internal-error': { status: 500, title: 'Internal Server Error' }
 }
 
 export type Refusable = keyof typeof problems
 
-export function refuse (reply: FastifyReply, code: Refusable, more?: { detail?: string, errors?: object[] }) {
+export function refuse (reply: FastifyReply, code: Refusable, more?: { detail?: string; errors?: object[] }) {
   const { status } = problems[code]
   const instance = reply.request.url.split('?', 1)[0]
-  return reply.code(status).header('content-type', 'application/problem+json').send({ type: 'about:blank', ...problems[code], instance, code, ...more })
+  return reply
+    .code(status)
+    .header('content-type', 'application/problem+json')
+    .send({ type: 'about:blank', ...problems[code], instance, code, ...more })
 }
 
 const codes = { 'not-found': 'not-found', stale: 'precondition-failed', conflict: 'conflict' } as const
@@ -38,10 +45,17 @@ const codes = { 'not-found': 'not-found', stale: 'precondition-failed', conflict
 /** Where the client stated no precondition, a write in between is a conflict. */
 export function refuseBy (reply: FastifyReply, refusal: Refusal) {
   const raced = refusal.refused === 'stale' && reply.request.headers['if-match'] === undefined
-  if (refusal.refused === 'unstorable') return refuse(reply, 'validation-failed', { errors: refusal.properties.map(property => ({ pointer: `/${property}`, message: 'cannot be stored' })) })
+  if (refusal.refused === 'unstorable') {
+    return refuse(reply, 'validation-failed', {
+      errors: refusal.properties.map((property) => ({ pointer: `/${property}`, message: 'cannot be stored' }))
+    })
+  }
   if (refusal.refused !== 'not-unique') return refuse(reply, raced ? 'conflict' : codes[refusal.refused])
   const [property = ''] = refusal.properties
-  return refuse(reply, 'not-unique', { detail: `Another item has this ${property} already.`, errors: [{ pointer: `/${property}`, message: 'must be unique' }] })
+  return refuse(reply, 'not-unique', {
+    detail: `Another item has this ${property} already.`,
+    errors: [{ pointer: `/${property}`, message: 'must be unique' }]
+  })
 }
 
 export function refused (result: object): result is Refusal {

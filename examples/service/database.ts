@@ -11,7 +11,7 @@ export interface Database {
   readonly storage: ReturnType<typeof sqlite>
   /** The name for messages, without the password. */
   readonly name: string
-  close (): Promise<void>
+  close(): Promise<void>
 }
 
 export function database ({ url, file }: Settings): Database {
@@ -23,11 +23,20 @@ function embedded (file: string): Database {
   const name = `SQLite file ${file}`
   try {
     const handle = new DatabaseSync(file)
-    // WAL allows readers beside a writer, such as another program. Changing to WAL takes a lock, so the timeout is set first.
+    // WAL allows readers beside a writer, such as another program. Changing to WAL takes a lock, so the timeout is
+    // set first.
     handle.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL')
-    return { storage: sqlite(handle), name, close: async () => { handle.close() } }
+    return {
+      storage: sqlite(handle),
+      name,
+      close: async () => {
+        handle.close()
+      }
+    }
   } catch (error) {
-    throw new Unusable(`The ${name} cannot be opened: ${reason(error)}. Name one that can be written: SQLITE_FILE=/tmp/service.db npm start`)
+    throw new Unusable(
+      `The ${name} cannot be opened: ${reason(error)}. Name one that can be written: SQLITE_FILE=/tmp/service.db npm start`
+    )
   }
 }
 

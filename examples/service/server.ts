@@ -19,7 +19,9 @@ try {
 async function start (chosen: Settings): Promise<void> {
   const opened = database(chosen)
   const app = await build(opened, chosen.seed).catch((error: unknown) => {
-    throw new Unusable(`The ${opened.name} cannot be used: ${reason(error)}. Check that it runs, and that DATABASE_URL or SQLITE_FILE is right.`)
+    throw new Unusable(
+      `The ${opened.name} cannot be used: ${reason(error)}. Check that it runs, and that DATABASE_URL or SQLITE_FILE is right.`
+    )
   })
   // Waits for pending requests, then closes the database.
   closeWithGrace({ delay: 10_000, logger: false }, () => app.close())
@@ -41,8 +43,10 @@ async function listen (app: FastifyInstance, { host, port }: Settings): Promise<
   } catch (error) {
     await app.close()
     const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-    throw new Unusable(isInUse
-      ? `Port ${port} at ${host} is in use already. Choose another: PORT=3001 npm start`
-      : `The service cannot listen at ${host}, port ${port}: ${reason(error)}`)
+    throw new Unusable(
+      isInUse
+        ? `Port ${port} at ${host} is in use already. Choose another: PORT=3001 npm start`
+        : `The service cannot listen at ${host}, port ${port}: ${reason(error)}`
+    )
   }
 }

@@ -12,8 +12,20 @@ export interface Settings {
 }
 
 export function settings (environment: NodeJS.ProcessEnv): Settings {
-  const { HOST: host = '127.0.0.1', PORT: port = '3000', DATABASE_URL: url = '', SQLITE_FILE: file = 'service.db', SEED: seed = '0' } = environment
-  return { host, port: parseInteger('PORT', port, 65_535), url: parseAddress(url), file, seed: parseInteger('SEED', seed, 1_000_000) }
+  const {
+    HOST: host = '127.0.0.1',
+    PORT: port = '3000',
+    DATABASE_URL: url = '',
+    SQLITE_FILE: file = 'service.db',
+    SEED: seed = '0'
+  } = environment
+  return {
+    host,
+    port: parseInteger('PORT', port, 65_535),
+    url: parseAddress(url),
+    file,
+    seed: parseInteger('SEED', seed, 1_000_000)
+  }
 }
 
 function parseInteger (name: string, text: string, maximum: number): number {
@@ -25,8 +37,15 @@ function parseInteger (name: string, text: string, maximum: number): number {
 function parseAddress (text: string): URL | undefined {
   if (text === '') return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^(postgres|postgresql|mysql|mariadb):$/.test(url.protocol) || url.hostname === '' || url.pathname.length < 2) {
-    throw new Unusable('DATABASE_URL names no database. Write postgres://user:password@host:5432/name or mysql://user:password@host:3306/name, or leave it out for SQLite.')
+  if (
+    url === undefined ||
+    !/^(postgres|postgresql|mysql|mariadb):$/.test(url.protocol) ||
+    url.hostname === '' ||
+    url.pathname.length < 2
+  ) {
+    throw new Unusable(
+      'DATABASE_URL names no database. Write postgres://user:password@host:5432/name or mysql://user:password@host:3306/name, or leave it out for SQLite.'
+    )
   }
   return url
 }

@@ -17,7 +17,7 @@ interface Followed {
   readonly last: string
 }
 
-async function follow (t: Test, app: FastifyInstance, { from, rel }: { from: string, rel: string }): Promise<Followed> {
+async function follow (t: Test, app: FastifyInstance, { from, rel }: { from: string; rel: string }): Promise<Followed> {
   const ids: string[] = []
   let longest = 0
   let last = from
@@ -41,13 +41,15 @@ const next = (link: unknown) => /<([^>]*)>; rel="next"/.exec(String(link))![1]!
 for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefined }, ...databases]) {
   test(`${name}: a list sorted by long texts is walked both ways`, { skip }, async (t) => {
     const database = await open?.()
-    t.teardown(async () => { await database?.end() })
+    t.teardown(async () => {
+      await database?.end()
+    })
     const adapter = database?.adapter()
     const definition = notes({ storage: adapter ?? memory() })
     await adapter?.createTable(definition)
     const app = await build(t, definition)
     for (const text of texts) await created(app, '/notes', { text })
-    const all = (await ask(app, 'GET /notes?sort=text')).json() as Array<{ id: string, text: string }>
+    const all = (await ask(app, 'GET /notes?sort=text')).json() as Array<{ id: string; text: string }>
     t.equal(all.length, texts.length)
     for (const sort of ['text', '-text']) {
       const expected = (await ask(app, `GET /notes?sort=${sort}`)).json().map(({ id }: { id: string }) => id)
@@ -74,8 +76,18 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
 }
 
 test('a cursor does not lead to an item that the caller cannot see', async (t) => {
-  const app = await build(t, notes({ access: { scope: ({ request }: AccessContext) => request?.headers['x-all'] === undefined ? { filter: { property: 'text', is: 'lt', value: 'x' } } : undefined } } as never))
-  for (const text of [prefix, `${prefix}a`]) await ask(app, 'POST /notes', { content: { text }, fields: { 'x-all': '1' } })
+  const app = await build(
+    t,
+    notes({
+      access: {
+        scope: ({ request }: AccessContext) =>
+          request?.headers['x-all'] === undefined ? { filter: { property: 'text', is: 'lt', value: 'x' } } : undefined
+      }
+    } as never)
+  )
+  for (const text of [prefix, `${prefix}a`]) {
+    await ask(app, 'POST /notes', { content: { text }, fields: { 'x-all': '1' } })
+  }
   const first = await ask(app, 'GET /notes?sort=text&limit=1', { fields: { 'x-all': '1' } })
   const url = next(first.headers.link)
   t.equal((await ask(app, `GET ${url}`, { fields: { 'x-all': '1' } })).json().length, 1)
@@ -84,7 +96,13 @@ test('a cursor does not lead to an item that the caller cannot see', async (t) =
 
 test('a cursor with another item, or none, in it is refused', async (t) => {
   const app = await build(t, notes())
-  for (const content of ['["after",{"id":7,"hash":"x"}]', '["after",{"id":"a"}]', '["after",{"hash":"x"}]', '["after",{"id":true,"hash":"x"}]', '["up",{"id":"a","hash":"x"}]']) {
+  for (const content of [
+    '["after",{"id":7,"hash":"x"}]',
+    '["after",{"id":"a"}]',
+    '["after",{"hash":"x"}]',
+    '["after",{"id":true,"hash":"x"}]',
+    '["up",{"id":"a","hash":"x"}]'
+  ]) {
     const cursor = Buffer.from(`0000000${content}`).toString('base64url')
     t.equal((await ask(app, `GET /notes?cursor=${cursor}`)).statusCode, 400)
   }

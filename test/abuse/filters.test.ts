@@ -15,32 +15,69 @@ import { query } from './query.ts'
 
 const names = Array.from({ length: 120 }, (_, index) => `p${index}`)
 
-const wide = (storage: Adapter<object>): Collection => define({
-  name: 'wide',
-  schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String(), ...Object.fromEntries(names.map(name => [name, Type.Optional(Type.Integer())])) }),
-  storage
-} as never) as Collection
+const wide = (storage: Adapter<object>): Collection =>
+  define({
+    name: 'wide',
+    schema: Type.Object({
+      id: Type.String({ format: 'uuid', readOnly: true }),
+      text: Type.String(),
+      ...Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())]))
+    }),
+    storage
+  } as never) as Collection
 
 test('a filter in the dialect of a client has the same limit', async (t) => {
   const conditions = (count: number) => Object.fromEntries(names.slice(0, count).map((name) => [name, 1]))
   const forms: ReadonlyArray<readonly [dialect: Feature<object>, url: (count: number) => string]> = [
     [reactAdmin(), (count) => `filter=${encodeURIComponent(JSON.stringify(conditions(count)))}`],
-    [jsonServer(), (count) => names.slice(0, count).map((name) => `${name}_gte=1`).join('&')],
-    [refine(), (count) => names.slice(0, count).map((name) => `${name}_ne=1`).join('&')]
+    [
+      jsonServer(),
+      (count) =>
+        names
+          .slice(0, count)
+          .map((name) => `${name}_gte=1`)
+          .join('&')
+    ],
+    [
+      refine(),
+      (count) =>
+        names
+          .slice(0, count)
+          .map((name) => `${name}_ne=1`)
+          .join('&')
+    ]
   ]
   for (const [dialect, url] of forms) {
     const profile = dialect.name
     const app = await build(t, wide(memory() as Adapter<object>).with(dialect))
     t.equal((await ask(app, `GET /wide?${url(100)}`)).statusCode, 200, profile)
-    t.match((await ask(app, `GET /wide?${url(101)}`)).json(), { status: 400, code: 'invalid-query', detail: /at most 100 conditions/ }, profile)
-    t.match((await ask(app, `GET /wide?${url(60)}&${names.slice(60, 101).map((name) => `${name}=1`).join('&')}`)).json(), { status: 400, code: 'invalid-query' }, `${profile} beside our own`)
+    t.match(
+      (await ask(app, `GET /wide?${url(101)}`)).json(),
+      { status: 400, code: 'invalid-query', detail: /at most 100 conditions/ },
+      profile
+    )
+    t.match(
+      (
+        await ask(
+          app,
+          `GET /wide?${url(60)}&${names
+            .slice(60, 101)
+            .map((name) => `${name}=1`)
+            .join('&')}`
+        )
+      ).json(),
+      { status: 400, code: 'invalid-query' },
+      `${profile} beside our own`
+    )
   }
 })
 
 for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefined }, ...databases]) {
   test(`${name}: the largest filter, and the longest lists, are answered`, { skip }, async (t) => {
     const database = await open?.()
-    t.teardown(async () => { await database?.end() })
+    t.teardown(async () => {
+      await database?.end()
+    })
     const adapter = database?.adapter()
     const definition = wide((adapter ?? memory()) as Adapter<object>)
     await adapter?.createTable(definition)
@@ -53,23 +90,36 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
     t.equal(await found({ any: names.slice(0, 100).map((name) => ({ [name]: 1 })) }), 1)
     t.equal(await found({ all: names.slice(0, 99).map((name) => ({ [`${name}.ne`]: 2 })), not: { p0: 2 } }), 1)
     t.equal(await found({ any: Array.from({ length: 100 }, () => ({})) }), 1)
-    const deep = (levels: number): object => levels === 1 ? { any: names.slice(0, 80).map((name) => ({ [name]: 1 })) } : { any: [{ p1: 5 }, { not: { all: [deep(levels - 2)] } }] }
+    const deep = (levels: number): object =>
+      levels === 1
+        ? { any: names.slice(0, 80).map((name) => ({ [name]: 1 })) }
+        : { any: [{ p1: 5 }, { not: { all: [deep(levels - 2)] } }] }
     t.equal(await found(deep(9)), 1)
     const values = Array.from({ length: 1000 }, (_, index) => index)
     t.equal(await found({ 'p0.in': values }), 1)
     t.equal(await found({ 'text.like': '*a*a*ab*' }), 1)
     t.equal(await found({ 'text.like': `*${'a*'.repeat(4)}` }), 0)
-    t.equal(await found({ all: Array.from({ length: 5 }, (_, index) => ({ 'text.like': `${'a'.repeat(index % 3)}*${'*'.repeat(index % 4)}b` })) }), 1)
+    t.equal(
+      await found({
+        all: Array.from({ length: 5 }, (_, index) => ({
+          'text.like': `${'a'.repeat(index % 3)}*${'*'.repeat(index % 4)}b`
+        }))
+      }),
+      1
+    )
   })
 
   test(`${name}: the scope of an app has no limit`, { skip }, async (t) => {
     const database = await open?.()
-    t.teardown(async () => { await database?.end() })
+    t.teardown(async () => {
+      await database?.end()
+    })
     const adapter = database?.adapter()
     await adapter?.createTable(things)
     const storage = (adapter ?? memory())<Thing>(things)
     await storage.insert({ id: 'a', name: 'n2999' }, { signal: new AbortController().signal, scope: undefined })
-    const names = (is: 'eq' | 'ne', count: number): Filter[] => Array.from({ length: count }, (_, index) => ({ property: 'name', is, value: `n${index}` }))
+    const names = (is: 'eq' | 'ne', count: number): Filter[] =>
+      Array.from({ length: count }, (_, index) => ({ property: 'name', is, value: `n${index}` }))
     const within = (scope: Filter): Context => ({ signal: new AbortController().signal, scope })
     t.equal((await storage.list(query, within({ any: names('eq', 3000) }))).entries.length, 1)
     t.equal((await storage.list(query, within({ all: names('ne', 2999) }))).entries.length, 1)

@@ -19,7 +19,10 @@ interface Walk {
   readonly last: string
 }
 
-async function follow (app: FastifyInstance, { from, rel, format = 'application/json' }: { from: string, rel: string, format?: string }): Promise<Walk> {
+async function follow (
+  app: FastifyInstance,
+  { from, rel, format = 'application/json' }: { from: string; rel: string; format?: string }
+): Promise<Walk> {
   const pages: string[][] = []
   let longest = 0
   let last = from
@@ -46,7 +49,9 @@ const titles = Array.from({ length: 12 }, (_, index) => String(index + 10))
 for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefined }, ...databases]) {
   test(`${name}: a list of long items is walked both ways in short pages`, { skip }, async (t) => {
     const database = await open?.()
-    t.teardown(async () => { await database?.end() })
+    t.teardown(async () => {
+      await database?.end()
+    })
     const adapter = database?.adapter()
     const definition = define({ name: 'stories', schema: Story, storage: adapter ?? memory() })
     await adapter?.createTable(definition)
@@ -59,15 +64,23 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
       const back = await follow(app, { from: forth.last, rel: 'prev', format })
       t.strictSame(back.pages, [titles.slice(8), titles.slice(4, 8), titles.slice(0, 4)])
     }
-    t.equal((await ask(app, 'GET /stories?sort=title&fields=title')).json().length, titles.length, 'only what is sent counts')
+    t.equal(
+      (await ask(app, 'GET /stories?sort=title&fields=title')).json().length,
+      titles.length,
+      'only what is sent counts'
+    )
   })
 }
 
 test('an expanded item counts in each item that it is sent with', async (t) => {
   const books = notes()
-  const stories = define({ name: 'stories', schema: Story, storage: memory() }).with(expand({ bound: { collection: books, property: 'book' } } as never))
+  const stories = define({ name: 'stories', schema: Story, storage: memory() }).with(
+    expand({ bound: { collection: books, property: 'book' } } as never)
+  )
   const app = await build(t, [books, stories as Collection])
-  const { item: { id } } = await created(app, '/notes', { text })
+  const {
+    item: { id }
+  } = await created(app, '/notes', { text })
   for (const title of titles) await created(app, '/stories', { title, book: id })
   t.strictSame((await follow(app, { from: '/stories?sort=title', rel: 'next' })).pages, [titles])
   const { pages, longest: length } = await follow(app, { from: '/stories?sort=title&expand=bound', rel: 'next' })

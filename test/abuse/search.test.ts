@@ -15,10 +15,14 @@ test('a search in 40 MB of text keeps none of it', { skip: noSqlite }, async (t)
     stdio: ['ignore', 'inherit', 'pipe', 'ipc']
   })
   let failure = ''
-  child.stderr!.on('data', (chunk: Buffer) => { failure += chunk.toString() })
+  child.stderr!.on('data', (chunk: Buffer) => {
+    failure += chunk.toString()
+  })
   let found: unknown
-  child.on('message', (message) => { found = message })
-  const [code, signal] = await once(child, 'exit') as [number | null, string | null]
+  child.on('message', (message) => {
+    found = message
+  })
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   t.strictSame([code, signal], [0, null], failure.slice(0, 500))
   t.strictSame(found, {
     'the quick fox jumps over lazy dog missing': '200 0',
@@ -36,7 +40,8 @@ test('words that are repeated, or occur in another word, are looked for once', a
 
 test('more than 10 different words are refused, by GET and by QUERY', async (t) => {
   const app = await build(t, notes({ list: { search: ['text'] }, storage: memory() }))
-  const words = (count: number) => Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join(' ')
+  const words = (count: number) =>
+    Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join(' ')
   t.equal((await ask(app, `GET /notes?q=${encodeURIComponent(`${words(10)} ${words(10)}`)}`)).statusCode, 200)
   t.equal((await ask(app, 'QUERY /notes', { content: { q: words(10) } })).statusCode, 200)
   t.match((await ask(app, `GET /notes?q=${encodeURIComponent(words(11))}`)).json(), {
@@ -45,7 +50,10 @@ test('more than 10 different words are refused, by GET and by QUERY', async (t) 
     parameter: 'q',
     detail: 'q must be text of up to 200 characters and 10 different words.'
   })
-  t.match((await ask(app, 'QUERY /notes', { content: { q: words(11) } })).json(), { status: 422, errors: [{ pointer: '/q' }] })
+  t.match((await ask(app, 'QUERY /notes', { content: { q: words(11) } })).json(), {
+    status: 422,
+    errors: [{ pointer: '/q' }]
+  })
 })
 
 for (const { name, skip, open } of databases) {
@@ -58,7 +66,13 @@ for (const { name, skip, open } of databases) {
     const app = await build(t, definition)
     const text = `${'ab '.repeat(300_000)}End École`
     t.equal((await ask(app, 'POST /notes', { content: { text } })).statusCode, 201)
-    for (const [q, count] of [['end', 1], ['ÉCOLE', 1], ['b end école', 1], ['endx', 0], ['xÉcole', 0]] as const) {
+    for (const [q, count] of [
+      ['end', 1],
+      ['ÉCOLE', 1],
+      ['b end école', 1],
+      ['endx', 0],
+      ['xÉcole', 0]
+    ] as const) {
       t.equal((await ask(app, `GET /notes?q=${encodeURIComponent(q)}&fields=id`)).json().length, count, q)
     }
   })

@@ -11,7 +11,8 @@ import { mysqlPool, nodeSqlite, noMysql, noSqlite } from '../storage/databases.t
 import { startPostgres } from '../storage/servers.ts'
 import { query } from './query.ts'
 
-// Clients that send a different filter each time, and long ones: what stays prepared is bounded, in number and in length.
+// Clients that send a different filter each time, and long ones: what stays prepared is bounded, in number and in
+// length.
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
@@ -35,7 +36,15 @@ async function flood (storage: Storage<Thing>): Promise<void> {
   for (let number = 0; number < 400; number++) await storage.list({ ...query, filter: shape(number) }, context)
   for (let number = 0; number < 60; number++) await storage.list({ ...query, filter: long(200 + number) }, context)
   for (let number = 0; number < 200; number++) {
-    await storage.list({ ...query, properties: ['id', 'name', 'rank', 'price', 'done', 'note', 'at', 'place', 'tags'].filter((_, bit) => (number >> bit) & 1) }, context)
+    await storage.list(
+      {
+        ...query,
+        properties: ['id', 'name', 'rank', 'price', 'done', 'note', 'at', 'place', 'tags'].filter(
+          (_, bit) => (number >> bit) & 1
+        )
+      },
+      context
+    )
   }
   for (let times = 0; times < 3; times++) await storage.find('a', context)
 }
@@ -43,8 +52,17 @@ async function flood (storage: Storage<Thing>): Promise<void> {
 test('recurring statements are not displaced by others, and long ones do not stay', async (t) => {
   let prepared = 0
   const released: string[] = []
-  const statements = new PreparedStatements((text) => { prepared++; return text }, (text) => { released.push(text) })
-  const get = (text: string, recurring?: true) => statements.get({ text, values: [], context, ...recurring && { recurring } })
+  const statements = new PreparedStatements(
+    (text) => {
+      prepared++
+      return text
+    },
+    (text) => {
+      released.push(text)
+    }
+  )
+  const get = (text: string, recurring?: true) =>
+    statements.get({ text, values: [], context, ...(recurring && { recurring }) })
   t.equal(get('find', true), 'find')
   for (let number = 0; number < 1000; number++) get(`list ${number}`)
   t.equal(released.length, 1000 - most.others)
@@ -87,12 +105,24 @@ test('postgres: what stays prepared on a connection is bounded', async (t) => {
   await adapter.createTable(things)
   const storage = adapter<Thing>(things)
   await flood(storage)
-  const kept = async () => (await pool.query('SELECT count(*)::int AS count, sum(length(statement))::int AS characters, max(length(statement))::int AS longest FROM pg_prepared_statements')).rows[0]
+  const kept = async () =>
+    (
+      await pool.query(
+        'SELECT count(*)::int AS count, sum(length(statement))::int AS characters, max(length(statement))::int AS longest FROM pg_prepared_statements'
+      )
+    ).rows[0]
   const { count, characters, longest } = await kept()
   t.ok(count > 0 && count <= most.recurring + most.others, `${count} statements`)
   t.ok(characters <= most.characters, `${characters} characters`)
   t.ok(longest <= 2000, `the longest has ${longest} characters`)
-  t.equal((await pool.query('SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement LIKE \'%WHERE "id" = $1\'')).rows[0].count, 1)
+  t.equal(
+    (
+      await pool.query(
+        'SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement LIKE \'%WHERE "id" = $1\''
+      )
+    ).rows[0].count,
+    1
+  )
   const [{ bytes }] = (await pool.query('SELECT sum(total_bytes)::int AS bytes FROM pg_backend_memory_contexts')).rows
   t.ok(bytes < 64 * 1024 * 1024, `${bytes} bytes in the backend`)
   await correct(t, storage)
@@ -119,7 +149,9 @@ test('mysql: what stays prepared on a connection is bounded', { skip: noMysql },
 
 /** What was displaced is prepared again. */
 async function correct (t: Test, storage: Storage<Thing>): Promise<void> {
-  for (const number of [0, 1, 399]) t.equal((await storage.list({ ...query, filter: shape(number) }, context)).entries.length, 0)
+  for (const number of [0, 1, 399]) {
+    t.equal((await storage.list({ ...query, filter: shape(number) }, context)).entries.length, 0)
+  }
   t.equal((await storage.list(query, context)).entries.length, 1)
   await t.rejects(storage.list({ ...query, filter: { property: 'missing.name', is: 'null', value: true } }, context))
   t.equal((await storage.list({ ...query, filter: long(300) }, context)).entries.length, 0)

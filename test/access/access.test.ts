@@ -19,11 +19,18 @@ import { within } from '../../lib/features/within.ts'
 import { ask, created, logged } from '../app.ts'
 
 const Note = Type.Object({ id: Type.Integer(), text: Type.String() })
-const items = [{ id: 1, text: 'one' }, { id: 2, text: 'two' }]
+const items = [
+  { id: 1, text: 'one' },
+  { id: 2, text: 'two' }
+]
 
 /** Credentials that are a name; `mallory` has bad ones. */
 const named: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
-  authenticate: async ({ request: { headers: { authorization } } }) => {
+  authenticate: async ({
+    request: {
+      headers: { authorization }
+    }
+  }) => {
     const [, name] = /^token (\w+)$/i.exec(authorization ?? '') ?? []
     if (name === 'mallory') throw new Error('the secret of mallory is not this')
     return name
@@ -31,7 +38,12 @@ const named: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
 }
 
 function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define(mergeOptions({ access: named }, { name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), ...options })) as Collection
+  return define(
+    mergeOptions(
+      { access: named },
+      { name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), ...options }
+    )
+  ) as Collection
 }
 
 /** Where nobody asks who is calling. */
@@ -39,7 +51,11 @@ function open (name: string, options: Partial<Options<typeof Note>> = {}) {
   return define({ name, schema: Note, id: { generate: 'storage' }, storage: memory({ items }), ...options })
 }
 
-async function serve (t: Test, collections: Definition | readonly Definition[], prepare: (app: FastifyInstance) => void = () => {}): Promise<FastifyInstance> {
+async function serve (
+  t: Test,
+  collections: Definition | readonly Definition[],
+  prepare: (app: FastifyInstance) => void = () => {}
+): Promise<FastifyInstance> {
   const app = Fastify()
   t.after(() => app.close())
   prepare(app)
@@ -51,15 +67,32 @@ const as = (name: string): { fields: Record<string, string> } => ({ fields: { au
 
 /** Every action, with content that is none: it is never read where the caller is refused. */
 const requests: ReadonlyArray<readonly [method: InjectOptions['method'], url: string]> = [
-  ['GET', '/notes'], ['HEAD', '/notes'], ['QUERY' as 'GET', '/notes'], ['POST', '/notes'],
-  ['GET', '/notes/1'], ['HEAD', '/notes/1'], ['PUT', '/notes/1'], ['PATCH', '/notes/1'], ['DELETE', '/notes/1']
+  ['GET', '/notes'],
+  ['HEAD', '/notes'],
+  ['QUERY' as 'GET', '/notes'],
+  ['POST', '/notes'],
+  ['GET', '/notes/1'],
+  ['HEAD', '/notes/1'],
+  ['PUT', '/notes/1'],
+  ['PATCH', '/notes/1'],
+  ['DELETE', '/notes/1']
 ]
 
-test('where callers are known, everybody else is refused with 401 and a challenge, before anything else is looked at (RFC 9110 15.5.2)', async t => {
+test('where callers are known, everybody else is refused with 401 and a challenge, before anything else is looked at (RFC 9110 15.5.2)', async (t) => {
   const app = await serve(t, notes())
   for (const [method, url] of requests) {
     for (const authorization of [undefined, 'token mallory', 'Basic bm9ib2R5']) {
-      const answer = await app.inject({ method: method!, url, headers: { 'content-type': 'no/type', accept: 'no/type', 'if-match': '"x"', ...authorization && { authorization } }, ...method === 'GET' || method === 'HEAD' ? {} : { payload: '{{{' } })
+      const answer = await app.inject({
+        method: method!,
+        url,
+        headers: {
+          'content-type': 'no/type',
+          accept: 'no/type',
+          'if-match': '"x"',
+          ...(authorization && { authorization })
+        },
+        ...(method === 'GET' || method === 'HEAD' ? {} : { payload: '{{{' })
+      })
       t.equal(answer.statusCode, 401, `${method} ${url} ${authorization}`)
       t.equal(answer.headers['www-authenticate'], 'Bearer')
       t.equal(answer.headers['cache-control'], 'no-store')
@@ -73,67 +106,94 @@ test('where callers are known, everybody else is refused with 401 and a challeng
   t.equal((await ask(app, 'DELETE /notes/1', as('ada'))).statusCode, 204)
 })
 
-test('a method that is not supported is 405 for everybody, with all that is supported (RFC 9110 15.5.6)', async t => {
+test('a method that is not supported is 405 for everybody, with all that is supported (RFC 9110 15.5.6)', async (t) => {
   const app = await serve(t, notes({ access: { allow: { all: 'authenticated', list: 'public' } } }))
   const answer = await ask(app, 'DELETE /notes')
   t.equal(answer.statusCode, 405)
   t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('each action has a rule of its own: public, authenticated or a predicate', async t => {
+test('each action has a rule of its own: public, authenticated or a predicate', async (t) => {
   const asked: unknown[] = []
-  const app = await serve(t, notes({
-    access: {
-      allow: {
-        all: 'authenticated',
-        list: 'public',
-        read: 'public',
-        replace: ({ request, action, caller }: AccessContext) => { asked.push([request?.method, action, caller]); return caller === 'ada' },
-        update: async ({ caller }) => caller === 'ada' ? true : 'hidden',
-        remove: ({ caller }) => caller === 'root'
+  const app = await serve(
+    t,
+    notes({
+      access: {
+        allow: {
+          all: 'authenticated',
+          list: 'public',
+          read: 'public',
+          replace: ({ request, action, caller }: AccessContext) => {
+            asked.push([request?.method, action, caller])
+            return caller === 'ada'
+          },
+          update: async ({ caller }) => (caller === 'ada' ? true : 'hidden'),
+          remove: ({ caller }) => caller === 'root'
+        }
       }
-    }
-  }))
+    })
+  )
   const content = { text: 'new' }
-  const status = async (target: string, name?: string, given: unknown = content): Promise<number> => (await ask(app, target, { content: given, ...name !== undefined && as(name) })).statusCode
+  const status = async (target: string, name?: string, given: unknown = content): Promise<number> =>
+    (await ask(app, target, { content: given, ...(name !== undefined && as(name)) })).statusCode
   t.equal((await ask(app, 'GET /notes')).statusCode, 200)
-  t.equal((await ask(app, 'GET /notes', as('mallory'))).statusCode, 200, 'bad credentials are as good as none where none are needed')
+  t.equal(
+    (await ask(app, 'GET /notes', as('mallory'))).statusCode,
+    200,
+    'bad credentials are as good as none where none are needed'
+  )
   t.equal((await ask(app, 'QUERY /notes', { content: {} })).statusCode, 200, 'QUERY is the list')
   t.equal(await status('POST /notes'), 401)
   t.equal(await status('POST /notes', 'bob'), 201)
   t.equal(await status('PUT /notes/1'), 401)
   t.equal(await status('PUT /notes/1', 'bob'), 403)
   t.equal(await status('PUT /notes/1', 'ada'), 200)
-  t.strictSame(asked, [['PUT', 'replace', undefined], ['PUT', 'replace', 'bob'], ['PUT', 'replace', 'ada']])
+  t.strictSame(asked, [
+    ['PUT', 'replace', undefined],
+    ['PUT', 'replace', 'bob'],
+    ['PUT', 'replace', 'ada']
+  ])
   t.equal(await status('PATCH /notes/1', 'mallory'), 401, 'a predicate is not asked about bad credentials')
   t.equal(await status('PATCH /notes/1', 'bob'), 404)
   t.equal(await status('PATCH /notes/9', 'bob'), 404)
-  t.strictSame((await ask(app, 'PATCH /notes/1', { content, ...as('bob') })).json(), (await ask(app, 'PATCH /notes/1', { content, ...as('eve') })).json())
+  t.strictSame(
+    (await ask(app, 'PATCH /notes/1', { content, ...as('bob') })).json(),
+    (await ask(app, 'PATCH /notes/1', { content, ...as('eve') })).json()
+  )
   t.equal(await status('PATCH /notes/1', 'ada'), 200)
   t.equal((await ask(app, 'DELETE /notes/1', as('ada'))).statusCode, 403)
   t.equal((await ask(app, 'DELETE /notes/1', as('root'))).statusCode, 204)
 })
 
-test('only true lets in', async t => {
+test('only true lets in', async (t) => {
   for (const verdict of [undefined, null, 1, 'yes', {}]) {
     const app = await serve(t, notes({ access: { allow: () => verdict as boolean } }))
     t.equal((await ask(app, 'GET /notes', as('ada'))).statusCode, 403, String(verdict))
   }
 })
 
-test('a predicate that throws answers with the status of what it throws, and lets nobody in', async t => {
+test('a predicate that throws answers with the status of what it throws, and lets nobody in', async (t) => {
   const { lines, logger } = logged()
   const app = Fastify({ logger })
   t.after(() => app.close())
-  await app.register(collection, notes({
-    access: {
-      allow: {
-        list: () => { throw problem('forbidden', { detail: 'Not on Sundays.' }) },
-        read: () => { throw new Error('the database is called prod-7') },
-        create: () => { throw Object.assign(new Error('Later.'), { statusCode: 429 }) }
+  await app.register(
+    collection,
+    notes({
+      access: {
+        allow: {
+          list: () => {
+            throw problem('forbidden', { detail: 'Not on Sundays.' })
+          },
+          read: () => {
+            throw new Error('the database is called prod-7')
+          },
+          create: () => {
+            throw Object.assign(new Error('Later.'), { statusCode: 429 })
+          }
+        }
       }
-    }
-  }))
+    })
+  )
   t.equal((await ask(app, 'GET /notes', as('ada'))).json().detail, 'Not on Sundays.')
   const fault = await ask(app, 'GET /notes/1', as('ada'))
   t.equal(fault.statusCode, 500)
@@ -142,9 +202,15 @@ test('a predicate that throws answers with the status of what it throws, and let
   t.equal((await ask(app, 'POST /notes', { content: { text: '' }, ...as('ada') })).statusCode, 429)
 })
 
-test('who is calling is asked once for each request, before content is read, and only by collections that want to know', async t => {
+test('who is calling is asked once for each request, before content is read, and only by collections that want to know', async (t) => {
   let asked = 0
-  const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = { authenticate: ({ request }) => { asked++; t.equal(request.body, undefined); return request.headers.authorization } }
+  const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
+    authenticate: ({ request }) => {
+      asked++
+      t.equal(request.body, undefined)
+      return request.headers.authorization
+    }
+  }
   const other = open('others') as Collection
   const rule: NonNullable<AccessOptions['allow']> = { all: ({ caller }) => caller !== undefined }
   const app = await serve(t, [notes({ access: { ...authentication, allow: rule } }).with(bulk()), other])
@@ -157,8 +223,12 @@ test('who is calling is asked once for each request, before content is read, and
   t.equal(asked, 2)
 })
 
-test('an error of the authentication keeps its status; a fault is not the fault of the client', async t => {
-  const fails = (error: unknown): Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> => ({ authenticate: () => { throw error } })
+test('an error of the authentication keeps its status; a fault is not the fault of the client', async (t) => {
+  const fails = (error: unknown): Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> => ({
+    authenticate: () => {
+      throw error
+    }
+  })
   for (const [error, status, open] of [
     [Object.assign(new Error('Expired.'), { statusCode: 401 }), 401, 200],
     [Object.assign(new Error('What is this?'), { status: 400 }), 400, 200],
@@ -170,29 +240,79 @@ test('an error of the authentication keeps its status; a fault is not the fault 
     t.equal((await ask(app, 'GET /notes/1')).statusCode, status)
     t.equal((await ask(app, 'GET /notes')).statusCode, open)
   }
-  for (const [id, status] of [['', 401], [null, 401], [7, 500], [{}, 500]] as const) {
+  for (const [id, status] of [
+    ['', 401],
+    [null, 401],
+    [7, 500],
+    [{}, 500]
+  ] as const) {
     const app = await serve(t, notes({ access: { authenticate: () => id as string } }))
     t.equal((await ask(app, 'GET /notes/1')).statusCode, status, JSON.stringify(id))
   }
 })
 
-test('the challenge is that of the definition, unless the 401 brings its own; a refused token is said to be one (RFC 6750 3.1)', async t => {
+test('the challenge is that of the definition, unless the 401 brings its own; a refused token is said to be one (RFC 6750 3.1)', async (t) => {
   const told = async (options: Partial<Options<typeof Note>>, authorization?: string): Promise<unknown> =>
-    (await ask(await serve(t, notes(options)), 'GET /notes', authorization === undefined ? {} : { fields: { authorization } })).headers['www-authenticate']
+    (
+      await ask(
+        await serve(t, notes(options)),
+        'GET /notes',
+        authorization === undefined ? {} : { fields: { authorization } }
+      )
+    ).headers['www-authenticate']
   const authenticate = named.authenticate!
   t.equal(await told({ access: { authenticate, challenge: 'Bearer realm="notes"' } }), 'Bearer realm="notes"')
-  t.equal(await told({ access: { authenticate, challenge: 'Bearer realm="notes"' } }, 'bEARER stale'), 'Bearer realm="notes", error="invalid_token"')
+  t.equal(
+    await told({ access: { authenticate, challenge: 'Bearer realm="notes"' } }, 'bEARER stale'),
+    'Bearer realm="notes", error="invalid_token"'
+  )
   t.equal(await told({}, 'Bearer stale'), 'Bearer error="invalid_token"')
   t.equal(await told({ access: { authenticate, challenge: 'bearer' } }, 'Bearer'), 'bearer error="invalid_token"')
-  t.equal(await told({ access: { authenticate, challenge: 'Bearer error="mine"' } }, 'Bearer stale'), 'Bearer error="mine"')
-  t.equal(await told({ access: { authenticate, challenge: 'Basic realm="notes", Bearer' } }, 'Bearer stale'), 'Basic realm="notes", Bearer')
-  t.equal(await told({ access: { authenticate, challenge: 'Basic realm="notes"' } }, 'Bearer stale'), 'Basic realm="notes"')
-  t.equal(await told({ access: { authenticate: () => { throw problem('unauthenticated', { fields: { 'www-authenticate': 'Mine' } }) } } }), 'Mine')
-  t.equal(await told({ routes: { list: { onRequest: async () => { throw Object.assign(new Error('Who?'), { statusCode: 401 }) } } } }), 'Bearer')
+  t.equal(
+    await told({ access: { authenticate, challenge: 'Bearer error="mine"' } }, 'Bearer stale'),
+    'Bearer error="mine"'
+  )
+  t.equal(
+    await told({ access: { authenticate, challenge: 'Basic realm="notes", Bearer' } }, 'Bearer stale'),
+    'Basic realm="notes", Bearer'
+  )
+  t.equal(
+    await told({ access: { authenticate, challenge: 'Basic realm="notes"' } }, 'Bearer stale'),
+    'Basic realm="notes"'
+  )
+  t.equal(
+    await told({
+      access: {
+        authenticate: () => {
+          throw problem('unauthenticated', { fields: { 'www-authenticate': 'Mine' } })
+        }
+      }
+    }),
+    'Mine'
+  )
+  t.equal(
+    await told({
+      routes: {
+        list: {
+          onRequest: async () => {
+            throw Object.assign(new Error('Who?'), { statusCode: 401 })
+          }
+        }
+      }
+    }),
+    'Bearer'
+  )
 })
 
-test('OPTIONS tells what the caller may do, where callers are known; to nobody it is refused, and no cache keeps it', async t => {
-  const app = await serve(t, notes({ access: { allow: { list: 'public', read: 'public', create: 'authenticated', all: ({ caller }) => caller === 'root' } } }))
+test('OPTIONS tells what the caller may do, where callers are known; to nobody it is refused, and no cache keeps it', async (t) => {
+  const app = await serve(
+    t,
+    notes({
+      access: {
+        allow: { list: 'public', read: 'public', create: 'authenticated', all: ({ caller }) => caller === 'root' }
+      }
+    })
+  )
   const told = async (url: string, name?: string): Promise<unknown[]> => {
     const answer = await ask(app, `OPTIONS ${url}`, name === undefined ? {} : as(name))
     t.equal(answer.statusCode, 204)
@@ -206,45 +326,91 @@ test('OPTIONS tells what the caller may do, where callers are known; to nobody i
   t.match(await told('/notes/1', 'root'), ['GET, HEAD, PUT, PATCH, DELETE, OPTIONS', undefined, /merge-patch/])
 })
 
-test('OPTIONS tells everything where hooks of the app know the callers: they are not asked', async t => {
-  const app = await serve(t, define({
-    name: 'notes',
-    schema: Note,
-    id: { generate: 'storage' },
-    storage: memory(),
-    access: { allow: () => { t.fail('asked'); return false } }
-  }))
+test('OPTIONS tells everything where hooks of the app know the callers: they are not asked', async (t) => {
+  const app = await serve(
+    t,
+    define({
+      name: 'notes',
+      schema: Note,
+      id: { generate: 'storage' },
+      storage: memory(),
+      access: {
+        allow: () => {
+          t.fail('asked')
+          return false
+        }
+      }
+    })
+  )
   t.equal((await ask(app, 'OPTIONS /notes')).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('allowedActions() tells the actions of the present caller', async t => {
-  const guarded = notes({ actions: ['list', 'read', 'create', 'remove'], access: { allow: { list: 'public', remove: ({ caller }) => caller === 'root', all: 'authenticated' } } })
+test('allowedActions() tells the actions of the present caller', async (t) => {
+  const guarded = notes({
+    actions: ['list', 'read', 'create', 'remove'],
+    access: { allow: { list: 'public', remove: ({ caller }) => caller === 'root', all: 'authenticated' } }
+  })
   const nested = open('nested').with(within(guarded, 'id')) as Collection
   const app = Fastify()
   t.after(() => app.close())
-  const tell = async (request: FastifyRequest): Promise<string[][]> => Promise.all([guarded, open('open', { actions: ['list'] }) as Collection, nested].map(async each => [...await allowedActions(each, request)]))
+  const tell = async (request: FastifyRequest): Promise<string[][]> =>
+    Promise.all(
+      [guarded, open('open', { actions: ['list'] }) as Collection, nested].map(async (each) => [
+        ...(await allowedActions(each, request))
+      ])
+    )
   app.get('/', tell)
   t.strictSame((await ask(app, 'GET /')).json(), [['list'], ['list'], []])
-  t.strictSame((await ask(app, 'GET /', as('ada'))).json(), [['list', 'read', 'create'], ['list'], ['list', 'create', 'read', 'replace', 'update', 'remove']])
+  t.strictSame((await ask(app, 'GET /', as('ada'))).json(), [
+    ['list', 'read', 'create'],
+    ['list'],
+    ['list', 'create', 'read', 'replace', 'update', 'remove']
+  ])
   t.strictSame((await ask(app, 'GET /', as('root'))).json()[0], ['list', 'read', 'create', 'remove'])
 })
 
-test('who may write but not read is shown nothing of what is written', async t => {
-  const app = await serve(t, notes({ etag: { onPut: 'always' }, access: { allow: { all: 'authenticated', read: ({ caller }) => caller === 'root' } } }).with(bulk()))
+test('who may write but not read is shown nothing of what is written', async (t) => {
+  const app = await serve(
+    t,
+    notes({
+      etag: { onPut: 'always' },
+      access: { allow: { all: 'authenticated', read: ({ caller }) => caller === 'root' } }
+    }).with(bulk())
+  )
   const content = { text: 'secret' }
-  for (const [target, given, status] of [['POST /notes', content, 201], ['POST /notes', [content], 201], ['PUT /notes/1', content, 204], ['PATCH /notes/1', {}, 204], ['DELETE /notes/2', undefined, 204]] as const) {
-    const answer = await ask(app, target, { ...given && { content: given }, fields: { ...as('ada').fields, prefer: 'return=representation' } })
+  for (const [target, given, status] of [
+    ['POST /notes', content, 201],
+    ['POST /notes', [content], 201],
+    ['PUT /notes/1', content, 204],
+    ['PATCH /notes/1', {}, 204],
+    ['DELETE /notes/2', undefined, 204]
+  ] as const) {
+    const answer = await ask(app, target, {
+      ...(given && { content: given }),
+      fields: { ...as('ada').fields, prefer: 'return=representation' }
+    })
     t.equal(answer.statusCode, status, target)
     t.equal(answer.payload, '')
   }
   t.equal((await ask(app, 'PATCH /notes/1', { content: {}, ...as('root') })).json().text, 'secret')
   const write = await serve(t, notes({ actions: ['create'], access: { allow: 'authenticated' } }))
-  t.equal((await ask(write, 'POST /notes', { content, ...as('ada') })).json().text, 'secret', 'where nothing is read at all, it is no secret')
+  t.equal(
+    (await ask(write, 'POST /notes', { content, ...as('ada') })).json().text,
+    'secret',
+    'where nothing is read at all, it is no secret'
+  )
 })
 
-test('a PUT creates only for who may create', async t => {
+test('a PUT creates only for who may create', async (t) => {
   const Page = Type.Object({ id: Type.String(), text: Type.String() })
-  const pages = define({ name: 'pages', schema: Page, id: { generate: 'client' }, storage: memory(), put: { create: true }, access: { ...named, allow: { all: 'authenticated', create: ({ caller }) => caller === 'root' } } })
+  const pages = define({
+    name: 'pages',
+    schema: Page,
+    id: { generate: 'client' },
+    storage: memory(),
+    put: { create: true },
+    access: { ...named, allow: { all: 'authenticated', create: ({ caller }) => caller === 'root' } }
+  })
   const app = await serve(t, pages as Collection)
   const content = { text: 'x' }
   t.equal((await ask(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 404)
@@ -252,44 +418,93 @@ test('a PUT creates only for who may create', async t => {
   t.equal((await ask(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 200)
 })
 
-test('what lies in a parent is for those who may read the parent', async t => {
-  const parents = notes({ name: 'parents', access: { allow: { all: 'authenticated', read: ({ caller }) => caller === 'bob' ? 'hidden' : caller === 'ada' } } })
-  const children = define({ name: 'children', schema: Type.Object({ id: Type.Integer(), parentId: Type.Integer() }), id: { generate: 'storage' }, storage: memory() })
+test('what lies in a parent is for those who may read the parent', async (t) => {
+  const parents = notes({
+    name: 'parents',
+    access: { allow: { all: 'authenticated', read: ({ caller }) => (caller === 'bob' ? 'hidden' : caller === 'ada') } }
+  })
+  const children = define({
+    name: 'children',
+    schema: Type.Object({ id: Type.Integer(), parentId: Type.Integer() }),
+    id: { generate: 'storage' },
+    storage: memory()
+  })
   const app = await serve(t, [parents, children.with(within(parents, 'parentId')) as Collection])
   const content = {}
-  for (const [name, status] of [[undefined, 401], ['bob', 404], ['eve', 403], ['ada', 201]] as const) {
-    t.equal((await ask(app, 'POST /parents/1/children', { content, ...name && as(name) })).statusCode, status, String(name))
+  for (const [name, status] of [
+    [undefined, 401],
+    ['bob', 404],
+    ['eve', 403],
+    ['ada', 201]
+  ] as const) {
+    t.equal(
+      (await ask(app, 'POST /parents/1/children', { content, ...(name && as(name)) })).statusCode,
+      status,
+      String(name)
+    )
   }
   t.equal((await ask(app, 'OPTIONS /parents/1/children', as('eve'))).headers.allow, 'OPTIONS')
   t.equal((await ask(app, 'OPTIONS /parents/1/children', as('ada'))).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('the hooks of the app and of the route come first, and know no rule', async t => {
+test('the hooks of the app and of the route come first, and know no rule', async (t) => {
   const order: string[] = []
-  const app = await serve(t, notes({ routes: { all: { onRequest: async () => { order.push('every') } }, list: { onRequest: async () => { order.push('list') } } }, access: { allow: () => { order.push('access'); return true } } }), app => {
-    app.addHook('onRequest', async () => { order.push('app') })
-  })
+  const app = await serve(
+    t,
+    notes({
+      routes: {
+        all: {
+          onRequest: async () => {
+            order.push('every')
+          }
+        },
+        list: {
+          onRequest: async () => {
+            order.push('list')
+          }
+        }
+      },
+      access: {
+        allow: () => {
+          order.push('access')
+          return true
+        }
+      }
+    }),
+    (app) => {
+      app.addHook('onRequest', async () => {
+        order.push('app')
+      })
+    }
+  )
   await ask(app, 'GET /notes', as('ada'))
   t.strictSame(order, ['app', 'every', 'list', 'access'])
 })
 
 declare module '@fastify/jwt' {
   interface FastifyJWT {
-    payload: { sub: string, role?: string, exp?: number }
-    user: { sub: string, role?: string }
+    payload: { sub: string; role?: string; exp?: number }
+    user: { sub: string; role?: string }
   }
 }
 
-test('with @fastify/jwt', async t => {
-  const app = await serve(t, notes({
-    access: {
-      authenticate: async ({ request }) => (await request.jwtVerify<{ sub: string }>()).sub,
-      challenge: 'Bearer realm="notes"',
-      allow: { all: 'authenticated', list: 'public', remove: ({ request }) => request?.user.role === 'admin' }
+test('with @fastify/jwt', async (t) => {
+  const app = await serve(
+    t,
+    notes({
+      access: {
+        authenticate: async ({ request }) => (await request.jwtVerify<{ sub: string }>()).sub,
+        challenge: 'Bearer realm="notes"',
+        allow: { all: 'authenticated', list: 'public', remove: ({ request }) => request?.user.role === 'admin' }
+      }
+    }),
+    (app) => {
+      app.register(jwt, { secret: 'a secret that is long enough' })
     }
-  }), app => { app.register(jwt, { secret: 'a secret that is long enough' }) })
+  )
   const token = (role: string, payload: { exp?: number } = {}): string => app.jwt.sign({ sub: 'ada', role, ...payload })
-  const status = async (target: string, authorization?: string): Promise<number> => (await ask(app, target, authorization === undefined ? {} : { fields: { authorization } })).statusCode
+  const status = async (target: string, authorization?: string): Promise<number> =>
+    (await ask(app, target, authorization === undefined ? {} : { fields: { authorization } })).statusCode
   t.equal(await status('GET /notes'), 200)
   const none = await ask(app, 'GET /notes/1')
   t.equal(none.statusCode, 401)
@@ -307,11 +522,26 @@ test('with @fastify/jwt', async t => {
   t.equal(await status('DELETE /notes/1', `Bearer ${token('admin')}`), 204)
 })
 
-test('with @fastify/bearer-auth, in a hook of the routes', async t => {
+test('with @fastify/bearer-auth, in a hook of the routes', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
-  await app.register(bearerAuth, { keys: ['the key'], addHook: false, specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug' })
-  await app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), routes: { all: { onRequest: app.verifyBearerAuth! } }, access: { allow: { remove: () => false } } }))
+  await app.register(bearerAuth, {
+    keys: ['the key'],
+    addHook: false,
+    specCompliance: 'rfc6749',
+    verifyErrorLogLevel: 'debug'
+  })
+  await app.register(
+    collection,
+    define({
+      name: 'notes',
+      schema: Note,
+      id: { generate: 'storage' },
+      storage: memory({ items }),
+      routes: { all: { onRequest: app.verifyBearerAuth! } },
+      access: { allow: { remove: () => false } }
+    })
+  )
   for (const [fields, status, challenge] of [
     [{}, 401, 'Bearer'],
     [{ authorization: 'Bearer wrong' }, 401, 'Bearer error="invalid_token"'],
@@ -327,12 +557,28 @@ test('with @fastify/bearer-auth, in a hook of the routes', async t => {
   t.equal((await ask(app, 'OPTIONS /notes')).statusCode, 204)
 })
 
-test('with @fastify/basic-auth, whose challenge survives', async t => {
+test('with @fastify/basic-auth, whose challenge survives', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
-  await app.register(basicAuth, { validate: async (name, password) => { if (password !== `${name}!`) throw new Error('Wrong.') }, authenticate: { realm: 'the notes' } })
-  await app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), routes: { all: { onRequest: app.basicAuth } } }))
-  const basic = (text: string, scheme = 'Basic'): { fields: Record<string, string> } => ({ fields: { authorization: `${scheme} ${Buffer.from(text).toString('base64')}` } })
+  await app.register(basicAuth, {
+    validate: async (name, password) => {
+      if (password !== `${name}!`) throw new Error('Wrong.')
+    },
+    authenticate: { realm: 'the notes' }
+  })
+  await app.register(
+    collection,
+    define({
+      name: 'notes',
+      schema: Note,
+      id: { generate: 'storage' },
+      storage: memory({ items }),
+      routes: { all: { onRequest: app.basicAuth } }
+    })
+  )
+  const basic = (text: string, scheme = 'Basic'): { fields: Record<string, string> } => ({
+    fields: { authorization: `${scheme} ${Buffer.from(text).toString('base64')}` }
+  })
   for (const given of [{}, basic('ada:wrong')]) {
     const answer = await ask(app, 'GET /notes', given)
     t.equal(answer.statusCode, 401)
@@ -344,29 +590,45 @@ test('with @fastify/basic-auth, whose challenge survives', async t => {
 })
 
 declare module 'fastify' {
-  interface FastifyRequest { property: string }
+  interface FastifyRequest {
+    property: string
+  }
 }
 
-test('with @fastify/auth, of which one way in is enough, and a predicate over what it found', async t => {
+test('with @fastify/auth, of which one way in is enough, and a predicate over what it found', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(auth)
-  await app.register(basicAuth, { validate: async (name, password, request) => { if (password !== `${name}!`) throw new Error('Wrong.'); request.property = name }, authenticate: true })
+  await app.register(basicAuth, {
+    validate: async (name, password, request) => {
+      if (password !== `${name}!`) throw new Error('Wrong.')
+      request.property = name
+    },
+    authenticate: true
+  })
   const byKey = async (request: FastifyRequest): Promise<void> => {
     if (request.headers['x-api-key'] !== 'the key') throw Object.assign(new Error('No key.'), { statusCode: 401 })
     request.property = 'machine'
   }
-  await app.register(collection, define({
-    name: 'notes',
-    schema: Note,
-    id: { generate: 'storage' },
-    storage: memory({ items }),
-    routes: { all: { onRequest: app.auth([byKey, app.basicAuth]) } },
-    access: {
-      allow: { remove: ({ request }) => request?.property === 'root' ? true : 'hidden', update: ({ request }) => request?.property !== 'machine' }
-    }
-  }))
-  const basic = (name: string): { fields: Record<string, string> } => ({ fields: { authorization: `Basic ${Buffer.from(`${name}:${name}!`).toString('base64')}` } })
+  await app.register(
+    collection,
+    define({
+      name: 'notes',
+      schema: Note,
+      id: { generate: 'storage' },
+      storage: memory({ items }),
+      routes: { all: { onRequest: app.auth([byKey, app.basicAuth]) } },
+      access: {
+        allow: {
+          remove: ({ request }) => (request?.property === 'root' ? true : 'hidden'),
+          update: ({ request }) => request?.property !== 'machine'
+        }
+      }
+    })
+  )
+  const basic = (name: string): { fields: Record<string, string> } => ({
+    fields: { authorization: `Basic ${Buffer.from(`${name}:${name}!`).toString('base64')}` }
+  })
   const refused = await ask(app, 'GET /notes')
   t.equal(refused.statusCode, 401)
   t.equal(refused.headers['www-authenticate'], 'Basic charset="UTF-8"')
@@ -377,18 +639,38 @@ test('with @fastify/auth, of which one way in is enough, and a predicate over wh
   t.equal((await ask(app, 'DELETE /notes/1', basic('root'))).statusCode, 204)
 })
 
-test('a caller can be an object with an id, by which idempotency keys are told apart', async t => {
+test('a caller can be an object with an id, by which idempotency keys are told apart', async (t) => {
   const seen: unknown[] = []
-  const callers: Record<string, unknown> = { ada: { id: 1, role: 'admin' }, also: { id: 1, role: 'member' }, bob: { id: 2 }, none: { name: 'x' }, empty: { id: '' }, list: ['a'], number: 5 }
+  const callers: Record<string, unknown> = {
+    ada: { id: 1, role: 'admin' },
+    also: { id: 1, role: 'member' },
+    bob: { id: 2 },
+    none: { name: 'x' },
+    empty: { id: '' },
+    list: ['a'],
+    number: 5
+  }
   const definition = notes({
     access: {
       authenticate: ({ request }) => callers[String(request.headers['x-user'])] as string,
-      scope: ({ caller }) => { seen.push(caller); return undefined }
+      scope: ({ caller }) => {
+        seen.push(caller)
+        return undefined
+      }
     },
-    hooks: { beforeValidation: ({ item, caller }) => { seen.push(caller); return item }, afterCommit: ({ caller }) => { seen.push(caller) } }
+    hooks: {
+      beforeValidation: ({ item, caller }) => {
+        seen.push(caller)
+        return item
+      },
+      afterCommit: ({ caller }) => {
+        seen.push(caller)
+      }
+    }
   }).with(idempotency())
   const app = await serve(t, definition)
-  const post = (user: string) => ask(app, 'POST /notes', { content: { text: 'new' }, fields: { 'x-user': user, 'idempotency-key': '"k"' } })
+  const post = (user: string) =>
+    ask(app, 'POST /notes', { content: { text: 'new' }, fields: { 'x-user': user, 'idempotency-key': '"k"' } })
   const [first, again, other] = [await post('ada'), await post('also'), await post('bob')]
   t.equal(first.statusCode, 201)
   t.strictSame(seen.slice(0, 3), [callers.ada, callers.ada, callers.ada])
@@ -397,42 +679,104 @@ test('a caller can be an object with an id, by which idempotency keys are told a
   for (const user of ['none', 'empty', 'list', 'number']) t.equal((await post(user)).statusCode, 500, user)
 })
 
-test('mistakes in access are refused at boot', async t => {
-  const wrong = (options: object): void => { notes(options as Partial<Options<typeof Note>>) }
-  t.throws(() => wrong({ access: { authenticate: undefined, allow: 'authenticated' } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /callers are not identified\. Add access: \{ authenticate/ })
-  t.throws(() => wrong({ access: { authenticate: undefined, allow: { remove: 'authenticated' } } }), { message: /callers are not identified\. Add access: \{ authenticate/ })
-  t.throws(() => wrong({ access: { allow: 'everybody' } }), { message: /access\.allow is "everybody"\. It must be "public", "authenticated" or a function/ })
+test('mistakes in access are refused at boot', async (t) => {
+  const wrong = (options: object): void => {
+    notes(options as Partial<Options<typeof Note>>)
+  }
+  t.throws(() => wrong({ access: { authenticate: undefined, allow: 'authenticated' } }), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /callers are not identified\. Add access: \{ authenticate/
+  })
+  t.throws(() => wrong({ access: { authenticate: undefined, allow: { remove: 'authenticated' } } }), {
+    message: /callers are not identified\. Add access: \{ authenticate/
+  })
+  t.throws(() => wrong({ access: { allow: 'everybody' } }), {
+    message: /access\.allow is "everybody"\. It must be "public", "authenticated" or a function/
+  })
   t.throws(() => wrong({ access: { allow: { list: true } } }), { message: /access\.allow is true for list/ })
   t.throws(() => wrong({ access: { allow: { delete: 'public' } } }), { message: /access\.allow names "delete"/ })
   t.throws(() => wrong({ access: { allow: 7 } }), { message: /access\.allow is 7/ })
-  t.throws(() => wrong({ access: { authenticate: 'ada' } }), { message: /access\.authenticate is "ada"\. It must be a function/ })
-  t.throws(() => wrong({ access: { authenticate: () => undefined, realm: 'x' } }), { message: /no option "access\.realm"\. Available options: access\.authenticate/ })
-  for (const challenge of ['', 'Bearer\r\nx: y', 'realm="x"', 'Bearer\u00e9']) t.throws(() => wrong({ access: { authenticate: () => undefined, challenge } }), { message: /access\.challenge is/ }, challenge)
+  t.throws(() => wrong({ access: { authenticate: 'ada' } }), {
+    message: /access\.authenticate is "ada"\. It must be a function/
+  })
+  t.throws(() => wrong({ access: { authenticate: () => undefined, realm: 'x' } }), {
+    message: /no option "access\.realm"\. Available options: access\.authenticate/
+  })
+  for (const challenge of ['', 'Bearer\r\nx: y', 'realm="x"', 'Bearer\u00e9']) {
+    t.throws(
+      () => wrong({ access: { authenticate: () => undefined, challenge } }),
+      { message: /access\.challenge is/ },
+      challenge
+    )
+  }
 })
 
-test('a client that is refused has not to send its content', async t => {
+test('a client that is refused has not to send its content', async (t) => {
   const app = await serve(t, notes())
   const { at } = await created(await serve(t, notes({ access: { allow: 'public' } })), '/notes', { text: 'x' })
   t.equal(at, '/notes/3')
-  const answer = await app.inject({ method: 'POST', url: '/notes', headers: { 'content-type': 'application/json', 'content-length': '99999999' }, payload: '{}' })
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/notes',
+    headers: { 'content-type': 'application/json', 'content-length': '99999999' },
+    payload: '{}'
+  })
   t.equal(answer.statusCode, 401, 'before 413')
 })
 
-test('what depends on who asks is in no cache, however the caller is known, unless the definition says private', async t => {
-  const kept = async (options: Partial<Options<typeof Note>>, target = 'GET /notes', fields: Record<string, string> = { 'x-api-key': 'ada' }): Promise<unknown[]> => {
-    const answer = await ask(await serve(t, notes({ ...options, access: { authenticate: ({ request }) => request.headers['x-api-key']?.toString(), ...options.access } })), target, { fields })
+test('what depends on who asks is in no cache, however the caller is known, unless the definition says private', async (t) => {
+  const kept = async (
+    options: Partial<Options<typeof Note>>,
+    target = 'GET /notes',
+    fields: Record<string, string> = { 'x-api-key': 'ada' }
+  ): Promise<unknown[]> => {
+    const answer = await ask(
+      await serve(
+        t,
+        notes({
+          ...options,
+          access: { authenticate: ({ request }) => request.headers['x-api-key']?.toString(), ...options.access }
+        })
+      ),
+      target,
+      { fields }
+    )
     return [answer.statusCode, answer.headers['cache-control'], answer.headers.vary]
   }
   t.strictSame(await kept({}), [200, 'no-store', 'Accept, Prefer'])
   t.strictSame(await kept({}, 'GET /notes/1'), [200, 'no-store', 'Accept'])
   t.strictSame(await kept({}, 'GET /notes/9'), [404, 'no-store', 'Accept'], 'nor is its absence')
-  t.strictSame(await kept({ access: { allow: 'public' } }), [200, 'no-cache', 'Accept, Prefer'], 'what everybody may see is the same for everybody')
-  t.strictSame(await kept({ access: { allow: 'public' } }, 'GET /notes', { authorization: 'x' }), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: { allow: 'public' }, cache: 'public, max-age=60' }), [200, 'public, max-age=60', 'Accept, Prefer'])
+  t.strictSame(
+    await kept({ access: { allow: 'public' } }),
+    [200, 'no-cache', 'Accept, Prefer'],
+    'what everybody may see is the same for everybody'
+  )
+  t.strictSame(await kept({ access: { allow: 'public' } }, 'GET /notes', { authorization: 'x' }), [
+    200,
+    'no-store',
+    'Accept, Prefer'
+  ])
+  t.strictSame(await kept({ access: { allow: 'public' }, cache: 'public, max-age=60' }), [
+    200,
+    'public, max-age=60',
+    'Accept, Prefer'
+  ])
   t.strictSame(await kept({ access: { allow: 'public', scope: () => undefined } }), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: { allow: 'public', visible: { text: () => true } } }), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: { allow: { list: 'public', read: 'authenticated' } } }), [200, 'no-cache', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: { allow: { list: 'public', read: 'authenticated' } } }, 'GET /notes/1'), [200, 'no-store', 'Accept'])
+  t.strictSame(await kept({ access: { allow: 'public', visible: { text: () => true } } }), [
+    200,
+    'no-store',
+    'Accept, Prefer'
+  ])
+  t.strictSame(await kept({ access: { allow: { list: 'public', read: 'authenticated' } } }), [
+    200,
+    'no-cache',
+    'Accept, Prefer'
+  ])
+  t.strictSame(await kept({ access: { allow: { list: 'public', read: 'authenticated' } } }, 'GET /notes/1'), [
+    200,
+    'no-store',
+    'Accept'
+  ])
   const cache = 'private, max-age=60'
   t.strictSame(await kept({ cache }), [200, cache, 'Accept, Authorization, Cookie, Prefer'])
   t.strictSame(await kept({ cache: { read: cache } }, 'GET /notes/1'), [200, cache, 'Accept, Authorization, Cookie'])
@@ -442,15 +786,25 @@ test('what depends on who asks is in no cache, however the caller is known, unle
   const answer = await ask(app, 'GET /notes/1')
   t.equal(answer.headers.vary, 'Accept, X-Api-Key')
   const unchanged = await ask(app, 'GET /notes/1', { fields: { 'if-none-match': String(answer.headers.etag) } })
-  t.strictSame([unchanged.statusCode, unchanged.headers['cache-control'], unchanged.headers.vary], [304, cache, 'Accept, X-Api-Key'])
+  t.strictSame(
+    [unchanged.statusCode, unchanged.headers['cache-control'], unchanged.headers.vary],
+    [304, cache, 'Accept, X-Api-Key']
+  )
   t.equal((await ask(app, 'PATCH /notes/1', { content: {} })).headers['cache-control'], 'no-store')
 })
 
-test('what is nested in a parent, or expanded, is kept as that would be', async t => {
+test('what is nested in a parent, or expanded, is kept as that would be', async (t) => {
   const parents = notes({ name: 'parents' })
   const Child = Type.Object({ id: Type.Integer(), parentId: Type.Integer() })
-  const options = { name: 'children', schema: Child, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, parentId: 1 }] }) } as const
-  const children = define({ ...options, cache: { read: 'public, max-age=60' } }).with(expand({ parent: { collection: parents, property: 'parentId' } }))
+  const options = {
+    name: 'children',
+    schema: Child,
+    id: { generate: 'storage' },
+    storage: memory({ items: [{ id: 1, parentId: 1 }] })
+  } as const
+  const children = define({ ...options, cache: { read: 'public, max-age=60' } }).with(
+    expand({ parent: { collection: parents, property: 'parentId' } })
+  )
   const app = await serve(t, [parents, children as Collection])
   t.equal((await ask(app, 'GET /children/1')).headers['cache-control'], 'public, max-age=60')
   const expanded = await ask(app, 'GET /children/1?expand=parent', as('ada'))
@@ -459,25 +813,61 @@ test('what is nested in a parent, or expanded, is kept as that would be', async 
   t.equal((await ask(app, 'GET /children/1?expand=parent')).headers['cache-control'], 'no-store')
   t.equal((await ask(app, 'GET /children?expand=parent')).headers['cache-control'], 'no-store')
   t.equal((await ask(app, 'GET /children?fields=id')).headers['cache-control'], 'no-cache')
-  const same = await ask(app, 'GET /children/1?expand=parent', { fields: { ...as('ada').fields, 'if-none-match': String(expanded.headers.etag) } })
+  const same = await ask(app, 'GET /children/1?expand=parent', {
+    fields: { ...as('ada').fields, 'if-none-match': String(expanded.headers.etag) }
+  })
   t.strictSame([same.statusCode, same.headers['cache-control']], [304, 'no-store'])
-  t.throws(() => children.with(within(parents, 'parentId')), { code: 'FST_COLLECTION_BAD_OPTION', message: /its responses depend on the caller/ })
+  t.throws(() => children.with(within(parents, 'parentId')), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /its responses depend on the caller/
+  })
   const nested = await serve(t, [parents, define(options).with(within(parents, 'parentId')) as Collection])
   t.equal((await ask(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
-  const kept = await serve(t, [parents, define({ ...options, cache: 'private, max-age=5' }).with(expand({ parent: { collection: parents, property: 'parentId' } })).with(within(parents, 'parentId')) as Collection])
+  const kept = await serve(t, [
+    parents,
+    define({ ...options, cache: 'private, max-age=5' })
+      .with(expand({ parent: { collection: parents, property: 'parentId' } }))
+      .with(within(parents, 'parentId')) as Collection
+  ])
   const answer = await ask(kept, 'GET /parents/1/children?expand=parent', as('ada'))
-  t.strictSame([answer.headers['cache-control'], answer.headers.vary], ['private, max-age=5', 'Accept, Authorization, Cookie, Prefer'])
+  t.strictSame(
+    [answer.headers['cache-control'], answer.headers.vary],
+    ['private, max-age=5', 'Accept, Authorization, Cookie, Prefer']
+  )
 })
 
-test('a policy by which a shared cache would keep what is not for everybody is refused at boot', async t => {
-  const personal: ReadonlyArray<Partial<Options<typeof Note>>> = [{}, { access: { allow: () => true } }, { access: { allow: 'public', scope: () => undefined } }, { access: { allow: 'public', visible: { text: () => true } } }]
+test('a policy by which a shared cache would keep what is not for everybody is refused at boot', async (t) => {
+  const personal: ReadonlyArray<Partial<Options<typeof Note>>> = [
+    {},
+    { access: { allow: () => true } },
+    { access: { allow: 'public', scope: () => undefined } },
+    { access: { allow: 'public', visible: { text: () => true } } }
+  ]
   for (const options of personal) {
-    for (const cache of ['public', 'public, max-age=60', 'max-age=60', 'S-MaxAge=60', 'private, s-maxage=60', 'Public, private', 'no-cache', 'private="x-field", max-age=60', 'must-revalidate']) {
-      t.throws(() => notes({ ...options, cache }), { code: 'FST_COLLECTION_BAD_OPTION', message: /depend on the caller/ }, cache)
+    for (const cache of [
+      'public',
+      'public, max-age=60',
+      'max-age=60',
+      'S-MaxAge=60',
+      'private, s-maxage=60',
+      'Public, private',
+      'no-cache',
+      'private="x-field", max-age=60',
+      'must-revalidate'
+    ]) {
+      t.throws(
+        () => notes({ ...options, cache }),
+        { code: 'FST_COLLECTION_BAD_OPTION', message: /depend on the caller/ },
+        cache
+      )
       t.throws(() => notes({ ...options, cache: { read: cache } }), { message: /for read/ })
     }
-    for (const cache of ['private', 'Private , max-age=60', 'no-store', 'private, no-cache']) t.doesNotThrow(() => notes({ ...options, cache }), cache)
+    for (const cache of ['private', 'Private , max-age=60', 'no-store', 'private, no-cache']) {
+      t.doesNotThrow(() => notes({ ...options, cache }), cache)
+    }
   }
   t.doesNotThrow(() => notes({ access: { allow: { list: 'public' } }, cache: { list: 'public, max-age=60' } }))
-  t.throws(() => notes({ access: { authenticate: () => 'ada', vary: ['X Api Key'] } }), { message: /access\.vary is \["X Api Key"\]/ })
+  t.throws(() => notes({ access: { authenticate: () => 'ada', vary: ['X Api Key'] } }), {
+    message: /access\.vary is \["X Api Key"\]/
+  })
 })

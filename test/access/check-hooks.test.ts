@@ -17,7 +17,10 @@ import { ask, build } from '../app.ts'
 
 const Person = Type.Object({ id: Type.Integer(), owner: Type.String({ default: 'ada' }), name: Type.String() })
 const Article = Type.Object({ id: Type.Integer(), author: Type.Integer(), title: Type.String({ default: '' }) })
-const items = [{ id: 1, owner: 'ada', name: 'Ada' }, { id: 2, owner: 'bob', name: 'Bob' }]
+const items = [
+  { id: 1, owner: 'ada', name: 'Ada' },
+  { id: 2, owner: 'bob', name: 'Bob' }
+]
 
 const authenticate = async (request: FastifyRequest) => {
   if (request.headers.authorization !== 'Bearer ada') throw problem('unauthenticated')
@@ -29,39 +32,60 @@ function people (options: Partial<Options<typeof Person>> = {}) {
 }
 
 function articles (options: Partial<Options<typeof Article>> = {}) {
-  return define({ name: 'articles', schema: Article, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, author: 1, title: 'Notes' }] }), ...options })
+  return define({
+    name: 'articles',
+    schema: Article,
+    id: { generate: 'storage' },
+    storage: memory({ items: [{ id: 1, author: 1, title: 'Notes' }] }),
+    ...options
+  })
 }
 
 const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /hooks/ }
 
 for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
-  test(`a collection whose routes have hooks in ${hook} cannot be read through another one without them`, async t => {
+  test(`a collection whose routes have hooks in ${hook} cannot be read through another one without them`, async (t) => {
     for (const action of ['all', 'read'] as const) {
       for (const given of [authenticate, [log, authenticate]]) {
         const hooked = people({ routes: { [action]: { [hook]: given } } })
-        t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), refused, `expand, ${action}`)
+        t.throws(
+          () => articles().with(expand({ person: { collection: hooked, property: 'author' } })),
+          refused,
+          `expand, ${action}`
+        )
         t.throws(() => articles().with(within(hooked, 'author')), refused, `nested, ${action}`)
       }
     }
-    const others = people({ routes: { list: { [hook]: authenticate }, create: { [hook]: authenticate }, all: { onSend: async () => {}, onResponse: log } } })
-    t.doesNotThrow(() => articles().with(expand({ person: { collection: others, property: 'author' } })), 'hooks that do not decide on reading')
+    const others = people({
+      routes: {
+        list: { [hook]: authenticate },
+        create: { [hook]: authenticate },
+        all: { onSend: async () => {}, onResponse: log }
+      }
+    })
+    t.doesNotThrow(
+      () => articles().with(expand({ person: { collection: others, property: 'author' } })),
+      'hooks that do not decide on reading'
+    )
     t.doesNotThrow(() => articles().with(within(others, 'author')))
   })
 }
 
-test('the message says what to do', async t => {
+test('the message says what to do', async (t) => {
   const hooked = people({ routes: { all: { onRequest: authenticate } } })
   t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), {
-    message: 'Collection articles: the relation "person" reads people, but the hooks in the routes of people do not run for it. ' +
+    message:
+      'Collection articles: the relation "person" reads people, but the hooks in the routes of people do not run for it. ' +
       'State in access.allow of people who may read it ("public" means everyone), or add the same hooks to routes.all of articles.'
   })
   t.throws(() => articles().with(within(hooked, 'author')), {
-    message: 'Collection articles: within() reads people, but the hooks in the routes of people do not run for it. ' +
+    message:
+      'Collection articles: within() reads people, but the hooks in the routes of people do not run for it. ' +
       'State in access.allow of people who may read it ("public" means everyone), or add the same hooks to routes.all of articles.'
   })
 })
 
-test('rules of access are applied there, so that stating them is enough', async t => {
+test('rules of access are applied there, so that stating them is enough', async (t) => {
   const routes = { all: { onRequest: log } }
   const stated: Array<Partial<Options<typeof Person>>> = [
     { access: { allow: 'public' } },
@@ -84,25 +108,43 @@ test('rules of access are applied there, so that stating them is enough', async 
     const hooked = people({ routes, ...options })
     t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), refused)
     t.throws(() => articles().with(within(hooked, 'author')), refused)
-    const older = version(hooked, 'v1', { schema: Person, present: (item: object) => item, accept: (item: object) => item, ...options } as never)
-    t.throws(() => articles().with(within(older as Collection, 'author')), refused, 'an older version has the same hooks, and states no more')
+    const older = version(hooked, 'v1', {
+      schema: Person,
+      present: (item: object) => item,
+      accept: (item: object) => item,
+      ...options
+    } as never)
+    t.throws(
+      () => articles().with(within(older as Collection, 'author')),
+      refused,
+      'an older version has the same hooks, and states no more'
+    )
   }
 })
 
-test('the same hooks on the other collection do as well', async t => {
+test('the same hooks on the other collection do as well', async (t) => {
   const hooked = people({ routes: { all: { onRequest: authenticate } } })
   const relations = { person: { collection: hooked, property: 'author' } } as const
   const both = articles({ routes: { all: { preHandler: [log, authenticate] } } }).with(expand(relations))
-  const app = await build(t, [hooked, both, articles({ routes: { all: { onRequest: authenticate } } }).with(within(hooked, 'author'))] as Collection[])
+  const app = await build(t, [
+    hooked,
+    both,
+    articles({ routes: { all: { onRequest: authenticate } } }).with(within(hooked, 'author'))
+  ] as Collection[])
   for (const url of ['/people/1', '/articles?expand=person', '/articles/1?expand=person', '/people/1/articles']) {
     t.equal((await ask(app, `GET ${url}`)).statusCode, 401, url)
     t.equal((await ask(app, `GET ${url}`, { fields: { authorization: 'Bearer ada' } })).statusCode, 200, url)
   }
-  const every = Object.fromEntries(['list', 'create', 'read', 'replace', 'update', 'remove'].map(action => [action, { onRequest: authenticate }]))
+  const every = Object.fromEntries(
+    ['list', 'create', 'read', 'replace', 'update', 'remove'].map((action) => [action, { onRequest: authenticate }])
+  )
   t.doesNotThrow(() => articles({ routes: every }).with(expand(relations)), 'given for each action')
   const { create, ...some } = every
   t.throws(() => articles({ routes: some }).with(expand(relations)), refused, 'not for every action')
-  t.doesNotThrow(() => articles({ routes: some, actions: ['list', 'read'] }).with(expand(relations)), 'for every action that is served')
+  t.doesNotThrow(
+    () => articles({ routes: some, actions: ['list', 'read'] }).with(expand(relations)),
+    'for every action that is served'
+  )
 })
 
 /** All that a client can see of an answer, but for what names the target itself. */
@@ -110,14 +152,38 @@ function seen ({ statusCode, headers: { date, ...headers }, body }: Awaited<Retu
   return JSON.stringify([statusCode, headers, body]).replace(/people\/\w+/g, 'people/_')
 }
 
-test('a nested URL does not tell which parents exist to a caller who cannot read them', async t => {
-  const authentication = { authenticate: ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString() }
+test('a nested URL does not tell which parents exist to a caller who cannot read them', async (t) => {
+  const authentication = {
+    authenticate: ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
+  }
   const guards: Array<[who: string, user: string | undefined, options: Partial<Options<typeof Person>>]> = [
     ['nobody', undefined, { access: { ...authentication } }],
-    ['a caller without the right', 'eve', { access: { ...authentication, allow: { all: 'authenticated', read: () => false } } }],
-    ['a caller from whom all is hidden', 'eve', { access: { ...authentication, allow: { all: 'authenticated', read: () => 'hidden' } } }],
-    ['a caller with another scope', 'eve', { access: { ...authentication, scope: ({ caller }) => ({ values: { owner: caller! } }) } }],
-    ['a caller whom a rule refuses with a problem', 'eve', { access: { allow: () => { throw problem('forbidden') } } }]
+    [
+      'a caller without the right',
+      'eve',
+      { access: { ...authentication, allow: { all: 'authenticated', read: () => false } } }
+    ],
+    [
+      'a caller from whom all is hidden',
+      'eve',
+      { access: { ...authentication, allow: { all: 'authenticated', read: () => 'hidden' } } }
+    ],
+    [
+      'a caller with another scope',
+      'eve',
+      { access: { ...authentication, scope: ({ caller }) => ({ values: { owner: caller! } }) } }
+    ],
+    [
+      'a caller whom a rule refuses with a problem',
+      'eve',
+      {
+        access: {
+          allow: () => {
+            throw problem('forbidden')
+          }
+        }
+      }
+    ]
   ]
   for (const [who, user, options] of guards) {
     const parent = people(options)
@@ -125,19 +191,42 @@ test('a nested URL does not tell which parents exist to a caller who cannot read
     const app = await build(t, [parent, child.with(within(parent, 'author'))] as Collection[])
     const fields = user === undefined ? {} : { 'x-user': user }
     const requests: Array<[line: string, more?: object]> = [
-      ['GET', {}], ['HEAD', {}], ['OPTIONS', {}], ['QUERY', { content: {} }], ['POST', { content: { title: 'x' } }], ['POST', { content: 'x' }],
-      ['POST', { content: { title: 'x' }, fields: { 'if-match': '*' } }], ['POST', { content: [{ title: 'x' }] }], ['PUT', { content: {} }],
-      ['POST', { content: { title: 'x' }, fields: { 'idempotency-key': '"k"' } }], ['POST', { content: '<x/>', type: 'text/plain' }],
-      ['GET', { fields: { accept: 'image/png' } }], ['GET', { fields: { 'if-none-match': '*' } }], ['GET', { query: { colour: 'red' } }]
+      ['GET', {}],
+      ['HEAD', {}],
+      ['OPTIONS', {}],
+      ['QUERY', { content: {} }],
+      ['POST', { content: { title: 'x' } }],
+      ['POST', { content: 'x' }],
+      ['POST', { content: { title: 'x' }, fields: { 'if-match': '*' } }],
+      ['POST', { content: [{ title: 'x' }] }],
+      ['PUT', { content: {} }],
+      ['POST', { content: { title: 'x' }, fields: { 'idempotency-key': '"k"' } }],
+      ['POST', { content: '<x/>', type: 'text/plain' }],
+      ['GET', { fields: { accept: 'image/png' } }],
+      ['GET', { fields: { 'if-none-match': '*' } }],
+      ['GET', { query: { colour: 'red' } }]
     ]
     for (const at of ['articles', 'articles/1']) {
-      for (const [method, { fields: more, ...rest }] of requests as Array<[string, { fields?: Record<string, string> }]>) {
-        const [there, missing] = await Promise.all(['1', '9'].map(async id => ask(app, `${method} /people/${id}/${at}`, { ...rest, fields: { ...fields, ...more } })))
+      for (const [method, { fields: more, ...rest }] of requests as Array<
+        [string, { fields?: Record<string, string> }]
+      >) {
+        const [there, missing] = await Promise.all(
+          ['1', '9'].map(async (id) =>
+            ask(app, `${method} /people/${id}/${at}`, { ...rest, fields: { ...fields, ...more } })
+          )
+        )
         t.equal(seen(there!), seen(missing!), `${who}: ${method} ${at} ${JSON.stringify(rest)} ${JSON.stringify(more)}`)
         t.notOk(there!.statusCode < 300 && method !== 'OPTIONS')
       }
       for (const method of ['PUT', 'PATCH', 'DELETE']) {
-        const [there, missing] = await Promise.all(['1', '9'].map(async id => ask(app, `${method} /people/${id}/articles/1`, { ...method !== 'DELETE' && { content: { title: 'x' } }, fields })))
+        const [there, missing] = await Promise.all(
+          ['1', '9'].map(async (id) =>
+            ask(app, `${method} /people/${id}/articles/1`, {
+              ...(method !== 'DELETE' && { content: { title: 'x' } }),
+              fields
+            })
+          )
+        )
         t.equal(seen(there!), seen(missing!), `${who}: ${method}`)
         t.ok(there!.statusCode >= 400)
       }
@@ -145,11 +234,13 @@ test('a nested URL does not tell which parents exist to a caller who cannot read
   }
 })
 
-test('hooks of the app run for every collection below it', async t => {
+test('hooks of the app run for every collection below it', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   app.addHook('onRequest', authenticate)
   const parent = people()
-  for (const each of [parent, articles().with(expand({ person: { collection: parent, property: 'author' } }))]) await app.register(collection, each as Collection)
+  for (const each of [parent, articles().with(expand({ person: { collection: parent, property: 'author' } }))]) {
+    await app.register(collection, each as Collection)
+  }
   t.equal((await ask(app, 'GET /articles?expand=person')).statusCode, 401)
 })

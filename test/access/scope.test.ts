@@ -30,12 +30,26 @@ const items: readonly Item[] = [
   { id: 3, owner: 'ada', title: 'Looms', slug: 'l' }
 ]
 
-const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = { authenticate: ({ request }) => request.headers['x-user']?.toString() }
-const own: ScopeFunction<Item> = ({ caller }) => caller === undefined || caller === 'root' ? undefined : { values: { owner: caller } }
+const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
+  authenticate: ({ request }) => request.headers['x-user']?.toString()
+}
+const own: ScopeFunction<Item> = ({ caller }) =>
+  caller === undefined || caller === 'root' ? undefined : { values: { owner: caller } }
 
-type Ask = (target: string, user?: string, content?: unknown, fields?: Record<string, string>) => Promise<LightMyRequestResponse>
+type Ask = (
+  target: string,
+  user?: string,
+  content?: unknown,
+  fields?: Record<string, string>
+) => Promise<LightMyRequestResponse>
 
-const asking = (app: FastifyInstance): Ask => async (target, user, content, fields) => asked(app, target, { ...content !== undefined && { content }, fields: { ...user !== undefined && { 'x-user': user }, ...fields } })
+const asking =
+  (app: FastifyInstance): Ask =>
+    async (target, user, content, fields) =>
+      asked(app, target, {
+        ...(content !== undefined && { content }),
+        fields: { ...(user !== undefined && { 'x-user': user }), ...fields }
+      })
 
 async function serve (t: Test, ...collections: readonly Collection[]): Promise<Ask> {
   const app = Fastify()
@@ -45,22 +59,38 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
 }
 
 function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  const given = { name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items: [...items] }), unique: ['slug'], ...options } as const
+  const given = {
+    name: 'notes',
+    schema: Note,
+    id: { generate: 'storage' },
+    storage: memory({ items: [...items] }),
+    unique: ['slug'],
+    ...options
+  } as const
   return define({ ...given, access: { ...authentication, scope: own, ...options.access } }) as Collection
 }
 
 /** A storage with the items, on a database of its own where it is one. */
-const storages: ReadonlyArray<{ name: string, skip: string | false, open: (t: Test) => Promise<Adapter<Item>> }> = [
+const storages: ReadonlyArray<{ name: string; skip: string | false; open: (t: Test) => Promise<Adapter<Item>> }> = [
   { name: 'memory', skip: false, open: async () => memory({ items: [...items] }) },
   {
     name: 'sqlite',
     skip: noSqlite,
-    open: async t => {
+    open: async (t) => {
       const database = new nodeSqlite!.DatabaseSync(':memory:')
       t.after(() => database.close())
       const adapter = sqlite(database)
-      await adapter.createTable({ name: 'notes', schema: Note, id: { property: 'id', generate: 'storage' }, unique: ['slug'] })
-      for (const { id, owner, title, slug } of items) database.exec(`INSERT INTO notes (id, owner, title, slug, version) VALUES (${id}, '${owner}', '${title}', '${slug}', '${id}')`)
+      await adapter.createTable({
+        name: 'notes',
+        schema: Note,
+        id: { property: 'id', generate: 'storage' },
+        unique: ['slug']
+      })
+      for (const { id, owner, title, slug } of items) {
+        database.exec(
+          `INSERT INTO notes (id, owner, title, slug, version) VALUES (${id}, '${owner}', '${title}', '${slug}', '${id}')`
+        )
+      }
       return adapter
     }
   }
@@ -69,9 +99,10 @@ const storages: ReadonlyArray<{ name: string, skip: string | false, open: (t: Te
 const absent = 404
 
 for (const { name, skip, open } of storages) {
-  test(`a row outside the scope is absent to every verb, in ${name}`, { skip }, async t => {
+  test(`a row outside the scope is absent to every verb, in ${name}`, { skip }, async (t) => {
     const ask = await serve(t, notes({ storage: await open(t), list: { search: ['title'] } }))
-    const ids = async (query: string, user: string): Promise<number[]> => (await ask(`GET /notes${query}`, user)).json().map(({ id }: Item) => id)
+    const ids = async (query: string, user: string): Promise<number[]> =>
+      (await ask(`GET /notes${query}`, user)).json().map(({ id }: Item) => id)
     t.strictSame(await ids('', 'ada'), [1, 3])
     t.strictSame(await ids('', 'bob'), [2])
     t.strictSame(await ids('', 'root'), [1, 2, 3])
@@ -79,11 +110,23 @@ for (const { name, skip, open } of storages) {
     t.strictSame(await ids('?q=trees', 'ada'), [])
     t.strictSame(await ids('?sort=-id', 'ada'), [3, 1])
     t.equal((await ask('GET /notes?count=true', 'ada')).headers['x-total-count'], '2')
-    t.strictSame((await ask('QUERY /notes', 'ada', { filter: { any: [{ owner: 'bob' }, { 'id.gte': 3 }] } })).json().map(({ id }: Item) => id), [3])
+    t.strictSame(
+      (await ask('QUERY /notes', 'ada', { filter: { any: [{ owner: 'bob' }, { 'id.gte': 3 }] } }))
+        .json()
+        .map(({ id }: Item) => id),
+      [3]
+    )
     const first = await ask('GET /notes?limit=1', 'ada')
     const next = /<([^>]+)>; rel="next"/.exec(String(first.headers.link))![1]
-    t.strictSame((await ask(`GET ${next}`, 'ada')).json().map(({ id }: Item) => id), [3])
-    t.strictSame((await ask(`GET ${next}`, 'bob')).json().map(({ id }: Item) => id), [2], 'a cursor opens nothing')
+    t.strictSame(
+      (await ask(`GET ${next}`, 'ada')).json().map(({ id }: Item) => id),
+      [3]
+    )
+    t.strictSame(
+      (await ask(`GET ${next}`, 'bob')).json().map(({ id }: Item) => id),
+      [2],
+      'a cursor opens nothing'
+    )
     const { etag } = (await ask('GET /notes/2', 'bob')).headers
     for (const fields of [{}, { 'if-match': String(etag) }, { 'if-match': '*' }, { 'if-none-match': String(etag) }]) {
       t.equal((await ask('GET /notes/2', 'ada', undefined, fields)).statusCode, absent)
@@ -92,47 +135,59 @@ for (const { name, skip, open } of storages) {
       t.equal((await ask('PATCH /notes/2', 'ada', { owner: 'ada' }, fields)).statusCode, absent)
       t.equal((await ask('DELETE /notes/2', 'ada', undefined, fields)).statusCode, absent)
     }
-    t.strictSame((await ask('GET /notes/2', 'ada')).json(), { ...(await ask('GET /notes/9', 'ada')).json(), instance: '/notes/2' }, 'and looks as what is not there')
+    t.strictSame(
+      (await ask('GET /notes/2', 'ada')).json(),
+      { ...(await ask('GET /notes/9', 'ada')).json(), instance: '/notes/2' },
+      'and looks as what is not there'
+    )
     t.match((await ask('GET /notes/2', 'bob')).json(), items[1]!)
     t.equal((await ask('PATCH /notes/1', 'ada', { title: 'Analytical engines' })).statusCode, 200)
     t.equal((await ask('DELETE /notes/1', 'ada')).statusCode, 204)
   })
 
-  test(`a row that changes hands between the read and the write of a caller is absent by then, in ${name}`, { skip }, async t => {
-    const adapter = await open(t)
-    let [found, released] = [gate(), gate()]
-    let waiting = false
-    const slow = (shape: Shape): Storage<Item> => {
-      const storage = adapter(shape)
-      return {
-        ...storage,
-        async find (id, context) {
-          const entry = await storage.find(id, context)
-          if (waiting && context.scope !== undefined) {
-            found.open()
-            await released.opened
+  test(
+    `a row that changes hands between the read and the write of a caller is absent by then, in ${name}`,
+    { skip },
+    async (t) => {
+      const adapter = await open(t)
+      let [found, released] = [gate(), gate()]
+      let waiting = false
+      const slow = (shape: Shape): Storage<Item> => {
+        const storage = adapter(shape)
+        return {
+          ...storage,
+          async find (id, context) {
+            const entry = await storage.find(id, context)
+            if (waiting && context.scope !== undefined) {
+              found.open()
+              await released.opened
+            }
+            return entry
           }
-          return entry
         }
       }
+      for (const [target, content] of [
+        ['PUT /notes/1', { title: 'mine' }],
+        ['PATCH /notes/1', { title: 'mine' }],
+        ['DELETE /notes/1', undefined]
+      ] as const) {
+        const storage = slow
+        const ask = await serve(t, notes({ storage, hooks: { afterCommit: () => {} } }))
+        waiting = true
+        const answer = ask(target, 'ada', content)
+        await found.opened
+        waiting = false
+        t.equal((await ask('PATCH /notes/1', 'root', { owner: 'bob', title: 'given away' })).statusCode, 200)
+        released.open()
+        t.equal((await answer).statusCode, absent, target)
+        t.match((await ask('GET /notes/1', 'bob')).json(), { owner: 'bob', title: 'given away' })
+        if (name === 'sqlite') t.equal((await ask('PATCH /notes/1', 'root', { owner: 'ada' })).statusCode, 200)
+        ;[found, released] = [gate(), gate()]
+      }
     }
-    for (const [target, content] of [['PUT /notes/1', { title: 'mine' }], ['PATCH /notes/1', { title: 'mine' }], ['DELETE /notes/1', undefined]] as const) {
-      const storage = slow
-      const ask = await serve(t, notes({ storage, hooks: { afterCommit: () => {} } }))
-      waiting = true
-      const answer = ask(target, 'ada', content)
-      await found.opened
-      waiting = false
-      t.equal((await ask('PATCH /notes/1', 'root', { owner: 'bob', title: 'given away' })).statusCode, 200)
-      released.open()
-      t.equal((await answer).statusCode, absent, target)
-      t.match((await ask('GET /notes/1', 'bob')).json(), { owner: 'bob', title: 'given away' })
-      if (name === 'sqlite') t.equal((await ask('PATCH /notes/1', 'root', { owner: 'ada' })).statusCode, 200);
-      [found, released] = [gate(), gate()]
-    }
-  })
+  )
 
-  test(`a caller cannot write beyond its scope, in ${name}`, { skip }, async t => {
+  test(`a caller cannot write beyond its scope, in ${name}`, { skip }, async (t) => {
     const ask = await serve(t, notes({ storage: await open(t) }).with(bulk()))
     const posted = await ask('POST /notes', 'ada', { title: 'Cards' })
     t.equal(posted.statusCode, 201, 'what the schema requires may be left out')
@@ -144,12 +199,22 @@ for (const { name, skip, open } of storages) {
     const several = await ask('POST /notes', 'ada', [{ title: 'a' }, { title: 'b', owner: 'bob' }])
     t.equal(several.statusCode, 422)
     t.equal(several.json().errors[0].pointer, '/1/owner')
-    t.strictSame((await ask('POST /notes', 'ada', [{ title: 'a' }, { title: 'b' }])).json().map(({ owner }: Item) => owner), ['ada', 'ada'])
-    t.equal((await ask('POST /notes', 'root', { title: 'Cards' })).statusCode, 422, 'who sees every row says whose it is')
+    t.strictSame(
+      (await ask('POST /notes', 'ada', [{ title: 'a' }, { title: 'b' }])).json().map(({ owner }: Item) => owner),
+      ['ada', 'ada']
+    )
+    t.equal(
+      (await ask('POST /notes', 'root', { title: 'Cards' })).statusCode,
+      422,
+      'who sees every row says whose it is'
+    )
     t.equal((await ask('POST /notes', 'root', { title: 'Cards', owner: 'bob' })).statusCode, 201)
     const put = await ask('PUT /notes/1', 'ada', { title: 'Put' })
     t.match(put.json(), { id: 1, owner: 'ada', title: 'Put' })
-    for (const [target, content] of [['PUT /notes/1', { title: 'x', owner: 'bob' }], ['PATCH /notes/1', { owner: 'bob' }]] as const) {
+    for (const [target, content] of [
+      ['PUT /notes/1', { title: 'x', owner: 'bob' }],
+      ['PATCH /notes/1', { owner: 'bob' }]
+    ] as const) {
       const answer = await ask(target, 'ada', content)
       t.equal(answer.statusCode, 422, target)
       t.strictSame(answer.json().errors, [{ pointer: '/owner', message: 'is outside the scope of the caller' }])
@@ -160,14 +225,19 @@ for (const { name, skip, open } of storages) {
   })
 }
 
-test('two connections of one database: who is faster to change hands decides', { skip: noSqlite }, async t => {
+test('two connections of one database: who is faster to change hands decides', { skip: noSqlite }, async (t) => {
   const file = `${t.testdir()}/notes.db`
   const connections = [1, 2].map(() => new nodeSqlite!.DatabaseSync(file))
-  t.after(() => { for (const connection of connections) connection.close() })
-  connections.forEach(connection => connection.exec('PRAGMA busy_timeout = 5000'))
-  const [first, second] = connections.map(connection => sqlite(connection))
+  t.after(() => {
+    for (const connection of connections) connection.close()
+  })
+  connections.forEach((connection) => connection.exec('PRAGMA busy_timeout = 5000'))
+  const [first, second] = connections.map((connection) => sqlite(connection))
   await first!.createTable({ name: 'notes', schema: Note, id: { property: 'id', generate: 'storage' } })
-  const [one, two] = [await serve(t, notes({ storage: first!, unique: [] })), await serve(t, notes({ storage: second!, unique: [] }))]
+  const [one, two] = [
+    await serve(t, notes({ storage: first!, unique: [] })),
+    await serve(t, notes({ storage: second!, unique: [] }))
+  ]
   for (let round = 0; round < 30; round++) {
     const { id } = (await one('POST /notes', 'root', { title: 'new', owner: 'ada' })).json()
     const [write, given] = await Promise.all([
@@ -182,10 +252,21 @@ test('two connections of one database: who is faster to change hands decides', {
   }
 })
 
-test('a filter of any shape bounds what may be written; each property that oversteps is told', async t => {
+test('a filter of any shape bounds what may be written; each property that oversteps is told', async (t) => {
   const scope: ScopeFunction<Item> = ({ action }) => ({
-    filter: { all: [{ property: 'owner', is: 'in', value: ['ada', 'team'] }, { not: { property: 'place.city', is: 'eq', value: 'Paris' } }, { any: [{ property: 'title', is: 'like', value: 'E*' }, { property: 'slug', is: 'null', value: false }] }] },
-    ...action === 'create' && { values: { owner: 'ada' } }
+    filter: {
+      all: [
+        { property: 'owner', is: 'in', value: ['ada', 'team'] },
+        { not: { property: 'place.city', is: 'eq', value: 'Paris' } },
+        {
+          any: [
+            { property: 'title', is: 'like', value: 'E*' },
+            { property: 'slug', is: 'null', value: false }
+          ]
+        }
+      ]
+    },
+    ...(action === 'create' && { values: { owner: 'ada' } })
   })
   const ask = await serve(t, notes({ access: { scope } }))
   const pointers = async (target: string, content: unknown): Promise<unknown> => {
@@ -195,30 +276,77 @@ test('a filter of any shape bounds what may be written; each property that overs
   t.strictSame(await pointers('PATCH /notes/1', { owner: 'team' }), 200, 'to another within its reach')
   t.strictSame(await pointers('PATCH /notes/1', { owner: 'bob' }), ['/owner'])
   t.strictSame(await pointers('PATCH /notes/1', { place: { city: 'Paris' } }), ['/place/city'])
-  t.strictSame(await pointers('PATCH /notes/1', { place: { city: 'Paris' }, owner: 'bob', title: 'x', slug: null }), ['/owner', '/place/city', '/title', '/slug'])
+  t.strictSame(await pointers('PATCH /notes/1', { place: { city: 'Paris' }, owner: 'bob', title: 'x', slug: null }), [
+    '/owner',
+    '/place/city',
+    '/title',
+    '/slug'
+  ])
   t.strictSame(await pointers('POST /notes', { title: 'x' }), ['/title', '/slug'])
   t.strictSame(await pointers('POST /notes', { title: 'E' }), 201)
-  t.equal((await ask('PUT /notes/1', 'ada', { title: 'E' })).statusCode, 422, 'without values, nothing is filled in for a PUT')
+  t.equal(
+    (await ask('PUT /notes/1', 'ada', { title: 'E' })).statusCode,
+    422,
+    'without values, nothing is filled in for a PUT'
+  )
 })
 
-test('what is no object is held to no scope, but to the schema', async t => {
+test('what is no object is held to no scope, but to the schema', async (t) => {
   const ask = await serve(t, notes())
   t.equal((await ask('POST /notes', 'ada', '["ada"]')).statusCode, 422)
 })
 
-test('of alternatives, every property that could have done is told', async t => {
-  const ask = await serve(t, notes({ access: { scope: () => ({ filter: { any: [{ all: [{ property: 'owner', is: 'eq', value: 'ada' }, { property: 'title', is: 'like', value: 'E*' }] }, { property: 'slug', is: 'eq', value: 'open' }] } }) } }))
-  t.strictSame((await ask('PATCH /notes/1', 'ada', { title: 'x' })).json().errors.map(({ pointer }: { pointer: string }) => pointer), ['/owner', '/title', '/slug'])
+test('of alternatives, every property that could have done is told', async (t) => {
+  const ask = await serve(
+    t,
+    notes({
+      access: {
+        scope: () => ({
+          filter: {
+            any: [
+              {
+                all: [
+                  { property: 'owner', is: 'eq', value: 'ada' },
+                  { property: 'title', is: 'like', value: 'E*' }
+                ]
+              },
+              { property: 'slug', is: 'eq', value: 'open' }
+            ]
+          }
+        })
+      }
+    })
+  )
+  t.strictSame(
+    (await ask('PATCH /notes/1', 'ada', { title: 'x' }))
+      .json()
+      .errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/owner', '/title', '/slug']
+  )
 })
 
-test('a PUT keeps what the scope is about, of whoever it is', async t => {
-  const scope: ScopeFunction<Item> = () => ({ filter: { property: 'owner', is: 'in', value: ['ada', 'team'] }, values: { owner: 'ada', slug: 'filled' } })
-  const ask = await serve(t, notes({ access: { scope }, unique: [], storage: memory({ items: [{ id: 1, owner: 'team', title: 'x' }] }) }))
-  t.strictSame((await ask('PUT /notes/1', 'ada', { title: 'y' })).json(), { id: 1, owner: 'team', title: 'y', slug: 'filled' })
+test('a PUT keeps what the scope is about, of whoever it is', async (t) => {
+  const scope: ScopeFunction<Item> = () => ({
+    filter: { property: 'owner', is: 'in', value: ['ada', 'team'] },
+    values: { owner: 'ada', slug: 'filled' }
+  })
+  const ask = await serve(
+    t,
+    notes({ access: { scope }, unique: [], storage: memory({ items: [{ id: 1, owner: 'team', title: 'x' }] }) })
+  )
+  t.strictSame((await ask('PUT /notes/1', 'ada', { title: 'y' })).json(), {
+    id: 1,
+    owner: 'team',
+    title: 'y',
+    slug: 'filled'
+  })
 })
 
-test('what prepare makes of an item stays within the scope, too', async t => {
-  const ask = await serve(t, notes({ hooks: { beforeValidation: ({ item }) => item.title === 'gift' ? { ...item, owner: 'bob' } : item } }))
+test('what prepare makes of an item stays within the scope, too', async (t) => {
+  const ask = await serve(
+    t,
+    notes({ hooks: { beforeValidation: ({ item }) => (item.title === 'gift' ? { ...item, owner: 'bob' } : item) } })
+  )
   for (const target of ['POST /notes', 'PUT /notes/1', 'PATCH /notes/1']) {
     t.equal((await ask(target, 'ada', { title: 'gift' })).statusCode, 422, target)
     t.ok((await ask(target, 'ada', { title: 'mine' })).statusCode < 300, target)
@@ -226,30 +354,58 @@ test('what prepare makes of an item stays within the scope, too', async t => {
   t.equal((await ask('PATCH /notes/1', 'root', { title: 'gift' })).json().owner, 'bob')
 })
 
-test('a readOnly property is filled by the scope', async t => {
+test('a readOnly property is filled by the scope', async (t) => {
   const Kept = Type.Object({ id: Type.Integer(), owner: Type.String({ readOnly: true }), text: Type.String() })
-  const kept = define({ name: 'kept', schema: Kept, id: { generate: 'storage' }, storage: memory(), access: { ...authentication, scope: ({ caller }) => caller === 'root' || caller === undefined ? undefined : { values: { owner: caller } } } })
+  const kept = define({
+    name: 'kept',
+    schema: Kept,
+    id: { generate: 'storage' },
+    storage: memory(),
+    access: {
+      ...authentication,
+      scope: ({ caller }) => (caller === 'root' || caller === undefined ? undefined : { values: { owner: caller } })
+    }
+  })
   const ask = await serve(t, kept as Collection)
   t.strictSame((await ask('POST /kept', 'ada', { text: 'x' })).json(), { id: 1, owner: 'ada', text: 'x' })
   t.equal((await ask('POST /kept', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
-  t.strictSame((await ask('PUT /kept/1', 'ada', { text: 'y', owner: 'bob' })).json().owner, 'ada', 'ignored, as readOnly properties are')
+  t.strictSame(
+    (await ask('PUT /kept/1', 'ada', { text: 'y', owner: 'bob' })).json().owner,
+    'ada',
+    'ignored, as readOnly properties are'
+  )
   t.equal((await ask('PATCH /kept/1', 'ada', { owner: 'bob' })).statusCode, 422)
-  t.strictSame((await ask('POST /kept', 'root', { text: 'x' })).json().errors, [{ pointer: '/owner', message: 'is required' }], 'without a scope, nothing fills it')
+  t.strictSame(
+    (await ask('POST /kept', 'root', { text: 'x' })).json().errors,
+    [{ pointer: '/owner', message: 'is required' }],
+    'without a scope, nothing fills it'
+  )
 })
 
-test('what is taken by a row outside is told as taken, and no more', async t => {
+test('what is taken by a row outside is told as taken, and no more', async (t) => {
   const ask = await serve(t, notes())
   const answer = await ask('POST /notes', 'ada', { title: 'x', slug: 't' })
   t.equal(answer.statusCode, 409)
   t.strictSame(answer.json().errors, [{ pointer: '/slug', message: 'must be unique' }])
   t.notMatch(answer.payload, /bob|Trees/)
   const scoped = await serve(t, notes({ unique: [['owner', 'slug']] }))
-  t.equal((await scoped('POST /notes', 'ada', { title: 'x', slug: 't' })).statusCode, 201, 'with the property of the scope in it, each scope has its own')
+  t.equal(
+    (await scoped('POST /notes', 'ada', { title: 'x', slug: 't' })).statusCode,
+    201,
+    'with the property of the scope in it, each scope has its own'
+  )
 })
 
-test('a PUT that creates does not reach what is outside: the id is taken', async t => {
+test('a PUT that creates does not reach what is outside: the id is taken', async (t) => {
   const Page = Type.Object({ id: Type.String(), owner: Type.String(), text: Type.String() })
-  const pages = define({ name: 'pages', schema: Page, id: { generate: 'client' }, storage: memory({ items: [{ id: 'a', owner: 'bob', text: 'secret' }] }), put: { create: true }, access: { ...authentication, scope: ({ caller }) => ({ values: { owner: caller ?? '' } }) } })
+  const pages = define({
+    name: 'pages',
+    schema: Page,
+    id: { generate: 'client' },
+    storage: memory({ items: [{ id: 'a', owner: 'bob', text: 'secret' }] }),
+    put: { create: true },
+    access: { ...authentication, scope: ({ caller }) => ({ values: { owner: caller ?? '' } }) }
+  })
   const ask = await serve(t, pages as Collection)
   const answer = await ask('PUT /pages/a', 'ada', { text: 'x' })
   t.equal(answer.statusCode, 409)
@@ -259,19 +415,29 @@ test('a PUT that creates does not reach what is outside: the id is taken', async
   t.equal((await ask('PUT /pages/c', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
   t.equal((await ask('GET /pages/a', 'bob')).json().text, 'secret')
   const both = await Promise.all([1, 2, 3, 4].map(() => ask('PUT /pages/d', 'ada', { text: 'x' })))
-  t.strictSame(both.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 201], 'while those who meet within the scope do not hinder each other')
+  t.strictSame(
+    both.map(({ statusCode }) => statusCode).sort(),
+    [200, 200, 200, 201],
+    'while those who meet within the scope do not hinder each other'
+  )
 })
 
-test('a nested collection lies in the parents of the caller, and has a scope of its own', async t => {
+test('a nested collection lies in the parents of the caller, and has a scope of its own', async (t) => {
   const Comment = Type.Object({ id: Type.Integer(), noteId: Type.Integer(), author: Type.String() })
   const comments = define({
     name: 'comments',
     schema: Comment,
     id: { generate: 'storage' },
-    storage: memory({ items: [{ id: 1, noteId: 1, author: 'ada' }, { id: 2, noteId: 1, author: 'bob' }, { id: 3, noteId: 2, author: 'ada' }] }),
+    storage: memory({
+      items: [
+        { id: 1, noteId: 1, author: 'ada' },
+        { id: 2, noteId: 1, author: 'bob' },
+        { id: 3, noteId: 2, author: 'ada' }
+      ]
+    }),
     access: {
       ...authentication,
-      scope: ({ caller }) => caller === 'root' ? undefined : { values: { author: caller ?? '' } }
+      scope: ({ caller }) => (caller === 'root' ? undefined : { values: { author: caller ?? '' } })
     }
   })
   const parents = notes()
@@ -292,37 +458,68 @@ test('a nested collection lies in the parents of the caller, and has a scope of 
   t.equal((await ask('POST /notes/1/comments', 'ada', {}, { 'if-match': String(list.headers.etag) })).statusCode, 201)
 })
 
-test('an expansion gives what the caller may read there, and null for the rest', async t => {
+test('an expansion gives what the caller may read there, and null for the rest', async (t) => {
   const teams = define({
     name: 'teams',
     schema: Type.Object({ id: Type.Integer(), owner: Type.String() }),
     id: { generate: 'storage' },
-    storage: memory({ items: [{ id: 1, owner: 'ada' }, { id: 2, owner: 'bob' }] }),
+    storage: memory({
+      items: [
+        { id: 1, owner: 'ada' },
+        { id: 2, owner: 'bob' }
+      ]
+    }),
     access: {
       ...authentication,
-      allow: { all: 'authenticated', read: ({ caller }) => { if (caller === 'eve') throw Object.assign(new Error('Not you.'), { statusCode: 403 }); return caller !== 'carl' } },
+      allow: {
+        all: 'authenticated',
+        read: ({ caller }) => {
+          if (caller === 'eve') throw Object.assign(new Error('Not you.'), { statusCode: 403 })
+          return caller !== 'carl'
+        }
+      },
       scope: ({ caller }) => ({ values: { owner: caller ?? '' } })
     }
   })
   const Player = Type.Object({ id: Type.Integer(), teamId: Type.Integer() })
-  const players = define({ name: 'players', schema: Player, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, teamId: 1 }, { id: 2, teamId: 2 }] }) }).with(expand({ team: { collection: teams, property: 'teamId' } }))
+  const players = define({
+    name: 'players',
+    schema: Player,
+    id: { generate: 'storage' },
+    storage: memory({
+      items: [
+        { id: 1, teamId: 1 },
+        { id: 2, teamId: 2 }
+      ]
+    })
+  }).with(expand({ team: { collection: teams, property: 'teamId' } }))
   const ask = await serve(t, players as Collection, teams as Collection)
-  const seen = async (user?: string): Promise<unknown> => (await ask('GET /players?expand=team', user)).json().map(({ team }: { team: { id: number } | null }) => team?.id ?? null)
+  const seen = async (user?: string): Promise<unknown> =>
+    (await ask('GET /players?expand=team', user))
+      .json()
+      .map(({ team }: { team: { id: number } | null }) => team?.id ?? null)
   t.strictSame(await seen('ada'), [1, null])
   t.strictSame(await seen('bob'), [null, 2])
   for (const user of ['carl', 'eve', undefined]) t.strictSame(await seen(user), [null, null], String(user))
   t.equal((await ask('GET /players/2?expand=team', 'ada')).json().team, null)
-  const tags = new Set(await Promise.all(['ada', 'bob', 'carl'].map(async user => (await ask('GET /players?expand=team', user)).headers.etag)))
+  const tags = new Set(
+    await Promise.all(
+      ['ada', 'bob', 'carl'].map(async (user) => (await ask('GET /players?expand=team', user)).headers.etag)
+    )
+  )
   t.equal(tags.size, 3)
 })
 
-test('a precondition of a POST is asked of the list that the caller sees', async t => {
-  const ask = await serve(t, notes({
-    access: {
-      scope: ({ action, caller }) => action === 'create' ? { values: { owner: caller ?? '' } } : undefined,
-      allow: { all: 'authenticated', list: ({ caller }) => caller !== 'bob' }
-    }
-  }))
+test('a precondition of a POST is asked of the list that the caller sees', async (t) => {
+  const ask = await serve(
+    t,
+    notes({
+      access: {
+        scope: ({ action, caller }) => (action === 'create' ? { values: { owner: caller ?? '' } } : undefined),
+        allow: { all: 'authenticated', list: ({ caller }) => caller !== 'bob' }
+      }
+    })
+  )
   const { etag } = (await ask('GET /notes', 'ada')).headers
   t.equal((await ask('POST /notes', 'ada', { title: 'x' }, { 'if-match': String(etag) })).statusCode, 201)
   t.equal((await ask('POST /notes', 'ada', { title: 'x' }, { 'if-match': String(etag) })).statusCode, 412)
@@ -330,9 +527,19 @@ test('a precondition of a POST is asked of the list that the caller sees', async
   t.equal((await ask('POST /notes', 'bob', { title: 'x' })).statusCode, 201)
 })
 
-test('the scope is asked for each action, once, and may be a promise', async t => {
+test('the scope is asked for each action, once, and may be a promise', async (t) => {
   const actions: string[] = []
-  const ask = await serve(t, notes({ access: { scope: async ({ request, action, caller }) => { actions.push(`${request?.method} ${action} ${caller}`); return { values: { owner: 'ada' } } } } }))
+  const ask = await serve(
+    t,
+    notes({
+      access: {
+        scope: async ({ request, action, caller }) => {
+          actions.push(`${request?.method} ${action} ${caller}`)
+          return { values: { owner: 'ada' } }
+        }
+      }
+    })
+  )
   await ask('GET /notes', 'ada')
   await ask('QUERY /notes', 'ada', {})
   await ask('PATCH /notes/1', 'ada', {})
@@ -340,7 +547,7 @@ test('the scope is asked for each action, once, and may be a promise', async t =
   t.strictSame(actions, ['GET list ada', 'QUERY list ada', 'PATCH update ada'])
 })
 
-test('a scope that says nothing opens nothing: 500, and a line in the log', async t => {
+test('a scope that says nothing opens nothing: 500, and a line in the log', async (t) => {
   for (const [given, message] of [
     [{}, /neither filter nor values/],
     [{ values: {} }, /neither filter nor values/],
@@ -353,14 +560,26 @@ test('a scope that says nothing opens nothing: 500, and a line in the log', asyn
     const app = Fastify({ logger })
     t.after(() => app.close())
     await app.register(collection, notes({ access: { scope: () => given as object } }))
-    for (const target of ['GET /notes', 'GET /notes/1', 'DELETE /notes/1']) t.equal((await asking(app)(target, 'ada')).statusCode, 500, JSON.stringify(given))
+    for (const target of ['GET /notes', 'GET /notes/1', 'DELETE /notes/1']) {
+      t.equal((await asking(app)(target, 'ada')).statusCode, 500, JSON.stringify(given))
+    }
     t.match((lines[0]!.err as { message: string }).message, message)
   }
-  const ask = await serve(t, notes({ access: { scope: () => ({ values: { slug: null } } as unknown as undefined) }, storage: memory({ items: [{ id: 1, owner: 'ada', title: 'x' }, ...items.slice(1)] }) }))
-  t.strictSame((await ask('GET /notes', 'ada')).json().map(({ id }: Item) => id), [1], 'null is a value')
+  const ask = await serve(
+    t,
+    notes({
+      access: { scope: () => ({ values: { slug: null } }) as unknown as undefined },
+      storage: memory({ items: [{ id: 1, owner: 'ada', title: 'x' }, ...items.slice(1)] })
+    })
+  )
+  t.strictSame(
+    (await ask('GET /notes', 'ada')).json().map(({ id }: Item) => id),
+    [1],
+    'null is a value'
+  )
 })
 
-test('a scope needs a storage that filters', async t => {
+test('a scope needs a storage that filters', async (t) => {
   const storage = (shape: Shape): Storage<Item> => {
     const whole = memory()<Item>(shape)
     return { ...whole, supports: { ...whole.supports, filter: false } }

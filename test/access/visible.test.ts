@@ -25,40 +25,99 @@ const Person = Type.Object({
   updatedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
 })
 const updatedAt = '2026-01-01T00:00:00.000Z'
-const items = [{ id: 1, name: 'Ada', salary: 300, notes: { text: 'brilliant' }, updatedAt }, { id: 2, name: 'Bob', salary: 100, updatedAt }, { id: 3, name: 'Carl', salary: 200, updatedAt }]
+const items = [
+  { id: 1, name: 'Ada', salary: 300, notes: { text: 'brilliant' }, updatedAt },
+  { id: 2, name: 'Bob', salary: 100, updatedAt },
+  { id: 3, name: 'Carl', salary: 200, updatedAt }
+]
 
-const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = { authenticate: ({ request }) => request.headers['x-user']?.toString() }
+const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
+  authenticate: ({ request }) => request.headers['x-user']?.toString()
+}
 const hr = ({ caller }: { caller: string | undefined }): boolean => caller === 'hr'
 
 function people (options: Partial<Options<typeof Person>> = {}): Collection {
-  const visible: NonNullable<Options<typeof Person>['access']>['visible'] = { salary: hr, notes: async ({ caller }) => caller === 'hr' || caller === 'boss' }
-  return define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), ...options, access: { ...authentication, visible, ...options.access } }) as Collection
+  const visible: NonNullable<Options<typeof Person>['access']>['visible'] = {
+    salary: hr,
+    notes: async ({ caller }) => caller === 'hr' || caller === 'boss'
+  }
+  return define({
+    name: 'people',
+    schema: Person,
+    id: { generate: 'storage' },
+    storage: memory({ items }),
+    ...options,
+    access: { ...authentication, visible, ...options.access }
+  }) as Collection
 }
 
-type Ask = (target: string, user?: string, content?: unknown, fields?: Record<string, string>, type?: string) => Promise<LightMyRequestResponse>
+type Ask = (
+  target: string,
+  user?: string,
+  content?: unknown,
+  fields?: Record<string, string>,
+  type?: string
+) => Promise<LightMyRequestResponse>
 
 async function serve (t: Test, ...collections: readonly Collection[]): Promise<Ask> {
   const app = Fastify()
   t.after(() => app.close())
   for (const each of collections) await app.register(collection, each)
-  return async (target, user, content, fields, type) => asked(app, target, { ...content !== undefined && { content }, ...type !== undefined && { type }, fields: { ...user !== undefined && { 'x-user': user }, ...fields } })
+  return async (target, user, content, fields, type) =>
+    asked(app, target, {
+      ...(content !== undefined && { content }),
+      ...(type !== undefined && { type }),
+      fields: { ...(user !== undefined && { 'x-user': user }), ...fields }
+    })
 }
 
 const patchType = 'application/json-patch+json'
 
-test('a property is shown to those who see it, wherever an item is shown', async t => {
+test('a property is shown to those who see it, wherever an item is shown', async (t) => {
   const ask = await serve(t, people({ etag: { onPut: 'always' } }).with(bulk()))
-  const shown = async (target: string, user: string, content?: unknown, fields?: Record<string, string>): Promise<[boolean, boolean]> => {
+  const shown = async (
+    target: string,
+    user: string,
+    content?: unknown,
+    fields?: Record<string, string>
+  ): Promise<[boolean, boolean]> => {
     const { payload, statusCode } = await ask(target, user, content, fields)
     t.ok(statusCode < 300, `${target} ${payload}`)
     return [payload.includes('salary'), payload.includes('brilliant')]
   }
   for (const fields of [{}, { accept: 'application/hal+json' }, { accept: 'application/xml' }]) {
-    for (const [target, content] of [['GET /people/1'], ['GET /people'], ['GET /people?sort=-name'], ['QUERY /people', {}], ['PATCH /people/1', {}], ['PUT /people/1', { name: 'Ada' }]] as const) {
+    for (const [target, content] of [
+      ['GET /people/1'],
+      ['GET /people'],
+      ['GET /people?sort=-name'],
+      ['QUERY /people', {}],
+      ['PATCH /people/1', {}],
+      ['PUT /people/1', { name: 'Ada' }]
+    ] as const) {
       // The memo of one must not serve another, whoever comes first.
-      t.strictSame(await shown(target, 'hr', content === undefined || !target.startsWith('PUT') ? content : { name: 'Ada', salary: 300, notes: { text: 'brilliant' } }, fields), [true, true], `hr ${target}`)
+      t.strictSame(
+        await shown(
+          target,
+          'hr',
+          content === undefined || !target.startsWith('PUT')
+            ? content
+            : { name: 'Ada', salary: 300, notes: { text: 'brilliant' } },
+          fields
+        ),
+        [true, true],
+        `hr ${target}`
+      )
       t.strictSame(await shown(target, 'ada', content, fields), [false, false], `ada ${target}`)
-      t.strictSame(await shown(target, 'boss', !target.startsWith('PUT') ? content : { name: 'Ada', notes: { text: 'brilliant' } }, fields), [false, true], `boss ${target}`)
+      t.strictSame(
+        await shown(
+          target,
+          'boss',
+          !target.startsWith('PUT') ? content : { name: 'Ada', notes: { text: 'brilliant' } },
+          fields
+        ),
+        [false, true],
+        `boss ${target}`
+      )
       t.strictSame(await shown(target, 'ada', content, fields), [false, false], `ada again ${target}`)
     }
   }
@@ -67,9 +126,25 @@ test('a property is shown to those who see it, wherever an item is shown', async
   t.strictSame(await shown('DELETE /people/1', 'ada', undefined, { prefer: 'return=representation' }), [false, false])
 })
 
-test('what a caller does not see it cannot ask for', async t => {
-  const ask = await serve(t, people({ list: { search: ['name', 'notes.text'], order: ['-salary'] } }).with(jsonServer(), reactAdmin()))
-  for (const query of ['salary=100', 'salary.gt=1', 'salary.null=true', 'notes.text=brilliant', 'sort=salary', 'sort=-salary', 'fields=salary', 'fields=name,notes', '_sort=salary', 'salary_gte=1', 'range=[0,1]&sort=["salary","ASC"]', 'filter={"salary":100}']) {
+test('what a caller does not see it cannot ask for', async (t) => {
+  const ask = await serve(
+    t,
+    people({ list: { search: ['name', 'notes.text'], order: ['-salary'] } }).with(jsonServer(), reactAdmin())
+  )
+  for (const query of [
+    'salary=100',
+    'salary.gt=1',
+    'salary.null=true',
+    'notes.text=brilliant',
+    'sort=salary',
+    'sort=-salary',
+    'fields=salary',
+    'fields=name,notes',
+    '_sort=salary',
+    'salary_gte=1',
+    'range=[0,1]&sort=["salary","ASC"]',
+    'filter={"salary":100}'
+  ]) {
     const answer = await ask(`GET /people?${query}`, 'ada')
     t.equal(answer.statusCode, 400, query)
     t.notMatch(answer.json().detail.replaceAll(query.split('=')[0]!, ''), /Known.*salary/, 'nor is it told of')
@@ -77,14 +152,20 @@ test('what a caller does not see it cannot ask for', async t => {
   }
   t.equal((await ask('GET /people/1?fields=salary', 'ada')).statusCode, 400)
   t.strictSame((await ask('GET /people/1?fields=name', 'ada')).json(), { name: 'Ada' })
-  for (const content of [{ filter: { salary: 100 } }, { filter: { not: { 'salary.lt': 5 } } }, { sort: ['salary'] }, { fields: ['salary'] }]) {
+  for (const content of [
+    { filter: { salary: 100 } },
+    { filter: { not: { 'salary.lt': 5 } } },
+    { sort: ['salary'] },
+    { fields: ['salary'] }
+  ]) {
     t.equal((await ask('QUERY /people', 'ada', content)).statusCode, 422)
     t.equal((await ask('QUERY /people', 'hr', content)).statusCode, 200)
   }
   t.strictSame((await ask('GET /people?q=brilliant', 'ada')).json(), [])
   t.equal((await ask('GET /people?q=brilliant', 'hr')).json().length, 1)
   t.equal((await ask('GET /people?q=ada', 'ada')).json().length, 1)
-  const ids = async (user: string): Promise<number[]> => (await ask('GET /people', user)).json().map(({ id }: { id: number }) => id)
+  const ids = async (user: string): Promise<number[]> =>
+    (await ask('GET /people', user)).json().map(({ id }: { id: number }) => id)
   t.strictSame(await ids('hr'), [1, 3, 2])
   t.strictSame(await ids('ada'), [1, 2, 3], 'the order of the definition would tell it')
   const next = String((await ask('GET /people?limit=1', 'ada')).headers.link)
@@ -93,25 +174,34 @@ test('what a caller does not see it cannot ask for', async t => {
   t.equal((await ask(`GET ${foreign}`, 'ada')).statusCode, 400)
 })
 
-test('with nothing left to look into, there is no search', async t => {
+test('with nothing left to look into, there is no search', async (t) => {
   const ask = await serve(t, people({ list: { search: ['notes.text'] } }))
   t.equal((await ask('GET /people?q=brilliant', 'ada')).statusCode, 400)
   t.equal((await ask('GET /people?q=brilliant', 'hr')).statusCode, 200)
 })
 
-test('what a caller does not see it cannot write: it is not known', async t => {
+test('what a caller does not see it cannot write: it is not known', async (t) => {
   const ask = await serve(t, people({ formats: [json, xml] }).with(bulk()))
   const refused = async (target: string, content: unknown, type?: string): Promise<unknown> => {
     const answer = await ask(target, 'ada', content, {}, type)
     t.equal(answer.statusCode, 422, `${target} ${JSON.stringify(content)} ${answer.payload}`)
-    return answer.json().errors?.map(({ pointer, message }: { pointer: string, message: string }) => `${pointer} ${message}`)
+    return answer
+      .json()
+      .errors?.map(({ pointer, message }: { pointer: string; message: string }) => `${pointer} ${message}`)
   }
   const unknown = ['/salary is not a known property']
   t.strictSame(await refused('POST /people', { name: 'x', salary: 1 }), unknown)
-  t.strictSame(await refused('POST /people', [{ name: 'x' }, { name: 'x', salary: 1 }, 7]), ['/1/salary is not a known property'])
+  t.strictSame(await refused('POST /people', [{ name: 'x' }, { name: 'x', salary: 1 }, 7]), [
+    '/1/salary is not a known property'
+  ])
   t.strictSame(await refused('PUT /people/1', { name: 'x', salary: 300 }), unknown)
-  t.strictSame(await refused('PUT /people/1', '<item><name>x</name><salary>300</salary></item>', 'application/xml'), unknown)
-  for (const salary of [300, 1, null]) t.strictSame(await refused('PATCH /people/1', { salary }), unknown, 'whatever its value')
+  t.strictSame(
+    await refused('PUT /people/1', '<item><name>x</name><salary>300</salary></item>', 'application/xml'),
+    unknown
+  )
+  for (const salary of [300, 1, null]) {
+    t.strictSame(await refused('PATCH /people/1', { salary }), unknown, 'whatever its value')
+  }
   t.strictSame(await refused('PATCH /people/1', [{ op: 'add', path: '/salary', value: 300 }], patchType), unknown)
   t.strictSame(await refused('PATCH /people/1', [{ op: 'copy', from: '/name', path: '/salary' }], patchType), unknown)
   await refused('PATCH /people/1', [{ op: 'copy', from: '/salary', path: '/name' }], patchType)
@@ -120,9 +210,12 @@ test('what a caller does not see it cannot write: it is not known', async t => {
   t.equal((await ask('GET /people/1', 'hr')).json().salary, 300)
 })
 
-test('a PUT or PATCH of who does not see a property keeps it', async t => {
+test('a PUT or PATCH of who does not see a property keeps it', async (t) => {
   const ask = await serve(t, people().with(reactAdmin()))
-  const kept = async (): Promise<unknown> => { const { salary, notes } = (await ask('GET /people/1', 'hr')).json(); return { salary, notes } }
+  const kept = async (): Promise<unknown> => {
+    const { salary, notes } = (await ask('GET /people/1', 'hr')).json()
+    return { salary, notes }
+  }
   const before = await kept()
   const { updatedAt: _moment, ...seen } = (await ask('GET /people/1', 'ada')).json()
   t.strictSame(seen, { id: 1, name: 'Ada' })
@@ -132,7 +225,9 @@ test('a PUT or PATCH of who does not see a property keeps it', async t => {
     ['PATCH /people/1', [{ op: 'replace', path: '/name', value: 'C' }], patchType],
     ['PATCH /people/1', [{ op: 'replace', path: '', value: { id: 1, name: 'D', updatedAt: 'x' } }], patchType]
   ] as const) {
-    const value = JSON.parse(JSON.stringify(content).replace('"x"', JSON.stringify((await ask('GET /people/1', 'ada')).json().updatedAt)))
+    const value = JSON.parse(
+      JSON.stringify(content).replace('"x"', JSON.stringify((await ask('GET /people/1', 'ada')).json().updatedAt))
+    )
     const answer = await ask(target, 'ada', value, {}, type)
     t.equal(answer.statusCode, 200, answer.payload)
     t.strictSame(await kept(), before)
@@ -140,21 +235,43 @@ test('a PUT or PATCH of who does not see a property keeps it', async t => {
   t.equal((await ask('GET /people/1', 'ada')).json().name, 'D')
 })
 
-test('a JSON Patch cannot find out by a test what is not seen, nor whether it is there', async t => {
+test('a JSON Patch cannot find out by a test what is not seen, nor whether it is there', async (t) => {
   const ask = await serve(t, people())
-  const tried = await Promise.all([300, 1, null].map(value => ask('PATCH /people/1', 'ada', [{ op: 'test', path: '/salary', value }], {}, patchType)))
+  const tried = await Promise.all(
+    [300, 1, null].map((value) =>
+      ask('PATCH /people/1', 'ada', [{ op: 'test', path: '/salary', value }], {}, patchType)
+    )
+  )
   const absent = await ask('PATCH /people/2', 'ada', [{ op: 'test', path: '/nothing', value: 1 }], {}, patchType)
   for (const answer of tried) t.equal(answer.statusCode, absent.statusCode)
   t.equal(new Set(tried.map(({ payload }) => payload)).size, 1)
-  const [has, has0] = await Promise.all([1, 2].map(async id => ask(`PATCH /people/${id}`, 'ada', [{ op: 'replace', path: '', value: { id, name: 'x', updatedAt } }], {}, patchType)))
+  const [has, has0] = await Promise.all(
+    [1, 2].map(async (id) =>
+      ask(
+        `PATCH /people/${id}`,
+        'ada',
+        [{ op: 'replace', path: '', value: { id, name: 'x', updatedAt } }],
+        {},
+        patchType
+      )
+    )
+  )
   t.equal(has!.statusCode, has0!.statusCode, 'though one of them has notes')
-  t.equal((await ask('PATCH /people/1', 'hr', [{ op: 'test', path: '/salary', value: 300 }], {}, patchType)).statusCode, 200)
+  t.equal(
+    (await ask('PATCH /people/1', 'hr', [{ op: 'test', path: '/salary', value: 300 }], {}, patchType)).statusCode,
+    200
+  )
 })
 
-test('the entity tag and the date of who does not see a property do not tell when it changes', async t => {
+test('the entity tag and the date of who does not see a property do not tell when it changes', async (t) => {
   for (const hidesDate of [true, false]) {
-    const ask = await serve(t, people({ access: { visible: { salary: hr, ...hidesDate && { updatedAt: hr } } } }))
-    const tags = async (user: string): Promise<unknown[]> => Promise.all(['/people/1', '/people', '/people/1?fields=name', '/people?fields=name'].map(async url => (await ask(`GET ${url}`, user)).headers.etag))
+    const ask = await serve(t, people({ access: { visible: { salary: hr, ...(hidesDate && { updatedAt: hr }) } } }))
+    const tags = async (user: string): Promise<unknown[]> =>
+      Promise.all(
+        ['/people/1', '/people', '/people/1?fields=name', '/people?fields=name'].map(
+          async (url) => (await ask(`GET ${url}`, user)).headers.etag
+        )
+      )
     const [mine, theirs] = [await tags('ada'), await tags('hr')]
     for (const [index, tag] of mine.entries()) t.not(tag, theirs[index])
     if (hidesDate) t.notOk('last-modified' in (await ask('GET /people/1', 'ada')).headers)
@@ -164,10 +281,25 @@ test('the entity tag and the date of who does not see a property do not tell whe
     if (hidesDate) t.strictSame(await tags('ada'), mine)
     else t.not((await tags('ada'))[0], mine[0], 'what is seen has changed: its date')
     t.not((await tags('hr'))[0], theirs[0])
-    t.equal((await ask('GET /people/1', 'ada', undefined, { 'if-none-match': String((await tags('ada'))[0]) })).statusCode, 304)
-    t.equal((await ask('GET /people/1', 'hr', undefined, { 'if-none-match': String(mine[0]) })).statusCode, 200, 'a 304 mixes nothing')
-    t.equal((await ask('GET /people/1', 'ada', undefined, { 'if-none-match': String((await tags('hr'))[0]) })).statusCode, 200)
-    if (hidesDate) t.equal((await ask('GET /people/1', 'ada', undefined, { 'if-modified-since': new Date().toUTCString() })).statusCode, 200)
+    t.equal(
+      (await ask('GET /people/1', 'ada', undefined, { 'if-none-match': String((await tags('ada'))[0]) })).statusCode,
+      304
+    )
+    t.equal(
+      (await ask('GET /people/1', 'hr', undefined, { 'if-none-match': String(mine[0]) })).statusCode,
+      200,
+      'a 304 mixes nothing'
+    )
+    t.equal(
+      (await ask('GET /people/1', 'ada', undefined, { 'if-none-match': String((await tags('hr'))[0]) })).statusCode,
+      200
+    )
+    if (hidesDate) {
+      t.equal(
+        (await ask('GET /people/1', 'ada', undefined, { 'if-modified-since': new Date().toUTCString() })).statusCode,
+        200
+      )
+    }
     const tag = String((await tags('ada'))[0])
     t.equal((await ask('PATCH /people/1', 'ada', { name: 'New' }, { 'if-match': tag })).statusCode, 200)
     t.equal((await ask('PATCH /people/1', 'ada', { name: 'Newer' }, { 'if-match': tag })).statusCode, 412)
@@ -175,19 +307,30 @@ test('the entity tag and the date of who does not see a property do not tell whe
   }
 })
 
-test('a storage that knows when an item changed is not asked by who does not see all of it', async t => {
+test('a storage that knows when an item changed is not asked by who does not see all of it', async (t) => {
   const storage = altered(({ find, insert }) => {
     insert({ id: 1, name: 'Ada', salary: 1 }, { signal: new AbortController().signal, scope: undefined })
-    return { find: async (id, context) => { const entry = await find(id, context); return entry && { ...entry, modified: new Date(updatedAt) } } }
+    return {
+      find: async (id, context) => {
+        const entry = await find(id, context)
+        return entry && { ...entry, modified: new Date(updatedAt) }
+      }
+    }
   })
   const ask = await serve(t, people({ storage, timestamps: false }))
   t.ok('last-modified' in (await ask('GET /people/1', 'hr')).headers)
   t.notOk('last-modified' in (await ask('GET /people/1', 'ada')).headers)
 })
 
-test('two writers, of whom one does not see what the other writes, lose nothing', async t => {
+test('two writers, of whom one does not see what the other writes, lose nothing', async (t) => {
   const ask = await serve(t, people())
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => index % 2 === 0 ? ask('PATCH /people/1', 'hr', { salary: 1000 + index }) : ask('PUT /people/1', 'ada', { name: `Ada ${index}` })))
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      index % 2 === 0
+        ? ask('PATCH /people/1', 'hr', { salary: 1000 + index })
+        : ask('PUT /people/1', 'ada', { name: `Ada ${index}` })
+    )
+  )
   t.ok(answers.every(({ statusCode }) => statusCode === 200))
   const { salary, name, notes } = (await ask('GET /people/1', 'hr')).json()
   t.ok(salary >= 1000)
@@ -195,7 +338,7 @@ test('two writers, of whom one does not see what the other writes, lose nothing'
   t.strictSame(notes, { text: 'brilliant' })
 })
 
-test('an expansion shows of the other item what the caller sees of it', async t => {
+test('an expansion shows of the other item what the caller sees of it', async (t) => {
   const persons = people()
   const Task = Type.Object({ id: Type.Integer(), personId: Type.Integer(), secretId: Type.Integer() })
   const tasks = define({
@@ -204,44 +347,95 @@ test('an expansion shows of the other item what the caller sees of it', async t 
     id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, personId: 1, secretId: 2 }] }),
     access: { ...authentication, visible: { secretId: hr } }
-  }).with(expand({ person: { collection: persons, property: 'personId' }, secret: { collection: persons, property: 'secretId' } }))
+  }).with(
+    expand({
+      person: { collection: persons, property: 'personId' },
+      secret: { collection: persons, property: 'secretId' }
+    })
+  )
   const ask = await serve(t, persons, tasks as Collection)
   const person = async (user: string): Promise<unknown> => (await ask('GET /tasks/1?expand=person', user)).json().person
   t.match(await person('hr'), { salary: 300, notes: { text: 'brilliant' } })
   t.strictSame(await person('ada'), { id: 1, name: 'Ada', updatedAt })
-  t.strictSame((await ask('GET /tasks?expand=person&fields=id', 'boss')).json(), [{ id: 1, person: { id: 1, name: 'Ada', notes: { text: 'brilliant' }, updatedAt } }])
-  t.equal((await ask('GET /tasks/1?expand=secret', 'ada')).statusCode, 400, 'by a property that is not seen nothing can be followed')
+  t.strictSame((await ask('GET /tasks?expand=person&fields=id', 'boss')).json(), [
+    { id: 1, person: { id: 1, name: 'Ada', notes: { text: 'brilliant' }, updatedAt } }
+  ])
+  t.equal(
+    (await ask('GET /tasks/1?expand=secret', 'ada')).statusCode,
+    400,
+    'by a property that is not seen nothing can be followed'
+  )
   t.equal((await ask('GET /tasks/1?expand=secret', 'hr')).json().secret.name, 'Bob')
   const tag = (await ask('GET /tasks/1?expand=person', 'ada')).headers.etag
   await ask('PUT /people/1', 'hr', { name: 'Ada', salary: 7, notes: { text: 'brilliant' } })
   t.not((await ask('GET /tasks/1?expand=person', 'ada')).headers.etag, tag, 'its date was seen to change')
 })
 
-test('a required property that the caller does not see is filled by its default or by prepare, or the item cannot be made', async t => {
-  const Job = Type.Object({ id: Type.Integer(), title: Type.String(), level: Type.Integer(), grade: Type.Integer({ default: 3 }) })
-  const jobs = (options: Partial<Options<typeof Job>> = {}): Collection => define({ name: 'jobs', schema: Job, id: { generate: 'storage' }, storage: memory(), ...options, access: { ...authentication, visible: { level: hr, grade: hr }, ...options.access } }) as Collection
+test('a required property that the caller does not see is filled by its default or by prepare, or the item cannot be made', async (t) => {
+  const Job = Type.Object({
+    id: Type.Integer(),
+    title: Type.String(),
+    level: Type.Integer(),
+    grade: Type.Integer({ default: 3 })
+  })
+  const jobs = (options: Partial<Options<typeof Job>> = {}): Collection =>
+    define({
+      name: 'jobs',
+      schema: Job,
+      id: { generate: 'storage' },
+      storage: memory(),
+      ...options,
+      access: { ...authentication, visible: { level: hr, grade: hr }, ...options.access }
+    }) as Collection
   const without = await serve(t, jobs())
-  t.strictSame((await without('POST /jobs', 'ada', { title: 'x' })).json().errors, [{ pointer: '/level', message: 'is required' }])
+  t.strictSame((await without('POST /jobs', 'ada', { title: 'x' })).json().errors, [
+    { pointer: '/level', message: 'is required' }
+  ])
   t.equal((await without('POST /jobs', 'hr', { title: 'x', level: 1 })).statusCode, 201)
-  const filling = await serve(t, jobs({ hooks: { beforeValidation: ({ item }) => ({ ...item, level: item.level ?? 9 }) } }))
+  const filling = await serve(
+    t,
+    jobs({ hooks: { beforeValidation: ({ item }) => ({ ...item, level: item.level ?? 9 }) } })
+  )
   t.strictSame((await filling('POST /jobs', 'ada', { title: 'x' })).json(), { id: 1, title: 'x' })
   t.strictSame((await filling('GET /jobs/1', 'hr')).json(), { id: 1, title: 'x', level: 9, grade: 3 })
   t.strictSame((await filling('PUT /jobs/1', 'ada', { title: 'y' })).json(), { id: 1, title: 'y' })
   t.strictSame((await filling('GET /jobs/1', 'hr')).json(), { id: 1, title: 'y', level: 9, grade: 3 })
 })
 
-test('nobody sees nothing of it, and only true shows; without authentication, whoever the functions say', async t => {
-  const open = await serve(t, people({ access: { allow: 'public', visible: { salary: ({ request }) => { t.not(request?.headers['x-user'], undefined, 'nobody is not asked about'); return true } } } }))
+test('nobody sees nothing of it, and only true shows; without authentication, whoever the functions say', async (t) => {
+  const open = await serve(
+    t,
+    people({
+      access: {
+        allow: 'public',
+        visible: {
+          salary: ({ request }) => {
+            t.not(request?.headers['x-user'], undefined, 'nobody is not asked about')
+            return true
+          }
+        }
+      }
+    })
+  )
   t.notMatch((await open('GET /people/1')).payload, /salary/)
   t.match((await open('GET /people/1', 'ada')).json(), { salary: 300 })
   const odd = await serve(t, people({ access: { visible: { salary: () => 'yes' as unknown as boolean } } }))
   t.notMatch((await odd('GET /people/1', 'ada')).payload, /salary/)
-  const hooked = await serve(t, define({ name: 'people', schema: Person, id: { generate: 'storage' }, storage: memory({ items }), access: { visible: { salary: ({ request }) => request?.headers['x-role'] === 'hr' } } }) as Collection)
+  const hooked = await serve(
+    t,
+    define({
+      name: 'people',
+      schema: Person,
+      id: { generate: 'storage' },
+      storage: memory({ items }),
+      access: { visible: { salary: ({ request }) => request?.headers['x-role'] === 'hr' } }
+    }) as Collection
+  )
   t.match((await hooked('GET /people/1', undefined, undefined, { 'x-role': 'hr' })).json(), { salary: 300 })
   t.notMatch((await hooked('GET /people/1')).payload, /salary/)
 })
 
-test('many kinds of callers do not fill the memory', async t => {
+test('many kinds of callers do not fill the memory', async (t) => {
   const properties = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`m${index}`, Type.Integer()]))
   const item = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`m${index}`, index]))
   const many = define({
@@ -251,32 +445,50 @@ test('many kinds of callers do not fill the memory', async t => {
     storage: memory({ items: [{ id: 1, ...item }] }),
     access: {
       ...authentication,
-      visible: Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`m${index}`, ({ caller }: { caller: string | undefined }) => (Number(caller) >> index) % 2 === 1]))
+      visible: Object.fromEntries(
+        Array.from({ length: 8 }, (_, index) => [
+          `m${index}`,
+          ({ caller }: { caller: string | undefined }) => (Number(caller) >> index) % 2 === 1
+        ])
+      )
     }
   })
   const ask = await serve(t, many as unknown as Collection)
   for (const mask of [...Array.from({ length: 256 }, (_, mask) => mask), 0, 5, 255]) {
-    t.equal(Object.keys((await ask('GET /many/1', String(mask))).json()).length, 1 + mask.toString(2).replaceAll('0', '').length)
+    t.equal(
+      Object.keys((await ask('GET /many/1', String(mask))).json()).length,
+      1 + mask.toString(2).replaceAll('0', '').length
+    )
   }
 })
 
-test('it holds on a database as well', { skip: noSqlite }, async t => {
+test('it holds on a database as well', { skip: noSqlite }, async (t) => {
   const database = new nodeSqlite!.DatabaseSync(':memory:')
   t.after(() => database.close())
   const storage = sqlite(database)
   await storage.createTable({ name: 'people', schema: Person, id: { property: 'id', generate: 'storage' } })
   const ask = await serve(t, people({ storage, list: { order: ['-salary'] } }))
   for (const { name, salary } of items) t.equal((await ask('POST /people', 'hr', { name, salary })).statusCode, 201)
-  t.strictSame((await ask('GET /people?fields=name', 'ada')).json(), [{ name: 'Ada' }, { name: 'Bob' }, { name: 'Carl' }])
-  t.strictSame((await ask('GET /people?fields=name', 'hr')).json(), [{ name: 'Ada' }, { name: 'Carl' }, { name: 'Bob' }])
+  t.strictSame((await ask('GET /people?fields=name', 'ada')).json(), [
+    { name: 'Ada' },
+    { name: 'Bob' },
+    { name: 'Carl' }
+  ])
+  t.strictSame((await ask('GET /people?fields=name', 'hr')).json(), [
+    { name: 'Ada' },
+    { name: 'Carl' },
+    { name: 'Bob' }
+  ])
   const { etag } = (await ask('GET /people', 'ada')).headers
   t.equal((await ask('GET /people', 'ada', undefined, { 'if-none-match': String(etag) })).statusCode, 304)
   t.equal((await ask('PUT /people/1', 'ada', { name: 'A' })).statusCode, 200)
   t.match((await ask('GET /people/1', 'hr')).json(), { name: 'A', salary: 300 })
 })
 
-test('mistakes in visible are told at boot', async t => {
-  const wrong = (visible: unknown): void => { people({ access: { visible: visible as Record<string, never> } }) }
+test('mistakes in visible are told at boot', async (t) => {
+  const wrong = (visible: unknown): void => {
+    people({ access: { visible: visible as Record<string, never> } })
+  }
   t.throws(() => wrong({ salry: hr }), { code: 'FST_COLLECTION_UNKNOWN_PROPERTY', message: /visible names "salry"/ })
   t.throws(() => wrong({ id: hr }), { code: 'FST_COLLECTION_BAD_OPTION', message: /is in the URI/ })
   t.throws(() => wrong({ salary: true }), { message: /an object with a function for each property/ })

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-// A server program of this test run's own: in the foreground, on a free port of the loopback interface, in a folder of its own.
+// A server program of this test run's own: in the foreground, on a free port of the loopback interface, in a folder
+// of its own.
 
 export interface Place {
   readonly folder: string
@@ -19,14 +20,14 @@ export interface Program {
   readonly name: string
   readonly binary: string
   /** Writes what the program needs into the folder, and tells its arguments. */
-  prepare (place: Place): Promise<readonly string[]>
+  prepare(place: Place): Promise<readonly string[]>
 }
 
 export interface Daemon {
   readonly port: number
-  end (): Promise<void>
+  end(): Promise<void>
   /** What it wrote to its output and into its logs. */
-  log (): Promise<string>
+  log(): Promise<string>
 }
 
 // Where the programs of a system are, also for those users whose PATH is without it.
@@ -47,7 +48,9 @@ export async function start (program: Program): Promise<Daemon> {
   const child = spawn(program.binary, args, { stdio: ['ignore', output, output], env })
   closeSync(output)
   const exited = once(child, 'exit')
-  const kill = (): void => { child.kill('SIGKILL') }
+  const kill = (): void => {
+    child.kill('SIGKILL')
+  }
   // Whatever ends the test run ends the program with it.
   process.once('exit', kill)
 
@@ -93,7 +96,7 @@ async function listens (port: number): Promise<boolean> {
 }
 
 async function logs (folder: string): Promise<string> {
-  const names = (await readdir(folder)).filter(name => name.endsWith('.log'))
-  const texts = await Promise.all(names.map(async name => `${name}:\n${await readFile(join(folder, name), 'utf8')}`))
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.log'))
+  const texts = await Promise.all(names.map(async (name) => `${name}:\n${await readFile(join(folder, name), 'utf8')}`))
   return texts.join('\n')
 }

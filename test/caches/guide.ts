@@ -7,10 +7,13 @@ export const page = readFileSync(new URL('../../docs/caching.md', import.meta.ur
 
 /** The blocks of a language, in the order of the page. */
 export function shown (language: 'nginx' | 'vcl' | 'squid'): string[] {
-  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(match => match[1] ?? '')
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map((match) => match[1] ?? '')
 }
 
 /** The places that the page names, as those of this test run: the app's port, the cache's own port and its folder. */
 export function placed (configuration: string, { folder, port }: Place, origin: number): string {
-  return configuration.replaceAll('3000', String(origin)).replaceAll('8080', String(port)).replaceAll('/var/cache/collections', folder)
+  return configuration
+    .replaceAll('3000', String(origin))
+    .replaceAll('8080', String(port))
+    .replaceAll('/var/cache/collections', folder)
 }

@@ -10,7 +10,11 @@ export function nginx (origin: number, { compressing = false } = {}): Program {
     binary: 'nginx',
     async prepare (place) {
       const [caching = '', gzip = ''] = shown('nginx')
-      const guide = placed(compressing ? caching.replace(/^.*8080;$/m, line => `${line}\n${gzip}`) : caching, place, origin)
+      const guide = placed(
+        compressing ? caching.replace(/^.*8080;$/m, (line) => `${line}\n${gzip}`) : caching,
+        place,
+        origin
+      )
       const file = join(place.folder, 'nginx.conf')
       await writeFile(file, surroundings(place.folder, guide))
       return ['-c', file, '-e', join(place.folder, 'error.log')]
@@ -19,7 +23,9 @@ export function nginx (origin: number, { compressing = false } = {}): Program {
 }
 
 function surroundings (folder: string, guide: string): string {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(kind => `${kind}_temp_path ${folder}/${kind};`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${folder}/${kind};`
+  )
   return `
 daemon off;
 ${process.getuid?.() === 0 ? 'user root;' : ''}

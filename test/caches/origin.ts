@@ -20,8 +20,8 @@ export interface Asked {
 export interface Origin {
   readonly port: number
   /** What has been asked since the last call. */
-  asked (): Asked[]
-  close (): Promise<void>
+  asked(): Asked[]
+  close(): Promise<void>
 }
 
 const Note = Type.Object({
@@ -60,7 +60,9 @@ export async function startOrigin (): Promise<Origin> {
     notes('journals', { routes: { all: { onRequest: known } }, cache: 'private, max-age=60' }),
     notes('visits', { routes: { all: { onSend: visited } } }),
     notes('drafts', { etag: { acceptWeak: true } })
-  ]) await app.register(collection, definition)
+  ]) {
+    await app.register(collection, definition)
+  }
   await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     port: (app.server.address() as AddressInfo).port,

@@ -11,7 +11,25 @@ export function varnish (origin: number): Program {
       const file = join(place.folder, 'collections.vcl')
       await writeFile(file, placed(shown('vcl').join('\n'), place, origin))
       const work = join(place.folder, 'work')
-      return ['-F', '-j', 'none', '-n', work, '-T', 'none', '-a', `127.0.0.1:${place.port}`, '-f', file, '-s', 'malloc,16m', '-p', 'vsl_space=1m', '-p', 'thread_pool_min=10']
+      return [
+        '-F',
+        '-j',
+        'none',
+        '-n',
+        work,
+        '-T',
+        'none',
+        '-a',
+        `127.0.0.1:${place.port}`,
+        '-f',
+        file,
+        '-s',
+        'malloc,16m',
+        '-p',
+        'vsl_space=1m',
+        '-p',
+        'thread_pool_min=10'
+      ]
     }
   }
 }

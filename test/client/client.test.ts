@@ -20,22 +20,36 @@ const User = Type.Object({
 
 const defined = () => define({ name: 'users', schema: User, unique: ['name'], storage: memory() })
 type Users = ReturnType<typeof defined>
-interface Given { readOnly: 'id', writeOnly: 'password', default: 'role' }
+interface Given {
+  readOnly: 'id'
+  writeOnly: 'password'
+  default: 'role'
+}
 
-interface Asked { method: string, path: string, headers: Record<string, unknown> }
+interface Asked {
+  method: string
+  path: string
+  headers: Record<string, unknown>
+}
 
 /** A listening service, and what it was asked. */
-async function service (t: { after (close: () => Promise<unknown>): void }, definition: object = defined(), prepare: (app: FastifyInstance) => unknown = () => {}): Promise<{ base: string, asked: Asked[] }> {
+async function service (
+  t: { after(close: () => Promise<unknown>): void },
+  definition: object = defined(),
+  prepare: (app: FastifyInstance) => unknown = () => {}
+): Promise<{ base: string; asked: Asked[] }> {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   const asked: Asked[] = []
-  app.addHook('onRequest', async ({ method, url, headers }) => { asked.push({ method, path: url, headers }) })
+  app.addHook('onRequest', async ({ method, url, headers }) => {
+    asked.push({ method, path: url, headers })
+  })
   await prepare(app)
   await app.register(collection, definition as never)
   return { base: `http://127.0.0.1:${await listen(app)}/users`, asked }
 }
 
-test('all six actions, with the tags of what was seen', async t => {
+test('all six actions, with the tags of what was seen', async (t) => {
   const { base, asked } = await service(t)
   const users = client<Users, Given>(base)
   const ada = await users.create({ name: 'Ada', password: 'secret' })
@@ -49,17 +63,24 @@ test('all six actions, with the tags of what was seen', async t => {
   t.match(asked.at(-1)?.headers, { 'if-match': /^"/, 'content-type': 'application/merge-patch+json' })
   t.match(author, { role: 'author', age: 36 })
   t.not(await users.read(ada), ada, 'what has changed is another')
-  t.notOk('age' in await users.update(author, { age: null }))
+  t.notOk('age' in (await users.update(author, { age: null })))
   const renamed = await users.replace(await users.read(ada.id), { ...ada, name: 'Ada Lovelace' })
   t.match(renamed, { name: 'Ada Lovelace', role: 'reader' })
   for await (const user of users.list({ name: 'Ada Lovelace' })) t.strictSame(user, renamed)
   await users.remove(renamed)
   const gone = await users.read(ada.id).catch((error: unknown) => error)
   t.ok(gone instanceof ProblemError && !(gone instanceof StaleError))
-  t.match(gone, { status: 404, code: 'not-found', title: 'Not Found', type: 'about:blank', errors: [], name: 'ProblemError' })
+  t.match(gone, {
+    status: 404,
+    code: 'not-found',
+    title: 'Not Found',
+    type: 'about:blank',
+    errors: [],
+    name: 'ProblemError'
+  })
 })
 
-test('no update is lost: a write of what others have changed since is a StaleError', async t => {
+test('no update is lost: a write of what others have changed since is a StaleError', async (t) => {
   const { base } = await service(t)
   const users = client<Users, Given>(base)
   const mine = await users.create({ name: 'Ada' })
@@ -67,23 +88,33 @@ test('no update is lost: a write of what others have changed since is a StaleErr
   await users.update(theirs, { role: 'author' })
   // A later copy, seen elsewhere in the program, does not count for an earlier one.
   await users.read(mine.id)
-  for (const write of [() => users.update(mine, { age: 1 }), () => users.replace(mine, { name: 'B' }), () => users.remove(mine)]) {
+  for (const write of [
+    () => users.update(mine, { age: 1 }),
+    () => users.replace(mine, { name: 'B' }),
+    () => users.remove(mine)
+  ]) {
     const error = await write().catch((error: unknown) => error)
     t.ok(error instanceof StaleError)
     t.match(error, { status: 412, code: 'precondition-failed' })
   }
   t.match(await users.update(mine.id, { age: 2 }), { age: 2, role: 'author' }, 'by its id, whatever it is now')
-  await t.rejects(users.update({ ...mine }, { age: 3 }), { name: 'TypeError', message: /not an item that the client returned/ })
+  await t.rejects(users.update({ ...mine }, { age: 3 }), {
+    name: 'TypeError',
+    message: /not an item that the client returned/
+  })
 })
 
-test('what was seen in a list or after a PUT is read before it is written, and must be the same', async t => {
+test('what was seen in a list or after a PUT is read before it is written, and must be the same', async (t) => {
   const { base, asked } = await service(t)
   const users = client<Users, Given>(base)
   await users.create({ name: 'Ada' })
   const seen = async () => (await users.pages({ fields: ['id', 'name', 'role'] }).next()).value?.items[0]
   const [first, second] = [(await seen())!, (await seen())!]
   const changed = await users.update(first, { role: 'author' })
-  t.strictSame(asked.slice(-2).map(({ method }) => method), ['GET', 'PATCH'])
+  t.strictSame(
+    asked.slice(-2).map(({ method }) => method),
+    ['GET', 'PATCH']
+  )
   t.match(asked.at(-1)?.headers, { 'if-match': /^"/ })
   await t.rejects(users.update(second, { role: 'admin' }), StaleError)
   const replaced = await users.replace(changed, { name: 'B' })
@@ -91,27 +122,37 @@ test('what was seen in a list or after a PUT is read before it is written, and m
   await t.rejects(users.update(replaced, { age: 2 }), StaleError)
 })
 
-test('pages are walked as they are asked for, with every key of a query', async t => {
+test('pages are walked as they are asked for, with every key of a query', async (t) => {
   const { base, asked } = await service(t)
   const users = client<Users, Given>(`${base}`)
-  for (let number = 0; number < 7; number++) await users.create({ name: `User ${number}`, role: number % 2 === 0 ? 'even' : 'odd' })
+  for (let number = 0; number < 7; number++) {
+    await users.create({ name: `User ${number}`, role: number % 2 === 0 ? 'even' : 'odd' })
+  }
   const names: string[] = []
   for await (const { name } of users.list({ limit: 2, sort: ['-name'], q: undefined as never })) names.push(name)
-  t.strictSame(names, [6, 5, 4, 3, 2, 1, 0].map(number => `User ${number}`))
+  t.strictSame(
+    names,
+    [6, 5, 4, 3, 2, 1, 0].map((number) => `User ${number}`)
+  )
   const before = asked.length
   const walk = users.list({ limit: 2 })
   t.equal((await walk.next()).done, false)
   await walk.return()
   t.equal(asked.length, before + 1, 'a page that nobody wants is not asked for')
   const totals: Array<[number, number | undefined]> = []
-  for await (const { items, total } of users.pages({ limit: 3, count: true, 'role.in': ['even', 'none'] })) totals.push([items.length, total])
-  t.strictSame(totals, [[3, 4], [1, 4]])
+  for await (const { items, total } of users.pages({ limit: 3, count: true, 'role.in': ['even', 'none'] })) {
+    totals.push([items.length, total])
+  }
+  t.strictSame(totals, [
+    [3, 4],
+    [1, 4]
+  ])
   const plain: number[] = []
   for await (const { items, total } of users.pages()) plain.push(items.length, Number(total === undefined))
   t.strictSame(plain, [7, 1])
 })
 
-test('who may write but not read is given the id alone', async t => {
+test('who may write but not read is given the id alone', async (t) => {
   const { base } = await service(t)
   const users = client<Users, Given>(base, { headers: { prefer: 'return=minimal' } })
   const ada = await users.create({ name: 'Ada' })
@@ -123,23 +164,43 @@ test('who may write but not read is given the id alone', async t => {
   t.strictSame(await blind.create({ name: 'Ada' }), { id: '' })
 })
 
-test('a problem is an error that says what to mend', async t => {
+test('a problem is an error that says what to mend', async (t) => {
   const { base } = await service(t)
   const users = client<Users, Given>(base)
   const invalid = await users.create({ name: '', age: 'old' as never }).catch((error: unknown) => error)
   t.match(invalid, { status: 422, code: 'validation-failed', errors: [{ pointer: '/name' }, { pointer: '/age' }] })
   t.ok((invalid as ProblemError).message.length > 0 && (invalid as ProblemError).content.instance === '/users')
   await users.create({ name: 'Ada' })
-  await t.rejects(users.create({ name: 'Ada' }), { status: 409, code: 'not-unique', errors: [{ pointer: '/name', message: 'must be unique' }] })
+  await t.rejects(users.create({ name: 'Ada' }), {
+    status: 409,
+    code: 'not-unique',
+    errors: [{ pointer: '/name', message: 'must be unique' }]
+  })
   const broken = client<Users>(base, { fetch: async () => new Response('<html>', { status: 502 }) })
-  await t.rejects(broken.read('1'), { name: 'ProblemError', status: 502, title: 'Status 502', message: 'Status 502', errors: [] })
+  await t.rejects(broken.read('1'), {
+    name: 'ProblemError',
+    status: 502,
+    title: 'Status 502',
+    message: 'Status 502',
+    errors: []
+  })
 })
 
-test('a fetch, fields and a signal of one\'s own; an id by another name', async t => {
-  const goods = define({ name: 'users', schema: Type.Object({ sku: Type.String(), stock: Type.Integer() }), id: { property: 'sku', generate: 'client' }, etag: { required: true }, storage: memory() })
+test("a fetch, fields and a signal of one's own; an id by another name", async (t) => {
+  const goods = define({
+    name: 'users',
+    schema: Type.Object({ sku: Type.String(), stock: Type.Integer() }),
+    id: { property: 'sku', generate: 'client' },
+    etag: { required: true },
+    storage: memory()
+  })
   const { base, asked } = await service(t, goods)
   let calls = 0
-  const products = client<typeof goods, { readOnly: never }>(base, { id: 'sku', headers: async () => ({ authorization: `Bearer ${++calls}` }), fetch: async (...given) => fetch(...given) })
+  const products = client<typeof goods, { readOnly: never }>(base, {
+    id: 'sku',
+    headers: async () => ({ authorization: `Bearer ${++calls}` }),
+    fetch: async (...given) => fetch(...given)
+  })
   const made = await products.create({ sku: 'A/1', stock: 1 }, { headers: { prefer: 'return=representation' } })
   t.match(asked.at(-1)?.headers, { authorization: 'Bearer 1', prefer: 'return=representation' })
   t.equal((await products.update(made, { stock: 2 })).stock, 2)
@@ -147,31 +208,43 @@ test('a fetch, fields and a signal of one\'s own; an id by another name', async 
   t.equal((await products.read('A/1')).stock, 2)
   const fixed = client<typeof goods, { readOnly: never }>(base, { id: 'sku', headers: { 'x-own': '1' } })
   for await (const good of fixed.list()) await fixed.remove(good, { headers: { 'x-more': '2' } })
-  t.match(asked.slice(-2), [{ method: 'GET', headers: { 'x-own': '1', 'x-more': '2' } }, { method: 'DELETE', path: '/users/A%2F1', headers: { 'x-own': '1', 'x-more': '2' } }])
+  t.match(asked.slice(-2), [
+    { method: 'GET', headers: { 'x-own': '1', 'x-more': '2' } },
+    { method: 'DELETE', path: '/users/A%2F1', headers: { 'x-own': '1', 'x-more': '2' } }
+  ])
   await t.rejects(fixed.read('A', { signal: AbortSignal.abort() }), { name: 'AbortError' })
 })
 
-test('what a service does not show to pages of another origin is told, instead of pages or updates being lost', async t => {
+test('what a service does not show to pages of another origin is told, instead of pages or updates being lost', async (t) => {
   const seen = (answer: Response): Response => Object.defineProperty(answer, 'type', { value: 'cors' })
   const bare = client<Users, Given>('/users', { fetch: async () => seen(Response.json([])) })
   await t.rejects(bare.pages().next(), { name: 'TypeError', message: /corsOptions/ })
   const tagless = client<Users, Given>('/users', { fetch: async () => Response.json({ id: '1', name: 'Ada' }) })
   await t.rejects(tagless.update(await tagless.read('1'), { age: 1 }), { message: /no readable ETag/ })
-  const relative = client<Users, Given>('/users', { fetch: async uri => Response.json([{ uri }], { headers: uri === '/users' ? { link: '</users?cursor=2>; rel="next"' } : {} }) })
+  const relative = client<Users, Given>('/users', {
+    fetch: async (uri) =>
+      Response.json([{ uri }], { headers: uri === '/users' ? { link: '</users?cursor=2>; rel="next"' } : {} })
+  })
   const uris: unknown[] = []
   for await (const { items } of relative.pages()) uris.push(...items)
   t.strictSame(uris, [{ uri: '/users' }, { uri: '/users?cursor=2' }])
-  const { base } = await service(t, defined(), app => app.register(cors, { origin: 'https://example.com', ...corsOptions() }))
+  const { base } = await service(t, defined(), (app) =>
+    app.register(cors, { origin: 'https://example.com', ...corsOptions() })
+  )
   const preflight = await fetch(base, { headers: { origin: 'https://example.com' } })
   t.match(preflight.headers.get('access-control-expose-headers'), /ETag, .*Link/)
 })
 
-test('it can be sent to a browser as it is: one module that imports nothing', async t => {
+test('it can be sent to a browser as it is: one module that imports nothing', async (t) => {
   const source = readFileSync(new URL('../../lib/client/client.ts', import.meta.url), 'utf8')
-  const { outputText } = ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true } })
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true }
+  })
   t.notMatch(outputText, /^import|\bfrom '|node:|Buffer|process\./m)
-  const { base } = await service(t, defined(), app => app.get('/client.js', async (_request, reply) => reply.type('text/javascript').send(outputText)))
+  const { base } = await service(t, defined(), (app) =>
+    app.get('/client.js', async (_request, reply) => reply.type('text/javascript').send(outputText))
+  )
   const served = await (await fetch(new URL('/client.js', base))).text()
-  const module = await import(`data:text/javascript,${encodeURIComponent(served)}`) as { client: typeof client }
+  const module = (await import(`data:text/javascript,${encodeURIComponent(served)}`)) as { client: typeof client }
   t.match(await module.client<Users, Given>(base).create({ name: 'Ada' }), { name: 'Ada' })
 })

@@ -14,20 +14,24 @@ const authenticate = ({ request }: { request: FastifyRequest }): string | undefi
 const as = (user: string) => ({ 'x-user': user })
 
 export const access: Area = async (recorder) => {
-  await recorder.serve(users({
-    access: {
-      authenticate,
-      challenge: 'Bearer realm="users"',
-      vary: ['X-User'],
-      allow: {
-        all: 'authenticated',
-        list: 'public',
-        update: ({ caller: name }) => name === 'root',
-        remove: ({ caller: name }) => name === 'root' ? true : 'hidden',
-        replace: () => { throw problem('forbidden', { detail: 'Nobody may replace.' }) }
+  await recorder.serve(
+    users({
+      access: {
+        authenticate,
+        challenge: 'Bearer realm="users"',
+        vary: ['X-User'],
+        allow: {
+          all: 'authenticated',
+          list: 'public',
+          update: ({ caller: name }) => name === 'root',
+          remove: ({ caller: name }) => (name === 'root' ? true : 'hidden'),
+          replace: () => {
+            throw problem('forbidden', { detail: 'Nobody may replace.' })
+          }
+        }
       }
-    }
-  }))
+    })
+  )
   const { location } = await recorder.send('POST /users', { content: ada, headers: as('ada') })
   for (const user of ['', 'broken', 'ada', 'root']) {
     const headers: Record<string, string> = user === '' ? {} : as(user)
@@ -43,7 +47,7 @@ export const access: Area = async (recorder) => {
 }
 
 const tenancy: Partial<Options<typeof Note>> = {
-  access: { authenticate, scope: ({ caller: name }) => name === 'root' ? undefined : { values: { owner: name! } } }
+  access: { authenticate, scope: ({ caller: name }) => (name === 'root' ? undefined : { values: { owner: name! } }) }
 }
 
 export const scope: Area = async (recorder) => {
@@ -63,11 +67,15 @@ export const scope: Area = async (recorder) => {
 }
 
 export const visible: Area = async (recorder) => {
-  await recorder.serve(notes({ access: { authenticate, allow: 'public', visible: { secret: ({ caller: name }) => name === 'root' } } }))
+  await recorder.serve(
+    notes({ access: { authenticate, allow: 'public', visible: { secret: ({ caller: name }) => name === 'root' } } })
+  )
   await recorder.send('POST /notes', { content: { text: 'a', secret: 's' }, headers: as('root') })
   for (const user of ['', 'ada', 'root']) {
     const headers: Record<string, string> = user === '' ? {} : as(user)
-    for (const target of ['/notes', '/notes/1', '/notes?secret=s', '/notes?sort=secret', '/notes?fields=secret']) await recorder.send(`GET ${target}`, { headers })
+    for (const target of ['/notes', '/notes/1', '/notes?secret=s', '/notes?sort=secret', '/notes?fields=secret']) {
+      await recorder.send(`GET ${target}`, { headers })
+    }
     await recorder.send('POST /notes', { content: { text: 'b', secret: 'mine' }, headers })
     await recorder.send('PATCH /notes/1', { content: { secret: 'changed' }, headers })
     await recorder.send('PUT /notes/1', { content: { text: `by ${user}` }, headers })

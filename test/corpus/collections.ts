@@ -41,18 +41,45 @@ export const Note = Type.Object({
 })
 
 export function users (options: Partial<Options<typeof User>> = {}): Collection {
-  return define({ name: 'users', schema: User, unique: ['email'], storage: memory(), formats: [json, hal, xml], ...options }) as Collection
+  return define({
+    name: 'users',
+    schema: User,
+    unique: ['email'],
+    storage: memory(),
+    formats: [json, hal, xml],
+    ...options
+  }) as Collection
 }
 
 export function pages (options: Partial<Options<typeof Page>> = {}): Collection {
-  return define({ name: 'pages', schema: Page, id: { property: 'slug', generate: 'client' }, storage: memory(), formats: [json, hal, xml], ...options }) as Collection
+  return define({
+    name: 'pages',
+    schema: Page,
+    id: { property: 'slug', generate: 'client' },
+    storage: memory(),
+    formats: [json, hal, xml],
+    ...options
+  }) as Collection
 }
 
 export function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory(), formats: [json, hal, xml], ...options }) as Collection
+  return define({
+    name: 'notes',
+    schema: Note,
+    id: { generate: 'storage' },
+    storage: memory(),
+    formats: [json, hal, xml],
+    ...options
+  }) as Collection
 }
 
-export const ada = { email: 'ada@example.com', name: 'Ada', age: 36, password: 'analytical', address: { city: 'London' } }
+export const ada = {
+  email: 'ada@example.com',
+  name: 'Ada',
+  age: 36,
+  password: 'analytical',
+  address: { city: 'London' }
+}
 export const alan = { email: 'alan@example.com', name: 'Alan', role: 'editor', tags: ['a', 'b'] }
 export const grace = { email: 'grace@example.com', name: 'Grace', age: 85, role: 'admin', active: false, score: null }
 

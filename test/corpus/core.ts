@@ -9,12 +9,28 @@ import type { Area } from './recorder.ts'
 
 export const methods: Area = async (recorder) => {
   await recorder.serve([users(), pages({ actions: ['list', 'read'] })])
-  for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'PUT', 'PATCH', 'TRACE', 'QUERY', 'POST']) await recorder.send(`${method} /users`)
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'PUT', 'PATCH', 'TRACE', 'QUERY', 'POST']) {
+    await recorder.send(`${method} /users`)
+  }
   const { location } = await recorder.send('POST /users', { content: ada })
-  for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'TRACE', 'QUERY', 'PUT', 'PATCH', 'DELETE']) await recorder.send(`${method} ${location}`)
-  for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'DELETE']) await recorder.send(`${method} /pages`, { content: method === 'POST' ? {} : undefined })
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'TRACE', 'QUERY', 'PUT', 'PATCH', 'DELETE']) {
+    await recorder.send(`${method} ${location}`)
+  }
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'DELETE']) {
+    await recorder.send(`${method} /pages`, { content: method === 'POST' ? {} : undefined })
+  }
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) await recorder.send(`${method} /pages/none`)
-  for (const path of ['/users/', '/users/none', unknownUser, '/users/a/b', '/users/%00', '/users/%2F', `/users/${'x'.repeat(120)}`, '/pages/UPPER', '/pages/a%20b']) {
+  for (const path of [
+    '/users/',
+    '/users/none',
+    unknownUser,
+    '/users/a/b',
+    '/users/%00',
+    '/users/%2F',
+    `/users/${'x'.repeat(120)}`,
+    '/pages/UPPER',
+    '/pages/a%20b'
+  ]) {
     await recorder.send(`GET ${path}`)
     await recorder.send(`DELETE ${path}`)
   }
@@ -24,15 +40,39 @@ export const create: Area = async (recorder) => {
   await recorder.serve([users(), pages(), notes()])
   await recorder.send('POST /users', { content: ada })
   await recorder.send('POST /users', { content: ada })
-  await recorder.send('POST /users', { content: { ...alan, id: '01900000-0000-7000-8000-000000000009', createdAt: '2000-01-01T00:00:00.000Z' } })
+  await recorder.send('POST /users', {
+    content: { ...alan, id: '01900000-0000-7000-8000-000000000009', createdAt: '2000-01-01T00:00:00.000Z' }
+  })
   await recorder.send('POST /users', { content: {} })
-  await recorder.send('POST /users', { content: { email: 'alan', nme: 'Alan', password: 'abc', age: -1, address: { town: 'x' }, tags: [1, 2, 3, 4] } })
+  await recorder.send('POST /users', {
+    content: { email: 'alan', nme: 'Alan', password: 'abc', age: -1, address: { town: 'x' }, tags: [1, 2, 3, 4] }
+  })
   await recorder.send('POST /users', { content: { ...grace, role: 'root', score: 'high', active: 1 } })
-  for (const content of ['', '{', '[]', 'null', '"text"', '{"name":"a","name":"b"}', '{"age":1e400}', '{"age":9007199254740993}', '{"__proto__":{}}', '{"name":"\\ud800"}', '{"name":"a\\u0000b"}', `${'['.repeat(70)}${']'.repeat(70)}`]) {
+  for (const content of [
+    '',
+    '{',
+    '[]',
+    'null',
+    '"text"',
+    '{"name":"a","name":"b"}',
+    '{"age":1e400}',
+    '{"age":9007199254740993}',
+    '{"__proto__":{}}',
+    '{"name":"\\ud800"}',
+    '{"name":"a\\u0000b"}',
+    `${'['.repeat(70)}${']'.repeat(70)}`
+  ]) {
     await recorder.send('POST /users', { content })
   }
   await recorder.send('POST /users')
-  for (const type of ['text/plain', 'application/json; charset=latin1', 'application/json; charset=utf-8', 'application/merge-patch+json', 'nonsense', 'multipart/form-data']) {
+  for (const type of [
+    'text/plain',
+    'application/json; charset=latin1',
+    'application/json; charset=utf-8',
+    'application/merge-patch+json',
+    'nonsense',
+    'multipart/form-data'
+  ]) {
     await recorder.send('POST /users', { content: { email: 'x' }, type })
   }
   await recorder.send('POST /users', { content: ada, headers: { 'content-encoding': 'zzz' } })
@@ -54,7 +94,9 @@ export const replace: Area = async (recorder) => {
   await recorder.send(`PUT ${location}`, { content: { email: 'ada@example.org', name: 'Ada L.', country: 'fr' } })
   await recorder.send(`PUT ${location}`, { content: { name: 'Ada L.' } })
   await recorder.send(`PUT ${location}`, { content: { ...ada, email: alan.email, country: 'uk' } })
-  await recorder.send(`PUT ${location}`, { content: { ...ada, country: 'uk', id: '01900000-0000-7000-8000-000000000009' } })
+  await recorder.send(`PUT ${location}`, {
+    content: { ...ada, country: 'uk', id: '01900000-0000-7000-8000-000000000009' }
+  })
   await recorder.send(`PUT ${location}`, { content: { ...ada, country: 'uk', createdAt: '2000-01-01T00:00:00.000Z' } })
   await recorder.send(`PUT ${location}`, { content: '{' })
   await recorder.send(`PUT ${location}`, { content: ada, type: 'application/merge-patch+json' })
@@ -71,7 +113,10 @@ export const replace: Area = async (recorder) => {
   await recorder.send(`PUT ${unknownUser}`, { content: ada, headers: { 'if-none-match': '*' } })
   await recorder.send(`PUT ${unknownUser}`, { content: { ...ada, name: 'Ada L.' } })
   await recorder.send('PUT /users/01900000-0000-7000-8000-000000000002', { content: ada })
-  await recorder.send('PUT /users/01900000-0000-7000-8000-000000000003', { content: alan, headers: { 'if-match': '*' } })
+  await recorder.send('PUT /users/01900000-0000-7000-8000-000000000003', {
+    content: alan,
+    headers: { 'if-match': '*' }
+  })
   await recorder.send('PUT /pages/new', { content: { slug: 'new', title: 'New' } })
   await recorder.send('PUT /pages/other', { content: { title: 'Without its slug' } })
   await recorder.send('PUT /pages/NO', { content: { title: 'x' } })
@@ -81,8 +126,10 @@ export const update: Area = async (recorder) => {
   await recorder.serve(users())
   const { location, etag } = await recorder.send('POST /users', { content: { ...ada, country: 'uk' } })
   await recorder.send('POST /users', { content: alan })
-  const merge = (content: unknown, headers = {}) => recorder.send(`PATCH ${location}`, { content, type: 'application/merge-patch+json', headers })
-  const patch = (content: unknown) => recorder.send(`PATCH ${location}`, { content, type: 'application/json-patch+json' })
+  const merge = (content: unknown, headers = {}) =>
+    recorder.send(`PATCH ${location}`, { content, type: 'application/merge-patch+json', headers })
+  const patch = (content: unknown) =>
+    recorder.send(`PATCH ${location}`, { content, type: 'application/json-patch+json' })
   await merge({ name: 'Ada L.' })
   await merge({ name: 'Ada L.' }, { prefer: 'return=minimal' })
   await merge({ age: null, address: { zip: 'N1' } })
@@ -97,7 +144,10 @@ export const update: Area = async (recorder) => {
   await recorder.send(`PATCH ${location}`, { content: { name: 'By alias' } })
   await recorder.send(`PATCH ${location}`, { content: 'name=x', type: 'application/x-www-form-urlencoded' })
   await recorder.send(`PATCH ${location}`, { content: '<item/>', type: 'application/xml' })
-  await patch([{ op: 'replace', path: '/name', value: 'Patched' }, { op: 'add', path: '/tags', value: ['x'] }])
+  await patch([
+    { op: 'replace', path: '/name', value: 'Patched' },
+    { op: 'add', path: '/tags', value: ['x'] }
+  ])
   await patch([{ op: 'test', path: '/name', value: 'other' }])
   await patch([{ op: 'remove', path: '/nothing' }])
   await patch([{ op: 'move', from: '/tags', path: '/tags/0' }])
@@ -130,16 +180,34 @@ export const preconditions: Area = async (recorder) => {
   const { etag: xmlTag } = await recorder.send(`GET ${location}`, { headers: { accept: 'application/xml' } })
   for (const method of ['GET', 'HEAD']) {
     for (const [name, value] of [
-      ['if-none-match', etag], ['if-none-match', `W/${etag}`], ['if-none-match', `"a", ${etag}`], ['if-none-match', '*'], ['if-none-match', '"other"'], ['if-none-match', xmlTag],
-      ['if-match', etag], ['if-match', '"other"'], ['if-match', `W/${etag}`],
-      ['if-modified-since', 'Fri, 01 Jan 2100 00:00:00 GMT'], ['if-modified-since', 'Sat, 01 Jan 2000 00:00:00 GMT'], ['if-modified-since', 'never'],
+      ['if-none-match', etag],
+      ['if-none-match', `W/${etag}`],
+      ['if-none-match', `"a", ${etag}`],
+      ['if-none-match', '*'],
+      ['if-none-match', '"other"'],
+      ['if-none-match', xmlTag],
+      ['if-match', etag],
+      ['if-match', '"other"'],
+      ['if-match', `W/${etag}`],
+      ['if-modified-since', 'Fri, 01 Jan 2100 00:00:00 GMT'],
+      ['if-modified-since', 'Sat, 01 Jan 2000 00:00:00 GMT'],
+      ['if-modified-since', 'never'],
       ['if-unmodified-since', 'Sat, 01 Jan 2000 00:00:00 GMT']
-    ] as const) await recorder.send(`${method} ${location}`, { headers: { [name]: value } })
+    ] as const) {
+      await recorder.send(`${method} ${location}`, { headers: { [name]: value } })
+    }
   }
   const list = await recorder.send('GET /users')
   await recorder.send('GET /users', { headers: { 'if-none-match': list.etag } })
   await recorder.send('POST /users', { content: alan, headers: { 'if-match': '"stale.json"' } })
-  for (const [name, value] of [['if-match', '"other.json"'], ['if-match', `W/${etag}`], ['if-none-match', '*'], ['if-none-match', etag], ['if-unmodified-since', 'Sat, 01 Jan 2000 00:00:00 GMT'], ['if-match', xmlTag]] as const) {
+  for (const [name, value] of [
+    ['if-match', '"other.json"'],
+    ['if-match', `W/${etag}`],
+    ['if-none-match', '*'],
+    ['if-none-match', etag],
+    ['if-unmodified-since', 'Sat, 01 Jan 2000 00:00:00 GMT'],
+    ['if-match', xmlTag]
+  ] as const) {
     await recorder.send(`PATCH ${location}`, { content: { age: 1 }, headers: { [name]: value } })
   }
   await recorder.send(`PUT ${location}`, { content: '{', headers: { 'if-match': '"other.json"' } })
@@ -154,8 +222,19 @@ export const preconditions: Area = async (recorder) => {
 
 export const preferences: Area = async (recorder) => {
   await recorder.serve(users())
-  for (const prefer of ['return=minimal', 'return=representation', 'return=nonsense', 'RETURN=minimal, return=representation', 'handling=lenient', ',,;=', 'respond-async']) {
-    await recorder.send('POST /users', { content: { ...ada, email: `${prefer.length}@example.com` }, headers: { prefer } })
+  for (const prefer of [
+    'return=minimal',
+    'return=representation',
+    'return=nonsense',
+    'RETURN=minimal, return=representation',
+    'handling=lenient',
+    ',,;=',
+    'respond-async'
+  ]) {
+    await recorder.send('POST /users', {
+      content: { ...ada, email: `${prefer.length}@example.com` },
+      headers: { prefer }
+    })
   }
   await recorder.send('GET /users?unknown=1', { headers: { prefer: 'handling=lenient' } })
   await recorder.send('GET /users?unknown=1', { headers: { prefer: 'handling=strict' } })
@@ -171,14 +250,39 @@ const csv = {
 }
 
 export const formats: Area = async (recorder) => {
-  const links = ({ item: { slug } }: { item: { slug: string } }) => ({ related: { href: `/related/${slug}`, title: 'Related' } })
+  const links = ({ item: { slug } }: { item: { slug: string } }) => ({
+    related: { href: `/related/${slug}`, title: 'Related' }
+  })
   await recorder.serve([pages({ formats: [json, hal, xml, csv], links }), users({ formats: [json, hal, xml] })])
   await recorder.send('POST /pages', { content: { slug: 'a', title: 'A & <B>' } })
-  await recorder.send('POST /pages', { content: '<item><slug>b</slug><title>B</title><views>3</views></item>', type: 'application/xml', headers: { accept: 'application/xml' } })
+  await recorder.send('POST /pages', {
+    content: '<item><slug>b</slug><title>B</title><views>3</views></item>',
+    type: 'application/xml',
+    headers: { accept: 'application/xml' }
+  })
   await recorder.send('POST /pages', { content: '<item><slug>c</slug>', type: 'application/xml' })
-  await recorder.send('POST /pages', { content: '<!DOCTYPE x [<!ENTITY e "x">]><item><slug>&e;</slug></item>', type: 'application/xml' })
-  await recorder.send('PUT /pages/b', { content: '<item><slug>b</slug><title>C</title></item>', type: 'application/xml' })
-  const accepts = ['*/*', 'application/json', 'application/hal+json', 'application/xml', 'text/csv', 'text/*', 'application/xml;q=0.5, application/json;q=0.4', 'image/png', 'application/json;q=0', '', 'nonsense', 'application/*;q=0.1, text/csv']
+  await recorder.send('POST /pages', {
+    content: '<!DOCTYPE x [<!ENTITY e "x">]><item><slug>&e;</slug></item>',
+    type: 'application/xml'
+  })
+  await recorder.send('PUT /pages/b', {
+    content: '<item><slug>b</slug><title>C</title></item>',
+    type: 'application/xml'
+  })
+  const accepts = [
+    '*/*',
+    'application/json',
+    'application/hal+json',
+    'application/xml',
+    'text/csv',
+    'text/*',
+    'application/xml;q=0.5, application/json;q=0.4',
+    'image/png',
+    'application/json;q=0',
+    '',
+    'nonsense',
+    'application/*;q=0.1, text/csv'
+  ]
   for (const accept of accepts) {
     await recorder.send('GET /pages/a', { headers: { accept } })
     await recorder.send('GET /pages?limit=1', { headers: { accept } })
@@ -205,14 +309,29 @@ export const hooks: Area = async (recorder) => {
       beforeValidation ({ item, before }) {
         if (item.text === 'throw') throw new Error('internal')
         if (item.text === 'teapot') throw teapot
-        return { ...item, slug: item.text === 'invalid' ? 5 as never : before === undefined ? item.text.toLowerCase() : before.slug }
+        return {
+          ...item,
+          slug: item.text === 'invalid' ? (5 as never) : before === undefined ? item.text.toLowerCase() : before.slug
+        }
       },
-      afterCommit ({ after }) { if (after?.text === 'Late') throw new Error('after the write') }
+      afterCommit ({ after }) {
+        if (after?.text === 'Late') throw new Error('after the write')
+      }
     },
-    routes: { remove: { preHandler: async (request) => { if (request.headers.authorization === undefined) throw Object.assign(new Error('No.'), { statusCode: 401 }) } } }
+    routes: {
+      remove: {
+        preHandler: async (request) => {
+          if (request.headers.authorization === undefined) throw Object.assign(new Error('No.'), { statusCode: 401 })
+        }
+      }
+    }
   })
-  await recorder.serve(items as unknown as Collection, { service: { description: '/openapi.json', problems: 'https://example.com/problems/' } })
-  for (const text of ['Hello', 'throw', 'teapot', 'invalid', 'Late']) await recorder.send('POST /items', { content: { text } })
+  await recorder.serve(items as unknown as Collection, {
+    service: { description: '/openapi.json', problems: 'https://example.com/problems/' }
+  })
+  for (const text of ['Hello', 'throw', 'teapot', 'invalid', 'Late']) {
+    await recorder.send('POST /items', { content: { text } })
+  }
   for (const text of ['Changed', 'throw', 'Late']) {
     await recorder.send('PATCH /items/1', { content: { text } })
     await recorder.send('PUT /items/1', { content: { text } })
@@ -224,7 +343,10 @@ export const hooks: Area = async (recorder) => {
 }
 
 export const caching: Area = async (recorder) => {
-  await recorder.serve([users({ cache: { list: 'public, max-age=10', read: 'private, max-age=60' } }), notes({ cache: 'no-store' })])
+  await recorder.serve([
+    users({ cache: { list: 'public, max-age=10', read: 'private, max-age=60' } }),
+    notes({ cache: 'no-store' })
+  ])
   const { location } = await recorder.send('POST /users', { content: ada })
   for (const headers of [{}, { authorization: 'Bearer x' }, { cookie: 'a=b' }]) {
     await recorder.send(`GET ${location}`, { headers })

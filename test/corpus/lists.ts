@@ -14,15 +14,65 @@ export const lists: Area = async (recorder) => {
   await recorder.send('GET /users?count=true')
   await fill(recorder)
   const queries = [
-    '', 'count=true', 'limit=1', 'limit=5', 'limit=0', 'limit=6', 'limit=x', 'sort=name', 'sort=-name', 'sort=age,name', 'sort=password', 'sort=', 'sort=name,name', 'sort=tags',
-    'fields=name', 'fields=email,name,id', 'fields=password', 'fields=', 'role=admin', 'role=nothing', 'role.ne=reader', 'role.in=admin,editor', 'role.in=', 'role.nin=admin', 'age.gt=40', 'age.lte=36',
-    'age=old', 'age.null=true', 'age.null=false', 'age.null=x', 'name.like=A*', 'name.like=*a*', 'name.like=A%5C*', 'name.like=', 'active=true', 'active=yes', 'score.null=true', 'address.city=London',
-    'address.city.like=L*', 'address=x', 'password=x', 'unknown=1', 'name=Ada&name=Alan', 'name.foo=1', 'q=ada', 'q=ADA%20lon', 'q=', 'q=zzz', 'cursor=nonsense', 'cursor=', 'createdAt.gt=2000-01-01T00:00:00Z',
-    'createdAt.gt=yesterday', 'role=reader&sort=-name&limit=1&fields=name&count=true'
+    '',
+    'count=true',
+    'limit=1',
+    'limit=5',
+    'limit=0',
+    'limit=6',
+    'limit=x',
+    'sort=name',
+    'sort=-name',
+    'sort=age,name',
+    'sort=password',
+    'sort=',
+    'sort=name,name',
+    'sort=tags',
+    'fields=name',
+    'fields=email,name,id',
+    'fields=password',
+    'fields=',
+    'role=admin',
+    'role=nothing',
+    'role.ne=reader',
+    'role.in=admin,editor',
+    'role.in=',
+    'role.nin=admin',
+    'age.gt=40',
+    'age.lte=36',
+    'age=old',
+    'age.null=true',
+    'age.null=false',
+    'age.null=x',
+    'name.like=A*',
+    'name.like=*a*',
+    'name.like=A%5C*',
+    'name.like=',
+    'active=true',
+    'active=yes',
+    'score.null=true',
+    'address.city=London',
+    'address.city.like=L*',
+    'address=x',
+    'password=x',
+    'unknown=1',
+    'name=Ada&name=Alan',
+    'name.foo=1',
+    'q=ada',
+    'q=ADA%20lon',
+    'q=',
+    'q=zzz',
+    'cursor=nonsense',
+    'cursor=',
+    'createdAt.gt=2000-01-01T00:00:00Z',
+    'createdAt.gt=yesterday',
+    'role=reader&sort=-name&limit=1&fields=name&count=true'
   ]
   for (const query of queries) await recorder.send(`GET /users?${query}`)
   let page = await recorder.send('GET /users?limit=1&sort=-name&count=true')
-  for (const relation of ['next', 'next', 'prev', 'prev', 'first']) page = await recorder.send(`GET ${page.link(relation)}`)
+  for (const relation of ['next', 'next', 'prev', 'prev', 'first']) {
+    page = await recorder.send(`GET ${page.link(relation)}`)
+  }
   await recorder.send(`GET /users?${'x'.repeat(9000)}`)
   await recorder.send('HEAD /users?limit=1')
   await recorder.send('GET /users?limit=1', { headers: { accept: 'application/hal+json' } })
@@ -32,10 +82,29 @@ export const query: Area = async (recorder) => {
   await recorder.serve(users({ list: { search: ['name'] } }))
   await fill(recorder)
   const contents: unknown[] = [
-    {}, { filter: {} }, { filter: { role: 'admin' } }, { filter: { 'age.gt': 40, active: false } }, { filter: { any: [{ role: 'admin' }, { name: 'Ada' }] } },
-    { filter: { not: { role: 'admin' } }, sort: ['-name'] }, { filter: { all: [{ 'name.like': 'A*' }, { not: { 'age.null': true } }] }, fields: ['name'], limit: 1, count: true },
-    { filter: { 'role.in': ['admin', 'editor'] }, q: 'a' }, { filter: { any: [] } }, { filter: { all: [] } },
-    { filter: 1 }, { filter: { unknown: 1, 'role.foo': 1, age: 'x' } }, { sort: 'name', limit: 0, fields: [], nonsense: true }, { filter: { any: {} } }, [], 'x', { cursor: 'x' }, { filter: { 'name.like': 5 } }
+    {},
+    { filter: {} },
+    { filter: { role: 'admin' } },
+    { filter: { 'age.gt': 40, active: false } },
+    { filter: { any: [{ role: 'admin' }, { name: 'Ada' }] } },
+    { filter: { not: { role: 'admin' } }, sort: ['-name'] },
+    {
+      filter: { all: [{ 'name.like': 'A*' }, { not: { 'age.null': true } }] },
+      fields: ['name'],
+      limit: 1,
+      count: true
+    },
+    { filter: { 'role.in': ['admin', 'editor'] }, q: 'a' },
+    { filter: { any: [] } },
+    { filter: { all: [] } },
+    { filter: 1 },
+    { filter: { unknown: 1, 'role.foo': 1, age: 'x' } },
+    { sort: 'name', limit: 0, fields: [], nonsense: true },
+    { filter: { any: {} } },
+    [],
+    'x',
+    { cursor: 'x' },
+    { filter: { 'name.like': 5 } }
   ]
   for (const content of contents) await recorder.send('QUERY /users', { content })
   await recorder.send('QUERY /users?limit=1', { content: { filter: { active: true } } })
@@ -43,7 +112,10 @@ export const query: Area = async (recorder) => {
   await recorder.send('QUERY /users', { content: '{}', type: 'text/plain' })
   await recorder.send('QUERY /users', { content: '{' })
   const list = await recorder.send('QUERY /users', { content: { filter: { role: 'admin' } } })
-  await recorder.send('QUERY /users', { content: { filter: { role: 'admin' } }, headers: { 'if-none-match': list.etag } })
+  await recorder.send('QUERY /users', {
+    content: { filter: { role: 'admin' } },
+    headers: { 'if-none-match': list.etag }
+  })
 }
 
 export const bulk: Area = async (recorder) => {
@@ -54,7 +126,10 @@ export const bulk: Area = async (recorder) => {
   await recorder.send('POST /users', { content: [] })
   await recorder.send('POST /users', { content: [1, 2, 3, 4] })
   await recorder.send('POST /users', { content: [grace], headers: { prefer: 'return=minimal' } })
-  await recorder.send('POST /users', { content: [{ ...grace, email: 'g@example.com' }], headers: { accept: 'application/hal+json' } })
+  await recorder.send('POST /users', {
+    content: [{ ...grace, email: 'g@example.com' }],
+    headers: { accept: 'application/hal+json' }
+  })
   await recorder.send('GET /users?fields=name')
 }
 
@@ -64,8 +139,18 @@ export const expansion: Area = async (recorder) => {
   await recorder.serve([people, articles])
   const { location } = await recorder.send('POST /users', { content: ada })
   const owner = location.split('/').at(-1)!
-  for (const content of [{ text: 'a', owner }, { text: 'b', owner: 'nobody' }, { text: 'c' }]) await recorder.send('POST /articles', { content })
-  for (const target of ['/articles?expand=author', '/articles/1?expand=author', '/articles/2?expand=author', '/articles/1?expand=author&fields=text', '/articles?expand=nothing', '/articles?expand=', '/articles?fields=text&expand=author&limit=1']) {
+  for (const content of [{ text: 'a', owner }, { text: 'b', owner: 'nobody' }, { text: 'c' }]) {
+    await recorder.send('POST /articles', { content })
+  }
+  for (const target of [
+    '/articles?expand=author',
+    '/articles/1?expand=author',
+    '/articles/2?expand=author',
+    '/articles/1?expand=author&fields=text',
+    '/articles?expand=nothing',
+    '/articles?expand=',
+    '/articles?fields=text&expand=author&limit=1'
+  ]) {
     await recorder.send(`GET ${target}`)
   }
   const expanded = await recorder.send('GET /articles/1?expand=author')
@@ -83,22 +168,42 @@ function counter (): () => string {
 export const profiles: Area = async (recorder) => {
   const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.jsonServer, refine: features.refine }
   const withProfile = (...names: Array<keyof typeof dialects>): Collection => {
-    return users({ list: { search: ['name'] }, id: { generate: counter() } }).with(...names.map((name) => dialects[name]()))
+    return users({ list: { search: ['name'] }, id: { generate: counter() } }).with(
+      ...names.map((name) => dialects[name]())
+    )
   }
   await recorder.serve(withProfile('react-admin'))
   await fill(recorder)
   const id = '01900000-0000-7000-8000-000000000001'
   for (const target of [
-    '/users?sort=["name","DESC"]&range=[0,1]&filter={}', '/users?filter={"id":["01900000-0000-7000-8000-000000000001"]}', '/users?filter={"q":"ada"}', '/users?range=[1,0]', '/users?filter={"role":"admin","age_gte":40}', '/users?sort=["nothing","ASC"]', '/users?filter={'
-  ]) await recorder.send(`GET ${encodeURI(target)}`, { headers: { range: 'users=0-1' } })
+    '/users?sort=["name","DESC"]&range=[0,1]&filter={}',
+    '/users?filter={"id":["01900000-0000-7000-8000-000000000001"]}',
+    '/users?filter={"q":"ada"}',
+    '/users?range=[1,0]',
+    '/users?filter={"role":"admin","age_gte":40}',
+    '/users?sort=["nothing","ASC"]',
+    '/users?filter={'
+  ]) {
+    await recorder.send(`GET ${encodeURI(target)}`, { headers: { range: 'users=0-1' } })
+  }
   await recorder.send(`PUT /users/${id}`, { content: { name: 'Merged' } })
   await recorder.send(`PUT /users/${id}`, { content: { name: '' } })
   await recorder.send(`DELETE /users/${id}`, { headers: { 'content-type': 'text/plain' } })
   await recorder.serve(withProfile('json-server', 'refine'))
   await fill(recorder)
   for (const target of [
-    '/users?_start=0&_end=2&_sort=name&_order=ASC', '/users?_start=1&_end=3&_sort=name,age&_order=asc,desc', `/users?id=${id}&id=01900000-0000-7000-8000-000000000002`, '/users?name_like=A', '/users?age_gte=40&age_lte=90', '/users?role_ne=admin&q=a', '/users?_page=1&_limit=1', '/users?_start=x', '/users?address.city=London'
-  ]) await recorder.send(`GET ${target}`)
+    '/users?_start=0&_end=2&_sort=name&_order=ASC',
+    '/users?_start=1&_end=3&_sort=name,age&_order=asc,desc',
+    `/users?id=${id}&id=01900000-0000-7000-8000-000000000002`,
+    '/users?name_like=A',
+    '/users?age_gte=40&age_lte=90',
+    '/users?role_ne=admin&q=a',
+    '/users?_page=1&_limit=1',
+    '/users?_start=x',
+    '/users?address.city=London'
+  ]) {
+    await recorder.send(`GET ${target}`)
+  }
   await recorder.send(`PATCH /users/${id}`, { content: { age: 1 } })
   await recorder.send('POST /users', { content: {} })
   await recorder.send(`DELETE /users/${id}`, { content: {} })

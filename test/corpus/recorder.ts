@@ -23,15 +23,18 @@ export interface Received {
   readonly etag: string
   readonly location: string
   /** Target of the link with this relation. */
-  link (relation: string): string
+  link(relation: string): string
   readonly text: string
-  json (): any
+  json(): any
 }
 
 /** An area of the corpus: sends requests, one after the other, to apps of its own. */
 export type Area = (recorder: Recorder) => Promise<void>
 
-/** Sends requests over a real connection and writes down each exchange, with ids, dates and versions replaced by stable names. */
+/**
+ * Sends requests over a real connection and writes down each exchange, with ids, dates and versions replaced by
+ * stable names.
+ */
 export class Recorder {
   readonly exchanges: string[] = []
   readonly #names = new Names()
@@ -40,7 +43,10 @@ export class Recorder {
   #wire: Wire | undefined
 
   /** Requests go to this app from now on. */
-  async serve (definitions: Collection | readonly Collection[], { service: info, ...options }: FastifyServerOptions & { service?: ServiceOptions } = {}): Promise<FastifyInstance> {
+  async serve (
+    definitions: Collection | readonly Collection[],
+    { service: info, ...options }: FastifyServerOptions & { service?: ServiceOptions } = {}
+  ): Promise<FastifyInstance> {
     const app = Fastify({ forceCloseConnections: true, ...options })
     if (info !== undefined) app.register(service, { ...withoutPaths, ...info })
     for (const definition of [definitions].flat()) app.register(collection, definition)
@@ -63,11 +69,19 @@ export class Recorder {
     const { fields } = answer
     if (fields.connection === 'close') this.#reconnect()
     this.#names.learn(fields)
-    this.exchanges.push(this.#names.replace([
-      ...[target, ...lines, ...text === '' ? [] : ['', text]].map((line) => `> ${line}`),
-      ...answer.head.split('\r\n').map((line) => line.toLowerCase() === `content-length: ${answer.content.length}` ? 'content-length: <exact>' : line),
-      ...body === '' ? [] : ['', body.replace(embedded, digestEmbedded)]
-    ].join('\n')))
+    this.exchanges.push(
+      this.#names.replace(
+        [
+          ...[target, ...lines, ...(text === '' ? [] : ['', text])].map((line) => `> ${line}`),
+          ...answer.head
+            .split('\r\n')
+            .map((line) =>
+              line.toLowerCase() === `content-length: ${answer.content.length}` ? 'content-length: <exact>' : line
+            ),
+          ...(body === '' ? [] : ['', body.replace(embedded, digestEmbedded)])
+        ].join('\n')
+      )
+    )
     return {
       status: answer.status,
       etag: fields.etag ?? '',
@@ -119,9 +133,9 @@ class Names {
     const longestFirst = [...this.#known].sort(([a], [b]) => b.length - a.length)
     for (const [value, name] of longestFirst) replaced = replaced.replaceAll(value, name)
     return replaced
-      .replace(uuid, (id) => id.startsWith('01900000-') || id.startsWith('00000000-') ? id : this.#name('id', id))
-      .replace(instant, (time) => isRecent(time) ? '<now>' : time)
-      .replace(httpDate, (date) => isRecent(date) ? '<date>' : date)
+      .replace(uuid, (id) => (id.startsWith('01900000-') || id.startsWith('00000000-') ? id : this.#name('id', id)))
+      .replace(instant, (time) => (isRecent(time) ? '<now>' : time))
+      .replace(httpDate, (date) => (isRecent(date) ? '<date>' : date))
   }
 
   #name (kind: string, value: string): string {

@@ -20,7 +20,12 @@ export const serviceDocuments: Area = async (recorder) => {
   const app = Fastify({ forceCloseConnections: true })
   app.register(collection, users())
   app.register(collection, { ...pages(), prefix: '/v1' } as Collection)
-  app.register(service, { title: 'Corpus', description: '/openapi.json', documentation: 'https://example.com/', problems: 'https://example.com/problems/' })
+  app.register(service, {
+    title: 'Corpus',
+    description: '/openapi.json',
+    documentation: 'https://example.com/',
+    problems: 'https://example.com/problems/'
+  })
   await recorder.use(app)
   const home = await recorder.send('GET /')
   await recorder.send('GET /', { headers: { 'if-none-match': home.etag } })
@@ -36,24 +41,40 @@ export const serviceDocuments: Area = async (recorder) => {
 export const openapi: Area = async (recorder) => {
   const app = Fastify({ forceCloseConnections: true })
   await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Corpus', version: '1.0.0' } } })
-  app.register(collection, define({
-    name: 'users',
-    schema: User,
-    storage: memory(),
-    unique: ['email'],
-    list: { search: ['name'] },
-    put: { create: true },
-    access: { authenticate: () => undefined, allow: { all: 'public', remove: 'authenticated' } }
-  }).with(bulk(), idempotency(), timeout(1000)).with(deprecation({ since: '2026-01-01' })) as unknown as Collection)
+  app.register(
+    collection,
+    define({
+      name: 'users',
+      schema: User,
+      storage: memory(),
+      unique: ['email'],
+      list: { search: ['name'] },
+      put: { create: true },
+      access: { authenticate: () => undefined, allow: { all: 'public', remove: 'authenticated' } }
+    })
+      .with(bulk(), idempotency(), timeout(1000))
+      .with(deprecation({ since: '2026-01-01' })) as unknown as Collection
+  )
   app.register(collection, pages({ actions: ['list', 'read'], formats: [json], etag: { required: true } }))
-  app.register(collection, notes({ cache: 'max-age=1' }).with(softDelete({ property: 'deletedAt', allow: () => true }), redirects({ to: () => undefined })))
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => reply.type('application/json').send(JSON.stringify(app.swagger(), undefined, 1)))
+  app.register(
+    collection,
+    notes({ cache: 'max-age=1' }).with(
+      softDelete({ property: 'deletedAt', allow: () => true }),
+      redirects({ to: () => undefined })
+    )
+  )
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type('application/json').send(JSON.stringify(app.swagger(), undefined, 1))
+  )
   await recorder.use(app)
   await recorder.send('GET /openapi.json')
 }
 
 export const htmlPages: Area = async (recorder) => {
-  await recorder.serve([users({ formats: [json, xml, html], list: { search: ['name'] } }), notes({ formats: [json, html] }).with(softDelete({ property: 'deletedAt' }))])
+  await recorder.serve([
+    users({ formats: [json, xml, html], list: { search: ['name'] } }),
+    notes({ formats: [json, html] }).with(softDelete({ property: 'deletedAt' }))
+  ])
   const browser = { accept: 'text/html' }
   const { location } = await recorder.send('POST /users', { content: { ...ada, name: '<b>Ada</b>', tags: ['x'] } })
   const page = await recorder.send(`GET ${location}`, { headers: browser })

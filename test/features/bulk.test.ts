@@ -5,67 +5,128 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { altered, ask, build } from '../app.ts'
 import { define } from '../define.ts'
 
-const User = Type.Object({ id: Type.String({ format: 'uuid' }), email: Type.String({ format: 'email' }), age: Type.Optional(Type.Integer()) })
+const User = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  email: Type.String({ format: 'email' }),
+  age: Type.Optional(Type.Integer())
+})
 
 const definition = { name: 'users', schema: User, unique: ['email'], storage: memory() } as const
 
 const people = (count: number) => Array.from({ length: count }, (_, index) => ({ email: `u${index}@example.com` }))
 
-test('POST of an array makes all items, in their order', async t => {
+test('POST of an array makes all items, in their order', async (t) => {
   const told: unknown[] = []
-  const app = await build(t, define({ ...definition, storage: memory(), hooks: { afterCommit: ({ action, after }) => { told.push([action, after?.email]) } } }).with(bulk()))
+  const app = await build(
+    t,
+    define({
+      ...definition,
+      storage: memory(),
+      hooks: {
+        afterCommit: ({ action, after }) => {
+          told.push([action, after?.email])
+        }
+      }
+    }).with(bulk())
+  )
   const answer = await ask(app, 'POST /users', { content: people(3) })
   t.equal(answer.statusCode, 201)
   t.equal(answer.headers['content-type'], 'application/json')
   t.notOk('location' in answer.headers)
-  const made: Array<{ id: string, email: string }> = answer.json()
-  t.strictSame(made.map(({ email }) => email), people(3).map(({ email }) => email))
-  t.strictSame(told, people(3).map(({ email }) => ['create', email]))
+  const made: Array<{ id: string; email: string }> = answer.json()
+  t.strictSame(
+    made.map(({ email }) => email),
+    people(3).map(({ email }) => email)
+  )
+  t.strictSame(
+    told,
+    people(3).map(({ email }) => ['create', email])
+  )
   t.strictSame((await ask(app, 'GET /users')).json(), made)
-  t.equal((await ask(app, 'POST /users', { content: { email: 'one@example.com' } })).statusCode, 201, 'a single item is made as ever')
-  const minimal = await ask(app, 'POST /users', { content: [{ email: 'm@example.com' }], fields: { prefer: 'return=minimal' } })
-  t.strictSame([minimal.statusCode, minimal.payload, minimal.headers['preference-applied']], [201, '', 'return=minimal'])
-  const whole = await ask(app, 'POST /users', { content: [{ email: 'w@example.com' }], fields: { prefer: 'return=representation', accept: 'application/hal+json' } })
+  t.equal(
+    (await ask(app, 'POST /users', { content: { email: 'one@example.com' } })).statusCode,
+    201,
+    'a single item is made as ever'
+  )
+  const minimal = await ask(app, 'POST /users', {
+    content: [{ email: 'm@example.com' }],
+    fields: { prefer: 'return=minimal' }
+  })
+  t.strictSame(
+    [minimal.statusCode, minimal.payload, minimal.headers['preference-applied']],
+    [201, '', 'return=minimal']
+  )
+  const whole = await ask(app, 'POST /users', {
+    content: [{ email: 'w@example.com' }],
+    fields: { prefer: 'return=representation', accept: 'application/hal+json' }
+  })
   t.strictSame([whole.statusCode, whole.headers['preference-applied']], [201, 'return=representation'])
   t.equal(whole.json()._embedded.items.length, 1)
 })
 
-test('one item that does not fit keeps all from being made, and every failure is told by its index', async t => {
+test('one item that does not fit keeps all from being made, and every failure is told by its index', async (t) => {
   const app = await build(t, define({ ...definition, storage: memory() }).with(bulk({ maximum: 4 })))
-  const invalid = await ask(app, 'POST /users', { content: [{ email: 'a@example.com' }, { email: 'no' }, 3, { email: 'b@example.com', age: 'x' }] })
+  const invalid = await ask(app, 'POST /users', {
+    content: [{ email: 'a@example.com' }, { email: 'no' }, 3, { email: 'b@example.com', age: 'x' }]
+  })
   t.equal(invalid.statusCode, 422)
-  t.strictSame(invalid.json().errors.map(({ pointer }: { pointer: string }) => pointer), ['/1/email', '/2', '/3/age'])
-  const taken = await ask(app, 'POST /users', { content: [{ email: 'a@example.com' }, { email: 'b@example.com' }, { email: 'a@example.com' }] })
+  t.strictSame(
+    invalid.json().errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/1/email', '/2', '/3/age']
+  )
+  const taken = await ask(app, 'POST /users', {
+    content: [{ email: 'a@example.com' }, { email: 'b@example.com' }, { email: 'a@example.com' }]
+  })
   t.equal(taken.statusCode, 409)
-  t.match(taken.json(), { code: 'not-unique', detail: /^Item 2: /, errors: [{ pointer: '/2/email', message: 'must be unique' }] })
+  t.match(taken.json(), {
+    code: 'not-unique',
+    detail: /^Item 2: /,
+    errors: [{ pointer: '/2/email', message: 'must be unique' }]
+  })
   for (const content of [[], people(5)]) {
-    t.strictSame((await ask(app, 'POST /users', { content })).json().errors, [{ pointer: '', message: 'must have from 1 to 4 items' }])
+    t.strictSame((await ask(app, 'POST /users', { content })).json().errors, [
+      { pointer: '', message: 'must have from 1 to 4 items' }
+    ])
   }
   t.strictSame((await ask(app, 'GET /users')).json(), [])
 })
 
-test('what a hook throws refuses all, in its own words', async t => {
-  const app = await build(t, define({
-    ...definition,
-    storage: memory(),
-    hooks: {
-      beforeValidation: ({ item, request }) => {
-        if (item.email.startsWith('u1')) throw request?.server.httpErrors.forbidden('not you')
-        return item
+test('what a hook throws refuses all, in its own words', async (t) => {
+  const app = await build(
+    t,
+    define({
+      ...definition,
+      storage: memory(),
+      hooks: {
+        beforeValidation: ({ item, request }) => {
+          if (item.email.startsWith('u1')) throw request?.server.httpErrors.forbidden('not you')
+          return item
+        }
       }
-    }
-  }).with(bulk()))
+    }).with(bulk())
+  )
   t.match((await ask(app, 'POST /users', { content: people(3) })).json(), { status: 403, detail: 'not you' })
   t.strictSame((await ask(app, 'GET /users')).json(), [])
 })
 
-test('a rule of the data that forbids one item refuses all', async t => {
-  const storage = altered(() => ({ transaction: async work => work({ ...memory()({ name: 'users', schema: User, unique: [], id: { property: 'id', generate: 'uuid' } }), insert: async () => ({ refused: 'conflict' }) }) }))
+test('a rule of the data that forbids one item refuses all', async (t) => {
+  const storage = altered(() => ({
+    transaction: async (work) =>
+      work({
+        ...memory()({ name: 'users', schema: User, unique: [], id: { property: 'id', generate: 'uuid' } }),
+        insert: async () => ({ refused: 'conflict' })
+      })
+  }))
   const app = await build(t, define({ ...definition, storage }).with(bulk()))
-  t.match((await ask(app, 'POST /users', { content: people(2) })).json(), { status: 409, code: 'conflict', detail: /^Item 0: /, errors: [] })
+  t.match((await ask(app, 'POST /users', { content: people(2) })).json(), {
+    status: 409,
+    code: 'conflict',
+    detail: /^Item 0: /,
+    errors: []
+  })
 })
 
-test('without the option an array does not fit, and without transactions the option is refused', async t => {
+test('without the option an array does not fit, and without transactions the option is refused', async (t) => {
   const app = await build(t, define({ ...definition, storage: memory() }))
   t.equal((await ask(app, 'POST /users', { content: people(2) })).statusCode, 422)
   const storage = altered(({ supports }) => ({ supports: { ...supports, transactions: false } }))

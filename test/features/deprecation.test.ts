@@ -10,8 +10,20 @@ import { ada, ask, build, created, users } from '../app.ts'
 const deprecated = { since: '2026-01-01', sunset: new Date('2027-01-01T00:00:00.900Z'), link: '/docs/v2' }
 const links = '</docs/v2>; rel="deprecation", </docs/v2>; rel="sunset"'
 
-test('every answer of a deprecated collection says so (RFC 9745, RFC 8594)', async t => {
-  const app = await build(t, users({ routes: { remove: { onRequest: async () => { throw new Error('out of order') } } } }).with(deprecation(deprecated)), { service: { description: '/openapi.json' } })
+test('every answer of a deprecated collection says so (RFC 9745, RFC 8594)', async (t) => {
+  const app = await build(
+    t,
+    users({
+      routes: {
+        remove: {
+          onRequest: async () => {
+            throw new Error('out of order')
+          }
+        }
+      }
+    }).with(deprecation(deprecated)),
+    { service: { description: '/openapi.json' } }
+  )
   const { at, tag } = await created(app, '/users', ada)
   const answers: Array<[string, number, Parameters<typeof ask>[2]]> = [
     ['GET /users', 200, {}],
@@ -36,18 +48,36 @@ test('every answer of a deprecated collection says so (RFC 9745, RFC 8594)', asy
     t.equal(headers.sunset, 'Fri, 01 Jan 2027 00:00:00 GMT', request)
     t.ok(String(headers.link).endsWith(links), `${request}: ${String(headers.link)}`)
   }
-  t.equal((await ask(app, `GET ${at}`)).headers.link, `</users>; rel="collection", </openapi.json>; rel="service-desc", ${links}`, 'joined with the other links')
+  t.equal(
+    (await ask(app, `GET ${at}`)).headers.link,
+    `</users>; rel="collection", </openapi.json>; rel="service-desc", ${links}`,
+    'joined with the other links'
+  )
 })
 
-test('the links of the app stay, however many lines they are, and ours are told once', async t => {
+test('the links of the app stay, however many lines they are, and ours are told once', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
-  app.addHook('onRequest', async (_request, reply) => { reply.header('link', ['</a>; rel="a"', '</b>; rel="b"']) })
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('link', ['</a>; rel="a"', '</b>; rel="b"'])
+  })
   let failing = true
   await app.register(collection, users({ actions: ['create'] }).with(deprecation(deprecated)))
-  await app.register(async scope => {
+  await app.register(async (scope) => {
     await scope.register(collection, {
-      ...users({ routes: { list: { onSend: async () => { if (failing) { failing = false; throw new Error('once') } } } } }).with(deprecation(deprecated)), prefix: '/again'
+      ...users({
+        routes: {
+          list: {
+            onSend: async () => {
+              if (failing) {
+                failing = false
+                throw new Error('once')
+              }
+            }
+          }
+        }
+      }).with(deprecation(deprecated)),
+      prefix: '/again'
     })
   })
   t.equal((await ask(app, 'OPTIONS /users')).headers.link, `</a>; rel="a", </b>; rel="b", ${links}`)
@@ -56,7 +86,7 @@ test('the links of the app stay, however many lines they are, and ours are told 
   t.equal(failed.headers.link, `</a>; rel="a", </b>; rel="b", ${links}`)
 })
 
-test('each part can be left out, and a collection that is not deprecated says nothing', async t => {
+test('each part can be left out, and a collection that is not deprecated says nothing', async (t) => {
   const said = async (options?: DeprecationOptions) => {
     const definition = options === undefined ? users() : users().with(deprecation(options))
     const { deprecation: since, sunset, link } = (await ask(await build(t, definition), 'GET /users')).headers
@@ -64,11 +94,19 @@ test('each part can be left out, and a collection that is not deprecated says no
   }
   t.strictSame(await said(), { deprecation: undefined, sunset: undefined, link: undefined })
   t.strictSame(await said({ since: new Date(0) }), { deprecation: '@0', sunset: undefined, link: undefined })
-  t.strictSame(await said({ since: '2026-01-01T01:00+01:00', link: 'https://example.com/x' }), { deprecation: '@1767225600', sunset: undefined, link: '<https://example.com/x>; rel="deprecation"' })
-  t.strictSame(await said({ since: '2026-01-01', sunset: '2026-01-01' }), { deprecation: '@1767225600', sunset: 'Thu, 01 Jan 2026 00:00:00 GMT', link: undefined })
+  t.strictSame(await said({ since: '2026-01-01T01:00+01:00', link: 'https://example.com/x' }), {
+    deprecation: '@1767225600',
+    sunset: undefined,
+    link: '<https://example.com/x>; rel="deprecation"'
+  })
+  t.strictSame(await said({ since: '2026-01-01', sunset: '2026-01-01' }), {
+    deprecation: '@1767225600',
+    sunset: 'Thu, 01 Jan 2026 00:00:00 GMT',
+    link: undefined
+  })
 })
 
-test('compressed answers keep their tags and say it as well', async t => {
+test('compressed answers keep their tags and say it as well', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(compress, { threshold: 0 })
@@ -77,23 +115,29 @@ test('compressed answers keep their tags and say it as well', async t => {
   t.match(headers, { 'content-encoding': 'gzip', etag: /gzip/, deprecation: '@1767225600' })
 })
 
-test('OpenAPI marks the operations', async t => {
-  for (const [definition, mark] of [[users().with(deprecation(deprecated)), true], [users(), undefined]] as const) {
+test('OpenAPI marks the operations', async (t) => {
+  for (const [definition, mark] of [
+    [users().with(deprecation(deprecated)), true],
+    [users(), undefined]
+  ] as const) {
     const app = Fastify()
     t.after(() => app.close())
     await app.register(swagger, { openapi: { openapi: '3.1.0' } })
     await app.register(collection, definition)
     await app.ready()
     const document = app.swagger() as unknown as { paths: Record<string, Record<string, { deprecated?: boolean }>> }
-    const operations = Object.values(document.paths).flatMap(path => Object.values(path))
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path))
     t.equal(operations.length, 6)
-    t.ok(operations.every(operation => operation.deprecated === mark))
+    t.ok(operations.every((operation) => operation.deprecated === mark))
   }
 })
 
-test('what cannot be told is refused at boot', async t => {
+test('what cannot be told is refused at boot', async (t) => {
   const wrong: Array<[unknown, RegExp]> = [
-    [{ since: '2026-01-02', sunset: '2026-01-01' }, /sunset is 2026-01-01T00:00:00\.000Z, which is before since.*later/],
+    [
+      { since: '2026-01-02', sunset: '2026-01-01' },
+      /sunset is 2026-01-01T00:00:00\.000Z, which is before since.*later/
+    ],
     [{ since: 'soon' }, /deprecation: since is "soon"\. Make it a Date/],
     [{ since: '2026-13-01' }, /deprecation: since is "2026-13-01"/],
     [{ since: '2026-01-01T00:00:00' }, /deprecation: since/],
@@ -106,6 +150,10 @@ test('what cannot be told is refused at boot', async t => {
     [true, /deprecation takes an object with since, sunset, link, but got true/]
   ]
   for (const [options, message] of wrong) {
-    t.throws(() => users().with(deprecation(options as DeprecationOptions)), { code: 'FST_COLLECTION_BAD_OPTION', message }, JSON.stringify(options))
+    t.throws(
+      () => users().with(deprecation(options as DeprecationOptions)),
+      { code: 'FST_COLLECTION_BAD_OPTION', message },
+      JSON.stringify(options)
+    )
   }
 })

@@ -45,11 +45,11 @@ const count = 33
 const seed = Array.from({ length: count }, (_, index) => ({
   title: `Post ${String(index + 1).padStart(2, '0')}`,
   views: (index * 7) % 10,
-  status: index % 3 === 0 ? 'published' as const : 'draft' as const,
+  status: index % 3 === 0 ? ('published' as const) : ('draft' as const),
   author: index % 4,
   place: { city: index % 2 === 0 ? 'Paris' : 'Rome' },
   updatedAt: '2026-01-01T00:00:00.000Z',
-  ...index < 5 && { subtitle: null }
+  ...(index < 5 && { subtitle: null })
 }))
 const uuid = (index: number): string => `01900000-0000-7000-8000-${String(index + 1).padStart(12, '0')}`
 
@@ -58,16 +58,32 @@ const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.j
 type ProfileName = keyof typeof dialects
 
 const profileNames = Object.keys(dialects) as ProfileName[]
-const dialectsOf = (names: readonly ProfileName[]) => names.map(name => dialects[name]())
+const dialectsOf = (names: readonly ProfileName[]) => names.map((name) => dialects[name]())
 
 /** The same posts twice: with integers of the storage, and with UUIDs of the library as their ids. */
-function posts (profiles: readonly ProfileName[], storage?: (storage: Storage<object>) => Partial<Storage<object>>): Collection {
+function posts (
+  profiles: readonly ProfileName[],
+  storage?: (storage: Storage<object>) => Partial<Storage<object>>
+): Collection {
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
-  return define({ name: 'posts', schema: Post, id: { generate: 'storage' }, unique: ['title'], list: { search: ['title'] }, storage: storage === undefined ? memory({ items }) : altered(storage) }).with(...dialectsOf(profiles)) as Collection
+  return define({
+    name: 'posts',
+    schema: Post,
+    id: { generate: 'storage' },
+    unique: ['title'],
+    list: { search: ['title'] },
+    storage: storage === undefined ? memory({ items }) : altered(storage)
+  }).with(...dialectsOf(profiles)) as Collection
 }
 
 function pages (profiles: readonly ProfileName[]): Collection {
-  return define({ name: 'pages', schema: Page, unique: ['title'], list: { search: ['title'] }, storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) }) }).with(...dialectsOf(profiles)) as Collection
+  return define({
+    name: 'pages',
+    schema: Page,
+    unique: ['title'],
+    list: { search: ['title'] },
+    storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) })
+  }).with(...dialectsOf(profiles)) as Collection
 }
 
 const kinds = [
@@ -87,7 +103,11 @@ async function serve (t: Test, profiles: readonly ProfileName[]): Promise<string
   return `http://127.0.0.1:${await listen(await build(t, profiles))}`
 }
 
-interface Failed { status: number, message: string, body: Record<string, unknown> & { errors?: Record<string, string> } }
+interface Failed {
+  status: number
+  message: string
+  body: Record<string, unknown> & { errors?: Record<string, string> }
+}
 
 async function failure (promise: Promise<unknown>): Promise<Failed> {
   try {
@@ -99,97 +119,226 @@ async function failure (promise: Promise<unknown>): Promise<Failed> {
 }
 
 const reactAdminClients: ReadonlyArray<[ProfileName, string, (url: string) => DataProvider]> = [
-  ['react-admin', 'ra-data-simple-rest', url => simpleRestProvider(url)],
-  ['react-admin', 'ra-data-simple-rest with X-Total-Count', url => simpleRestProvider(url, undefined, 'X-Total-Count')],
-  ['json-server', 'ra-data-json-server', url => jsonServerProvider(url)]
+  ['react-admin', 'ra-data-simple-rest', (url) => simpleRestProvider(url)],
+  [
+    'react-admin',
+    'ra-data-simple-rest with X-Total-Count',
+    (url) => simpleRestProvider(url, undefined, 'X-Total-Count')
+  ],
+  ['json-server', 'ra-data-json-server', (url) => jsonServerProvider(url)]
 ]
 
 for (const [profile, client, provider] of reactAdminClients) {
   for (const profiles of [[profile], profileNames]) {
-    test(`${client} reads lists and items under ${profiles.join(' and ')}`, async t => {
+    test(`${client} reads lists and items under ${profiles.join(' and ')}`, async (t) => {
       const api = provider(await serve(t, profiles))
       for (const { resource, id, absent } of kinds) {
-        const second = await api.getList(resource, { pagination: { page: 2, perPage: 10 }, sort: { field: 'title', order: 'DESC' }, filter: {} })
+        const second = await api.getList(resource, {
+          pagination: { page: 2, perPage: 10 },
+          sort: { field: 'title', order: 'DESC' },
+          filter: {}
+        })
         t.equal(second.total, count)
-        t.strictSame(second.data.map(({ title }) => title), seed.map(({ title }) => title).reverse().slice(10, 20))
-        const last = await api.getList(resource, { pagination: { page: 4, perPage: 10 }, sort: { field: 'id', order: 'ASC' }, filter: {} })
-        t.strictSame(last.data.map(record => record.id), [id(30), id(31), id(32)])
-        const past = await api.getList(resource, { pagination: { page: 9, perPage: 10 }, sort: { field: 'id', order: 'ASC' }, filter: {} })
+        t.strictSame(
+          second.data.map(({ title }) => title),
+          seed
+            .map(({ title }) => title)
+            .reverse()
+            .slice(10, 20)
+        )
+        const last = await api.getList(resource, {
+          pagination: { page: 4, perPage: 10 },
+          sort: { field: 'id', order: 'ASC' },
+          filter: {}
+        })
+        t.strictSame(
+          last.data.map((record) => record.id),
+          [id(30), id(31), id(32)]
+        )
+        const past = await api.getList(resource, {
+          pagination: { page: 9, perPage: 10 },
+          sort: { field: 'id', order: 'ASC' },
+          filter: {}
+        })
         t.strictSame(past, { data: [], total: count })
 
-        const found = await api.getList(resource, { pagination: { page: 1, perPage: 5 }, sort: { field: 'views', order: 'ASC' }, filter: { status: 'draft', place: { city: 'Rome' }, views_gte: 3, q: 'post' } })
-        const wanted = seed.filter(({ status, place, views }) => status === 'draft' && place.city === 'Rome' && views >= 3)
+        const found = await api.getList(resource, {
+          pagination: { page: 1, perPage: 5 },
+          sort: { field: 'views', order: 'ASC' },
+          filter: { status: 'draft', place: { city: 'Rome' }, views_gte: 3, q: 'post' }
+        })
+        const wanted = seed.filter(
+          ({ status, place, views }) => status === 'draft' && place.city === 'Rome' && views >= 3
+        )
         t.ok(wanted.length > 5)
         t.equal(found.total, wanted.length)
-        t.strictSame(found.data.map(({ views }) => views), wanted.map(({ views }) => views).sort().slice(0, 5))
-        const several = await api.getList(resource, { pagination: { page: 1, perPage: 100 }, sort: { field: 'id', order: 'ASC' }, filter: { views: [1, 2] } })
-        t.strictSame(several.data.map(({ views }) => views).sort(), seed.map(({ views }) => views).filter(views => views === 1 || views === 2).sort())
+        t.strictSame(
+          found.data.map(({ views }) => views),
+          wanted
+            .map(({ views }) => views)
+            .sort()
+            .slice(0, 5)
+        )
+        const several = await api.getList(resource, {
+          pagination: { page: 1, perPage: 100 },
+          sort: { field: 'id', order: 'ASC' },
+          filter: { views: [1, 2] }
+        })
+        t.strictSame(
+          several.data.map(({ views }) => views).sort(),
+          seed
+            .map(({ views }) => views)
+            .filter((views) => views === 1 || views === 2)
+            .sort()
+        )
 
-        t.match((await api.getOne(resource, { id: id(2) })).data, { id: id(2), title: 'Post 03', place: { city: 'Paris' } })
+        t.match((await api.getOne(resource, { id: id(2) })).data, {
+          id: id(2),
+          title: 'Post 03',
+          place: { city: 'Paris' }
+        })
         const ids = Array.from({ length: 25 }, (_, index) => id(index))
-        t.strictSame((await api.getMany(resource, { ids })).data.map(record => record.id), ids, 'each, though a page has 20')
-        t.strictSame((await api.getMany(resource, { ids: [String(id(3)), String(absent)] })).data.map(record => record.id), [id(3)], 'ids out of a URL are text, and what is gone is left out')
+        t.strictSame(
+          (await api.getMany(resource, { ids })).data.map((record) => record.id),
+          ids,
+          'each, though a page has 20'
+        )
+        t.strictSame(
+          (await api.getMany(resource, { ids: [String(id(3)), String(absent)] })).data.map((record) => record.id),
+          [id(3)],
+          'ids out of a URL are text, and what is gone is left out'
+        )
 
-        const referring = await api.getManyReference(resource, { target: 'author', id: 3, pagination: { page: 2, perPage: 5 }, sort: { field: 'title', order: 'ASC' }, filter: { status: 'draft' } })
+        const referring = await api.getManyReference(resource, {
+          target: 'author',
+          id: 3,
+          pagination: { page: 2, perPage: 5 },
+          sort: { field: 'title', order: 'ASC' },
+          filter: { status: 'draft' }
+        })
         const others = seed.filter(({ author, status }) => author === 3 && status === 'draft')
         t.equal(referring.total, others.length)
-        t.strictSame(referring.data.map(({ title }) => title), others.slice(5, 10).map(({ title }) => title))
+        t.strictSame(
+          referring.data.map(({ title }) => title),
+          others.slice(5, 10).map(({ title }) => title)
+        )
       }
     })
 
-    test(`${client} writes items under ${profiles.join(' and ')}`, async t => {
+    test(`${client} writes items under ${profiles.join(' and ')}`, async (t) => {
       const api = provider(await serve(t, profiles))
       for (const { resource, id } of kinds) {
-        const { data: made } = await api.create(resource, { data: { title: 'New', views: 1, secret: 'kept', place: { city: 'Oslo' } } })
+        const { data: made } = await api.create(resource, {
+          data: { title: 'New', views: 1, secret: 'kept', place: { city: 'Oslo' } }
+        })
         t.match(made, { title: 'New', status: 'draft', place: { city: 'Oslo' } })
         t.equal(typeof made.id, typeof id(0))
         // As a form does, with the whole record; an input that was emptied is null.
-        const { data: changed } = await api.update(resource, { id: made.id, data: { ...made, title: 'Newer', views: null, subtitle: null }, previousData: made })
+        const { data: changed } = await api.update(resource, {
+          id: made.id,
+          data: { ...made, title: 'Newer', views: null, subtitle: null },
+          previousData: made
+        })
         t.match(changed, { id: made.id, title: 'Newer', subtitle: null })
         t.notOk('views' in changed)
 
         const ids = [id(0), id(1)]
         t.strictSame((await api.updateMany(resource, { ids, data: { status: 'published', views: 77 } })).data, ids)
-        const { data: [first, second] } = await api.getMany(resource, { ids })
+        const {
+          data: [first, second]
+        } = await api.getMany(resource, { ids })
         t.match(first, { title: 'Post 01', status: 'published', views: 77, place: { city: 'Paris' }, subtitle: null })
         t.match(second, { title: 'Post 02', status: 'published', views: 77, place: { city: 'Rome' } })
 
         t.match((await api.delete(resource, { id: id(0), previousData: first! })).data, { id: id(0), title: 'Post 01' })
         t.strictSame((await api.deleteMany(resource, { ids: [id(1), id(2)] })).data, [id(1), id(2)])
-        t.strictSame((await api.getMany(resource, { ids: [id(0), id(1), id(2), id(3)] })).data.map(record => record.id), [id(3)])
+        t.strictSame(
+          (await api.getMany(resource, { ids: [id(0), id(1), id(2), id(3)] })).data.map((record) => record.id),
+          [id(3)]
+        )
       }
     })
 
-    test(`${client} is told what is wrong under ${profiles.join(' and ')}`, async t => {
+    test(`${client} is told what is wrong under ${profiles.join(' and ')}`, async (t) => {
       const api = provider(await serve(t, profiles))
       for (const { resource, id, absent } of kinds) {
-        const invalid = await failure(api.create(resource, { data: { views: -1, place: { zip: '123456' }, 'sub.title': 'x' } }))
-        t.match(invalid, { status: 422, message: /^5 properties are invalid\. \S+ \S+.*\.$/, body: { status: 422, code: 'validation-failed', detail: '5 properties are invalid.' } })
-        t.match(invalid.body.errors, { title: 'is required', views: 'must be >= 0', 'place.city': 'is required', 'place.zip': /5 characters/ })
+        const invalid = await failure(
+          api.create(resource, { data: { views: -1, place: { zip: '123456' }, 'sub.title': 'x' } })
+        )
+        t.match(invalid, {
+          status: 422,
+          message: /^5 properties are invalid\. \S+ \S+.*\.$/,
+          body: { status: 422, code: 'validation-failed', detail: '5 properties are invalid.' }
+        })
+        t.match(invalid.body.errors, {
+          title: 'is required',
+          views: 'must be >= 0',
+          'place.city': 'is required',
+          'place.zip': /5 characters/
+        })
         const shown: Record<string, unknown> = {}
-        setSubmissionErrors(invalid.body.errors!, (field, error) => { shown[field] = error.message })
-        t.match(shown, { title: 'is required', views: 'must be >= 0', 'place.city': 'is required' }, 'each at its field, by react-admin itself')
+        setSubmissionErrors(invalid.body.errors!, (field, error) => {
+          shown[field] = error.message
+        })
+        t.match(
+          shown,
+          { title: 'is required', views: 'must be >= 0', 'place.city': 'is required' },
+          'each at its field, by react-admin itself'
+        )
 
         const taken = await failure(api.create(resource, { data: { title: 'Post 01' } }))
-        t.match(taken, { status: 409, message: 'Another item has this title already.', body: { code: 'not-unique', errors: { title: 'must be unique' } } })
-        const emptied = await failure(api.update(resource, { id: id(0), data: { title: null }, previousData: { id: id(0) } }))
+        t.match(taken, {
+          status: 409,
+          message: 'Another item has this title already.',
+          body: { code: 'not-unique', errors: { title: 'must be unique' } }
+        })
+        const emptied = await failure(
+          api.update(resource, { id: id(0), data: { title: null }, previousData: { id: id(0) } })
+        )
         t.match(emptied, { status: 422, body: { errors: { title: 'is required' } } })
-        const unknown = await failure(api.update(resource, { id: id(0), data: { nme: null }, previousData: { id: id(0) } }))
+        const unknown = await failure(
+          api.update(resource, { id: id(0), data: { nme: null }, previousData: { id: id(0) } })
+        )
         t.match(unknown, { status: 422, body: { errors: { nme: 'is not a known property' } } })
         const whole = await failure(api.update(resource, { id: id(0), data: [] as never, previousData: { id: id(0) } }))
-        t.match(whole, { status: 422, message: /^One property is invalid\. The item must be object\.$/, body: { errors: { 'root.serverError': 'must be object' } } })
+        t.match(whole, {
+          status: 422,
+          message: /^One property is invalid\. The item must be object\.$/,
+          body: { errors: { 'root.serverError': 'must be object' } }
+        })
 
         const title = 'There is no resource at this URI'
         t.match(await failure(api.getOne(resource, { id: absent })), { status: 404, message: title })
-        t.match(await failure(api.update(resource, { id: absent, data: { title: 'x' }, previousData: { id: absent } })), { status: 404, message: title })
+        t.match(
+          await failure(api.update(resource, { id: absent, data: { title: 'x' }, previousData: { id: absent } })),
+          { status: 404, message: title }
+        )
         t.match(await failure(api.delete(resource, { id: absent })), { status: 404, message: title })
         t.match(await failure(api.deleteMany(resource, { ids: [id(3), absent] })), { status: 404, message: title })
 
-        const sort = await failure(api.getList(resource, { pagination: { page: 1, perPage: 10 }, sort: { field: 'secret', order: 'ASC' }, filter: {} }))
+        const sort = await failure(
+          api.getList(resource, {
+            pagination: { page: 1, perPage: 10 },
+            sort: { field: 'secret', order: 'ASC' },
+            filter: {}
+          })
+        )
         t.match(sort, { status: 400, body: { code: 'invalid-query', parameter: /sort$/ } })
-        const filter = await failure(api.getList(resource, { pagination: { page: 1, perPage: 10 }, sort: { field: 'id', order: 'ASC' }, filter: { secret: 'x' } }))
+        const filter = await failure(
+          api.getList(resource, {
+            pagination: { page: 1, perPage: 10 },
+            sort: { field: 'id', order: 'ASC' },
+            filter: { secret: 'x' }
+          })
+        )
         t.match(filter, { status: 400, message: /"secret" is (?:not one of them|unknown)/ })
-        const page = await failure(api.getList(resource, { pagination: { page: 1, perPage: 1000 }, sort: { field: 'id', order: 'ASC' }, filter: {} }))
+        const page = await failure(
+          api.getList(resource, {
+            pagination: { page: 1, perPage: 1000 },
+            sort: { field: 'id', order: 'ASC' },
+            filter: {}
+          })
+        )
         t.match(page, { status: 400, message: /must be from 1 to 100\.$/ })
       }
     })
@@ -197,67 +346,132 @@ for (const [profile, client, provider] of reactAdminClients) {
 }
 
 for (const profiles of [['refine'], profileNames] as const) {
-  test(`@refinedev/simple-rest reads and writes under ${profiles.join(' and ')}`, async t => {
+  test(`@refinedev/simple-rest reads and writes under ${profiles.join(' and ')}`, async (t) => {
     const api = refine(await serve(t, profiles))
     for (const { resource, id } of kinds) {
-      const second = await api.getList({ resource, pagination: { currentPage: 2, pageSize: 10 }, sorters: [{ field: 'views', order: 'desc' }, { field: 'title', order: 'asc' }] })
+      const second = await api.getList({
+        resource,
+        pagination: { currentPage: 2, pageSize: 10 },
+        sorters: [
+          { field: 'views', order: 'desc' },
+          { field: 'title', order: 'asc' }
+        ]
+      })
       const sorted = [...seed].sort((one, other) => other.views - one.views || (one.title < other.title ? -1 : 1))
       t.equal(second.total, count)
-      t.strictSame(second.data.map(({ title }) => title), sorted.slice(10, 20).map(({ title }) => title))
+      t.strictSame(
+        second.data.map(({ title }) => title),
+        sorted.slice(10, 20).map(({ title }) => title)
+      )
       const found = await api.getList({
         resource,
         pagination: { currentPage: 1, pageSize: 3 },
         filters: [
-          { field: 'status', operator: 'eq', value: 'draft' }, { field: 'views', operator: 'gte', value: 2 }, { field: 'views', operator: 'lte', value: 8 },
-          { field: 'author', operator: 'ne', value: 1 }, { field: 'title', operator: 'contains', value: '2' }, { field: 'place.city', operator: 'in', value: ['Rome', 'Oslo'] }, { field: 'q', operator: 'eq', value: 'POST' }
+          { field: 'status', operator: 'eq', value: 'draft' },
+          { field: 'views', operator: 'gte', value: 2 },
+          { field: 'views', operator: 'lte', value: 8 },
+          { field: 'author', operator: 'ne', value: 1 },
+          { field: 'title', operator: 'contains', value: '2' },
+          { field: 'place.city', operator: 'in', value: ['Rome', 'Oslo'] },
+          { field: 'q', operator: 'eq', value: 'POST' }
         ]
       })
-      const wanted = seed.filter(({ status, views, author, title, place }) => status === 'draft' && views >= 2 && views <= 8 && author !== 1 && title.includes('2') && place.city === 'Rome')
+      const wanted = seed.filter(
+        ({ status, views, author, title, place }) =>
+          status === 'draft' && views >= 2 && views <= 8 && author !== 1 && title.includes('2') && place.city === 'Rome'
+      )
       t.ok(wanted.length > 1)
       t.equal(found.total, wanted.length)
-      t.strictSame(found.data.map(({ title }) => title), wanted.slice(0, 3).map(({ title }) => title))
-      t.equal((await api.getList({ resource, filters: [{ field: 'q', operator: 'eq', value: '' }, { field: 'title', operator: 'contains', value: '' }] })).total, count, 'inputs that are empty ask nothing')
+      t.strictSame(
+        found.data.map(({ title }) => title),
+        wanted.slice(0, 3).map(({ title }) => title)
+      )
+      t.equal(
+        (
+          await api.getList({
+            resource,
+            filters: [
+              { field: 'q', operator: 'eq', value: '' },
+              { field: 'title', operator: 'contains', value: '' }
+            ]
+          })
+        ).total,
+        count,
+        'inputs that are empty ask nothing'
+      )
       const all = await api.getList({ resource, pagination: { mode: 'off' } })
       t.match([all.data.length, all.total], [20, count], 'who does not page is told how many there are')
 
       t.match((await api.getOne({ resource, id: id(4) })).data, { id: id(4), title: 'Post 05' })
       const ids = Array.from({ length: 25 }, (_, index) => id(index))
-      t.strictSame((await api.getMany({ resource, ids })).data.map(record => record.id), ids)
-      t.strictSame((await api.getMany({ resource, ids: [id(7)] })).data.map(record => record.id), [id(7)])
+      t.strictSame(
+        (await api.getMany({ resource, ids })).data.map((record) => record.id),
+        ids
+      )
+      t.strictSame(
+        (await api.getMany({ resource, ids: [id(7)] })).data.map((record) => record.id),
+        [id(7)]
+      )
 
       const { data: made } = await api.create({ resource, variables: { title: 'New', views: 1 } })
       t.match(made, { title: 'New', status: 'draft' })
-      t.match((await api.update({ resource, id: made.id!, variables: { views: 2 } })).data, { id: made.id, title: 'New', views: 2 })
+      t.match((await api.update({ resource, id: made.id!, variables: { views: 2 } })).data, {
+        id: made.id,
+        title: 'New',
+        views: 2
+      })
       await api.deleteOne({ resource, id: made.id!, variables: { why: 'content on a DELETE' } })
       await api.deleteOne({ resource, id: id(0) })
-      t.match(await failure(api.getOne({ resource, id: id(0) })), { statusCode: 404, message: 'There is no resource at this URI' })
+      t.match(await failure(api.getOne({ resource, id: id(0) })), {
+        statusCode: 404,
+        message: 'There is no resource at this URI'
+      })
     }
   })
 
-  test(`@refinedev/simple-rest is told what is wrong under ${profiles.join(' and ')}`, async t => {
+  test(`@refinedev/simple-rest is told what is wrong under ${profiles.join(' and ')}`, async (t) => {
     const api = refine(await serve(t, profiles))
     for (const { resource, id, absent } of kinds) {
-      t.match(await failure(api.create({ resource, variables: { title: '', views: -1 } })), { statusCode: 422, message: /^2 properties are invalid\. (title must NOT .*, views must be >= 0|views must be >= 0, title must NOT .*)\.$/ })
-      t.match(await failure(api.update({ resource, id: id(1), variables: { title: 'Post 01' } })), { statusCode: 409, message: 'Another item has this title already.' })
+      t.match(await failure(api.create({ resource, variables: { title: '', views: -1 } })), {
+        statusCode: 422,
+        message:
+          /^2 properties are invalid\. (title must NOT .*, views must be >= 0|views must be >= 0, title must NOT .*)\.$/
+      })
+      t.match(await failure(api.update({ resource, id: id(1), variables: { title: 'Post 01' } })), {
+        statusCode: 409,
+        message: 'Another item has this title already.'
+      })
       t.match(await failure(api.update({ resource, id: absent, variables: {} })), { statusCode: 404 })
       t.match(await failure(api.deleteOne({ resource, id: absent })), { statusCode: 404 })
-      t.match(await failure(api.getList({ resource, filters: [{ field: 'secret', operator: 'gte', value: 'a' }] })), { statusCode: 400, message: /"secret_gte" is unknown/ })
-      t.match(await failure(api.getList({ resource, sorters: [{ field: 'secret', order: 'asc' }] })), { statusCode: 400, message: /^_sort must be properties/ })
+      t.match(await failure(api.getList({ resource, filters: [{ field: 'secret', operator: 'gte', value: 'a' }] })), {
+        statusCode: 400,
+        message: /"secret_gte" is unknown/
+      })
+      t.match(await failure(api.getList({ resource, sorters: [{ field: 'secret', order: 'asc' }] })), {
+        statusCode: 400,
+        message: /^_sort must be properties/
+      })
     }
   })
 }
 
-const reading: Readonly<Record<string, readonly ProfileName[]>> = { ra: ['react-admin'], us: ['json-server'], all: profileNames }
+const reading: Readonly<Record<string, readonly ProfileName[]>> = {
+  ra: ['react-admin'],
+  us: ['json-server'],
+  all: profileNames
+}
 
 function read (profiles: readonly ProfileName[], query: string): Translation | Problem {
   const parameters: Record<string, string | string[]> = {}
-  for (const [name, value] of new URLSearchParams(query)) parameters[name] = name in parameters ? [parameters[name]!, value].flat() : value
+  for (const [name, value] of new URLSearchParams(query)) {
+    parameters[name] = name in parameters ? [parameters[name]!, value].flat() : value
+  }
   return translateQuery(posts(profiles), parameters)
 }
 
 const byId = { property: 'id', descending: false }
 
-test('a dialect is translated into our question, and leaves what it does not know', async t => {
+test('a dialect is translated into our question, and leaves what it does not know', async (t) => {
   const table: Array<[keyof typeof reading, string, Translation['question'], Translation['rest']?]> = [
     ['ra', '', {}],
     ['ra', 'limit=3&sort=-title&views.gte=2', {}, { limit: '3', sort: '-title', 'views.gte': '2' }],
@@ -271,12 +485,42 @@ test('a dialect is translated into our question, and leaves what it does not kno
     ['ra', 'filter={"title":"**"}', { filter: { property: 'title', is: 'eq', value: '**' } }],
     ['ra', 'filter={"id":[1,"2"]}', { filter: { property: 'id', is: 'in', value: [1, 2] }, limit: 2 }],
     ['ra', 'filter={"id":[]}', { filter: { property: 'id', is: 'in', value: [] }, limit: 1 }],
-    ['ra', 'filter={"id":[1,2]}&range=[0,9]', { filter: { property: 'id', is: 'in', value: [1, 2] }, offset: 0, limit: 10, count: true }],
+    [
+      'ra',
+      'filter={"id":[1,2]}&range=[0,9]',
+      { filter: { property: 'id', is: 'in', value: [1, 2] }, offset: 0, limit: 10, count: true }
+    ],
     ['ra', 'filter={"subtitle":null}', { filter: { property: 'subtitle', is: 'null', value: true } }],
     ['ra', 'filter={"place":{"city":"Rome"}}', { filter: { property: 'place.city', is: 'eq', value: 'Rome' } }],
-    ['ra', 'filter={"views":{"gte":1},"views.lt":5}', { filter: { all: [{ property: 'views', is: 'gte', value: 1 }, { property: 'views', is: 'lt', value: 5 }] } }],
-    ['ra', 'filter={"views_gt":1,"views_neq":5}', { filter: { all: [{ property: 'views', is: 'gt', value: 1 }, { property: 'views', is: 'ne', value: 5 }] } }],
-    ['ra', 'filter={"status.in":"draft,published"}', { filter: { property: 'status', is: 'in', value: ['draft', 'published'] } }],
+    [
+      'ra',
+      'filter={"views":{"gte":1},"views.lt":5}',
+      {
+        filter: {
+          all: [
+            { property: 'views', is: 'gte', value: 1 },
+            { property: 'views', is: 'lt', value: 5 }
+          ]
+        }
+      }
+    ],
+    [
+      'ra',
+      'filter={"views_gt":1,"views_neq":5}',
+      {
+        filter: {
+          all: [
+            { property: 'views', is: 'gt', value: 1 },
+            { property: 'views', is: 'ne', value: 5 }
+          ]
+        }
+      }
+    ],
+    [
+      'ra',
+      'filter={"status.in":"draft,published"}',
+      { filter: { property: 'status', is: 'in', value: ['draft', 'published'] } }
+    ],
     ['ra', 'filter={"q":"x"}', { search: 'x' }],
     ['ra', 'filter={"q":" "}', {}],
     ['ra', '_start=0', {}, { _start: '0' }],
@@ -285,25 +529,71 @@ test('a dialect is translated into our question, and leaves what it does not kno
     ['us', '_end=5', { count: true, offset: 0, limit: 5 }],
     ['us', '_start=5', { count: true, offset: 5 }],
     ['us', '_sort=title', { count: true, order: [{ property: 'title', descending: false }, byId] }],
-    ['us', '_sort=views,title&_order=DESC,asc', { count: true, order: [{ property: 'views', descending: true }, { property: 'title', descending: false }, byId] }],
+    [
+      'us',
+      '_sort=views,title&_order=DESC,asc',
+      { count: true, order: [{ property: 'views', descending: true }, { property: 'title', descending: false }, byId] }
+    ],
     ['us', '_sort=views,id&_order=desc', { count: true, order: [{ property: 'views', descending: true }, byId] }],
     ['us', 'id=1', { count: true }, { id: '1' }],
-    ['us', 'id=1&id=2&status=draft', { count: true, filter: { property: 'id', is: 'in', value: [1, 2] }, limit: 2 }, { status: 'draft' }],
-    ['us', 'status=draft&status=published&views_ne=3', { count: true, filter: { all: [{ property: 'status', is: 'in', value: ['draft', 'published'] }, { property: 'views', is: 'ne', value: 3 }] } }],
+    [
+      'us',
+      'id=1&id=2&status=draft',
+      { count: true, filter: { property: 'id', is: 'in', value: [1, 2] }, limit: 2 },
+      { status: 'draft' }
+    ],
+    [
+      'us',
+      'status=draft&status=published&views_ne=3',
+      {
+        count: true,
+        filter: {
+          all: [
+            { property: 'status', is: 'in', value: ['draft', 'published'] },
+            { property: 'views', is: 'ne', value: 3 }
+          ]
+        }
+      }
+    ],
     ['us', 'title_like=a*b\\', { count: true, filter: { property: 'title', is: 'like', value: '*a\\*b\\\\*' } }],
     ['us', 'title_like=&q=', { count: true }],
-    ['us', 'secret_like=&x_y=1&x_gte=1&limit=1&limit=2', { count: true }, { secret_like: '', x_y: '1', x_gte: '1', limit: ['1', '2'] }],
+    [
+      'us',
+      'secret_like=&x_y=1&x_gte=1&limit=1&limit=2',
+      { count: true },
+      { secret_like: '', x_y: '1', x_gte: '1', limit: ['1', '2'] }
+    ],
     ['us', 'range=[0,1]&sort=["id","ASC"]', { count: true }, { range: '[0,1]', sort: '["id","ASC"]' }],
-    ['all', 'filter={"views":1}&views_lte=3&_start=0&_end=2&status=draft', { count: true, offset: 0, limit: 2, filter: { all: [{ property: 'views', is: 'lte', value: 3 }, { property: 'views', is: 'eq', value: 1 }] } }, { status: 'draft' }]
+    [
+      'all',
+      'filter={"views":1}&views_lte=3&_start=0&_end=2&status=draft',
+      {
+        count: true,
+        offset: 0,
+        limit: 2,
+        filter: {
+          all: [
+            { property: 'views', is: 'lte', value: 3 },
+            { property: 'views', is: 'eq', value: 1 }
+          ]
+        }
+      },
+      { status: 'draft' }
+    ]
   ]
   for (const [profiles, query, question, rest = {}] of table) {
     t.strictSame(read(reading[profiles]!, query), { question, rest }, `${profiles} ${query}`)
   }
 })
 
-test('what is no dialect is 400 and named', async t => {
+test('what is no dialect is 400 and named', async (t) => {
   const table: Array<[keyof typeof reading, string, string, RegExp]> = [
-    ['ra', 'sort=["title"', 'sort', /^sort must be \["property","ASC"\] or \["property","DESC"\], with one of: id, title,/],
+    [
+      'ra',
+      'sort=["title"',
+      'sort',
+      /^sort must be \["property","ASC"\] or \["property","DESC"\], with one of: id, title,/
+    ],
     ['ra', 'sort=["title","UP"]', 'sort', /^sort must/],
     ['ra', 'sort=["title","ASC","x"]', 'sort', /^sort must/],
     ['ra', 'sort=[1,"ASC"]', 'sort', /^sort must/],
@@ -317,14 +607,34 @@ test('what is no dialect is 400 and named', async t => {
     ['ra', 'range=["0","1"]', 'range', /^range must/],
     ['ra', 'range=[5,4]', 'range', /^The number of items up to range must be from 1 to 100\.$/],
     ['ra', 'range=[0,100]', 'range', /^The number of items up to range/],
-    ['ra', 'range=[10001,10002]', 'range', /^The number of items that range skips must be at most 10000\. To go further, use limit=100 and follow the cursor/],
+    [
+      'ra',
+      'range=[10001,10002]',
+      'range',
+      /^The number of items that range skips must be at most 10000\. To go further, use limit=100 and follow the cursor/
+    ],
     ['ra', 'filter={', 'filter', /^filter must be a JSON object/],
     ['ra', 'filter=[]', 'filter', /^filter must be a JSON object/],
-    ['ra', 'filter={"x":1}', 'filter', /^filter must be an object of filterable properties: id, title,.*\. "x" is not one of them\.$/],
+    [
+      'ra',
+      'filter={"x":1}',
+      'filter',
+      /^filter must be an object of filterable properties: id, title,.*\. "x" is not one of them\.$/
+    ],
     ['ra', 'filter={"__proto__":1}', 'filter', /"__proto__" is not one of them/],
     ['ra', 'filter={"limit":1}', 'filter', /"limit" is not one of them/],
-    ['ra', 'filter={"views":"x"}', 'filter', /^filter, by views, must be a whole number from -9007199254740991 to 9007199254740991\.$/],
-    ['ra', 'filter={"views":[1,"x"]}', 'filter', /^filter, by views, must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/],
+    [
+      'ra',
+      'filter={"views":"x"}',
+      'filter',
+      /^filter, by views, must be a whole number from -9007199254740991 to 9007199254740991\.$/
+    ],
+    [
+      'ra',
+      'filter={"views":[1,"x"]}',
+      'filter',
+      /^filter, by views, must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/
+    ],
     ['ra', 'filter={"status_gte":[1]}', 'filter', /^filter, by status_gte, must be one of draft, published\.$/],
     ['ra', 'filter={"title_like":7}', 'filter', /^filter, by title_like, must be text/],
     ['ra', 'filter={"q":7}', 'filter', /^filter, by q, must be text of up to 200 characters and 10 different words\.$/],
@@ -341,15 +651,29 @@ test('what is no dialect is 400 and named', async t => {
     ['us', '_sort=-title', '_sort', /^_sort must be properties/],
     ['us', '_sort=title,title', '_sort', /^_sort must be properties/],
     ['us', '_sort=secret', '_sort', /^_sort must be properties separated by commas, each once: id, title,/],
-    ['us', 'views=1&views=x', 'views', /^views must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/],
-    ['us', 'views_gte=x', 'views_gte', /^views_gte must be a whole number from -9007199254740991 to 9007199254740991\.$/]
+    [
+      'us',
+      'views=1&views=x',
+      'views',
+      /^views must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991\.$/
+    ],
+    [
+      'us',
+      'views_gte=x',
+      'views_gte',
+      /^views_gte must be a whole number from -9007199254740991 to 9007199254740991\.$/
+    ]
   ]
   for (const [profiles, query, parameter, detail] of table) {
-    t.match(read(reading[profiles]!, query), { status: 400, name: 'invalid-query', detail, members: { parameter } }, `${profiles} ${query}`)
+    t.match(
+      read(reading[profiles]!, query),
+      { status: 400, name: 'invalid-query', detail, members: { parameter } },
+      `${profiles} ${query}`
+    )
   }
 })
 
-test('beside a dialect, all is as it was', async t => {
+test('beside a dialect, all is as it was', async (t) => {
   const app = await build(t, profileNames)
   const plain = await ask(app, 'GET /posts')
   t.equal(plain.json().length, 20)
@@ -363,7 +687,10 @@ test('beside a dialect, all is as it was', async t => {
   t.match((await ask(app, 'GET /posts?_embed=author')).json(), { status: 400, parameter: '_embed' })
   t.match((await ask(app, 'GET /posts?limit=1&limit=2')).json(), { status: 400, parameter: 'limit' })
   const lenient = await ask(app, 'GET /posts?_start=0&_end=2&_page=1', { fields: { prefer: 'handling=lenient' } })
-  t.match([lenient.statusCode, lenient.json().length, lenient.headers['preference-applied']], [200, 2, 'handling=lenient'])
+  t.match(
+    [lenient.statusCode, lenient.json().length, lenient.headers['preference-applied']],
+    [200, 2, 'handling=lenient']
+  )
   t.equal((await ask(app, 'DELETE /posts/1', { fields: { prefer: 'return=minimal' } })).statusCode, 204)
   const shown = await ask(app, 'DELETE /posts/2', { fields: { prefer: 'return=representation' } })
   t.match([shown.statusCode, shown.headers['preference-applied'], shown.json().id], [200, 'return=representation', 2])
@@ -372,14 +699,33 @@ test('beside a dialect, all is as it was', async t => {
   t.notOk('preference-applied' in removed.headers)
 })
 
-test('what items refer to is embedded as the client asks for it', async t => {
+test('what items refer to is embedded as the client asks for it', async (t) => {
   const Author = Type.Object({ id: Type.Integer(), name: Type.String() })
-  const authors = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: memory({ items: [{ id: 1, name: 'Ada' }, { id: 2, name: 'Alan' }] }) })
+  const authors = define({
+    name: 'authors',
+    schema: Author,
+    id: { generate: 'storage' },
+    storage: memory({
+      items: [
+        { id: 1, name: 'Ada' },
+        { id: 2, name: 'Alan' }
+      ]
+    })
+  })
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
-  const relations = { writer: { collection: authors as Collection, property: 'author' }, editor: { collection: authors as Collection, property: 'author' } } as const
-  await app.register(collection, define({ name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory({ items }) }).with(features.expand(relations), ...dialectsOf(profileNames)))
+  const relations = {
+    writer: { collection: authors as Collection, property: 'author' },
+    editor: { collection: authors as Collection, property: 'author' }
+  } as const
+  await app.register(
+    collection,
+    define({ name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory({ items }) }).with(
+      features.expand(relations),
+      ...dialectsOf(profileNames)
+    )
+  )
   const url = `http://127.0.0.1:${await listen(app)}`
   for (const [profile, client, provider] of reactAdminClients) {
     const api = provider(url)
@@ -387,17 +733,36 @@ test('what items refer to is embedded as the client asks for it', async t => {
     for (const embed of [['writer', 'editor'], profile === 'react-admin' ? ['writer', 'editor'] : 'writer,editor']) {
       const { data, total } = await api.getList('posts', { ...params, meta: { embed } })
       t.equal(total, count)
-      t.strictSame(data.map(({ writer, editor }) => [writer?.name, editor?.name]), [[undefined, undefined], ['Ada', 'Ada'], ['Alan', 'Alan']], client)
-      t.match((await api.getOne('posts', { id: 2, meta: { embed } })).data, { id: 2, writer: { id: 1, name: 'Ada' }, editor: { name: 'Ada' } })
+      t.strictSame(
+        data.map(({ writer, editor }) => [writer?.name, editor?.name]),
+        [
+          [undefined, undefined],
+          ['Ada', 'Ada'],
+          ['Alan', 'Alan']
+        ],
+        client
+      )
+      t.match((await api.getOne('posts', { id: 2, meta: { embed } })).data, {
+        id: 2,
+        writer: { id: 1, name: 'Ada' },
+        editor: { name: 'Ada' }
+      })
     }
-    t.match((await api.getMany('posts', { ids: [2, 3], meta: { embed: 'writer' } })).data, [{ writer: { name: 'Ada' } }, { writer: { name: 'Alan' } }])
-    t.match(await failure(api.getOne('posts', { id: 2, meta: { embed: 'author' } })), { status: 400, body: { parameter: /embed$/ }, message: /^_?embed must be .*: writer, editor\.$/ })
+    t.match((await api.getMany('posts', { ids: [2, 3], meta: { embed: 'writer' } })).data, [
+      { writer: { name: 'Ada' } },
+      { writer: { name: 'Alan' } }
+    ])
+    t.match(await failure(api.getOne('posts', { id: 2, meta: { embed: 'author' } })), {
+      status: 400,
+      body: { parameter: /embed$/ },
+      message: /^_?embed must be .*: writer, editor\.$/
+    })
   }
   t.match((await ask(app, 'GET /posts?embed=[')).json(), { status: 400, parameter: 'embed' })
   t.match((await ask(app, 'GET /posts/2?_start=0')).json(), { status: 400, parameter: '_start' })
 })
 
-test('a list of react-admin has Content-Range where it was asked by range, also on 304 and HEAD (RFC 9110 14.4)', async t => {
+test('a list of react-admin has Content-Range where it was asked by range, also on 304 and HEAD (RFC 9110 14.4)', async (t) => {
   const app = await build(t, ['react-admin'])
   const target = `/posts?range=${encodeURIComponent('[30,39]')}`
   const list = await ask(app, `GET ${target}`)
@@ -410,16 +775,28 @@ test('a list of react-admin has Content-Range where it was asked by range, also 
   t.notOk('x-total-count' in (await ask(app, 'GET /posts')).headers)
 })
 
-test('pages by number walk the storage by its cursors, within bounds, and give no cursor', async t => {
-  const queries: Array<{ limit: number, properties: readonly string[] | undefined, count: boolean }> = []
-  const items = Array.from({ length: 2600 }, (_, index) => ({ id: index + 1, title: `Post ${index}`, status: 'draft' as const, updatedAt: '2026-01-01T00:00:00.000Z', views: index % 5 }))
+test('pages by number walk the storage by its cursors, within bounds, and give no cursor', async (t) => {
+  const queries: Array<{ limit: number; properties: readonly string[] | undefined; count: boolean }> = []
+  const items = Array.from({ length: 2600 }, (_, index) => ({
+    id: index + 1,
+    title: `Post ${index}`,
+    status: 'draft' as const,
+    updatedAt: '2026-01-01T00:00:00.000Z',
+    views: index % 5
+  }))
   const definition = define({
     name: 'posts',
     schema: Post,
     id: { generate: 'storage' },
-    storage: shape => {
+    storage: (shape) => {
       const storage = memory({ items })(shape)
-      return { ...storage, list: (query, context) => { queries.push(query); return storage.list(query, context) } }
+      return {
+        ...storage,
+        list: (query, context) => {
+          queries.push(query)
+          return storage.list(query, context)
+        }
+      }
     }
   }).with(features.refine())
   const app = Fastify()
@@ -427,8 +804,19 @@ test('pages by number walk the storage by its cursors, within bounds, and give n
   await app.register(collection, definition)
   const answer = await ask(app, 'GET /posts?_start=2500&_end=2503&_sort=views&_order=desc')
   const sorted = [...items].sort((one, other) => other.views - one.views || one.id - other.id)
-  t.strictSame(answer.json().map(({ id }: { id: number }) => id), sorted.slice(2500, 2503).map(({ id }) => id))
-  t.strictSame(queries.map(({ limit, count }) => [limit, count]), [[1000, false], [1000, false], [500, false], [3, true]])
+  t.strictSame(
+    answer.json().map(({ id }: { id: number }) => id),
+    sorted.slice(2500, 2503).map(({ id }) => id)
+  )
+  t.strictSame(
+    queries.map(({ limit, count }) => [limit, count]),
+    [
+      [1000, false],
+      [1000, false],
+      [500, false],
+      [3, true]
+    ]
+  )
   t.strictSame(queries[0]!.properties, ['views', 'id'])
   t.notOk('link' in answer.headers)
   queries.length = 0
@@ -440,18 +828,24 @@ test('pages by number walk the storage by its cursors, within bounds, and give n
   t.match((await ask(app, `GET /posts?_start=10&cursor=${cursor}`)).json(), { status: 400, parameter: 'cursor' })
 })
 
-test('an empty list has empty pages', async t => {
+test('an empty list has empty pages', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
-  await app.register(collection, posts(['json-server'], () => ({})))
+  await app.register(
+    collection,
+    posts(['json-server'], () => ({}))
+  )
   const answer = await ask(app, 'GET /posts?_start=10&_end=20')
   t.match([answer.statusCode, answer.payload, answer.headers['x-total-count']], [200, '[]', '0'])
 })
 
-test('QUERY counts as well, and tells no GET that would not be equal (RFC 10008 2.4)', async t => {
+test('QUERY counts as well, and tells no GET that would not be equal (RFC 10008 2.4)', async (t) => {
   const app = await build(t, profileNames)
   const plain = await ask(app, 'QUERY /posts', { content: { filter: { views: 3 } } })
-  t.match([plain.statusCode, plain.headers['x-total-count']], [200, String(seed.filter(({ views }) => views === 3).length)])
+  t.match(
+    [plain.statusCode, plain.headers['x-total-count']],
+    [200, String(seed.filter(({ views }) => views === 3).length)]
+  )
   t.ok('content-location' in plain.headers)
   const numbered = await ask(app, 'QUERY /posts?_start=1&_end=2', { content: {} })
   t.equal(numbered.json().length, 1)
@@ -462,7 +856,7 @@ test('QUERY counts as well, and tells no GET that would not be equal (RFC 10008 
   t.notOk('content-location' in many.headers)
 })
 
-test('a precondition of POST is asked of the list that is counted off', async t => {
+test('a precondition of POST is asked of the list that is counted off', async (t) => {
   const app = await build(t, ['json-server'])
   const { etag } = (await ask(app, 'GET /posts?_start=0&_end=2')).headers
   const fields = { prefer: 'handling=lenient', 'if-match': String(etag) }
@@ -470,23 +864,47 @@ test('a precondition of POST is asked of the list that is counted off', async t 
   t.equal((await ask(app, 'POST /posts?_start=0&_end=2', { content: { title: 'Yes' }, fields })).statusCode, 201)
 })
 
-test('a problem has what its client reads, and RFC 9457 beside it', async t => {
+test('a problem has what its client reads, and RFC 9457 beside it', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(service, { ...withoutPaths, problems: 'https://example.com/' })
   const thrown: unknown[] = []
   for (const name of profileNames) {
-    const definition = define({ name, schema: Post, id: { generate: 'storage' }, storage: memory(), hooks: { beforeValidation: () => { throw thrown.at(-1) } } }).with(dialects[name]())
+    const definition = define({
+      name,
+      schema: Post,
+      id: { generate: 'storage' },
+      storage: memory(),
+      hooks: {
+        beforeValidation: () => {
+          throw thrown.at(-1)
+        }
+      }
+    }).with(dialects[name]())
     await app.register(collection, definition)
   }
   const answers: Array<[unknown, object, object]> = [
-    [problem('forbidden', { detail: 'Not you.' }), { type: 'https://example.com/forbidden', detail: 'Not you.', message: 'Not you.' }, {}],
+    [
+      problem('forbidden', { detail: 'Not you.' }),
+      { type: 'https://example.com/forbidden', detail: 'Not you.', message: 'Not you.' },
+      {}
+    ],
     [problem('conflict'), { message: 'The request conflicts with the state of the resource' }, {}],
     [Object.assign(new Error('short'), { statusCode: 418 }), { type: 'about:blank', message: 'short' }, {}],
     [Object.assign(new Error('hidden'), { statusCode: 599 }), { message: 'Unknown' }, {}],
     [Object.assign(new Error('hidden'), { statusCode: 502 }), { message: 'Bad Gateway' }, {}],
-    [problem('validation-failed', { members: { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] } }), { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] }, { errors: { 'a.b/c.0': 'is wrong', 'root.serverError': 'undefined' } }],
-    [problem('validation-failed', { detail: 'No.', members: { errors: { own: 'words' } } }), { message: 'No.', errors: { own: 'words' } }, { errors: { own: 'words' } }]
+    [
+      problem('validation-failed', {
+        members: { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] }
+      }),
+      { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] },
+      { errors: { 'a.b/c.0': 'is wrong', 'root.serverError': 'undefined' } }
+    ],
+    [
+      problem('validation-failed', { detail: 'No.', members: { errors: { own: 'words' } } }),
+      { message: 'No.', errors: { own: 'words' } },
+      { errors: { own: 'words' } }
+    ]
   ]
   for (const [error, common, ofReactAdmin] of answers) {
     thrown.push(error)
@@ -497,7 +915,7 @@ test('a problem has what its client reads, and RFC 9457 beside it', async t => {
   }
 })
 
-test('PUT under react-admin merges what it is sent, and without a profile does not', async t => {
+test('PUT under react-admin merges what it is sent, and without a profile does not', async (t) => {
   const app = await build(t, ['react-admin'])
   await app.register(collection, { ...pages([]), prefix: '/plain' })
   const before = (await ask(app, 'GET /posts/1')).json()
@@ -505,26 +923,45 @@ test('PUT under react-admin merges what it is sent, and without a profile does n
   const { updatedAt, ...rest } = merged.json()
   t.not(updatedAt, before.updatedAt)
   t.strictSame({ ...rest, updatedAt: before.updatedAt }, { ...before, views: 5, place: { city: 'Oslo' } })
-  t.match((await ask(app, 'PUT /posts/9', { content: { subtitle: null } })).json(), { title: 'Post 09', subtitle: null })
+  t.match((await ask(app, 'PUT /posts/9', { content: { subtitle: null } })).json(), {
+    title: 'Post 09',
+    subtitle: null
+  })
   t.notOk('x-total-count' in (await ask(app, 'GET /plain/pages')).headers)
-  t.match((await ask(app, `PUT /plain/pages/${uuid(0)}`, { content: { views: 5 } })).json(), { status: 422, errors: [{ pointer: '/title', message: 'is required' }] })
+  t.match((await ask(app, `PUT /plain/pages/${uuid(0)}`, { content: { views: 5 } })).json(), {
+    status: 422,
+    errors: [{ pointer: '/title', message: 'is required' }]
+  })
   t.equal((await ask(app, `DELETE /plain/pages/${uuid(0)}`)).statusCode, 204)
 })
 
-test('mistakes about profiles are told at boot', async t => {
+test('mistakes about profiles are told at boot', async (t) => {
   const right = { name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory() }
   const loose = (options: object): Collection => (define as (options: object) => Collection)({ ...right, ...options })
-  const lacking = (feature: string) => altered(storage => ({ supports: { ...storage.supports, [feature]: false } }))
+  const lacking = (feature: string) => altered((storage) => ({ supports: { ...storage.supports, [feature]: false } }))
   const Slug = Type.Object({ slug: Type.String(), ...properties })
   const { refine } = features
-  t.throws(() => loose({ schema: Slug, id: { property: 'slug', generate: 'client' } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /id\.property is "slug"/ })
-  t.throws(() => loose({ list: { filter: ['title'] } }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /filter does not contain "id"/ })
-  t.throws(() => loose({ formats: [hal, json] }).with(refine()), { code: 'FST_COLLECTION_BAD_OPTION', message: /JSON is not the first of formats/ })
-  for (const feature of ['count', 'filter', 'order']) t.throws(() => loose({ storage: lacking(feature) }).with(refine()), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)
-  t.doesNotThrow(() => loose({ list: { filter: ['id', 'title'] }, formats: [json, hal] }).with(...dialectsOf(profileNames)))
+  t.throws(() => loose({ schema: Slug, id: { property: 'slug', generate: 'client' } }).with(refine()), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /id\.property is "slug"/
+  })
+  t.throws(() => loose({ list: { filter: ['title'] } }).with(refine()), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /filter does not contain "id"/
+  })
+  t.throws(() => loose({ formats: [hal, json] }).with(refine()), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /JSON is not the first of formats/
+  })
+  for (const feature of ['count', 'filter', 'order']) {
+    t.throws(() => loose({ storage: lacking(feature) }).with(refine()), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)
+  }
+  t.doesNotThrow(() =>
+    loose({ list: { filter: ['id', 'title'] }, formats: [json, hal] }).with(...dialectsOf(profileNames))
+  )
 })
 
-test('corsOptions lets a browser of another origin do all that these clients do', async t => {
+test('corsOptions lets a browser of another origin do all that these clients do', async (t) => {
   const origin = 'https://admin.example'
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
@@ -532,10 +969,19 @@ test('corsOptions lets a browser of another origin do all that these clients do'
   await app.register(collection, posts(profileNames))
   const url = `http://127.0.0.1:${await listen(app)}/posts`
   const preflights: Array<[string, string, string]> = [
-    ['GET', '', 'range'], ['PUT', '/1', 'content-type'], ['PATCH', '/1', 'content-type,if-match'], ['DELETE', '/1', 'if-match,prefer'], ['POST', '', 'content-type'], ['QUERY', '', 'content-type'], ['HEAD', '', 'if-none-match']
+    ['GET', '', 'range'],
+    ['PUT', '/1', 'content-type'],
+    ['PATCH', '/1', 'content-type,if-match'],
+    ['DELETE', '/1', 'if-match,prefer'],
+    ['POST', '', 'content-type'],
+    ['QUERY', '', 'content-type'],
+    ['HEAD', '', 'if-none-match']
   ]
   for (const [method, path, asked] of preflights) {
-    const { status, headers } = await fetch(url + path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': asked } })
+    const { status, headers } = await fetch(url + path, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': asked }
+    })
     t.equal(status, 204, method)
     t.equal(headers.get('access-control-allow-origin'), origin)
     t.ok(headers.get('access-control-allow-methods')!.split(', ').includes(method), method)
@@ -544,12 +990,31 @@ test('corsOptions lets a browser of another origin do all that these clients do'
   t.equal((await fetch(url, { method: 'OPTIONS' })).status, 204, 'what is no preflight')
 
   const exposed = async (target: string, init: RequestInit = {}): Promise<void> => {
-    const { headers } = await fetch(target, { ...init, headers: { origin, 'content-type': 'application/json', ...init.headers } })
+    const { headers } = await fetch(target, {
+      ...init,
+      headers: { origin, 'content-type': 'application/json', ...init.headers }
+    })
     const names = new Set(headers.get('access-control-expose-headers')!.toLowerCase().split(', '))
     // https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name, and what is for others than scripts.
-    const others = /^(?:access-control-.*|cache-control|content-(?:language|length|type)|expires|last-modified|pragma|connection|keep-alive|date|vary|transfer-encoding|x-content-type-options)$/
-    t.strictSame([...headers.keys()].filter(name => !others.test(name) && !names.has(name)), [], `${init.method ?? 'GET'} ${target}`)
-    for (const name of ['etag', 'location', 'link', 'x-total-count', 'content-range', 'retry-after', 'deprecation', 'sunset']) t.ok(names.has(name), name)
+    const others =
+      /^(?:access-control-.*|cache-control|content-(?:language|length|type)|expires|last-modified|pragma|connection|keep-alive|date|vary|transfer-encoding|x-content-type-options)$/
+    t.strictSame(
+      [...headers.keys()].filter((name) => !others.test(name) && !names.has(name)),
+      [],
+      `${init.method ?? 'GET'} ${target}`
+    )
+    for (const name of [
+      'etag',
+      'location',
+      'link',
+      'x-total-count',
+      'content-range',
+      'retry-after',
+      'deprecation',
+      'sunset'
+    ]) {
+      t.ok(names.has(name), name)
+    }
   }
   await exposed(`${url}?range=[0,1]`)
   await exposed(url)

@@ -6,7 +6,12 @@ import { expand } from '../../lib/features/expand.ts'
 import { altered, ask, build } from '../app.ts'
 import { define } from '../define.ts'
 
-const Author = Type.Object({ id: Type.Integer(), name: Type.String(), password: Type.String({ writeOnly: true }), updatedAt: Type.String({ format: 'date-time', readOnly: true }) })
+const Author = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  password: Type.String({ writeOnly: true }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true })
+})
 const Article = Type.Object({
   id: Type.Integer(),
   authorId: Type.Union([Type.Integer(), Type.Null()]),
@@ -19,72 +24,151 @@ const updatedAt = '2026-01-01T00:00:00.000Z'
 async function open (t: Test) {
   const asked: unknown[] = []
   const storage = altered(({ list, insert }) => {
-    for (const [id, name] of [[1, 'Ann'], [2, 'Bob']] as const) insert({ id, name, password: 'secret', updatedAt }, { signal: new AbortController().signal, scope: undefined })
-    return { list: (query, context) => { asked.push(query.filter); if (context.signal.aborted) throw new Error('gone'); return list(query, context) } }
+    for (const [id, name] of [
+      [1, 'Ann'],
+      [2, 'Bob']
+    ] as const) {
+      insert({ id, name, password: 'secret', updatedAt }, { signal: new AbortController().signal, scope: undefined })
+    }
+    return {
+      list: (query, context) => {
+        asked.push(query.filter)
+        if (context.signal.aborted) throw new Error('gone')
+        return list(query, context)
+      }
+    }
   })
   const authors = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage })
   const articles = define({
     name: 'articles',
     schema: Article,
     id: { generate: 'storage' },
-    storage: memory({ items: [{ id: 1, authorId: 1, editorId: 2, title: 'A', updatedAt }, { id: 2, authorId: 1, title: 'B', updatedAt }, { id: 3, authorId: null, title: 'C', updatedAt }, { id: 4, authorId: 9, title: 'D', updatedAt }] })
-  }).with(expand({ author: { collection: authors, property: 'authorId' }, editor: { collection: authors, property: 'editorId' } }))
+    storage: memory({
+      items: [
+        { id: 1, authorId: 1, editorId: 2, title: 'A', updatedAt },
+        { id: 2, authorId: 1, title: 'B', updatedAt },
+        { id: 3, authorId: null, title: 'C', updatedAt },
+        { id: 4, authorId: 9, title: 'D', updatedAt }
+      ]
+    })
+  }).with(
+    expand({
+      author: { collection: authors, property: 'authorId' },
+      editor: { collection: authors, property: 'editorId' }
+    })
+  )
   return { app: await build(t, [authors, articles]), asked }
 }
 
 const ann = { id: 1, name: 'Ann', updatedAt }
 
-test('?expand= gives what items refer to, without what may not leave, in one query for each relation', async t => {
+test('?expand= gives what items refer to, without what may not leave, in one query for each relation', async (t) => {
   const { app, asked } = await open(t)
   const items = (await ask(app, 'GET /articles?expand=author,editor')).json()
-  t.strictSame(items.map(({ author }: { author: unknown }) => author), [ann, ann, null, null])
-  t.strictSame(items.map(({ editor }: { editor: { name: string } | null }) => editor?.name), ['Bob', undefined, undefined, undefined])
-  t.strictSame(asked, [{ property: 'id', is: 'in', value: [1, 9] }, { property: 'id', is: 'in', value: [2] }])
+  t.strictSame(
+    items.map(({ author }: { author: unknown }) => author),
+    [ann, ann, null, null]
+  )
+  t.strictSame(
+    items.map(({ editor }: { editor: { name: string } | null }) => editor?.name),
+    ['Bob', undefined, undefined, undefined]
+  )
+  t.strictSame(asked, [
+    { property: 'id', is: 'in', value: [1, 9] },
+    { property: 'id', is: 'in', value: [2] }
+  ])
   t.strictSame((await ask(app, 'GET /articles/3?expand=author')).json().author, null)
   t.equal(asked.length, 2, 'nothing is asked for where nothing is referred to')
   t.strictSame((await ask(app, 'GET /articles/1?expand=author&fields=title')).json(), { title: 'A', author: ann })
-  t.strictSame((await ask(app, 'GET /articles?expand=author&fields=title&limit=1')).json(), [{ title: 'A', author: ann }])
-  t.strictSame((await ask(app, 'GET /articles/1?expand=author', { fields: { accept: 'application/hal+json' } })).json().author, ann)
+  t.strictSame((await ask(app, 'GET /articles?expand=author&fields=title&limit=1')).json(), [
+    { title: 'A', author: ann }
+  ])
+  t.strictSame(
+    (await ask(app, 'GET /articles/1?expand=author', { fields: { accept: 'application/hal+json' } })).json().author,
+    ann
+  )
   const query = await ask(app, 'QUERY /articles', { content: { expand: ['author'], filter: { title: 'B' } } })
   t.strictSame(query.json()[0].author, ann)
   t.equal(query.headers['content-location'], '/articles?title=B&expand=author')
 })
 
-test('the entity tag of what is expanded changes with what is referred to, and no date is told', async t => {
+test('the entity tag of what is expanded changes with what is referred to, and no date is told', async (t) => {
   const { app } = await open(t)
   for (const url of ['/articles/1?expand=author', '/articles?expand=author']) {
     const before = await ask(app, `GET ${url}`)
     t.notOk('last-modified' in before.headers, url)
     const fields = { 'if-none-match': String(before.headers.etag) }
     t.equal((await ask(app, `GET ${url}`, { fields })).statusCode, 304)
-    t.equal((await ask(app, `GET ${url}`, { fields: { 'if-modified-since': new Date().toUTCString() } })).statusCode, 200)
+    t.equal(
+      (await ask(app, `GET ${url}`, { fields: { 'if-modified-since': new Date().toUTCString() } })).statusCode,
+      200
+    )
     t.equal((await ask(app, 'PATCH /authors/1', { content: { name: `Ann of ${url}` } })).statusCode, 200)
     t.equal((await ask(app, `GET ${url}`, { fields })).statusCode, 200)
   }
   const selected = await ask(app, 'GET /articles/1?fields=title')
   t.ok('last-modified' in selected.headers)
-  t.equal((await ask(app, 'GET /articles/1?fields=title', { fields: { 'if-none-match': String(selected.headers.etag) } })).statusCode, 304)
+  t.equal(
+    (await ask(app, 'GET /articles/1?fields=title', { fields: { 'if-none-match': String(selected.headers.etag) } }))
+      .statusCode,
+    304
+  )
   t.not(selected.headers.etag, (await ask(app, 'GET /articles/1')).headers.etag)
 })
 
-test('a relation or parameter that is not known is 400 and named', async t => {
+test('a relation or parameter that is not known is 400 and named', async (t) => {
   const { app } = await open(t)
   for (const url of ['/articles?expand=nobody', '/articles/1?expand=nobody', '/articles?expand=']) {
-    t.match((await ask(app, `GET ${url}`)).json(), { status: 400, parameter: 'expand', detail: 'expand must be relations separated by commas: author, editor.' }, url)
+    t.match(
+      (await ask(app, `GET ${url}`)).json(),
+      { status: 400, parameter: 'expand', detail: 'expand must be relations separated by commas: author, editor.' },
+      url
+    )
   }
-  t.match((await ask(app, 'QUERY /articles', { content: { expand: 'author' } })).json(), { status: 422, errors: [{ pointer: '/expand' }] })
-  t.match((await ask(app, 'GET /articles/1?limit=1')).json(), { status: 400, detail: 'The query parameter "limit" is unknown. Available: fields, expand.' })
-  t.match((await ask(app, 'GET /authors/1?expand=author')).json(), { status: 400, detail: 'The query parameter "expand" is unknown. Available: fields.' })
+  t.match((await ask(app, 'QUERY /articles', { content: { expand: 'author' } })).json(), {
+    status: 422,
+    errors: [{ pointer: '/expand' }]
+  })
+  t.match((await ask(app, 'GET /articles/1?limit=1')).json(), {
+    status: 400,
+    detail: 'The query parameter "limit" is unknown. Available: fields, expand.'
+  })
+  t.match((await ask(app, 'GET /authors/1?expand=author')).json(), {
+    status: 400,
+    detail: 'The query parameter "expand" is unknown. Available: fields.'
+  })
 })
 
-test('relations that cannot be are refused at boot', async t => {
+test('relations that cannot be are refused at boot', async (t) => {
   const authors = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: memory() })
   const article = { name: 'articles', schema: Article, id: { generate: 'storage' }, storage: memory() } as const
-  const hidden = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: memory(), actions: ['list'] })
-  const unfiltered = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })) })
-  t.throws(() => define({ ...article }).with(expand({ title: { collection: authors, property: 'authorId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /has the name of a property/ })
+  const hidden = define({
+    name: 'authors',
+    schema: Author,
+    id: { generate: 'storage' },
+    storage: memory(),
+    actions: ['list']
+  })
+  const unfiltered = define({
+    name: 'authors',
+    schema: Author,
+    id: { generate: 'storage' },
+    storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } }))
+  })
+  t.throws(() => define({ ...article }).with(expand({ title: { collection: authors, property: 'authorId' } })), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /has the name of a property/
+  })
   // @ts-expect-error a property that is not in the schema
-  t.throws(() => define({ ...article }).with(expand({ author: { collection: authors, property: 'writerId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /Available properties/ })
-  t.throws(() => define({ ...article }).with(expand({ author: { collection: hidden, property: 'authorId' } })), { code: 'FST_COLLECTION_BAD_OPTION', message: /cannot be read/ })
-  t.throws(() => define({ ...article }).with(expand({ author: { collection: unfiltered, property: 'authorId' } })), { code: 'FST_COLLECTION_UNSUPPORTED' })
+  t.throws(() => define({ ...article }).with(expand({ author: { collection: authors, property: 'writerId' } })), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /Available properties/
+  })
+  t.throws(() => define({ ...article }).with(expand({ author: { collection: hidden, property: 'authorId' } })), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /cannot be read/
+  })
+  t.throws(() => define({ ...article }).with(expand({ author: { collection: unfiltered, property: 'authorId' } })), {
+    code: 'FST_COLLECTION_UNSUPPORTED'
+  })
 })

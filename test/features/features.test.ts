@@ -22,8 +22,11 @@ const all: Readonly<Record<string, Feature<object>>> = {
   bulk: features.bulk({ maximum: 2 }),
   deprecation: features.deprecation({ since: '2026-01-01' }),
   idempotency: features.idempotency(),
-  redirects: features.redirects({ to: ({ id: segment }) => segment === 'old' ? { href: '/elsewhere' } : undefined }),
-  softDelete: features.softDelete({ property: 'deletedAt', allow: ({ request }) => request?.headers.authorization === 'admin' }),
+  redirects: features.redirects({ to: ({ id: segment }) => (segment === 'old' ? { href: '/elsewhere' } : undefined) }),
+  softDelete: features.softDelete({
+    property: 'deletedAt',
+    allow: ({ request }) => request?.headers.authorization === 'admin'
+  }),
   timeout: features.timeout(60_000)
 }
 
@@ -35,11 +38,22 @@ async function observe (definition: Collection): Promise<string[]> {
   const send = async (target: string, options: Parameters<typeof ask>[2] = {}) => {
     const answer = await ask(app, target, options)
     const { deprecation = '', 'idempotent-replayed': replayed = '', location = '' } = answer.headers
-    seen.push([target.replace(/[0-9a-f-]{36}/, ':id'), answer.statusCode, deprecation, replayed, String(location).replace(/[0-9a-f-]{36}/, ':id'), answer.json === undefined ? '' : answer.payload.length > 0 ? (answer.json().code ?? '') : ''].join(' '))
+    seen.push(
+      [
+        target.replace(/[0-9a-f-]{36}/, ':id'),
+        answer.statusCode,
+        deprecation,
+        replayed,
+        String(location).replace(/[0-9a-f-]{36}/, ':id'),
+        answer.json === undefined ? '' : answer.payload.length > 0 ? (answer.json().code ?? '') : ''
+      ].join(' ')
+    )
     return answer
   }
   const key = { 'idempotency-key': '"k"' }
-  const { headers: { location } } = await send('POST /notes', { content: { text: 'a' }, fields: key })
+  const {
+    headers: { location }
+  } = await send('POST /notes', { content: { text: 'a' }, fields: key })
   await send('POST /notes', { content: { text: 'a' }, fields: key })
   await send('POST /notes', { content: [{ text: 'b' }, { text: 'c' }], fields: { 'idempotency-key': '"many"' } })
   await send('POST /notes', { content: [{ text: 'b' }, { text: 'c' }], fields: { 'idempotency-key': '"many"' } })
@@ -52,7 +66,13 @@ async function observe (definition: Collection): Promise<string[]> {
   await send(`PATCH ${location}`, { content: { deletedAt: null, text: 'e' }, fields: { authorization: 'admin' } })
   await send(`GET ${location}`)
   const list = await send('GET /notes')
-  seen.push(list.json().map(({ text }: { text: string }) => text).sort().join())
+  seen.push(
+    list
+      .json()
+      .map(({ text }: { text: string }) => text)
+      .sort()
+      .join()
+  )
   await app.close()
   return seen
 }
@@ -71,7 +91,9 @@ test('pairs of features do the same in both orders', async (t) => {
 })
 
 test('all features work together', async (t) => {
-  const seen = await observe((define({ name: 'notes', schema: Note, storage: memory() }) as Collection).with(...Object.values(all)))
+  const seen = await observe(
+    (define({ name: 'notes', schema: Note, storage: memory() }) as Collection).with(...Object.values(all))
+  )
   t.strictSame(seen, [
     'POST /notes 201 @1767225600  /notes/:id ',
     'POST /notes 201 @1767225600 true /notes/:id ',
@@ -92,7 +114,10 @@ test('all features work together', async (t) => {
 
 test('with() leaves the definition as it is, and opens no second storage', async (t) => {
   let opened = 0
-  const storage = altered(() => { opened++; return {} })
+  const storage = altered(() => {
+    opened++
+    return {}
+  })
   const plain = notes({ storage })
   const bulky = plain.with(features.bulk())
   t.equal(opened, 1)
@@ -103,18 +128,33 @@ test('with() leaves the definition as it is, and opens no second storage', async
 })
 
 test('a feature that cannot be added is refused', async (t) => {
-  t.throws(() => notes().with(features.bulk(), features.bulk()), { code: 'FST_COLLECTION_BAD_OPTION', message: /"bulk" is added twice/ })
+  t.throws(() => notes().with(features.bulk(), features.bulk()), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /"bulk" is added twice/
+  })
   t.throws(() => notes().with(features.bulk()).with(features.bulk()), { message: /"bulk" is added twice/ })
   t.throws(() => notes().with(features.bulk({ maximum: 0 })), { message: /bulk: maximum is 0/ })
   const untransacted = altered(({ supports }) => ({ supports: { ...supports, transactions: false, receipts: false } }))
-  t.throws(() => notes({ storage: untransacted }).with(features.bulk()), { code: 'FST_COLLECTION_UNSUPPORTED', message: /all items of a request or none/ })
+  t.throws(() => notes({ storage: untransacted }).with(features.bulk()), {
+    code: 'FST_COLLECTION_UNSUPPORTED',
+    message: /all items of a request or none/
+  })
   t.throws(() => notes({ storage: untransacted }).with(features.idempotency()), { code: 'FST_COLLECTION_UNSUPPORTED' })
   const parameter = { on: 'list', schema: {}, ofText: (text: string) => text, read: () => ({}) } as const
-  const adding = (name: string, parameterName: string): Feature<object> => ({ name, setup (host) { host.addQueryParameter(parameterName, parameter) } })
+  const adding = (name: string, parameterName: string): Feature<object> => ({
+    name,
+    setup (host) {
+      host.addQueryParameter(parameterName, parameter)
+    }
+  })
   t.throws(() => notes().with(adding('one', 'text')), { message: /query parameter "text" has the name of a property/ })
-  t.throws(() => notes().with(adding('one', 'mode'), adding('two', 'mode')), { message: /two features add the query parameter "mode"/ })
+  t.throws(() => notes().with(adding('one', 'mode'), adding('two', 'mode')), {
+    message: /two features add the query parameter "mode"/
+  })
   for (const name of ['limit', 'cursor', 'sort', 'fields', 'count', 'q']) {
-    t.throws(() => notes().with(adding('one', name)), { message: new RegExp(`adds the query parameter "${name}", which lists have already`) })
+    t.throws(() => notes().with(adding('one', name)), {
+      message: new RegExp(`adds the query parameter "${name}", which lists have already`)
+    })
   }
 })
 
@@ -128,7 +168,10 @@ for (const { name, skip, open } of kept) {
         host.addHook('onWrite', async ({ action, before, after }, inner) => {
           const { text } = (after ?? before)!.item as { text: string }
           if (text === 'fail') throw new Error('not logged')
-          const visible = await inner.find((after ?? before)!.id, { signal: new AbortController().signal, scope: undefined })
+          const visible = await inner.find((after ?? before)!.id, {
+            signal: new AbortController().signal,
+            scope: undefined
+          })
           log.push(`${action} ${text} ${visible !== undefined}`)
         })
       }
@@ -142,7 +185,15 @@ for (const { name, skip, open } of kept) {
     await ask(app, 'POST /notes', { content: [{ text: 'd' }, { text: 'e' }] })
     await ask(app, 'POST /notes', { content: { text: 'f' }, fields: { 'idempotency-key': '"f"' } })
     await ask(app, `DELETE ${at}`)
-    t.strictSame(log, ['create a true', 'replace b true', 'update c true', 'create d true', 'create e true', 'create f true', 'remove c false'])
+    t.strictSame(log, [
+      'create a true',
+      'replace b true',
+      'update c true',
+      'create d true',
+      'create e true',
+      'create f true',
+      'remove c false'
+    ])
     const before = (await ask(app, 'GET /notes?sort=text')).payload
     for (const content of [{ text: 'fail' }, [{ text: 'g' }, { text: 'fail' }]]) {
       t.equal((await ask(app, 'POST /notes', { content })).statusCode, 500)
@@ -160,9 +211,24 @@ test('a feature adds headers, a query parameter, a layer around the storage and 
   const feature: Feature<object> = {
     name: 'example',
     setup (host) {
-      host.register((app) => { app.addHook('onSend', async (_request, reply) => { reply.header('x-example', host.collection.name) }) })
-      host.addQueryParameter('mode', { on: 'list', schema: { type: 'string' }, ofText: (text) => text, read: (_collection, value) => value === 'fast' ? { limit: 1 } : 'fast' })
-      host.wrapStorage('rows', (storage) => ({ ...storage, find (id, context) { calls.push('find'); return storage.find(id, context) } }))
+      host.register((app) => {
+        app.addHook('onSend', async (_request, reply) => {
+          reply.header('x-example', host.collection.name)
+        })
+      })
+      host.addQueryParameter('mode', {
+        on: 'list',
+        schema: { type: 'string' },
+        ofText: (text) => text,
+        read: (_collection, value) => (value === 'fast' ? { limit: 1 } : 'fast')
+      })
+      host.wrapStorage('rows', (storage) => ({
+        ...storage,
+        find (id, context) {
+          calls.push('find')
+          return storage.find(id, context)
+        }
+      }))
       host.wrapAction('transform', (next, { name }) => async (collection, request) => {
         calls.push(name)
         return next(collection, request)
@@ -186,9 +252,15 @@ test('a feature adds headers, a query parameter, a layer around the storage and 
 test('a nested definition keeps its parent and its features, whatever is added later', async (t) => {
   const parents = notes({ name: 'parents' })
   const children = notes({ name: 'children' })
-  for (const nested of [children.with(features.within(parents, 'text'), features.bulk()), children.with(features.bulk()).with(features.within(parents, 'text')), children.with(features.within(parents, 'text')).with(features.bulk())]) {
+  for (const nested of [
+    children.with(features.within(parents, 'text'), features.bulk()),
+    children.with(features.bulk()).with(features.within(parents, 'text')),
+    children.with(features.within(parents, 'text')).with(features.bulk())
+  ]) {
     const app = await build(t, [parents, nested])
-    const { item: { id } } = await created(app, '/parents', { text: 'p' })
+    const {
+      item: { id }
+    } = await created(app, '/parents', { text: 'p' })
     t.equal((await ask(app, `POST /parents/${id}/children`, { content: [{}, {}] })).statusCode, 201)
     t.equal((await ask(app, 'GET /children')).statusCode, 404)
   }
@@ -200,9 +272,14 @@ test('two definitions over one storage that disagree about its rows are refused'
   const serve = async (...definitions: Collection[]) => {
     const app = Fastify()
     t.after(() => app.close())
-    for (const [index, definition] of definitions.entries()) await app.register(collection, { ...definition, prefix: `/v${index}` })
+    for (const [index, definition] of definitions.entries()) {
+      await app.register(collection, { ...definition, prefix: `/v${index}` })
+    }
   }
-  const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /use the same storage, but only "notes" has the feature soft-delete/ }
+  const refused = {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /use the same storage, but only "notes" has the feature soft-delete/
+  }
   await t.rejects(serve(base, soft), refused)
   await t.rejects(serve(soft, base), refused)
   await t.resolves(serve(soft, soft.with(features.bulk())))
@@ -214,12 +291,22 @@ test('two definitions over one storage that disagree about its rows are refused'
 test('defineWith() shares options and features', async (t) => {
   const defineNote = defineWith({ storage: memory(), list: { limit: { default: 1 } } }, features.bulk())
   const first = defineNote({ name: 'first', schema: Note })
-  const second = defineNote({ name: 'second', schema: Note, list: { limit: { default: 2 } } }).with(features.deprecation({ since: '2026-01-01' }))
+  const second = defineNote({ name: 'second', schema: Note, list: { limit: { default: 2 } } }).with(
+    features.deprecation({ since: '2026-01-01' })
+  )
   const app = await build(t, [first, second])
-  for (const name of ['first', 'second']) t.equal((await ask(app, `POST /${name}`, { content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] })).statusCode, 201)
+  for (const name of ['first', 'second']) {
+    t.equal(
+      (await ask(app, `POST /${name}`, { content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] })).statusCode,
+      201
+    )
+  }
   t.equal((await ask(app, 'GET /first')).json().length, 1)
   t.equal((await ask(app, 'GET /second')).json().length, 2)
-  t.throws(() => defineWith({})({ name: 'third', schema: Note } as never), { code: 'FST_COLLECTION_BAD_OPTION', message: /storage is missing/ })
+  t.throws(() => defineWith({})({ name: 'third', schema: Note } as never), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /storage is missing/
+  })
 })
 
 test('a definition adds to the access rules of defineWith(), and keeps the others', async (t) => {
@@ -234,7 +321,8 @@ test('a definition adds to the access rules of defineWith(), and keeps the other
     protect({ name: 'scoped', schema: Note, access: { scope: () => ({ values: { text: 'a' } }) } })
   ])
   const status = async (target: string, user?: string): Promise<number> => {
-    return (await ask(app, target, { content: { text: 'a' }, fields: user === undefined ? {} : { 'x-user': user } })).statusCode
+    return (await ask(app, target, { content: { text: 'a' }, fields: user === undefined ? {} : { 'x-user': user } }))
+      .statusCode
   }
   for (const name of ['closed', 'scoped']) {
     t.equal(await status(`GET /${name}`), 401, name)
@@ -252,17 +340,43 @@ test('what several features need of an item is read, whichever fields are select
   const adding = (name: string, property: string): Feature<object> => ({
     name,
     setup (host) {
-      host.addQueryParameter(name, { on: 'list', schema: { type: 'string' }, ofText: (text) => text, read: () => ({ features: { [name]: 'yes' }, needs: [property] }) })
-      host.addHook('onView', async (_entries, { question }) => question.features?.[name] === undefined
-        ? undefined
-        : { personal: false, version: () => `+${name}`, add: ({ item }) => ({ [name]: Reflect.get(item, property) ?? null }) })
+      host.addQueryParameter(name, {
+        on: 'list',
+        schema: { type: 'string' },
+        ofText: (text) => text,
+        read: () => ({ features: { [name]: 'yes' }, needs: [property] })
+      })
+      host.addHook('onView', async (_entries, { question }) =>
+        question.features?.[name] === undefined
+          ? undefined
+          : {
+              personal: false,
+              version: () => `+${name}`,
+              add: ({ item }) => ({ [name]: Reflect.get(item, property) ?? null })
+            }
+      )
     }
   })
   const read: unknown[] = []
-  const storage = altered(({ list }) => ({ list: (query, context) => { read.push(query.properties); return list(query, context) } }))
-  const app = await build(t, (define({ name: 'notes', schema: Note, storage }) as Collection).with(adding('one', 'text'), adding('two', 'deletedAt')))
-  const { item: { id } } = await created(app, '/notes', { text: 'a' })
+  const storage = altered(({ list }) => ({
+    list: (query, context) => {
+      read.push(query.properties)
+      return list(query, context)
+    }
+  }))
+  const app = await build(
+    t,
+    (define({ name: 'notes', schema: Note, storage }) as Collection).with(
+      adding('one', 'text'),
+      adding('two', 'deletedAt')
+    )
+  )
+  const {
+    item: { id }
+  } = await created(app, '/notes', { text: 'a' })
   t.strictSame((await ask(app, 'GET /notes?fields=id&one=yes&two=yes')).json(), [{ id, one: 'a', two: null }])
-  t.match((await ask(app, 'QUERY /notes?one=yes', { content: { fields: ['id'], two: 'yes' } })).json(), [{ one: 'a', two: null }])
+  t.match((await ask(app, 'QUERY /notes?one=yes', { content: { fields: ['id'], two: 'yes' } })).json(), [
+    { one: 'a', two: null }
+  ])
   for (const properties of read) t.strictSame([properties].flat().toSorted(), ['deletedAt', 'id', 'text'])
 })

@@ -25,45 +25,109 @@ function essence ({ statusCode, headers, payload }: LightMyRequestResponse) {
   return { statusCode, fields, payload }
 }
 
-const count = async (app: Parameters<typeof ask>[0], path = '/users') => (await ask(app, `GET ${path}?count=true`)).headers['x-total-count']
+const count = async (app: Parameters<typeof ask>[0], path = '/users') =>
+  (await ask(app, `GET ${path}?count=true`)).headers['x-total-count']
 
-test('section 2.1: the key is a String of RFC 9651, or what most clients send, a bare identifier', async t => {
+test('section 2.1: the key is a String of RFC 9651, or what most clients send, a bare identifier', async (t) => {
   for (const [field, expected] of [
-    ['"a"', 'a'], ['a', 'a'], ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'], ['"a b, c; d"', 'a b, c; d'],
-    ['"\\"\\\\"', '"\\'], ['q1ZK+/z=', 'q1ZK+/z='], ['"a";v=1', 'a'], ['"a"; v; w="x;y";x=?1;y=:AQ==:;z=@1;t=tok/en;d=-1.5;e=%"f"', 'a'], ['a'.repeat(255), 'a'.repeat(255)]
-  ] as const) t.equal(parseIdempotencyKey(field), expected, field)
-  for (const field of ['', '""', '"a', 'a"', '"a" b', 'a b', 'a, b', '"a", "b"', 'a;v=1', '"ä"', 'ä', '"\\a"', '"\t"', '"a";', '"a";A=1', '"a";v=', '(a b)', '"'.repeat(3), 'a'.repeat(256), `"${'a'.repeat(256)}"`]) {
+    ['"a"', 'a'],
+    ['a', 'a'],
+    ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
+    ['"a b, c; d"', 'a b, c; d'],
+    ['"\\"\\\\"', '"\\'],
+    ['q1ZK+/z=', 'q1ZK+/z='],
+    ['"a";v=1', 'a'],
+    ['"a"; v; w="x;y";x=?1;y=:AQ==:;z=@1;t=tok/en;d=-1.5;e=%"f"', 'a'],
+    ['a'.repeat(255), 'a'.repeat(255)]
+  ] as const) {
+    t.equal(parseIdempotencyKey(field), expected, field)
+  }
+  for (const field of [
+    '',
+    '""',
+    '"a',
+    'a"',
+    '"a" b',
+    'a b',
+    'a, b',
+    '"a", "b"',
+    'a;v=1',
+    '"ä"',
+    'ä',
+    '"\\a"',
+    '"\t"',
+    '"a";',
+    '"a";A=1',
+    '"a";v=',
+    '(a b)',
+    '"'.repeat(3),
+    'a'.repeat(256),
+    `"${'a'.repeat(256)}"`
+  ]) {
     t.equal(parseIdempotencyKey(field), undefined, field)
   }
-  t.ok(await isProportional(size => parseIdempotencyKey(`"a${'\\"'.repeat(size)}`), 50_000))
-  t.ok(await isProportional(size => parseIdempotencyKey(`"a"${';a="b"'.repeat(size)}!`), 20_000))
+  t.ok(await isProportional((size) => parseIdempotencyKey(`"a${'\\"'.repeat(size)}`), 50_000))
+  t.ok(await isProportional((size) => parseIdempotencyKey(`"a"${';a="b"'.repeat(size)}!`), 20_000))
 })
 
-test('section 2.6: a POST that is repeated gets the first answer again, and nothing is made', async t => {
+test('section 2.6: a POST that is repeated gets the first answer again, and nothing is made', async (t) => {
   const told: unknown[] = []
-  const app = await build(t, users({ hooks: { afterCommit: ({ action }) => { told.push(action) } } }).with(idempotency()))
+  const app = await build(
+    t,
+    users({
+      hooks: {
+        afterCommit: ({ action }) => {
+          told.push(action)
+        }
+      }
+    }).with(idempotency())
+  )
   const first = await ask(app, 'POST /users', { content: ada, fields: keyed() })
   t.equal(first.statusCode, 201)
   t.notOk('idempotent-replayed' in first.headers)
   const { location } = first.headers
-  for (const fields of [keyed(), { 'idempotency-key': key.slice(1, -1) }, keyed({ accept: 'application/xml', prefer: 'return=representation' })]) {
+  for (const fields of [
+    keyed(),
+    { 'idempotency-key': key.slice(1, -1) },
+    keyed({ accept: 'application/xml', prefer: 'return=representation' })
+  ]) {
     const again = await ask(app, 'POST /users', { content: ada, fields })
     t.strictSame(essence(again), essence(first))
     t.equal(again.headers['idempotent-replayed'], 'true')
   }
   const minimal = await ask(app, 'POST /users', { content: ada, fields: keyed({ prefer: 'return=minimal' }) })
-  t.strictSame([minimal.statusCode, minimal.payload, minimal.headers.location, minimal.headers['preference-applied']], [201, '', location, 'return=minimal'])
+  t.strictSame(
+    [minimal.statusCode, minimal.payload, minimal.headers.location, minimal.headers['preference-applied']],
+    [201, '', location, 'return=minimal']
+  )
   await ask(app, `DELETE ${location}`)
-  t.strictSame(essence(await ask(app, 'POST /users', { content: ada, fields: keyed() })), essence(first), 'whatever has become of the item')
+  t.strictSame(
+    essence(await ask(app, 'POST /users', { content: ada, fields: keyed() })),
+    essence(first),
+    'whatever has become of the item'
+  )
   t.strictSame(told, ['create', 'remove'])
   t.equal((await ask(app, 'POST /users', { content: ada, fields: { 'idempotency-key': '"other"' } })).statusCode, 201)
-  t.equal((await ask(app, 'POST /users', { content: ada })).statusCode, 409, 'without a key it is a request like any other')
+  t.equal(
+    (await ask(app, 'POST /users', { content: ada })).statusCode,
+    409,
+    'without a key it is a request like any other'
+  )
 })
 
-test('a PATCH that is repeated is applied once, and its precondition is asked once', async t => {
+test('a PATCH that is repeated is applied once, and its precondition is asked once', async (t) => {
   const app = await build(t, notes().with(idempotency()))
-  const { headers: { location, etag } } = await ask(app, 'POST /notes', { content: { text: 'a', marks: { x: 1 } } })
-  const patch = { content: [{ op: 'test', path: '/text', value: 'a' }, { op: 'replace', path: '/text', value: 'b' }], type: 'application/json-patch+json', fields: keyed({ 'if-match': String(etag) }) }
+  const {
+    headers: { location, etag }
+  } = await ask(app, 'POST /notes', { content: { text: 'a', marks: { x: 1 } } })
+  const patch = {
+    content: [
+      { op: 'test', path: '/text', value: 'a' },
+      { op: 'replace', path: '/text', value: 'b' }
+    ],
+    type: 'application/json-patch+json',
+    fields: keyed({ 'if-match': String(etag) })
+  }
   const first = await ask(app, `PATCH ${location}`, patch)
   t.equal(first.statusCode, 200)
   const again = await ask(app, `PATCH ${location}`, patch)
@@ -75,35 +139,66 @@ test('a PATCH that is repeated is applied once, and its precondition is asked on
   t.strictSame(essence(two), essence(one))
   const list = (await ask(app, 'GET /notes')).headers.etag
   const create = { content: { text: 'd' }, fields: { 'idempotency-key': 'listed', 'if-match': String(list) } }
-  t.strictSame([(await ask(app, 'POST /notes', create)).statusCode, (await ask(app, 'POST /notes', create)).statusCode, (await ask(app, 'POST /notes', { ...create, fields: { 'if-match': String(list) } })).statusCode], [201, 201, 412])
+  t.strictSame(
+    [
+      (await ask(app, 'POST /notes', create)).statusCode,
+      (await ask(app, 'POST /notes', create)).statusCode,
+      (await ask(app, 'POST /notes', { ...create, fields: { 'if-match': String(list) } })).statusCode
+    ],
+    [201, 201, 412]
+  )
 })
 
-test('an array of items, a nested collection and every format are repeated as well', async t => {
-  const Article = Type.Object({ id: Type.String({ format: 'uuid' }), author: Type.String({ format: 'uuid' }), title: Type.String() })
+test('an array of items, a nested collection and every format are repeated as well', async (t) => {
+  const Article = Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    author: Type.String({ format: 'uuid' }),
+    title: Type.String()
+  })
   const people = users()
-  const articles = define({ name: 'articles', schema: Article, storage: altered(() => ({})) }).with(idempotency(), bulk()) as Collection
-  const app = await build(t, [people, (articles as Collection<{ author: string }>).with(within(people, 'author')) as Collection])
-  const { headers: { location } } = await ask(app, 'POST /users', { content: ada })
+  const articles = define({ name: 'articles', schema: Article, storage: altered(() => ({})) }).with(
+    idempotency(),
+    bulk()
+  ) as Collection
+  const app = await build(t, [
+    people,
+    (articles as Collection<{ author: string }>).with(within(people, 'author')) as Collection
+  ])
+  const {
+    headers: { location }
+  } = await ask(app, 'POST /users', { content: ada })
   for (const [index, accept] of ['application/json', 'application/hal+json', 'application/xml'].entries()) {
     for (const content of [{ title: 'a' }, [{ title: 'b' }, { title: 'c' }]]) {
       const request = { content, fields: { 'idempotency-key': `${index}-${Array.isArray(content)}`, accept } }
-      const [first, again] = [await ask(app, `POST ${location}/articles`, request), await ask(app, `POST ${location}/articles`, request)]
+      const [first, again] = [
+        await ask(app, `POST ${location}/articles`, request),
+        await ask(app, `POST ${location}/articles`, request)
+      ]
       t.strictSame([first.statusCode, first.headers['content-type']], [201, accept])
       t.strictSame(essence(again), essence(first))
     }
   }
   t.equal(await count(app, `${location}/articles`), '9')
   const minimal = { content: [{ title: 'd' }], fields: { 'idempotency-key': 'minimal', prefer: 'return=minimal' } }
-  t.strictSame(essence(await ask(app, `POST ${location}/articles`, minimal)), essence(await ask(app, `POST ${location}/articles`, minimal)))
+  t.strictSame(
+    essence(await ask(app, `POST ${location}/articles`, minimal)),
+    essence(await ask(app, `POST ${location}/articles`, minimal))
+  )
   const taken = { content: [{ title: 'e' }, { title: 3 }], fields: { 'idempotency-key': 'mended' } }
   t.equal((await ask(app, `POST ${location}/articles`, taken)).statusCode, 422)
   t.equal((await ask(app, `POST ${location}/articles`, { ...taken, content: [{ title: 'e' }] })).statusCode, 201)
 })
 
-test('section 2.7: a key is for one request, told by method, target and content', async t => {
+test('section 2.7: a key is for one request, told by method, target and content', async (t) => {
   const app = await build(t, users().with(idempotency()))
-  const { headers: { location } } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
-  for (const [target, content] of [['POST /users', { ...ada, age: 3 }], ['POST /users', `${JSON.stringify(ada)} `], [`PATCH ${location}`, ada]] as const) {
+  const {
+    headers: { location }
+  } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
+  for (const [target, content] of [
+    ['POST /users', { ...ada, age: 3 }],
+    ['POST /users', `${JSON.stringify(ada)} `],
+    [`PATCH ${location}`, ada]
+  ] as const) {
     const answer = await ask(app, target, { content, type: 'application/json', fields: keyed() })
     t.match([answer.statusCode, answer.json().code], [422, 'idempotency-key-reused'])
   }
@@ -111,56 +206,97 @@ test('section 2.7: a key is for one request, told by method, target and content'
   t.equal(age, undefined)
 })
 
-test('section 2.7: a key that is malformed or missing is 400, and says how', async t => {
+test('section 2.7: a key that is malformed or missing is 400, and says how', async (t) => {
   const app = await build(t, users().with(idempotency({ required: true, actions: ['create'] })))
   for (const value of ['""', 'a b', ['a', 'b'], '"ä"']) {
     const answer = await ask(app, 'POST /users', { content: ada, fields: { 'idempotency-key': value } })
-    t.match([answer.statusCode, answer.json().code, answer.json().detail], [400, 'idempotency-key-malformed', /one string/])
+    t.match(
+      [answer.statusCode, answer.json().code, answer.json().detail],
+      [400, 'idempotency-key-malformed', /one string/]
+    )
   }
   const answer = await ask(app, 'POST /users', { content: ada })
-  t.match([answer.statusCode, answer.json().code, answer.json().detail], [400, 'idempotency-key-missing', /Repeat the request with the header Idempotency-Key/])
-  t.equal((await ask(app, 'POST /users', { content: 'x', type: 'text/plain' })).statusCode, 415, 'after what the header section decides')
+  t.match(
+    [answer.statusCode, answer.json().code, answer.json().detail],
+    [400, 'idempotency-key-missing', /Repeat the request with the header Idempotency-Key/]
+  )
+  t.equal(
+    (await ask(app, 'POST /users', { content: 'x', type: 'text/plain' })).statusCode,
+    415,
+    'after what the header section decides'
+  )
   t.equal((await ask(app, 'DELETE /users', {})).statusCode, 405)
-  const { headers: { location } } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
-  for (const age of [1, 2]) t.match((await ask(app, `PATCH ${location}`, { content: { age }, fields: keyed() })).json(), { age }, 'of other actions the key is ignored')
+  const {
+    headers: { location }
+  } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
+  for (const age of [1, 2]) {
+    t.match(
+      (await ask(app, `PATCH ${location}`, { content: { age }, fields: keyed() })).json(),
+      { age },
+      'of other actions the key is ignored'
+    )
+  }
   const off = await build(t, users())
-  t.equal((await ask(off, 'POST /users', { content: ada, fields: { 'idempotency-key': '""' } })).statusCode, 201, 'as it is without the option')
+  t.equal(
+    (await ask(off, 'POST /users', { content: ada, fields: { 'idempotency-key': '""' } })).statusCode,
+    201,
+    'as it is without the option'
+  )
 })
 
-test('section 2.7: while the first request runs, the same is 409 with Retry-After; the content of another is 422 at once', async t => {
+test('section 2.7: while the first request runs, the same is 409 with Retry-After; the content of another is 422 at once', async (t) => {
   const { open, opened } = gate()
   const begun = gate()
-  const app = await build(t, users({ hooks: { async beforeValidation ({ item }) { begun.open(); await opened; return item } } }).with(idempotency()))
+  const app = await build(
+    t,
+    users({
+      hooks: {
+        async beforeValidation ({ item }) {
+          begun.open()
+          await opened
+          return item
+        }
+      }
+    }).with(idempotency())
+  )
   const first = ask(app, 'POST /users', { content: ada, fields: keyed() })
   await begun.opened
   const meanwhile = await ask(app, 'POST /users', { content: ada, fields: keyed() })
-  t.match([meanwhile.statusCode, meanwhile.headers['retry-after'], meanwhile.json().code], [409, '1', 'idempotency-key-in-use'])
+  t.match(
+    [meanwhile.statusCode, meanwhile.headers['retry-after'], meanwhile.json().code],
+    [409, '1', 'idempotency-key-in-use']
+  )
   t.equal((await ask(app, 'POST /users', { content: { ...ada, age: 1 }, fields: keyed() })).statusCode, 422)
   open()
   t.equal((await first).statusCode, 201)
   t.equal((await ask(app, 'POST /users', { content: ada, fields: keyed() })).headers['idempotent-replayed'], 'true')
 })
 
-test('what was not done keeps nothing: the same key can be tried again, also with other content', async t => {
+test('what was not done keeps nothing: the same key can be tried again, also with other content', async (t) => {
   let fail: (() => void) | undefined
-  const storage = altered(memory => ({
-    transaction: work => memory.transaction!(async inner => {
-      const result = await work(inner)
-      fail?.()
-      return result
-    })
+  const storage = altered((memory) => ({
+    transaction: (work) =>
+      memory.transaction!(async (inner) => {
+        const result = await work(inner)
+        fail?.()
+        return result
+      })
   }))
   let refuse = false
   const { lines, logger } = logged()
-  const app = await build(t, users({
-    storage,
-    hooks: {
-      beforeValidation ({ item }) {
-        if (refuse) throw problem('forbidden', { detail: 'not now' })
-        return item
+  const app = await build(
+    t,
+    users({
+      storage,
+      hooks: {
+        beforeValidation ({ item }) {
+          if (refuse) throw problem('forbidden', { detail: 'not now' })
+          return item
+        }
       }
-    }
-  }).with(idempotency()), { logger })
+    }).with(idempotency()),
+    { logger }
+  )
   const post = async (content: unknown) => (await ask(app, 'POST /users', { content, fields: keyed() })).statusCode
   t.equal(await post(undefined), 400)
   t.equal(await post('{'), 400)
@@ -168,9 +304,13 @@ test('what was not done keeps nothing: the same key can be tried again, also wit
   refuse = true
   t.equal(await post(ada), 403)
   refuse = false
-  fail = () => { throw new Error('the disk is gone') }
+  fail = () => {
+    throw new Error('the disk is gone')
+  }
   t.equal(await post(ada), 500)
-  fail = () => { throw Object.assign(new Error('busy'), { unreachable: true }) }
+  fail = () => {
+    throw Object.assign(new Error('busy'), { unreachable: true })
+  }
   t.equal(await post(ada), 503)
   fail = undefined
   await ask(app, 'POST /users', { content: ada })
@@ -179,31 +319,51 @@ test('what was not done keeps nothing: the same key can be tried again, also wit
   t.equal(await post({ ...ada, email: 'other@example.com' }), 201)
   t.equal(await count(app), '2')
   t.equal(lines.length, 2)
-  const patch = async (id: string) => (await ask(app, `PATCH /users/${id}`, { content: { age: 1 }, fields: { 'idempotency-key': 'absent' } })).statusCode
+  const patch = async (id: string) =>
+    (await ask(app, `PATCH /users/${id}`, { content: { age: 1 }, fields: { 'idempotency-key': 'absent' } })).statusCode
   t.equal(await patch('01900000-0000-7000-8000-000000000009'), 404)
   t.equal(await patch('01900000-0000-7000-8000-000000000009'), 404)
 })
 
-test('keys are those of a caller', async t => {
+test('keys are those of a caller', async (t) => {
   const app = await build(t, notes().with(idempotency()))
   const made = new Set<unknown>()
-  for (const fields of [{}, { authorization: 'Bearer a' }, { authorization: 'Bearer b', cookie: 'a' }, { cookie: 'Bearer a' }, { cookie: 'b' }]) {
-    const [first, again] = [await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed(fields) }), await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed(fields) })]
+  for (const fields of [
+    {},
+    { authorization: 'Bearer a' },
+    { authorization: 'Bearer b', cookie: 'a' },
+    { cookie: 'Bearer a' },
+    { cookie: 'b' }
+  ]) {
+    const [first, again] = [
+      await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed(fields) }),
+      await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed(fields) })
+    ]
     t.equal(again.headers.location, first.headers.location)
     made.add(first.headers.location)
   }
   t.equal(made.size, 5)
 })
 
-test('a caller whom the definition knows is the same with other credentials, as long as it acts for the same rows', async t => {
-  const app = await build(t, notes({
-    access: {
-      authenticate: ({ request: { headers: { authorization } } }) => authorization?.split(' ')[1],
-      scope: ({ request }) => ({ values: { text: request?.headers.host ?? '' } })
-    }
-  }).with(idempotency()))
+test('a caller whom the definition knows is the same with other credentials, as long as it acts for the same rows', async (t) => {
+  const app = await build(
+    t,
+    notes({
+      access: {
+        authenticate: ({
+          request: {
+            headers: { authorization }
+          }
+        }) => authorization?.split(' ')[1],
+        scope: ({ request }) => ({ values: { text: request?.headers.host ?? '' } })
+      }
+    }).with(idempotency())
+  )
   const post = async (authorization: string, host: string) => {
-    const { statusCode, headers } = await ask(app, 'POST /notes', { content: {}, fields: keyed({ authorization, host }) })
+    const { statusCode, headers } = await ask(app, 'POST /notes', {
+      content: {},
+      fields: keyed({ authorization, host })
+    })
     return statusCode === 201 ? headers.location : statusCode
   }
   const first = await post('Bearer ada 1', 'a')
@@ -213,9 +373,10 @@ test('a caller whom the definition knows is the same with other credentials, as 
   t.equal((await ask(app, 'POST /notes', { content: {}, fields: keyed() })).statusCode, 401, 'ahead of any key')
 })
 
-test('an answer is kept until it expires', async t => {
+test('an answer is kept until it expires', async (t) => {
   const app = await build(t, notes().with(idempotency({ expiry: 0.2, lease: 0.1 })))
-  const post = async (text = 'a') => (await ask(app, 'POST /notes', { content: { text }, fields: keyed() })).headers.location
+  const post = async (text = 'a') =>
+    (await ask(app, 'POST /notes', { content: { text }, fields: keyed() })).headers.location
   const first = await post()
   t.equal(await post(), first)
   await delay(250)
@@ -224,20 +385,23 @@ test('an answer is kept until it expires', async t => {
   t.equal(await post('b'), second)
 })
 
-test('a request that takes too long is overtaken by its repetition, and is not done any more', async t => {
+test('a request that takes too long is overtaken by its repetition, and is not done any more', async (t) => {
   const { open, opened } = gate()
   let slow = true
-  const app = await build(t, notes({
-    hooks: {
-      async beforeValidation ({ item }) {
-        if (slow) {
-          slow = false
-          await opened
+  const app = await build(
+    t,
+    notes({
+      hooks: {
+        async beforeValidation ({ item }) {
+          if (slow) {
+            slow = false
+            await opened
+          }
+          return item
         }
-        return item
       }
-    }
-  }).with(idempotency({ lease: 0.05 })))
+    }).with(idempotency({ lease: 0.05 }))
+  )
   const post = () => ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })
   const first = post()
   await delay(100)
@@ -251,110 +415,213 @@ test('a request that takes too long is overtaken by its repetition, and is not d
   t.equal(await count(app, '/notes'), '1')
 })
 
-test('content of over a mebibyte is not kept: it is given again as to who prefers it minimal', async t => {
+test('content of over a mebibyte is not kept: it is given again as to who prefers it minimal', async (t) => {
   const app = await build(t, notes().with(idempotency(), bulk()), { bodyLimit: 4_000_000 })
   const text = 'a'.repeat(999_000)
   const marks = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`mark ${index}`, index]))
   const post = { content: { text, marks }, fields: keyed({ prefer: 'return=representation' }) }
   const [first, again] = [await ask(app, 'POST /notes', post), await ask(app, 'POST /notes', post)]
   t.ok(first.payload.length > 1_048_576)
-  t.strictSame([again.statusCode, again.payload, again.headers['content-type'], again.headers['content-location'], again.headers['preference-applied']], [201, '', undefined, undefined, undefined])
+  t.strictSame(
+    [
+      again.statusCode,
+      again.payload,
+      again.headers['content-type'],
+      again.headers['content-location'],
+      again.headers['preference-applied']
+    ],
+    [201, '', undefined, undefined, undefined]
+  )
   t.strictSame([again.headers.location, again.headers.etag], [first.headers.location, first.headers.etag])
   const patch = { content: { marks: { one: 1 } }, fields: { 'idempotency-key': 'patch' } }
-  const [one, two] = [await ask(app, `PATCH ${first.headers.location}`, patch), await ask(app, `PATCH ${first.headers.location}`, patch)]
+  const [one, two] = [
+    await ask(app, `PATCH ${first.headers.location}`, patch),
+    await ask(app, `PATCH ${first.headers.location}`, patch)
+  ]
   t.strictSame([one.statusCode, two.statusCode, two.headers.etag], [200, 204, one.headers.etag])
 })
 
 /** A memory storage some of whose calls on receipts are replaced. */
-const withReceipts = (change: Partial<Receipts>) => altered(({ receipts }) => ({
-  receipts: {
-    claim: (...asked) => receipts!.claim(...asked),
-    keep: (...asked) => receipts!.keep(...asked),
-    release: (...asked) => receipts!.release(...asked),
-    sweep: (...asked) => receipts!.sweep(...asked),
-    ...change
-  }
-}))
+const withReceipts = (change: Partial<Receipts>) =>
+  altered(({ receipts }) => ({
+    receipts: {
+      claim: (...asked) => receipts!.claim(...asked),
+      keep: (...asked) => receipts!.keep(...asked),
+      release: (...asked) => receipts!.release(...asked),
+      sweep: (...asked) => receipts!.sweep(...asked),
+      ...change
+    }
+  }))
 
-test('what has expired for an hour is removed, once a minute at most, beside the request', async t => {
+test('what has expired for an hour is removed, once a minute at most, beside the request', async (t) => {
   const swept: number[] = []
   const { lines, logger } = logged()
-  const app = await build(t, notes({ storage: withReceipts({ async sweep (expired) { swept.push(expired); throw new Error('too busy') } }) }).with(idempotency()), { logger })
-  for (const name of ['a', 'b', 'c']) t.equal((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': name } })).statusCode, 201)
+  const app = await build(
+    t,
+    notes({
+      storage: withReceipts({
+        async sweep (expired) {
+          swept.push(expired)
+          throw new Error('too busy')
+        }
+      })
+    }).with(idempotency()),
+    { logger }
+  )
+  for (const name of ['a', 'b', 'c']) {
+    t.equal(
+      (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': name } })).statusCode,
+      201
+    )
+  }
   t.equal(swept.length, 1)
   t.ok(Math.abs(Date.now() - 3_600_000 - swept[0]!) < 10_000)
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be removed/ }])
 })
 
-test('a claim whose fate is not known is released, so that the next try has not to wait', async t => {
+test('a claim whose fate is not known is released, so that the next try has not to wait', async (t) => {
   let lost = true
-  const app = await build(t, notes({
-    storage: altered(({ receipts }) => ({
-      receipts: {
-        async claim (...asked) {
-          const standing = await receipts!.claim(...asked)
-          if (lost) throw Object.assign(new Error('the connection ended'), { unreachable: true })
-          return standing
-        },
-        keep: (...asked) => receipts!.keep(...asked),
-        release: (...asked) => receipts!.release(...asked),
-        sweep: (...asked) => receipts!.sweep(...asked)
-      }
-    }))
-  }).with(idempotency()))
+  const app = await build(
+    t,
+    notes({
+      storage: altered(({ receipts }) => ({
+        receipts: {
+          async claim (...asked) {
+            const standing = await receipts!.claim(...asked)
+            if (lost) throw Object.assign(new Error('the connection ended'), { unreachable: true })
+            return standing
+          },
+          keep: (...asked) => receipts!.keep(...asked),
+          release: (...asked) => receipts!.release(...asked),
+          sweep: (...asked) => receipts!.sweep(...asked)
+        }
+      }))
+    }).with(idempotency())
+  )
   const post = async () => (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })).statusCode
   t.equal(await post(), 503)
   lost = false
   t.equal(await post(), 201)
 })
 
-test('a key that cannot be released is logged, and the answer is what it was', async t => {
+test('a key that cannot be released is logged, and the answer is what it was', async (t) => {
   const { lines, logger } = logged()
-  const app = await build(t, notes({ storage: withReceipts({ release: async () => { throw new Error('too busy') } }) }).with(idempotency({ lease: 2 })), { logger })
+  const app = await build(
+    t,
+    notes({
+      storage: withReceipts({
+        release: async () => {
+          throw new Error('too busy')
+        }
+      })
+    }).with(idempotency({ lease: 2 })),
+    { logger }
+  )
   t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: keyed() })).statusCode, 422)
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be released/ }])
   t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: keyed() })).statusCode, 409)
   await delay(2100)
-  t.equal((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })).statusCode, 201, 'once the lease is over')
+  t.equal(
+    (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })).statusCode,
+    201,
+    'once the lease is over'
+  )
 })
 
-test('however often and in whatever order requests are repeated, each key makes one item and has one answer', async t => {
-  await fc.assert(fc.asyncProperty(fc.array(fc.array(fc.nat(4), { minLength: 1, maxLength: 8 }), { maxLength: 6 }), async bursts => {
-    const app = await build(t, notes({ hooks: { async beforeValidation ({ item }) { await delay(Math.random()); return item } } }).with(idempotency()))
-    const answers = new Map<number, unknown>()
-    for (const burst of bursts) {
-      const asked = await Promise.all(burst.map(async name => [name, await ask(app, 'POST /notes', { content: { text: String(name) }, fields: { 'idempotency-key': `"${name}"` } })] as const))
-      for (const [name, answer] of asked.filter(([, { statusCode }]) => statusCode !== 409)) {
-        if (!answers.has(name)) answers.set(name, essence(answer))
-        if (answers.get(name) !== undefined) t.strictSame(essence(answer), answers.get(name))
+test('however often and in whatever order requests are repeated, each key makes one item and has one answer', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.nat(4), { minLength: 1, maxLength: 8 }), { maxLength: 6 }),
+      async (bursts) => {
+        const app = await build(
+          t,
+          notes({
+            hooks: {
+              async beforeValidation ({ item }) {
+                await delay(Math.random())
+                return item
+              }
+            }
+          }).with(idempotency())
+        )
+        const answers = new Map<number, unknown>()
+        for (const burst of bursts) {
+          const asked = await Promise.all(
+            burst.map(
+              async (name) =>
+                [
+                  name,
+                  await ask(app, 'POST /notes', {
+                    content: { text: String(name) },
+                    fields: { 'idempotency-key': `"${name}"` }
+                  })
+                ] as const
+            )
+          )
+          for (const [name, answer] of asked.filter(([, { statusCode }]) => statusCode !== 409)) {
+            if (!answers.has(name)) answers.set(name, essence(answer))
+            if (answers.get(name) !== undefined) t.strictSame(essence(answer), answers.get(name))
+          }
+        }
+        const texts = (await ask(app, 'GET /notes'))
+          .json()
+          .map(({ text }: { text: string }) => text)
+          .sort()
+        t.strictSame(texts, [...new Set(bursts.flat())].sort().map(String))
+        t.equal(answers.size, texts.length)
       }
-    }
-    const texts = (await ask(app, 'GET /notes')).json().map(({ text }: { text: string }) => text).sort()
-    t.strictSame(texts, [...new Set(bursts.flat())].sort().map(String))
-    t.equal(answers.size, texts.length)
-  }), { numRuns: 30 })
+    ),
+    { numRuns: 30 }
+  )
 })
 
-test('twenty identical requests at once make one item; the others are replayed, or 409', async t => {
-  for (const [method, url] of [['POST', '/notes'], ['PATCH', undefined]] as const) {
+test('twenty identical requests at once make one item; the others are replayed, or 409', async (t) => {
+  for (const [method, url] of [
+    ['POST', '/notes'],
+    ['PATCH', undefined]
+  ] as const) {
     let writes = 0
-    const app = await build(t, notes({ hooks: { afterCommit: () => { writes++ } } }).with(idempotency()))
+    const app = await build(
+      t,
+      notes({
+        hooks: {
+          afterCommit: () => {
+            writes++
+          }
+        }
+      }).with(idempotency())
+    )
     const target = url ?? String((await ask(app, 'POST /notes', { content: { text: 'a' } })).headers.location)
     writes = 0
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(app, `${method} ${target}`, { content: { text: 'b' }, fields: keyed() })))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => ask(app, `${method} ${target}`, { content: { text: 'b' }, fields: keyed() }))
+    )
     t.equal(writes, 1)
-    t.equal(answers.filter(({ statusCode, headers }) => statusCode < 300 && headers['idempotent-replayed'] === undefined).length, 1)
+    t.equal(
+      answers.filter(({ statusCode, headers }) => statusCode < 300 && headers['idempotent-replayed'] === undefined)
+        .length,
+      1
+    )
     t.ok(answers.every(({ statusCode }) => statusCode < 300 || statusCode === 409))
   }
 })
 
-test('a definition that cannot be kept is refused at boot', async t => {
-  const refused = (options: object, message: RegExp) => t.throws(() => users().with(idempotency(options)), { code: 'FST_COLLECTION_BAD_OPTION', message })
+test('a definition that cannot be kept is refused at boot', async (t) => {
+  const refused = (options: object, message: RegExp) =>
+    t.throws(() => users().with(idempotency(options)), { code: 'FST_COLLECTION_BAD_OPTION', message })
   refused({ lease: 0 }, /expiry is 86400 and lease is 0.*0 < lease/)
   refused({ expiry: 10 }, /expiry is 10 and lease is 30/)
   refused({ expiry: Infinity }, /Infinity/)
   refused({ expiry: 'soon' }, /soon/)
   refused({ actions: ['remove'] }, /"remove".*"create" and "update"/)
   refused({ methods: ['POST'] }, /idempotency: there is no option "methods"/)
-  t.throws(() => define({ name: 'users', schema: User, storage: altered(({ supports }) => ({ supports: { ...supports, receipts: false } })) }).with(idempotency()), { code: 'FST_COLLECTION_UNSUPPORTED', message: /idempotency stores responses/ })
+  t.throws(
+    () =>
+      define({
+        name: 'users',
+        schema: User,
+        storage: altered(({ supports }) => ({ supports: { ...supports, receipts: false } }))
+      }).with(idempotency()),
+    { code: 'FST_COLLECTION_UNSUPPORTED', message: /idempotency stores responses/ }
+  )
 })

@@ -11,21 +11,36 @@ import { ada, ask, build, logged, users } from '../app.ts'
 import { kept } from '../kept.ts'
 import { listen, Wire } from '../wire.ts'
 
-const Page = Type.Object({ slug: Type.String({ maxLength: 300 }), title: Type.String(), book: Type.Optional(Type.String()) })
+const Page = Type.Object({
+  slug: Type.String({ maxLength: 300 }),
+  title: Type.String(),
+  book: Type.Optional(Type.String())
+})
 const changes = { PUT: { content: { title: 'x' } }, PATCH: { content: { title: 'x' } }, DELETE: {}, GET: {}, HEAD: {} }
 
 /** Pages, of which some were called otherwise before. */
 function pages (moved: Record<string, NewPlace>, options: object = {}): Collection {
-  return users({ name: 'pages', schema: Page, unique: [], id: { property: 'slug', generate: 'client' }, ...options } as object).with(redirects({ to: async ({ id: slug }) => moved[slug] }))
+  return users({
+    name: 'pages',
+    schema: Page,
+    unique: [],
+    id: { property: 'slug', generate: 'client' },
+    ...options
+  } as object).with(redirects({ to: async ({ id: slug }) => moved[slug] }))
 }
 
 for (const { name, skip, open } of kept) {
-  test(`an item that moved is 301 with its new URI, for every method: ${name}`, { skip }, async t => {
+  test(`an item that moved is 301 with its new URI, for every method: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
-    const definition = pages({ old: 'new', older: 'old', 'a b/c': 'ü/%' }, { storage, cache: 'max-age=60', etag: { required: true } })
+    const definition = pages(
+      { old: 'new', older: 'old', 'a b/c': 'ü/%' },
+      { storage, cache: 'max-age=60', etag: { required: true } }
+    )
     await prepare(definition)
     const app = await build(t, { ...definition, prefix: '/v1' } as Collection)
-    for (const slug of ['new', 'ü/%']) t.equal((await ask(app, 'POST /v1/pages', { content: { slug, title: 'New' } })).statusCode, 201)
+    for (const slug of ['new', 'ü/%']) {
+      t.equal((await ask(app, 'POST /v1/pages', { content: { slug, title: 'New' } })).statusCode, 201)
+    }
     const steps: Array<[string, string]> = [
       ['/v1/pages/old', '/v1/pages/new'],
       ['/v1/pages/older', '/v1/pages/new'],
@@ -46,9 +61,16 @@ for (const { name, skip, open } of kept) {
         t.equal((await ask(app, `HEAD ${to}`)).statusCode, 200)
       }
     }
-    t.equal((await ask(app, 'GET /v1/pages/old?fields=title')).headers.location, '/v1/pages/new?fields=title', 'the query goes along')
+    t.equal(
+      (await ask(app, 'GET /v1/pages/old?fields=title')).headers.location,
+      '/v1/pages/new?fields=title',
+      'the query goes along'
+    )
     t.equal((await ask(app, 'GET /v1/pages/old?colour=red')).statusCode, 400)
-    t.equal((await ask(app, 'GET /v1/pages/old', { fields: { authorization: 'Bearer x' } })).headers['cache-control'], 'no-store')
+    t.equal(
+      (await ask(app, 'GET /v1/pages/old', { fields: { authorization: 'Bearer x' } })).headers['cache-control'],
+      'no-store'
+    )
     t.equal((await ask(app, 'GET /v1/pages/other')).statusCode, 404)
     t.equal((await ask(app, 'OPTIONS /v1/pages/old')).statusCode, 204)
     t.equal((await ask(app, 'POST /v1/pages', { content: { slug: 'old', title: 'Old' } })).statusCode, 201)
@@ -56,25 +78,42 @@ for (const { name, skip, open } of kept) {
   })
 }
 
-test('nobody is led in a circle, to itself, or to where nothing is', async t => {
-  const app = await build(t, pages({
-    self: 'self', a: 'b', b: 'c', c: 'a', lost: 'nowhere', dots: '..', long: 'x'.repeat(400), here: { href: '/pages/here' }, again: { href: 'http://localhost:80/pages/again?x=1' }, relative: { href: 'relative' }
-  }))
+test('nobody is led in a circle, to itself, or to where nothing is', async (t) => {
+  const app = await build(
+    t,
+    pages({
+      self: 'self',
+      a: 'b',
+      b: 'c',
+      c: 'a',
+      lost: 'nowhere',
+      dots: '..',
+      long: 'x'.repeat(400),
+      here: { href: '/pages/here' },
+      again: { href: 'http://localhost:80/pages/again?x=1' },
+      relative: { href: 'relative' }
+    })
+  )
   for (const slug of ['self', 'a', 'b', 'c', 'lost', 'dots', 'long', 'here', 'again', 'relative']) {
-    for (const [method, parts] of Object.entries(changes)) t.equal((await ask(app, `${method} /pages/${slug}`, parts)).statusCode, 404, `${method} ${slug}`)
+    for (const [method, parts] of Object.entries(changes)) {
+      t.equal((await ask(app, `${method} /pages/${slug}`, parts)).statusCode, 404, `${method} ${slug}`)
+    }
   }
 })
 
-test('an item can have gone to any URI', async t => {
-  const app = await build(t, pages({
-    far: { href: 'https://example.com/pages/far' },
-    url: new URL('https://example.com/a b?c=1'),
-    near: { href: '/books/1' },
-    sibling: { href: 'other' },
-    odd: { href: '/books/\\evil.example/"\r\nx: y\u{1f600}\ud800' },
-    part: { href: '/books/1#part' },
-    broken: { href: 'http://' }
-  }))
+test('an item can have gone to any URI', async (t) => {
+  const app = await build(
+    t,
+    pages({
+      far: { href: 'https://example.com/pages/far' },
+      url: new URL('https://example.com/a b?c=1'),
+      near: { href: '/books/1' },
+      sibling: { href: 'other' },
+      odd: { href: '/books/\\evil.example/"\r\nx: y\u{1f600}\ud800' },
+      part: { href: '/books/1#part' },
+      broken: { href: 'http://' }
+    })
+  )
   const to = async (path: string) => (await ask(app, `GET /pages/${path}`)).headers.location
   t.equal(await to('far'), 'https://example.com/pages/far')
   t.equal(await to('far?fields=title'), 'https://example.com/pages/far?fields=title')
@@ -82,63 +121,101 @@ test('an item can have gone to any URI', async t => {
   t.equal(await to('near'), '/books/1')
   t.equal(await to('sibling'), 'other')
   t.equal(await to('part?fields=title'), '/books/1#part')
-  t.equal(await to('odd'), '/books/%5Cevil.example/%22%0D%0Ax:%20y%F0%9F%98%80%EF%BF%BD', 'nothing gets out of the field')
+  t.equal(
+    await to('odd'),
+    '/books/%5Cevil.example/%22%0D%0Ax:%20y%F0%9F%98%80%EF%BF%BD',
+    'nothing gets out of the field'
+  )
   t.equal((await ask(app, 'GET /pages/broken')).statusCode, 500)
 })
 
-test('308, ids that cannot exist, and what the hook throws', async t => {
+test('308, ids that cannot exist, and what the hook throws', async (t) => {
   const id = '01900000-0000-7000-8000-000000000001'
   const long = 'x'.repeat(200)
   const { lines, logger } = logged()
-  const app = await build(t, users({
-    put: { create: true }
-  }).with(redirects({
-    status: 308,
-    to: ({ id: segment, request }) => {
-      if (segment === 'burnt') throw problem('gone')
-      if (segment === 'teapot') throw Object.assign(new Error('short and stout'), { statusCode: 418 })
-      if (segment === 'broken') throw new Error('secret')
-      if (segment === 'mine') return String(request?.headers['x-me'])
-      return segment === 'ada' || segment === long ? id : undefined
-    }
-  })), { logger })
+  const app = await build(
+    t,
+    users({
+      put: { create: true }
+    }).with(
+      redirects({
+        status: 308,
+        to: ({ id: segment, request }) => {
+          if (segment === 'burnt') throw problem('gone')
+          if (segment === 'teapot') throw Object.assign(new Error('short and stout'), { statusCode: 418 })
+          if (segment === 'broken') throw new Error('secret')
+          if (segment === 'mine') return String(request?.headers['x-me'])
+          return segment === 'ada' || segment === long ? id : undefined
+        }
+      })
+    ),
+    { logger }
+  )
   t.equal((await ask(app, 'GET /users/ada')).statusCode, 404, 'she is not there yet')
   t.equal((await ask(app, `PUT /users/${id}`, { content: ada })).statusCode, 201)
-  for (const segment of ['ada', long]) t.match(await ask(app, `GET /users/${segment}`), { statusCode: 308, headers: { location: `/users/${id}` } })
-  t.match(await ask(app, 'PATCH /users/mine', { content: {}, fields: { 'x-me': id.toUpperCase() } }), { statusCode: 308, headers: { location: `/users/${id}` } })
+  for (const segment of ['ada', long]) {
+    t.match(await ask(app, `GET /users/${segment}`), { statusCode: 308, headers: { location: `/users/${id}` } })
+  }
+  t.match(await ask(app, 'PATCH /users/mine', { content: {}, fields: { 'x-me': id.toUpperCase() } }), {
+    statusCode: 308,
+    headers: { location: `/users/${id}` }
+  })
   t.match((await ask(app, 'GET /users/burnt')).json(), { status: 410, code: 'gone' })
   t.match((await ask(app, 'GET /users/teapot')).json(), { status: 418, detail: 'short and stout' })
   const broken = await ask(app, 'DELETE /users/broken')
   t.equal(broken.statusCode, 500)
   t.notMatch(broken.payload, 'secret')
   t.equal(lines.length, 1)
-  t.equal((await ask(app, 'GET /users/x/y')).json().code, undefined, 'what lies deeper is the app\'s')
+  t.equal((await ask(app, 'GET /users/x/y')).json().code, undefined, "what lies deeper is the app's")
 })
 
-test('within a parent, an item is led to only where it lies in the same', async t => {
-  const books = users({ name: 'books', schema: Type.Object({ id: Type.String(), name: Type.String() }), unique: [], id: { generate: 'client' } } as object)
+test('within a parent, an item is led to only where it lies in the same', async (t) => {
+  const books = users({
+    name: 'books',
+    schema: Type.Object({ id: Type.String(), name: Type.String() }),
+    unique: [],
+    id: { generate: 'client' }
+  } as object)
   const inner = pages({ old: 'new' })
-  const app = await build(t, [books, (inner as Collection<{ book: string }>).with(within(books, 'book'))] as Collection[])
+  const app = await build(t, [
+    books,
+    (inner as Collection<{ book: string }>).with(within(books, 'book'))
+  ] as Collection[])
   for (const id of ['one', 'two']) await ask(app, 'POST /books', { content: { id, name: id } })
   await ask(app, 'POST /books/one/pages', { content: { slug: 'new', title: 'New' } })
-  t.match(await ask(app, 'GET /books/one/pages/old'), { statusCode: 301, headers: { location: '/books/one/pages/new' } })
+  t.match(await ask(app, 'GET /books/one/pages/old'), {
+    statusCode: 301,
+    headers: { location: '/books/one/pages/new' }
+  })
   t.equal((await ask(app, 'GET /books/two/pages/old')).statusCode, 404)
   t.equal((await ask(app, 'GET /books/none/pages/old')).statusCode, 404)
 })
 
-test('redirects without a function are refused at boot', async t => {
-  for (const options of ['/elsewhere', { to: '/elsewhere' }, { status: 308 }, { to: () => 'x', status: 302 }, { to: () => 'x', code: 301 }]) {
-    t.throws(() => users().with(redirects(options as never)), { code: 'FST_COLLECTION_BAD_OPTION', message: /redirects/ }, JSON.stringify(options))
+test('redirects without a function are refused at boot', async (t) => {
+  for (const options of [
+    '/elsewhere',
+    { to: '/elsewhere' },
+    { status: 308 },
+    { to: () => 'x', status: 302 },
+    { to: () => 'x', code: 301 }
+  ]) {
+    t.throws(
+      () => users().with(redirects(options as never)),
+      { code: 'FST_COLLECTION_BAD_OPTION', message: /redirects/ },
+      JSON.stringify(options)
+    )
   }
 })
 
-test('a whole collection that moved is 301, with the rest of the path and the query, for every method', async t => {
+test('a whole collection that moved is 301, with the rest of the path and the query, for every method', async (t) => {
   const app = await build(t, users())
   await app.register(moved, { from: '/people', to: '/users' })
   await app.register(moved, { from: '/staff', to: '/users', status: 308, prefix: '/tenants/:tenant' })
   await app.register(moved, { from: '/old/people', to: 'https://example.com/users/' })
-  for (const method of app.supportedMethods.filter(method => method !== 'CONNECT')) {
-    const answer = await ask(app, `${method} /people/1?a=b&c=%2F`, { fields: { 'content-type': 'text/nonsense', expect: 'x' } })
+  for (const method of app.supportedMethods.filter((method) => method !== 'CONNECT')) {
+    const answer = await ask(app, `${method} /people/1?a=b&c=%2F`, {
+      fields: { 'content-type': 'text/nonsense', expect: 'x' }
+    })
     t.equal(answer.statusCode, 301, method)
     t.equal(answer.headers.location, '/users/1?a=b&c=%2F')
     t.equal(answer.headers['content-length'], '0')
@@ -154,17 +231,21 @@ test('a whole collection that moved is 301, with the rest of the path and the qu
   t.equal(await to('/old/people'), 'https://example.com/users')
   t.equal(await to('/old/people/1?a=b'), 'https://example.com/users/1?a=b')
   t.equal((await ask(app, 'GET /tenants/7/staff')).statusCode, 308)
-  for (const credentials of [{ authorization: 'Basic x' }, { cookie: 'a=b' }]) t.equal((await ask(app, 'GET /people', { fields: credentials })).headers['cache-control'], 'no-store')
+  for (const credentials of [{ authorization: 'Basic x' }, { cookie: 'a=b' }]) {
+    t.equal((await ask(app, 'GET /people', { fields: credentials })).headers['cache-control'], 'no-store')
+  }
   t.equal((await ask(app, 'GET /peoples')).statusCode, 404)
   t.equal((await ask(app, 'GET /users')).statusCode, 200)
 })
 
-test('content is not read, and no target leads to another host', async t => {
+test('content is not read, and no target leads to another host', async (t) => {
   const app = await build(t, users(), { routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true } })
   await app.register(moved, { from: '/people', to: '/users' })
   await app.register(moved, { from: '/people', to: '/users', prefix: '/:tenant' })
   const wire = new Wire(await listen(app))
-  t.after(async () => { wire.socket.destroy() })
+  t.after(async () => {
+    wire.socket.destroy()
+  })
   const targets: Array<[string, string]> = [
     ['/people//evil.example', '/users/evil.example'],
     ['//people//evil.example//', '/users/evil.example'],
@@ -185,44 +266,84 @@ test('content is not read, and no target leads to another host', async t => {
     t.equal(fields.location, location, target)
   }
   const unread = new Wire((app.server.address() as { port: number }).port)
-  t.after(async () => { unread.socket.destroy() })
+  t.after(async () => {
+    unread.socket.destroy()
+  })
   unread.write(['PUT /people/1', 'Content-Type: application/json', 'Content-Length: 1000000'])
   t.equal((await unread.answer()).status, 301, 'without a byte of it')
 })
 
-test('hooks of the app come first, and OpenAPI has nothing of it', async t => {
+test('hooks of the app come first, and OpenAPI has nothing of it', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   const documented: string[] = []
-  app.addHook('onRoute', ({ url, schema }) => { if (schema?.hide !== true) documented.push(url) })
-  app.addHook('onRequest', async request => { if (request.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }) })
+  app.addHook('onRoute', ({ url, schema }) => {
+    if (schema?.hide !== true) documented.push(url)
+  })
+  app.addHook('onRequest', async (request) => {
+    if (request.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 })
+  })
   await app.register(moved, { from: '/people', to: '/users' })
   t.equal((await ask(app, 'GET /people')).statusCode, 401)
   t.equal((await ask(app, 'GET /people', { fields: { authorization: 'x' } })).statusCode, 301)
   t.same(documented, [])
 })
 
-test('what would not arrive is refused at boot', async t => {
+test('what would not arrive is refused at boot', async (t) => {
   const loose = moved as unknown as typeof collection
   const refused = async (message: RegExp, ...moves: object[]) => {
     const app = Fastify()
     t.after(() => app.close())
     await app.register(collection, users())
-    await t.rejects(async () => { for (const move of moves) await app.register(loose, move as Collection) }, { code: 'FST_COLLECTION_BAD_MOVE', message }, JSON.stringify(moves))
+    await t.rejects(
+      async () => {
+        for (const move of moves) await app.register(loose, move as Collection)
+      },
+      { code: 'FST_COLLECTION_BAD_MOVE', message },
+      JSON.stringify(moves)
+    )
   }
-  for (const from of ['people', '/', '', '//evil', '/people/', '/people/*', '/:tenant', '/a b', 5, undefined]) await refused(/from is not a path/, { from, to: '/users' })
-  for (const to of ['users', '/', '//evil.example', '/\\evil', '/users/:id', '/..', 'ftp://example.com', 'https://', 'https://example.com/?a=b', 'https://example.com/#a', 'https://me@example.com/', 5, undefined]) await refused(/to is .*Use a path/, { from: '/people', to })
+  for (const from of ['people', '/', '', '//evil', '/people/', '/people/*', '/:tenant', '/a b', 5, undefined]) {
+    await refused(/from is not a path/, { from, to: '/users' })
+  }
+  for (const to of [
+    'users',
+    '/',
+    '//evil.example',
+    '/\\evil',
+    '/users/:id',
+    '/..',
+    'ftp://example.com',
+    'https://',
+    'https://example.com/?a=b',
+    'https://example.com/#a',
+    'https://me@example.com/',
+    5,
+    undefined
+  ]) {
+    await refused(/to is .*Use a path/, { from: '/people', to })
+  }
   await refused(/status is 302\. Use 301 or 308/, { from: '/people', to: '/users', status: 302 })
   await refused(/redirects to "\/people" again/, { from: '/people', to: '/people' })
   await refused(/redirects to "\/people" again/, { from: '/people', to: '/people/all' })
-  await refused(/redirects to "\/v1\/b" again/, { from: '/a', to: '/b', prefix: '/v1' }, { from: '/v1/b', to: '/v1/a/x' })
+  await refused(
+    /redirects to "\/v1\/b" again/,
+    { from: '/a', to: '/b', prefix: '/v1' },
+    { from: '/v1/b', to: '/v1/a/x' }
+  )
   await refused(/another route already serves \/users/, { from: '/users', to: '/people' })
-  await refused(/another route already serves \/people/, { from: '/people', to: '/users' }, { from: '/people', to: '/staff' })
+  await refused(
+    /another route already serves \/people/,
+    { from: '/people', to: '/users' },
+    { from: '/people', to: '/staff' }
+  )
   const app = Fastify({ routerOptions: { maxParamLength: 10 } })
   t.after(() => app.close())
   await app.register(moved, { from: '/a', to: '/b' })
   await app.register(moved, { from: '/b', to: '/c' })
   await app.register(moved, { from: '/peoples', to: '/people' })
-  app.addHook('onRoute', () => { throw new Error('no more routes') })
+  app.addHook('onRoute', () => {
+    throw new Error('no more routes')
+  })
   await t.rejects(async () => app.register(moved, { from: '/x', to: '/y' }), { message: 'no more routes' })
 })

@@ -24,15 +24,27 @@ const User = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true }),
   deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
 })
-const Nullable = Type.Object({ ...User.properties, deletedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { default: null, readOnly: true }) })
+const Nullable = Type.Object({
+  ...User.properties,
+  deletedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { default: null, readOnly: true })
+})
 const admin = { authorization: 'admin' }
 
 function base (options: Partial<Options<typeof User>> = {}): Collection {
-  return define({ name: 'users', schema: User, unique: ['email'], list: { search: ['name'] }, storage: memory(), ...options }) as Collection
+  return define({
+    name: 'users',
+    schema: User,
+    unique: ['email'],
+    list: { search: ['name'] },
+    storage: memory(),
+    ...options
+  }) as Collection
 }
 
 function users (options: Partial<Options<typeof User>> = {}): Collection {
-  return base(options).with(softDelete({ property: 'deletedAt', allow: async ({ request }) => request?.headers.authorization === 'admin' }))
+  return base(options).with(
+    softDelete({ property: 'deletedAt', allow: async ({ request }) => request?.headers.authorization === 'admin' })
+  )
 }
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'secret' }
@@ -44,7 +56,10 @@ async function code (answer: ReturnType<typeof ask>): Promise<string> {
 }
 
 for (const { name, skip, open } of kept) {
-  for (const [kind, schema] of [['optional', User], ['nullable', Nullable]] as const) {
+  for (const [kind, schema] of [
+    ['optional', User],
+    ['nullable', Nullable]
+  ] as const) {
     const start = async (t: Test, options: object = {}) => {
       const { storage, prepare } = await open(t)
       const definition = users({ storage, schema, ...options } as object)
@@ -52,30 +67,70 @@ for (const { name, skip, open } of kept) {
       return build(t, definition)
     }
 
-    test(`what was removed is 410, and left out of lists, counts, searches and filters: ${name}, ${kind}`, { skip }, async t => {
-      const changes: string[] = []
-      const app = await start(t, { hooks: { afterCommit: ({ action, before, after }: { action: string, before?: object, after?: object }) => { changes.push(`${action} ${before !== undefined} ${after !== undefined}`) } } })
-      const { at, tag } = await created(app, '/users', ada)
-      await created(app, '/users', bob)
-      t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': '"other"' } })), '412 precondition-failed')
-      t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '204')
-      t.same(changes, ['create false true', 'create false true', 'remove true false'])
-      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) t.equal(await code(ask(app, `${method} ${at}`, method === 'GET' || method === 'DELETE' ? {} : { content: bob, fields: { 'if-match': tag } })), '410 gone', method)
-      t.match(await ask(app, `HEAD ${at}`), { statusCode: 410, headers: { 'cache-control': 'no-cache', 'content-type': 'application/problem+json' } })
-      t.equal(await code(ask(app, 'GET /users/none')), '404 not-found')
-      t.equal(await code(ask(app, 'GET /users/01900000-0000-7000-8000-000000000001')), '404 not-found')
-      const names = async (query: string) => { const answer = await ask(app, `GET /users${query}`); return [answer.json().map((item: { name: string }) => item.name).join(), answer.headers['x-total-count']] }
-      t.same(await names('?count=true'), ['Bob', '1'])
-      t.same(await names('?q=ada&count=true'), ['', '0'])
-      t.same(await names('?email=ada@example.com'), ['', undefined])
-      t.same(await names('?deletedAt.null=false'), ['', undefined])
-      t.equal((await ask(app, 'QUERY /users', { content: { filter: { name: 'Ada' } } })).payload, '[]')
-      t.equal(await code(ask(app, 'POST /users', { content: ada })), '409 not-unique', 'what is unique stays taken')
-      t.equal(await code(ask(app, 'POST /users', { content: { ...bob, email: 'c@example.com', deletedAt: '2026-01-01T00:00:00Z' } })), '201', 'the mark is not the client\'s to set')
-      t.same(await names('?count=true'), ['Bob,Bob', '2'])
-    })
+    test(
+      `what was removed is 410, and left out of lists, counts, searches and filters: ${name}, ${kind}`,
+      { skip },
+      async (t) => {
+        const changes: string[] = []
+        const app = await start(t, {
+          hooks: {
+            afterCommit: ({ action, before, after }: { action: string; before?: object; after?: object }) => {
+              changes.push(`${action} ${before !== undefined} ${after !== undefined}`)
+            }
+          }
+        })
+        const { at, tag } = await created(app, '/users', ada)
+        await created(app, '/users', bob)
+        t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': '"other"' } })), '412 precondition-failed')
+        t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '204')
+        t.same(changes, ['create false true', 'create false true', 'remove true false'])
+        for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+          t.equal(
+            await code(
+              ask(
+                app,
+                `${method} ${at}`,
+                method === 'GET' || method === 'DELETE' ? {} : { content: bob, fields: { 'if-match': tag } }
+              )
+            ),
+            '410 gone',
+            method
+          )
+        }
+        t.match(await ask(app, `HEAD ${at}`), {
+          statusCode: 410,
+          headers: { 'cache-control': 'no-cache', 'content-type': 'application/problem+json' }
+        })
+        t.equal(await code(ask(app, 'GET /users/none')), '404 not-found')
+        t.equal(await code(ask(app, 'GET /users/01900000-0000-7000-8000-000000000001')), '404 not-found')
+        const names = async (query: string) => {
+          const answer = await ask(app, `GET /users${query}`)
+          return [
+            answer
+              .json()
+              .map((item: { name: string }) => item.name)
+              .join(),
+            answer.headers['x-total-count']
+          ]
+        }
+        t.same(await names('?count=true'), ['Bob', '1'])
+        t.same(await names('?q=ada&count=true'), ['', '0'])
+        t.same(await names('?email=ada@example.com'), ['', undefined])
+        t.same(await names('?deletedAt.null=false'), ['', undefined])
+        t.equal((await ask(app, 'QUERY /users', { content: { filter: { name: 'Ada' } } })).payload, '[]')
+        t.equal(await code(ask(app, 'POST /users', { content: ada })), '409 not-unique', 'what is unique stays taken')
+        t.equal(
+          await code(
+            ask(app, 'POST /users', { content: { ...bob, email: 'c@example.com', deletedAt: '2026-01-01T00:00:00Z' } })
+          ),
+          '201',
+          "the mark is not the client's to set"
+        )
+        t.same(await names('?count=true'), ['Bob,Bob', '2'])
+      }
+    )
 
-    test(`who is permitted sees what was removed, and brings it back: ${name}, ${kind}`, { skip }, async t => {
+    test(`who is permitted sees what was removed, and brings it back: ${name}, ${kind}`, { skip }, async (t) => {
       const app = await start(t, { etag: { required: true }, cache: 'public, max-age=60' })
       const { at, tag, item } = await created(app, '/users', ada)
       await created(app, '/users', bob)
@@ -94,37 +149,101 @@ for (const { name, skip, open } of kept) {
       const list = await ask(app, 'GET /users?deleted=true&limit=1&count=true', { fields: admin })
       t.equal(list.headers['x-total-count'], '2')
       t.match(String(list.headers.link), 'deleted=true', 'the other pages have them as well')
-      t.same((await ask(app, 'GET /users?deleted=true&deletedAt.null=false', { fields: admin })).json().map((one: { name: string }) => one.name), ['Ada'])
-      t.same((await ask(app, 'GET /users?deleted=false')).json().map((one: { name: string }) => one.name), ['Bob'])
-      t.equal((await ask(app, 'QUERY /users?deleted=true', { content: { filter: { name: 'Ada' } }, fields: admin })).headers['content-location'], '/users?name=Ada&deleted=true')
-      t.equal(await code(ask(app, 'QUERY /users', { content: { deleted: true }, fields: admin })), '422 validation-failed', 'in content it would come too late')
+      t.same(
+        (await ask(app, 'GET /users?deleted=true&deletedAt.null=false', { fields: admin }))
+          .json()
+          .map((one: { name: string }) => one.name),
+        ['Ada']
+      )
+      t.same(
+        (await ask(app, 'GET /users?deleted=false')).json().map((one: { name: string }) => one.name),
+        ['Bob']
+      )
+      t.equal(
+        (await ask(app, 'QUERY /users?deleted=true', { content: { filter: { name: 'Ada' } }, fields: admin })).headers[
+          'content-location'
+        ],
+        '/users?name=Ada&deleted=true'
+      )
+      t.equal(
+        await code(ask(app, 'QUERY /users', { content: { deleted: true }, fields: admin })),
+        '422 validation-failed',
+        'in content it would come too late'
+      )
       t.equal(await code(ask(app, 'GET /users?deleted=yes', { fields: admin })), '400 invalid-query')
       t.equal(await code(ask(app, 'GET /users?deleted=true&deleted=true', { fields: admin })), '400 invalid-query')
       const match = { ...admin, 'if-match': String(gone.headers.etag) }
-      t.equal(await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { 'if-match': String(gone.headers.etag) } })), '410 gone', 'not permitted')
-      t.equal(await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })), '428 precondition-required')
-      t.equal(await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { ...admin, 'if-match': tag } })), '412 precondition-failed')
-      t.equal(await code(ask(app, `PATCH ${at}`, { content: { name: 'Eve' }, fields: match })), '410 gone', 'a patch alone brings nothing back')
-      t.equal(await code(ask(app, `PATCH ${at}`, { content: { deletedAt: '2030-01-01T00:00:00Z' }, fields: match })), '410 gone')
-      t.equal(await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null, id: 'x' }, fields: match })), '422 validation-failed')
-      t.equal(await code(ask(app, `PUT ${at}`, { content: gone.json(), fields: match })), '410 gone', 'with its mark it stays where it is')
+      t.equal(
+        await code(
+          ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { 'if-match': String(gone.headers.etag) } })
+        ),
+        '410 gone',
+        'not permitted'
+      )
+      t.equal(
+        await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })),
+        '428 precondition-required'
+      )
+      t.equal(
+        await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { ...admin, 'if-match': tag } })),
+        '412 precondition-failed'
+      )
+      t.equal(
+        await code(ask(app, `PATCH ${at}`, { content: { name: 'Eve' }, fields: match })),
+        '410 gone',
+        'a patch alone brings nothing back'
+      )
+      t.equal(
+        await code(ask(app, `PATCH ${at}`, { content: { deletedAt: '2030-01-01T00:00:00Z' }, fields: match })),
+        '410 gone'
+      )
+      t.equal(
+        await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null, id: 'x' }, fields: match })),
+        '422 validation-failed'
+      )
+      t.equal(
+        await code(ask(app, `PUT ${at}`, { content: gone.json(), fields: match })),
+        '410 gone',
+        'with its mark it stays where it is'
+      )
       t.equal(await code(ask(app, `DELETE ${at}`, { fields: match })), '410 gone')
       const back = await ask(app, `PATCH ${at}`, { content: { deletedAt: null, name: 'Ada II' }, fields: match })
       t.equal(back.statusCode, 200)
       t.strictSame(back.json(), { ...item, name: 'Ada II', updatedAt: back.json().updatedAt })
       t.equal(await code(ask(app, `GET ${at}`)), '200')
-      t.equal(await code(ask(app, `PATCH ${at}`, { content: { deletedAt: '2030-01-01T00:00:00Z' }, fields: { ...admin, 'if-match': String(back.headers.etag) } })), '422 validation-failed', 'while it lives, the mark is readOnly for everybody')
+      t.equal(
+        await code(
+          ask(app, `PATCH ${at}`, {
+            content: { deletedAt: '2030-01-01T00:00:00Z' },
+            fields: { ...admin, 'if-match': String(back.headers.etag) }
+          })
+        ),
+        '422 validation-failed',
+        'while it lives, the mark is readOnly for everybody'
+      )
       const etag = String(back.headers.etag)
       t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': etag } })), '204')
-      const again = { ...admin, 'if-match': String((await ask(app, `GET ${at}?deleted=true`, { fields: admin })).headers.etag) }
+      const again = {
+        ...admin,
+        'if-match': String((await ask(app, `GET ${at}?deleted=true`, { fields: admin })).headers.etag)
+      }
       const put = await ask(app, `PUT ${at}`, { content: { email: 'ada@example.com', name: 'Ada III' }, fields: again })
       t.match(put.json(), { name: 'Ada III', role: 'reader' })
       t.equal(put.statusCode, 200)
-      t.equal(await code(ask(app, `PATCH ${at}`, { content: [{ op: 'test', path: '/name', value: 'Ada III' }], type: 'application/json-patch+json', fields: { 'if-match': '*' } })), '200')
+      t.equal(
+        await code(
+          ask(app, `PATCH ${at}`, {
+            content: [{ op: 'test', path: '/name', value: 'Ada III' }],
+            type: 'application/json-patch+json',
+            fields: { 'if-match': '*' }
+          })
+        ),
+        '200'
+      )
     })
   }
 
-  test(`removing, bringing back and changing in parallel keep one truth: ${name}`, { skip }, async t => {
+  test(`removing, bringing back and changing in parallel keep one truth: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const definition = users({ storage })
     await prepare(definition, ['email'])
@@ -132,23 +251,34 @@ for (const { name, skip, open } of kept) {
     const { at } = await created(app, '/users', { ...ada, name: '0' })
     for (let round = 0; round < 10; round++) {
       const answers = await Promise.all([
-        ask(app, `DELETE ${at}`), ask(app, `PATCH ${at}`, { content: { name: String(round) } }), ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin }),
-        ask(app, `DELETE ${at}`), ask(app, `PATCH ${at}`, { content: { role: String(round) } }), ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
+        ask(app, `DELETE ${at}`),
+        ask(app, `PATCH ${at}`, { content: { name: String(round) } }),
+        ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin }),
+        ask(app, `DELETE ${at}`),
+        ask(app, `PATCH ${at}`, { content: { role: String(round) } }),
+        ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
       ])
-      t.same(answers.map(({ statusCode }) => statusCode).filter(status => ![200, 204, 410].includes(status)), [])
+      t.same(
+        answers.map(({ statusCode }) => statusCode).filter((status) => ![200, 204, 410].includes(status)),
+        []
+      )
       const [, patched, , , promoted] = answers
       const { name, role } = (await ask(app, `GET ${at}?deleted=true`, { fields: admin })).json()
       if (patched!.statusCode === 200) t.equal(name, String(round), 'no change that was answered is lost')
       if (promoted!.statusCode === 200) t.equal(role, String(round))
       await ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
       const alone = await Promise.all([1, 2, 3, 4].map(() => ask(app, `DELETE ${at}`)))
-      t.same(alone.map(({ statusCode }) => statusCode).sort(), [204, 410, 410, 410], 'one removes, the others find it gone')
+      t.same(
+        alone.map(({ statusCode }) => statusCode).sort(),
+        [204, 410, 410, 410],
+        'one removes, the others find it gone'
+      )
       await ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
     }
   })
 }
 
-test('without a permission nobody sees what was removed, nor brings it back', async t => {
+test('without a permission nobody sees what was removed, nor brings it back', async (t) => {
   const app = await build(t, base().with(softDelete({ property: 'deletedAt' })))
   const { at } = await created(app, '/users', ada)
   await ask(app, `DELETE ${at}`)
@@ -157,19 +287,31 @@ test('without a permission nobody sees what was removed, nor brings it back', as
   t.equal(await code(ask(app, `PUT ${at}`, { content: bob, fields: admin })), '410 gone')
 })
 
-test('PUT that creates brings back, or finds gone, what was removed', async t => {
+test('PUT that creates brings back, or finds gone, what was removed', async (t) => {
   const prepared: string[] = []
-  const Page = Type.Object({ slug: Type.String(), title: Type.String(), removed: Type.Optional(Type.String({ format: 'date-time' })) })
-  const app = await build(t, define({
-    name: 'pages',
-    schema: Page,
-    id: { property: 'slug', generate: 'client' },
-    storage: memory(),
-    put: { create: true },
-    hooks: {
-      beforeValidation: ({ action, item, before }) => { prepared.push(`${action} ${before?.removed !== undefined} ${item.removed !== undefined}`); return { ...item, title: item.title.trim() } }
-    }
-  }).with(softDelete({ property: 'removed', allow: ({ request }) => request?.headers.authorization === 'admin' })) as Collection)
+  const Page = Type.Object({
+    slug: Type.String(),
+    title: Type.String(),
+    removed: Type.Optional(Type.String({ format: 'date-time' }))
+  })
+  const app = await build(
+    t,
+    define({
+      name: 'pages',
+      schema: Page,
+      id: { property: 'slug', generate: 'client' },
+      storage: memory(),
+      put: { create: true },
+      hooks: {
+        beforeValidation: ({ action, item, before }) => {
+          prepared.push(`${action} ${before?.removed !== undefined} ${item.removed !== undefined}`)
+          return { ...item, title: item.title.trim() }
+        }
+      }
+    }).with(
+      softDelete({ property: 'removed', allow: ({ request }) => request?.headers.authorization === 'admin' })
+    ) as Collection
+  )
   const put = (fields = {}) => code(ask(app, 'PUT /pages/a', { content: { title: ' A ' }, fields }))
   t.equal(await put(), '201')
   t.equal(await put(), '200')
@@ -182,30 +324,50 @@ test('PUT that creates brings back, or finds gone, what was removed', async t =>
   t.equal((await ask(app, 'GET /pages/a')).json().title, 'A')
 })
 
-test('expansions and nested collections leave out what was removed', async t => {
+test('expansions and nested collections leave out what was removed', async (t) => {
   const authors = users({ name: 'authors' })
-  const Article = Type.Object({ id: Type.String({ format: 'uuid' }), title: Type.String(), authorId: Type.String({ format: 'uuid' }), gone: Type.Optional(Type.String({ format: 'date-time' })) })
-  const articles = define({ name: 'articles', schema: Article, storage: memory() }).with(expand({ author: { collection: authors, property: 'authorId' } })).with(bulk(), softDelete({ property: 'gone', allow: () => true }))
+  const Article = Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    title: Type.String(),
+    authorId: Type.String({ format: 'uuid' }),
+    gone: Type.Optional(Type.String({ format: 'date-time' }))
+  })
+  const articles = define({ name: 'articles', schema: Article, storage: memory() })
+    .with(expand({ author: { collection: authors, property: 'authorId' } }))
+    .with(bulk(), softDelete({ property: 'gone', allow: () => true }))
   const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))] as Collection[])
   const author = await created(app, '/authors', ada)
   const article = await created(app, `${author.at}/articles`, { title: 'One' })
-  t.equal(await code(ask(app, `POST ${author.at}/articles`, { content: [{ title: 'Two' }, { title: 'Three' }] })), '201')
+  t.equal(
+    await code(ask(app, `POST ${author.at}/articles`, { content: [{ title: 'Two' }, { title: 'Three' }] })),
+    '201'
+  )
   await ask(app, `DELETE ${article.at}`)
   t.equal(await code(ask(app, `GET ${article.at}`)), '410 gone')
   t.equal((await ask(app, `GET ${author.at}/articles`)).json().length, 2)
   t.equal((await ask(app, `GET ${author.at}/articles?deleted=true`)).json().length, 3)
   const other = await created(app, '/authors', bob)
-  t.equal(await code(ask(app, `GET ${other.at}/articles/${String(article.item.id)}`)), '404 not-found', 'under another parent it never was')
-  t.equal(await code(ask(app, `PATCH ${other.at}/articles/${String(article.item.id)}`, { content: { gone: null } })), '404 not-found')
+  t.equal(
+    await code(ask(app, `GET ${other.at}/articles/${String(article.item.id)}`)),
+    '404 not-found',
+    'under another parent it never was'
+  )
+  t.equal(
+    await code(ask(app, `PATCH ${other.at}/articles/${String(article.item.id)}`, { content: { gone: null } })),
+    '404 not-found'
+  )
   t.equal((await ask(app, 'GET /articles?expand=author')).json()[0].author.name, 'Ada')
   await ask(app, `DELETE ${author.at}`)
   t.equal((await ask(app, 'GET /articles?expand=author')).json()[0].author, null)
   t.equal(await code(ask(app, `GET ${author.at}/articles`)), '404 not-found')
 })
 
-test('an item that moved is led on from, also where it was removed', async t => {
+test('an item that moved is led on from, also where it was removed', async (t) => {
   const target = { id: '' }
-  const app = await build(t, users().with(redirects({ to: ({ id }) => id === target.id ? { href: '/people/1' } : undefined })))
+  const app = await build(
+    t,
+    users().with(redirects({ to: ({ id }) => (id === target.id ? { href: '/people/1' } : undefined) }))
+  )
   const { at, item } = await created(app, '/users', ada)
   await ask(app, `DELETE ${at}`)
   t.equal(await code(ask(app, `GET ${at}`)), '410 gone')
@@ -213,14 +375,16 @@ test('an item that moved is led on from, also where it was removed', async t => 
   t.match(await ask(app, `GET ${at}`), { statusCode: 301, headers: { location: '/people/1' } })
 })
 
-test('what others do meanwhile is seen: writes in between, and a way back in between', async t => {
+test('what others do meanwhile is seen: writes in between, and a way back in between', async (t) => {
   let rivals = 0
   let restore = false
   const definition = base({
-    storage: altered(storage => ({
+    storage: altered((storage) => ({
       async replace (id, item, expected, context) {
         const entry = rivals-- > 0 ? await storage.find(id, context) : undefined
-        if (entry !== undefined) await storage.replace(id, { ...entry.item, role: `rival ${rivals}` }, entry.version, context)
+        if (entry !== undefined) {
+          await storage.replace(id, { ...entry.item, role: `rival ${rivals}` }, entry.version, context)
+        }
         return storage.replace(id, item, expected, context)
       },
       async find (id, context) {
@@ -234,12 +398,24 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
         return entry
       }
     }))
-  }).with(softDelete({ property: 'deletedAt', allow: ({ request }) => { if (request?.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }); return true } }))
+  }).with(
+    softDelete({
+      property: 'deletedAt',
+      allow: ({ request }) => {
+        if (request?.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 })
+        return true
+      }
+    })
+  )
   const app = await build(t, definition)
   const { at, tag } = await created(app, '/users', ada)
   rivals = 5
   t.equal(await code(ask(app, `DELETE ${at}`)), '204')
-  t.equal((await ask(app, `GET ${at}?deleted=true`, { fields: admin })).json().role, 'rival 0', 'what they wrote is under the mark')
+  t.equal(
+    (await ask(app, `GET ${at}?deleted=true`, { fields: admin })).json().role,
+    'rival 0',
+    'what they wrote is under the mark'
+  )
   t.equal(await code(ask(app, `GET ${at}?deleted=true`)), '401 unauthenticated', 'what the permission throws is told')
   restore = true
   t.equal(await code(ask(app, `PATCH ${at}`, { content: { name: 'x', deletedAt: null }, fields: admin })), '200')
@@ -254,22 +430,31 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
   const context = { signal: new AbortController().signal, scope: undefined }
   const id = at.slice('/users/'.length)
   t.strictSame(await storage.remove(id, 'other', context), { refused: 'stale' })
-  t.equal(await storage.transaction!(async inner => inner.remove(id, undefined, context)), undefined)
+  t.equal(await storage.transaction!(async (inner) => inner.remove(id, undefined, context)), undefined)
   t.strictSame(await storage.remove(id, undefined, context), { refused: 'not-found' })
 })
 
-test('who does not see a property is not shown it by bringing the item back, and takes nothing away', async t => {
-  const app = await build(t, base({
-    access: { visible: { role: ({ request }) => request?.headers['x-boss'] === 'yes' } }
-  }).with(softDelete({ property: 'deletedAt', allow: () => true })))
+test('who does not see a property is not shown it by bringing the item back, and takes nothing away', async (t) => {
+  const app = await build(
+    t,
+    base({
+      access: { visible: { role: ({ request }) => request?.headers['x-boss'] === 'yes' } }
+    }).with(softDelete({ property: 'deletedAt', allow: () => true }))
+  )
   const boss = { 'x-boss': 'yes' }
   const posted = await ask(app, 'POST /users', { content: { ...ada, role: 'writer' }, fields: boss })
   const at = String(posted.headers.location)
-  for (const [method, content] of [['PATCH', { deletedAt: null }], ['PUT', { email: ada.email, name: 'Ada II' }]] as const) {
+  for (const [method, content] of [
+    ['PATCH', { deletedAt: null }],
+    ['PUT', { email: ada.email, name: 'Ada II' }]
+  ] as const) {
     t.equal(await code(ask(app, `DELETE ${at}`)), '204')
     t.notOk('role' in (await ask(app, `GET ${at}?deleted=true`)).json())
     t.equal((await ask(app, 'GET /users?deleted=true')).json().length, 1)
-    t.equal(await code(ask(app, `${method} ${at}`, { content: { ...content, role: 'admin' } })), '422 validation-failed')
+    t.equal(
+      await code(ask(app, `${method} ${at}`, { content: { ...content, role: 'admin' } })),
+      '422 validation-failed'
+    )
     const back = await ask(app, `${method} ${at}`, { content })
     t.equal(back.statusCode, 200)
     t.notOk('role' in back.json(), method)
@@ -277,33 +462,60 @@ test('who does not see a property is not shown it by bringing the item back, and
   }
 })
 
-test('what cannot be kept is refused at boot', async t => {
+test('what cannot be kept is refused at boot', async (t) => {
   const schema = (deletedAt: ReturnType<typeof Type.Unsafe>) => Type.Object({ ...User.properties, deletedAt })
   const property = 'deletedAt'
   const wrong: Array<[options: object, feature: unknown, code: string, message: RegExp]> = [
     [{}, { property: 'removed' }, 'UNKNOWN_PROPERTY', /softDelete names "removed"/],
     [{}, { property: 'name' }, 'BAD_SCHEMA', /"name" says when an item was deleted\. Make it Type\.Optional/],
-    [{ schema: schema(Type.Unsafe(Type.String({ format: 'date-time' }))) }, { property }, 'BAD_SCHEMA', /"deletedAt" says/],
-    [{ schema: schema(Type.Unsafe(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]))) }, { property }, 'UNFILLED_PROPERTY', /"deletedAt".*Give it a default/],
+    [
+      { schema: schema(Type.Unsafe(Type.String({ format: 'date-time' }))) },
+      { property },
+      'BAD_SCHEMA',
+      /"deletedAt" says/
+    ],
+    [
+      { schema: schema(Type.Unsafe(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]))) },
+      { property },
+      'UNFILLED_PROPERTY',
+      /"deletedAt".*Give it a default/
+    ],
     [{}, true, 'BAD_OPTION', /softDelete takes an object with property, allow, but got true/],
     [{}, { property, permits: () => true }, 'BAD_OPTION', /softDelete: there is no option "permits"/],
     [{}, { property, allow: true }, 'BAD_OPTION', /softDelete: allow is true\. It must be a function/],
-    [{ storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] }, { property }, 'UNSUPPORTED', /softDelete leaves deleted items out/]
+    [
+      { storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] },
+      { property },
+      'UNSUPPORTED',
+      /softDelete leaves deleted items out/
+    ]
   ]
   for (const [options, feature, code, message] of wrong) {
-    t.throws(() => base(options).with(softDelete(feature as never)), { code: `FST_COLLECTION_${code}`, message }, JSON.stringify([options, feature]))
+    t.throws(
+      () => base(options).with(softDelete(feature as never)),
+      { code: `FST_COLLECTION_${code}`, message },
+      JSON.stringify([options, feature])
+    )
   }
-  const untransacted = users({ storage: altered(storage => { const { transaction, ...rest } = storage; return { ...rest, supports: { ...rest.supports, transactions: false }, transaction: undefined } as never }) })
+  const untransacted = users({
+    storage: altered((storage) => {
+      const { transaction, ...rest } = storage
+      return { ...rest, supports: { ...rest.supports, transactions: false }, transaction: undefined } as never
+    })
+  })
   t.equal(untransacted.storage.transaction, undefined)
 })
 
-test('what is repeated with its Idempotency-Key is done once, also where tombstones and a deadline stand before the storage', async t => {
+test('what is repeated with its Idempotency-Key is done once, also where tombstones and a deadline stand before the storage', async (t) => {
   const app = await build(t, users().with(idempotency(), timeout(10_000)))
   const fields = { 'idempotency-key': '"one"' }
   const first = await ask(app, 'POST /users', { content: ada, fields })
   t.equal(first.statusCode, 201)
   const again = await ask(app, 'POST /users', { content: ada, fields })
-  t.match([again.statusCode, again.headers.location, again.headers['idempotent-replayed']], [201, first.headers.location, 'true'])
+  t.match(
+    [again.statusCode, again.headers.location, again.headers['idempotent-replayed']],
+    [201, first.headers.location, 'true']
+  )
   t.equal((await ask(app, 'GET /users')).json().length, 1)
   t.equal((await ask(app, `DELETE ${first.headers.location as string}`)).statusCode, 204)
   t.equal(await code(ask(app, `GET ${first.headers.location as string}`)), '410 gone')

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import { RequestContext } from '../../lib/request/request.ts'
-import { } from '../../lib/index.ts'
+import {} from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Storage } from '../../lib/index.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
@@ -32,23 +32,36 @@ async function texts (app: FastifyInstance): Promise<unknown[]> {
   return (await ask(app, 'GET /notes')).json().map(({ text }: { text: string }) => text)
 }
 
-test('an action that is not done by its deadline is 503 with Retry-After over a real connection, whatever the method, and the storage is told', async t => {
-  for (const [verb, method] of [['list', 'GET'], ['list', 'QUERY'], ['find', 'GET'], ['find', 'HEAD'], ['find', 'PUT'], ['find', 'PATCH'], ['find', 'DELETE'], ['list', 'POST']] as const) {
+test('an action that is not done by its deadline is 503 with Retry-After over a real connection, whatever the method, and the storage is told', async (t) => {
+  for (const [verb, method] of [
+    ['list', 'GET'],
+    ['list', 'QUERY'],
+    ['find', 'GET'],
+    ['find', 'HEAD'],
+    ['find', 'PUT'],
+    ['find', 'PATCH'],
+    ['find', 'DELETE'],
+    ['list', 'POST']
+  ] as const) {
     const { lines, logger } = logged()
     let slow = false
     const told: unknown[] = []
-    const app = await build(t, notes({
-      storage: altered(storage => ({
-        [verb]: async (...asked: never[]) => {
-          if (slow) {
-            const { signal } = asked.at(-1) as unknown as { signal: AbortSignal }
-            await new Promise(resolve => signal.addEventListener('abort', resolve))
-            told.push(signal.reason)
+    const app = await build(
+      t,
+      notes({
+        storage: altered((storage) => ({
+          [verb]: async (...asked: never[]) => {
+            if (slow) {
+              const { signal } = asked.at(-1) as unknown as { signal: AbortSignal }
+              await new Promise((resolve) => signal.addEventListener('abort', resolve))
+              told.push(signal.reason)
+            }
+            return (storage[verb] as (...asked: never[]) => Promise<unknown>)(...asked)
           }
-          return (storage[verb] as (...asked: never[]) => Promise<unknown>)(...asked)
-        }
-      }))
-    }).with(timeout(50)), { logger })
+        }))
+      }).with(timeout(50)),
+      { logger }
+    )
     const { at } = await created(app, '/notes', { text: 'kept' })
     const wire = new Wire(await listen(app))
     slow = true
@@ -58,7 +71,11 @@ test('an action that is not done by its deadline is 503 with Retry-After over a 
     const sent = method === 'GET' || method === 'HEAD' || method === 'DELETE' ? '' : method === 'QUERY' ? '{}' : content
     const answer = await wire.ask([target, ...fields], sent)
     t.equal(answer.status, 503, target)
-    t.match(answer.fields, { 'content-type': 'application/problem+json', 'retry-after': '1', 'cache-control': 'no-store' })
+    t.match(answer.fields, {
+      'content-type': 'application/problem+json',
+      'retry-after': '1',
+      'cache-control': 'no-store'
+    })
     if (method !== 'HEAD') t.match(JSON.parse(answer.content.toString()), { ...passed, detail: unchanged })
     t.match(told, [{ name: 'TimeoutError' }])
     t.equal(lines.length, 1, 'one line in the log')
@@ -70,10 +87,23 @@ test('an action that is not done by its deadline is 503 with Retry-After over a 
   }
 })
 
-test('a deadline that passes in `prepare` refuses the write for good', async t => {
+test('a deadline that passes in `prepare` refuses the write for good', async (t) => {
   const prepared = gate()
   const changes: string[] = []
-  const app = await build(t, notes({ hooks: { beforeValidation: async ({ item }) => { await prepared.opened; return item }, afterCommit: ({ action }) => { changes.push(action) } } }).with(timeout({ create: 50 })))
+  const app = await build(
+    t,
+    notes({
+      hooks: {
+        beforeValidation: async ({ item }) => {
+          await prepared.opened
+          return item
+        },
+        afterCommit: ({ action }) => {
+          changes.push(action)
+        }
+      }
+    }).with(timeout({ create: 50 }))
+  )
   const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
   t.match(answer.json(), { ...passed, detail: unchanged })
   prepared.open()
@@ -82,9 +112,19 @@ test('a deadline that passes in `prepare` refuses the write for good', async t =
   t.strictSame(changes, [])
 })
 
-test('in a bulk POST a deadline that passes in the middle undoes the whole', async t => {
+test('in a bulk POST a deadline that passes in the middle undoes the whole', async (t) => {
   let count = 0
-  const app = await build(t, notes({ hooks: { beforeValidation: async ({ item }) => { if (++count === 3) await wait(100); return item } } }).with(timeout(50), bulk()))
+  const app = await build(
+    t,
+    notes({
+      hooks: {
+        beforeValidation: async ({ item }) => {
+          if (++count === 3) await wait(100)
+          return item
+        }
+      }
+    }).with(timeout(50), bulk())
+  )
   t.match((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }, { text: '3' }] })).json(), passed)
   await wait(80)
   t.strictSame(await texts(app), [])
@@ -92,38 +132,83 @@ test('in a bulk POST a deadline that passes in the middle undoes the whole', asy
 })
 
 /** A storage whose writes take their time, and do not look at the signal. */
-function slowly (milliseconds: number, write: (storage: Storage<object>) => Storage<object>['insert'] = storage => storage.insert): ReturnType<typeof altered> {
-  return altered(storage => ({ insert: async (...asked) => { await wait(milliseconds); return write(storage)(...asked) } }))
+function slowly (
+  milliseconds: number,
+  write: (storage: Storage<object>) => Storage<object>['insert'] = (storage) => storage.insert
+): ReturnType<typeof altered> {
+  return altered((storage) => ({
+    insert: async (...asked) => {
+      await wait(milliseconds)
+      return write(storage)(...asked)
+    }
+  }))
 }
 
-test('a write that had begun in time and is done is told as done', async t => {
+test('a write that had begun in time and is done is told as done', async (t) => {
   const changes: string[] = []
-  const app = await build(t, notes({ storage: slowly(120), hooks: { afterCommit: ({ action }) => { changes.push(action) } } }).with(timeout(50)))
+  const app = await build(
+    t,
+    notes({
+      storage: slowly(120),
+      hooks: {
+        afterCommit: ({ action }) => {
+          changes.push(action)
+        }
+      }
+    }).with(timeout(50))
+  )
   const answer = await ask(app, 'POST /notes', { content: { text: 'done' } })
   t.equal(answer.statusCode, 201)
   t.strictSame([await texts(app), changes], [['done'], ['create']])
 })
 
-test('a write that had begun and is refused is told as refused, one that fails as not known', async t => {
-  const refused = await build(t, notes({ storage: slowly(120, () => async () => ({ refused: 'conflict' })) }).with(timeout(50)))
+test('a write that had begun and is refused is told as refused, one that fails as not known', async (t) => {
+  const refused = await build(
+    t,
+    notes({ storage: slowly(120, () => async () => ({ refused: 'conflict' })) }).with(timeout(50))
+  )
   t.match((await ask(refused, 'POST /notes', { content: { text: 'a' } })).json(), { status: 409, code: 'conflict' })
   const { lines, logger } = logged()
-  const failed = await build(t, notes({ storage: slowly(120, () => async () => { throw new Error('the connection is gone') }) }).with(timeout(50)), { logger })
+  const failed = await build(
+    t,
+    notes({
+      storage: slowly(120, () => async () => {
+        throw new Error('the connection is gone')
+      })
+    }).with(timeout(50)),
+    { logger }
+  )
   t.match((await ask(failed, 'POST /notes', { content: { text: 'a' } })).json(), { ...passed, detail: begun })
   t.match(JSON.stringify(lines), /the connection is gone/, 'the log has the cause')
 })
 
-test('a write that raced begins no more once the deadline has passed', async t => {
+test('a write that raced begins no more once the deadline has passed', async (t) => {
   let writes = 0
-  const app = await build(t, notes({ storage: altered(() => ({ replace: async () => { writes++; await wait(80); return { refused: 'stale' } } })) }).with(timeout({ all: 5000, replace: 50 })))
+  const app = await build(
+    t,
+    notes({
+      storage: altered(() => ({
+        replace: async () => {
+          writes++
+          await wait(80)
+          return { refused: 'stale' }
+        }
+      }))
+    }).with(timeout({ all: 5000, replace: 50 }))
+  )
   const { at } = await created(app, '/notes', { text: 'a' })
   t.match((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).json(), { ...passed, detail: unchanged })
   t.equal(writes, 1)
 })
 
-test('a write of which nothing is heard for a second is told as not known, and `changed` is told when it is done', async t => {
+test('a write of which nothing is heard for a second is told as not known, and `changed` is told when it is done', async (t) => {
   const [changed, stuck] = [gate(), gate()]
-  const storage = altered(({ insert }) => ({ insert: async (...asked) => { await stuck.opened; return insert(...asked) } }))
+  const storage = altered(({ insert }) => ({
+    insert: async (...asked) => {
+      await stuck.opened
+      return insert(...asked)
+    }
+  }))
   const app = await build(t, notes({ storage, hooks: { afterCommit: changed.open } }).with(timeout(50)))
   t.match((await ask(app, 'POST /notes', { content: { text: 'later' } })).json(), { ...passed, detail: begun })
   stuck.open()
@@ -131,17 +216,36 @@ test('a write of which nothing is heard for a second is told as not known, and `
   t.strictSame(await texts(app), ['later'])
 })
 
-test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: nothing is lost and nothing made twice', async t => {
+test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: nothing is lost and nothing made twice', async (t) => {
   const fields = { 'idempotency-key': '"k1"' }
   const post = (app: FastifyInstance) => ask(app, 'POST /notes', { content: { text: 'once' }, fields })
   let slow = true
-  const before = await build(t, notes({ hooks: { beforeValidation: async ({ item }) => { if (slow) await wait(100); return item } } }).with(timeout(50), idempotency()))
+  const before = await build(
+    t,
+    notes({
+      hooks: {
+        beforeValidation: async ({ item }) => {
+          if (slow) await wait(100)
+          return item
+        }
+      }
+    }).with(timeout(50), idempotency())
+  )
   t.match((await post(before)).json(), { ...passed, detail: unchanged })
   slow = false
   await wait(100)
   t.equal((await post(before)).statusCode, 201, 'the key is free again')
   t.strictSame(await texts(before), ['once'])
-  const after = await build(t, notes({ hooks: { afterCommit: async () => { if (slow) await wait(1300) } } }).with(timeout(50), idempotency()))
+  const after = await build(
+    t,
+    notes({
+      hooks: {
+        afterCommit: async () => {
+          if (slow) await wait(1300)
+        }
+      }
+    }).with(timeout(50), idempotency())
+  )
   slow = true
   t.match((await post(after)).json(), { ...passed, detail: begun })
   slow = false
@@ -150,25 +254,39 @@ test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: no
   t.strictSame(await texts(after), ['once'])
 })
 
-test('the deadline holds for the parent of a nested collection too', async t => {
+test('the deadline holds for the parent of a nested collection too', async (t) => {
   const never = gate()
-  const parent = users({ storage: altered(() => ({ find: async () => { await never.opened; return undefined } })) })
-  const child = (notes({ schema: users().schema as never }).with(timeout(50)) as Collection<{ role: string }>).with(within(parent, 'role'))
+  const parent = users({
+    storage: altered(() => ({
+      find: async () => {
+        await never.opened
+        return undefined
+      }
+    }))
+  })
+  const child = (notes({ schema: users().schema as never }).with(timeout(50)) as Collection<{ role: string }>).with(
+    within(parent, 'role')
+  )
   const app = await build(t, [parent, child as Collection])
   const answer = await ask(app, 'GET /users/01900000-0000-7000-8000-000000000001/notes')
   t.match(answer.json(), passed)
 })
 
-test('an action without a deadline is not timed, and one that is done in time leaves no timer behind', async t => {
+test('an action without a deadline is not timed, and one that is done in time leaves no timer behind', async (t) => {
   const app = await build(t, notes({ storage: slowly(100) }).with(timeout({ list: 50 })))
   t.equal((await ask(app, 'POST /notes', { content: { text: 'a' } })).statusCode, 201)
-  const before = process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+  const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   for (let turn = 0; turn < 10; turn++) t.equal((await ask(app, 'GET /notes')).statusCode, 200)
-  t.equal(process.getActiveResourcesInfo().filter(name => name === 'Timeout').length, before)
+  t.equal(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length, before)
 })
 
-test('a storage without transactions keeps none, and who asks it directly is not timed', async t => {
-  const definition = notes({ storage: altered(storage => ({ supports: { ...storage.supports, transactions: false }, transaction: undefined as never })) }).with(timeout(50))
+test('a storage without transactions keeps none, and who asks it directly is not timed', async (t) => {
+  const definition = notes({
+    storage: altered((storage) => ({
+      supports: { ...storage.supports, transactions: false },
+      transaction: undefined as never
+    }))
+  }).with(timeout(50))
   t.notOk('transaction' in definition.storage)
   const { signal } = new AbortController()
   const id = '01900000-0000-7000-8000-000000000001'
@@ -176,26 +294,30 @@ test('a storage without transactions keeps none, and who asks it directly is not
   t.equal(await definition.storage.remove(id, undefined, { signal, scope: undefined }), undefined)
 })
 
-test('SQLite: a write that waits for the lock of another process is not begun past the deadline', { skip: noSqlite }, async t => {
-  const file = `${t.testdir()}/app.db`
-  const database = new nodeSqlite!.DatabaseSync(file)
-  t.teardown(() => database.close())
-  const adapter = sqlite(database)
-  const definition = notes({ storage: adapter }).with(timeout(50))
-  await adapter.createTable(definition)
-  const app = await build(t, definition)
-  const other = new nodeSqlite!.DatabaseSync(file)
-  other.exec('BEGIN IMMEDIATE')
-  const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
-  t.match(answer.json(), passed)
-  other.exec('ROLLBACK')
-  other.close()
-  await wait(600)
-  t.strictSame(await texts(app), [])
-  t.equal((await ask(app, 'POST /notes', { content: { text: 'next' } })).statusCode, 201)
-})
+test(
+  'SQLite: a write that waits for the lock of another process is not begun past the deadline',
+  { skip: noSqlite },
+  async (t) => {
+    const file = `${t.testdir()}/app.db`
+    const database = new nodeSqlite!.DatabaseSync(file)
+    t.teardown(() => database.close())
+    const adapter = sqlite(database)
+    const definition = notes({ storage: adapter }).with(timeout(50))
+    await adapter.createTable(definition)
+    const app = await build(t, definition)
+    const other = new nodeSqlite!.DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
+    t.match(answer.json(), passed)
+    other.exec('ROLLBACK')
+    other.close()
+    await wait(600)
+    t.strictSame(await texts(app), [])
+    t.equal((await ask(app, 'POST /notes', { content: { text: 'next' } })).statusCode, 201)
+  }
+)
 
-test('PostgreSQL: a write past the deadline is cancelled, or told as done; the connection is used again', async t => {
+test('PostgreSQL: a write past the deadline is cancelled, or told as done; the connection is used again', async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const pool = server.pool({ max: 3 })
@@ -212,7 +334,8 @@ test('PostgreSQL: a write past the deadline is cancelled, or told as done; the c
     await wait(200)
     t.strictSame(await texts(app), [], 'cancelled')
   }
-  // Done at the server before it can be cancelled: the trigger takes longer than the deadline, and cannot be interrupted.
+  // Done at the server before it can be cancelled: the trigger takes longer than the deadline, and cannot be
+  // interrupted.
   await pool.query(`CREATE FUNCTION dawdle () RETURNS trigger AS $$ BEGIN
     FOR turn IN 1..20 LOOP BEGIN PERFORM pg_sleep(0.02); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN NEW; END $$ LANGUAGE plpgsql`)
   await pool.query('CREATE TRIGGER dawdle BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION dawdle()')
@@ -223,21 +346,24 @@ test('PostgreSQL: a write past the deadline is cancelled, or told as done; the c
   locker.release()
 })
 
-test('the signal of a request tells that its client has gone, and not that it was answered', async t => {
+test('the signal of a request tells that its client has gone, and not that it was answered', async (t) => {
   const signals: AbortSignal[] = []
   const asked = gate()
-  const app = await build(t, notes({
-    storage: altered(storage => ({
-      list: async (query, context) => {
-        signals.push(context.signal)
-        if (signals.length === 2) {
-          asked.open()
-          await new Promise(resolve => context.signal.addEventListener('abort', resolve))
+  const app = await build(
+    t,
+    notes({
+      storage: altered((storage) => ({
+        list: async (query, context) => {
+          signals.push(context.signal)
+          if (signals.length === 2) {
+            asked.open()
+            await new Promise((resolve) => context.signal.addEventListener('abort', resolve))
+          }
+          return storage.list(query, context)
         }
-        return storage.list(query, context)
-      }
-    }))
-  }))
+      }))
+    })
+  )
   const port = await listen(app)
   const [served, gone] = [new Wire(port), new Wire(port)]
   t.equal((await served.ask('GET /notes')).status, 200)
@@ -249,7 +375,7 @@ test('the signal of a request tells that its client has gone, and not that it wa
   served.close()
 })
 
-test('a signal that is asked for once the client has gone is aborted already', async t => {
+test('a signal that is asked for once the client has gone is aborted already', async (t) => {
   const closed = gate()
   const signals: AbortSignal[] = []
   const server = createServer((_incoming, response) => {
@@ -264,5 +390,8 @@ test('a signal that is asked for once the client has gone is aborted already', a
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   await closed.opened
-  t.strictSame(signals.map(({ aborted }) => aborted), [true])
+  t.strictSame(
+    signals.map(({ aborted }) => aborted),
+    [true]
+  )
 })

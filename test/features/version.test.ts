@@ -52,21 +52,44 @@ function both (storage: Kept = memory(), log: string[] = []) {
     hooks: {
       beforeValidation: ({ item, before }) => {
         if (item.name.last === 'Banned') throw problem('forbidden', { detail: 'Not here.' })
-        return item.password === undefined || item.password === before?.password ? item : { ...item, password: `hash of ${item.password}` }
+        return item.password === undefined || item.password === before?.password
+          ? item
+          : { ...item, password: `hash of ${item.password}` }
       },
-      afterCommit: ({ action, before, after }) => { log.push(`${action} ${before?.role} ${after?.role}`) }
+      afterCommit: ({ action, before, after }) => {
+        log.push(`${action} ${before?.role} ${after?.role}`)
+      }
     }
   }).with(bulk({ maximum: 5 }))
   const usersV1 = version(users, 'v1', {
     schema: UserV1,
     present: ({ id, email, name, role, city, password, updatedAt }) => ({
-      id, mail: email, name: `${name.first} ${name.last}`, admin: role === 'admin', initials: `${name.first[0]}${name.last[0]}`, updatedAt, ...city !== undefined && { city }, ...password !== undefined && { password }
+      id,
+      mail: email,
+      name: `${name.first} ${name.last}`,
+      admin: role === 'admin',
+      initials: `${name.first[0]}${name.last[0]}`,
+      updatedAt,
+      ...(city !== undefined && { city }),
+      ...(password !== undefined && { password })
     }),
     accept: ({ mail, name, admin, city, password }, before) => {
       const [first, last, ...rest] = name.split(' ')
-      if (first === undefined || last === undefined || rest.length > 0) throw problem('validation-failed', { detail: 'A name is a first and a last one.', members: { errors: [{ pointer: '/name', message: 'must have two words' }] } })
+      if (first === undefined || last === undefined || rest.length > 0) {
+        throw problem('validation-failed', {
+          detail: 'A name is a first and a last one.',
+          members: { errors: [{ pointer: '/name', message: 'must have two words' }] }
+        })
+      }
       const role: 'admin' | 'reader' = admin ? 'admin' : 'reader'
-      return { email: mail, name: { first, last }, role, tags: before?.tags, city, ...password !== undefined && { password } }
+      return {
+        email: mail,
+        name: { first, last },
+        role,
+        tags: before?.tags,
+        city,
+        ...(password !== undefined && { password })
+      }
     },
     renamed: { mail: 'email' },
     list: { search: ['city'], order: ['-updatedAt'] }
@@ -74,17 +97,23 @@ function both (storage: Kept = memory(), log: string[] = []) {
   return { users, usersV1 }
 }
 
-async function serve (t: Test, definitions: readonly Collection[], prefixes: readonly string[]): Promise<FastifyInstance> {
+async function serve (
+  t: Test,
+  definitions: readonly Collection[],
+  prefixes: readonly string[]
+): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
-  for (const [index, definition] of definitions.entries()) await app.register(collection, { ...definition, prefix: prefixes[index]! })
+  for (const [index, definition] of definitions.entries()) {
+    await app.register(collection, { ...definition, prefix: prefixes[index]! })
+  }
   return app
 }
 
 const ada = { email: 'ada@example.com', name: { first: 'Ada', last: 'Lovelace' }, tags: ['math'], password: 'secret' }
 
 for (const { name, skip, open } of kept) {
-  test(`two versions of a collection over one storage, by prefix: ${name}`, { skip }, async t => {
+  test(`two versions of a collection over one storage, by prefix: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const log: string[] = []
     const { users, usersV1 } = both(storage, log)
@@ -93,66 +122,165 @@ for (const { name, skip, open } of kept) {
     const { item } = await created(app, '/v2/users', ada)
     const at = `/users/${String(item.id)}`
     const old = await ask(app, `GET /v1${at}`)
-    t.strictSame(old.json(), { id: item.id, mail: 'ada@example.com', name: 'Ada Lovelace', admin: false, initials: 'AL', updatedAt: item.updatedAt })
+    t.strictSame(old.json(), {
+      id: item.id,
+      mail: 'ada@example.com',
+      name: 'Ada Lovelace',
+      admin: false,
+      initials: 'AL',
+      updatedAt: item.updatedAt
+    })
     t.equal(old.headers['last-modified'], (await ask(app, `GET /v2${at}`)).headers['last-modified'])
     t.not(old.headers.etag, (await ask(app, `GET /v2${at}`)).headers.etag, 'the tags of one are not those of the other')
     t.equal((await ask(app, `GET /v1${at}`, { fields: { 'if-none-match': String(old.headers.etag) } })).statusCode, 304)
 
-    const patched = await ask(app, `PATCH /v1${at}`, { content: { name: 'Ada King', admin: true }, fields: { 'if-match': String(old.headers.etag) } })
+    const patched = await ask(app, `PATCH /v1${at}`, {
+      content: { name: 'Ada King', admin: true },
+      fields: { 'if-match': String(old.headers.etag) }
+    })
     t.equal(patched.statusCode, 200)
     const king: Record<string, unknown> = patched.json()
     t.match(king, { name: 'Ada King', admin: true, initials: 'AK' })
     const now = (await ask(app, `GET /v2${at}`)).json()
-    t.strictSame(now, { ...item, name: { first: 'Ada', last: 'King' }, role: 'admin', updatedAt: now.updatedAt }, 'what the older version knows nothing of is kept')
-    t.equal((await ask(app, `PATCH /v1${at}`, { content: { admin: false }, fields: { 'if-match': String(old.headers.etag) } })).statusCode, 412)
-    t.equal((await ask(app, `DELETE /v1${at}`, { fields: { 'if-match': String((await ask(app, `GET /v2${at}`)).headers.etag) } })).statusCode, 412, 'a tag of the other version is none here')
+    t.strictSame(
+      now,
+      { ...item, name: { first: 'Ada', last: 'King' }, role: 'admin', updatedAt: now.updatedAt },
+      'what the older version knows nothing of is kept'
+    )
+    t.equal(
+      (
+        await ask(app, `PATCH /v1${at}`, {
+          content: { admin: false },
+          fields: { 'if-match': String(old.headers.etag) }
+        })
+      ).statusCode,
+      412
+    )
+    t.equal(
+      (
+        await ask(app, `DELETE /v1${at}`, {
+          fields: { 'if-match': String((await ask(app, `GET /v2${at}`)).headers.etag) }
+        })
+      ).statusCode,
+      412,
+      'a tag of the other version is none here'
+    )
 
     const put = await ask(app, `PUT /v1${at}`, { content: { ...king, name: 'Augusta King', city: 'London' } })
     t.match(put.json(), { name: 'Augusta King', city: 'London', admin: true })
-    t.equal((await ask(app, `PUT /v1${at}`, { content: { mail: 'ada@example.com', name: 'Augusta King', admin: true } })).json().city, undefined, 'undefined takes a property away')
+    t.equal(
+      (
+        await ask(app, `PUT /v1${at}`, { content: { mail: 'ada@example.com', name: 'Augusta King', admin: true } })
+      ).json().city,
+      undefined,
+      'undefined takes a property away'
+    )
     t.notOk('city' in (await ask(app, `GET /v2${at}`)).json())
 
-    const made = await ask(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Babbage', password: 'engine' } })
+    const made = await ask(app, 'POST /v1/users', {
+      content: { mail: 'bob@example.com', name: 'Bob Babbage', password: 'engine' }
+    })
     t.equal(made.statusCode, 201)
     t.match(made.json(), { name: 'Bob Babbage', admin: false, initials: 'BB' })
-    t.match((await ask(app, `GET /v2/users/${made.json().id}`)).json(), { email: 'bob@example.com', role: 'reader', tags: [], createdAt: /Z$/ }, 'with the defaults and timestamps of the current version')
+    t.match(
+      (await ask(app, `GET /v2/users/${made.json().id}`)).json(),
+      { email: 'bob@example.com', role: 'reader', tags: [], createdAt: /Z$/ },
+      'with the defaults and timestamps of the current version'
+    )
     t.match(made.headers.location, /^\/v1\/users\//)
 
-    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Bobson' } })).json(), { status: 409, errors: [{ pointer: '/mail' }] })
-    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'Cher' } })).json(), { status: 422, errors: [{ pointer: '/name', message: 'must have two words' }] })
-    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c', email: 'c@example.com', name: 'C D' } })).json(), { status: 422, errors: [{ pointer: '/email' }, { pointer: '/mail' }] }, 'its own schema comes first')
-    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: ' D' } })).json(), { status: 422, errors: [{ pointer: '/name/first' }] }, 'then that of the current version')
-    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'C Banned' } })).json(), { status: 403, detail: 'Not here.' }, 'whose hooks are asked')
-    t.match((await ask(app, `PATCH /v1${at}`, { content: { initials: 'XX' } })).json(), { status: 422, errors: [{ pointer: '/initials', message: 'is read-only' }] })
-    t.equal((await ask(app, 'POST /v1/users', { content: [{ mail: 'd@example.com', name: 'D E' }, { mail: 'e@example.com', name: 'E F' }] })).statusCode, 201)
+    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Bobson' } })).json(), {
+      status: 409,
+      errors: [{ pointer: '/mail' }]
+    })
+    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'Cher' } })).json(), {
+      status: 422,
+      errors: [{ pointer: '/name', message: 'must have two words' }]
+    })
+    t.match(
+      (await ask(app, 'POST /v1/users', { content: { mail: 'c', email: 'c@example.com', name: 'C D' } })).json(),
+      { status: 422, errors: [{ pointer: '/email' }, { pointer: '/mail' }] },
+      'its own schema comes first'
+    )
+    t.match(
+      (await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: ' D' } })).json(),
+      { status: 422, errors: [{ pointer: '/name/first' }] },
+      'then that of the current version'
+    )
+    t.match(
+      (await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'C Banned' } })).json(),
+      { status: 403, detail: 'Not here.' },
+      'whose hooks are asked'
+    )
+    t.match((await ask(app, `PATCH /v1${at}`, { content: { initials: 'XX' } })).json(), {
+      status: 422,
+      errors: [{ pointer: '/initials', message: 'is read-only' }]
+    })
+    t.equal(
+      (
+        await ask(app, 'POST /v1/users', {
+          content: [
+            { mail: 'd@example.com', name: 'D E' },
+            { mail: 'e@example.com', name: 'E F' }
+          ]
+        })
+      ).statusCode,
+      201
+    )
     t.equal((await ask(app, 'GET /v2/users')).json().length, 4)
     t.equal((await ask(app, `DELETE /v1${at}`)).statusCode, 204)
     t.equal((await ask(app, `GET /v2${at}`)).statusCode, 404)
     t.equal((await ask(app, `GET /v1${at}`)).statusCode, 404)
-    t.same(log, ['create undefined reader', 'update reader admin', 'replace admin admin', 'replace admin admin', 'create undefined reader', 'create undefined reader', 'create undefined reader', 'remove admin undefined'])
+    t.same(log, [
+      'create undefined reader',
+      'update reader admin',
+      'replace admin admin',
+      'replace admin admin',
+      'create undefined reader',
+      'create undefined reader',
+      'create undefined reader',
+      'remove admin undefined'
+    ])
   })
 
-  test(`lists of an older version are asked by the properties that are the same: ${name}`, { skip }, async t => {
+  test(`lists of an older version are asked by the properties that are the same: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const { users, usersV1 } = both(storage)
     await prepare(users as Collection, ['email'])
     const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
-    for (const [index, city] of ['Rome', 'Oslo', 'Rome'].entries()) await ask(app, 'POST /v2/users', { content: { email: `${index}@example.com`, name: { first: 'A', last: String(index) }, city } })
-    const mails = async (query: string) => (await ask(app, `GET /v1/users${query}`)).json().map((item: { mail: string }) => item.mail[0]).join('')
+    for (const [index, city] of ['Rome', 'Oslo', 'Rome'].entries()) {
+      await ask(app, 'POST /v2/users', {
+        content: { email: `${index}@example.com`, name: { first: 'A', last: String(index) }, city }
+      })
+    }
+    const mails = async (query: string) =>
+      (await ask(app, `GET /v1/users${query}`))
+        .json()
+        .map((item: { mail: string }) => item.mail[0])
+        .join('')
     t.equal(await mails('?city=Rome&sort=mail'), '02')
     t.equal(await mails('?mail.like=1*'), '1')
     t.equal(await mails('?q=oslo'), '1')
     t.equal(await mails('?mail.ne=1@example.com&sort=-mail'), '20')
     t.same((await ask(app, 'GET /v1/users?mail=1@example.com&fields=name')).json(), [{ name: 'A 1' }])
-    t.equal((await ask(app, 'QUERY /v1/users', { content: { filter: { any: [{ mail: '0@example.com' }, { not: { city: 'Rome' } }] }, sort: ['mail'] } })).json().length, 2)
+    t.equal(
+      (
+        await ask(app, 'QUERY /v1/users', {
+          content: { filter: { any: [{ mail: '0@example.com' }, { not: { city: 'Rome' } }] }, sort: ['mail'] }
+        })
+      ).json().length,
+      2
+    )
     const first = await ask(app, 'GET /v1/users?sort=mail&limit=2')
     const next = /<([^>]+)>; rel="next"/.exec(String(first.headers.link))![1]!
     t.match((await ask(app, `GET ${next}`)).json(), [{ mail: '2@example.com' }])
-    for (const key of ['name', 'admin', 'initials', 'role', 'email', 'password']) t.equal((await ask(app, `GET /v1/users?${key}=x`)).statusCode, 400, key)
+    for (const key of ['name', 'admin', 'initials', 'role', 'email', 'password']) {
+      t.equal((await ask(app, `GET /v1/users?${key}=x`)).statusCode, 400, key)
+    }
   })
 }
 
-test('versions by Accept-Version: both at one path, told apart by Vary', async t => {
+test('versions by Accept-Version: both at one path, told apart by Vary', async (t) => {
   const { users, usersV1 } = both()
   const app = Fastify()
   t.after(() => app.close())
@@ -169,8 +297,16 @@ test('versions by Accept-Version: both at one path, told apart by Vary', async t
   const tag = String((await ask(app, `GET ${at}`, { fields: v1 })).headers.etag)
   t.equal((await ask(app, `GET ${at}`, { fields: { ...v2, 'if-none-match': tag } })).statusCode, 200)
   const requests: Array<[string, number, object]> = [
-    [`GET ${at}`, 304, { 'if-none-match': tag }], ['GET /users', 200, {}], ['HEAD /users', 200, {}], ['OPTIONS /users', 204, {}], ['DELETE /users', 405, {}],
-    [`OPTIONS ${at}`, 204, {}], [`POST ${at}`, 405, {}], [`GET /users/${'x'.repeat(200)}`, 404, {}], ['GET /users?x=1', 400, {}], ['POST /users', 400, { 'content-type': 'application/json' }]
+    [`GET ${at}`, 304, { 'if-none-match': tag }],
+    ['GET /users', 200, {}],
+    ['HEAD /users', 200, {}],
+    ['OPTIONS /users', 204, {}],
+    ['DELETE /users', 405, {}],
+    [`OPTIONS ${at}`, 204, {}],
+    [`POST ${at}`, 405, {}],
+    [`GET /users/${'x'.repeat(200)}`, 404, {}],
+    ['GET /users?x=1', 400, {}],
+    ['POST /users', 400, { 'content-type': 'application/json' }]
   ]
   for (const [request, status, fields] of requests) {
     const answer = await ask(app, request, { fields: { ...v1, ...fields } })
@@ -178,17 +314,21 @@ test('versions by Accept-Version: both at one path, told apart by Vary', async t
     t.match(answer.headers.vary, /\bAccept-Version\b/, request)
     t.match(answer.headers.vary, /\bAccept\b/, request)
   }
-  t.equal((await ask(app, 'GET /users', { fields: { 'accept-version': '3.x' } })).statusCode, 404, 'no such version: the app\'s own answer')
+  t.equal(
+    (await ask(app, 'GET /users', { fields: { 'accept-version': '3.x' } })).statusCode,
+    404,
+    "no such version: the app's own answer"
+  )
   t.equal((await ask(app, 'GET /users')).statusCode, 404, 'without the field, none is chosen')
 })
 
-test('an older door is no open one: access, hooks and preconditions are those of the current version', async t => {
+test('an older door is no open one: access, hooks and preconditions are those of the current version', async (t) => {
   const Note = Type.Object({ id: Type.String(), text: Type.String(), owner: Type.String() })
   const NoteV1 = Type.Object({ id: Type.String(), body: Type.String(), owner: Type.String() })
   const mapping = {
     schema: NoteV1,
-    present: ({ id, text, owner }: { id: string, text: string, owner: string }) => ({ id, body: text, owner }),
-    accept: ({ id, body, owner }: { id: string, body: string, owner: string }) => ({ id, text: body, owner })
+    present: ({ id, text, owner }: { id: string; text: string; owner: string }) => ({ id, body: text, owner }),
+    accept: ({ id, body, owner }: { id: string; body: string; owner: string }) => ({ id, text: body, owner })
   }
   const guarded = define({
     name: 'notes',
@@ -200,31 +340,85 @@ test('an older door is no open one: access, hooks and preconditions are those of
     put: { create: true },
     actions: ['create', 'read', 'replace', 'remove']
   }).with(timeout({ read: 5000 }))
-  t.strictSame(version(guarded, 'v1', mapping).features.map(({ name }) => name), ['timeout'])
+  t.strictSame(
+    version(guarded, 'v1', mapping).features.map(({ name }) => name),
+    ['timeout']
+  )
   const app = await serve(t, [version(guarded, 'v1', mapping), guarded] as Collection[], ['/v1', '/v2'])
   const ann = { authorization: 'ann' }
   t.equal((await ask(app, 'GET /v1/notes/a')).statusCode, 401)
   t.equal((await ask(app, 'DELETE /v1/notes/a', { fields: ann })).statusCode, 403)
-  t.equal((await ask(app, 'PUT /v1/notes/a', { content: { body: 'x', owner: 'ann' }, fields: ann })).json().code, 'precondition-required')
-  t.equal((await ask(app, 'PUT /v1/notes/a', { content: { body: 'x', owner: 'ann' }, fields: { ...ann, 'if-none-match': '*' } })).statusCode, 201)
+  t.equal(
+    (await ask(app, 'PUT /v1/notes/a', { content: { body: 'x', owner: 'ann' }, fields: ann })).json().code,
+    'precondition-required'
+  )
+  t.equal(
+    (
+      await ask(app, 'PUT /v1/notes/a', {
+        content: { body: 'x', owner: 'ann' },
+        fields: { ...ann, 'if-none-match': '*' }
+      })
+    ).statusCode,
+    201
+  )
   t.equal((await ask(app, 'GET /v2/notes/a', { fields: ann })).json().text, 'x')
   t.equal((await ask(app, 'GET /v1/notes', { fields: ann })).statusCode, 405)
-  const scoped = define({ name: 'notes', schema: Note, storage: memory(), id: { generate: 'client' }, access: { scope: ({ request }) => ({ values: { owner: String(request?.headers.authorization) } }) } })
-  t.throws(() => version(scoped, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /Add access\.scope to this version/ })
-  const shy = define({ name: 'notes', schema: Note, storage: memory(), id: { generate: 'client' }, access: { visible: { owner: () => false } } })
-  t.throws(() => version(shy, 'v1', mapping), { code: 'FST_COLLECTION_BAD_OPTION', message: /Add access\.visible to this version/ })
-  const shown = await serve(t, [version(shy, 'v1', { ...mapping, access: { visible: { owner: () => false } } })] as Collection[], ['/v1'])
+  const scoped = define({
+    name: 'notes',
+    schema: Note,
+    storage: memory(),
+    id: { generate: 'client' },
+    access: { scope: ({ request }) => ({ values: { owner: String(request?.headers.authorization) } }) }
+  })
+  t.throws(() => version(scoped, 'v1', mapping), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /Add access\.scope to this version/
+  })
+  const shy = define({
+    name: 'notes',
+    schema: Note,
+    storage: memory(),
+    id: { generate: 'client' },
+    access: { visible: { owner: () => false } }
+  })
+  t.throws(() => version(shy, 'v1', mapping), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /Add access\.visible to this version/
+  })
+  const shown = await serve(
+    t,
+    [version(shy, 'v1', { ...mapping, access: { visible: { owner: () => false } } })] as Collection[],
+    ['/v1']
+  )
   t.strictSame((await ask(shown, 'GET /v1/notes')).json(), [])
-  const own = await serve(t, [version(scoped, 'v1', { ...mapping, access: { scope: ({ request }) => ({ values: { owner: String(request?.headers.authorization) } }) } }), scoped] as Collection[], ['/v1', '/v2'])
+  const own = await serve(
+    t,
+    [
+      version(scoped, 'v1', {
+        ...mapping,
+        access: { scope: ({ request }) => ({ values: { owner: String(request?.headers.authorization) } }) }
+      }),
+      scoped
+    ] as Collection[],
+    ['/v1', '/v2']
+  )
   t.equal((await ask(own, 'POST /v1/notes', { content: { id: 'a', body: 'x' }, fields: ann })).statusCode, 201)
   t.equal((await ask(own, 'GET /v1/notes/a', { fields: ann })).statusCode, 200)
   t.equal((await ask(own, 'GET /v1/notes/a', { fields: { authorization: 'bob' } })).statusCode, 404)
-  t.equal((await ask(own, 'PATCH /v1/notes/a', { content: { body: 'y' }, fields: { authorization: 'bob' } })).statusCode, 404)
+  t.equal(
+    (await ask(own, 'PATCH /v1/notes/a', { content: { body: 'y' }, fields: { authorization: 'bob' } })).statusCode,
+    404
+  )
 })
 
-test('an older version of its own name, in a parent, deprecated; with ids of the storage, and without transactions', async t => {
+test('an older version of its own name, in a parent, deprecated; with ids of the storage, and without transactions', async (t) => {
   const Book = Type.Object({ id: Type.String(), title: Type.String() })
-  const Page = Type.Object({ id: Type.Integer(), bookId: Type.String(), text: Type.String(), size: Type.Optional(Type.Integer()) })
+  const Page = Type.Object({
+    id: Type.Integer(),
+    bookId: Type.String(),
+    text: Type.String(),
+    size: Type.Optional(Type.Integer())
+  })
   const PageV0 = Type.Object({ id: Type.Integer(), book: Type.String(), text: Type.String() })
   const books = define({ name: 'books', schema: Book, id: { generate: 'client' }, storage: memory() })
   const pages = define({
@@ -232,7 +426,14 @@ test('an older version of its own name, in a parent, deprecated; with ids of the
     schema: Page,
     unique: ['text'],
     id: { generate: 'storage' },
-    storage: altered(({ insert, supports }) => ({ supports: { ...supports, transactions: false }, transaction: undefined as never, insert: (draft, context) => { if (context.signal.aborted) throw new Error('gone'); return insert(draft, context) } }))
+    storage: altered(({ insert, supports }) => ({
+      supports: { ...supports, transactions: false },
+      transaction: undefined as never,
+      insert: (draft, context) => {
+        if (context.signal.aborted) throw new Error('gone')
+        return insert(draft, context)
+      }
+    }))
   })
   const sheets = version(pages, '0', {
     name: 'sheets',
@@ -247,41 +448,66 @@ test('an older version of its own name, in a parent, deprecated; with ids of the
   t.match(posted, { statusCode: 201, headers: { location: '/books/a/sheets/1', deprecation: '@1767225600' } })
   t.strictSame((await ask(app, 'GET /pages/1')).json(), { id: 1, bookId: 'a', text: 'abc', size: 3 })
   t.equal((await ask(app, 'GET /books/b/sheets/1')).statusCode, 404)
-  t.match((await ask(app, 'POST /books/b/sheets', { content: { text: 'abc' } })).json(), { status: 409, errors: [{ pointer: '/text' }] })
+  t.match((await ask(app, 'POST /books/b/sheets', { content: { text: 'abc' } })).json(), {
+    status: 409,
+    errors: [{ pointer: '/text' }]
+  })
   t.same((await ask(app, 'GET /books/a/sheets')).json(), [{ id: 1, book: 'a', text: 'abc' }])
   t.equal((await ask(app, 'PATCH /books/a/sheets/1', { content: { text: 'abcd' } })).statusCode, 200)
   t.equal((await ask(app, 'GET /pages/1')).json().size, 4)
   t.equal(sheets.storage.transaction, undefined)
 })
 
-test('a request that is repeated with its Idempotency-Key is done once, in an older version too', async t => {
+test('a request that is repeated with its Idempotency-Key is done once, in an older version too', async (t) => {
   const Note = Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() })
-  const notes = define({ name: 'notes', schema: Note, storage: memory() }).with(idempotency({ required: true, expiry: 60, lease: 5 }))
-  const older = version(notes, 'v1', { schema: Type.Object({ id: Type.String({ format: 'uuid' }), body: Type.String() }), present: ({ id, text }) => ({ id, body: text }), accept: ({ body }) => ({ text: body }) })
+  const notes = define({ name: 'notes', schema: Note, storage: memory() }).with(
+    idempotency({ required: true, expiry: 60, lease: 5 })
+  )
+  const older = version(notes, 'v1', {
+    schema: Type.Object({ id: Type.String({ format: 'uuid' }), body: Type.String() }),
+    present: ({ id, text }) => ({ id, body: text }),
+    accept: ({ body }) => ({ text: body })
+  })
   t.strictSame(older.features, notes.features)
   const app = await serve(t, [older, notes] as Collection[], ['/v1', '/v2'])
   t.equal((await ask(app, 'POST /v1/notes', { content: { body: 'x' } })).statusCode, 400)
   const fields = { 'idempotency-key': '"a"' }
-  const [first, second] = [await ask(app, 'POST /v1/notes', { content: { body: 'x' }, fields }), await ask(app, 'POST /v1/notes', { content: { body: 'x' }, fields })]
+  const [first, second] = [
+    await ask(app, 'POST /v1/notes', { content: { body: 'x' }, fields }),
+    await ask(app, 'POST /v1/notes', { content: { body: 'x' }, fields })
+  ]
   t.equal(first!.payload, second!.payload)
   t.equal(second!.headers['idempotent-replayed'], 'true')
   t.equal((await ask(app, 'GET /v2/notes')).json().length, 1)
 })
 
-test('writes of both versions in parallel lose nothing', async t => {
+test('writes of both versions in parallel lose nothing', async (t) => {
   const { users, usersV1 } = both()
   const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
   const { item } = await created(app, '/v2/users', ada)
   const at = `/users/${String(item.id)}`
-  const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => index % 2 === 0
-    ? ask(app, `PATCH /v1${at}`, { content: { city: 'Rome', admin: true } })
-    : ask(app, `PATCH /v2${at}`, { content: { tags: [`${index}`] } })))
-  t.same(answers.map(({ statusCode }) => statusCode).filter(status => status !== 200), [])
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      index % 2 === 0
+        ? ask(app, `PATCH /v1${at}`, { content: { city: 'Rome', admin: true } })
+        : ask(app, `PATCH /v2${at}`, { content: { tags: [`${index}`] } })
+    )
+  )
+  t.same(
+    answers.map(({ statusCode }) => statusCode).filter((status) => status !== 200),
+    []
+  )
   t.match((await ask(app, `GET /v2${at}`)).json(), { city: 'Rome', role: 'admin', tags: [/^\d$/] })
-  t.strictSame(await usersV1.storage.replace('none', answers[0]!.json(), undefined, { signal: new AbortController().signal, scope: undefined }), { refused: 'not-found' })
+  t.strictSame(
+    await usersV1.storage.replace('none', answers[0]!.json(), undefined, {
+      signal: new AbortController().signal,
+      scope: undefined
+    }),
+    { refused: 'not-found' }
+  )
 })
 
-test('what cannot be told from one version to the other is refused at boot', async t => {
+test('what cannot be told from one version to the other is refused at boot', async (t) => {
   const { users } = both()
   const loose = version as unknown as (...parts: unknown[]) => unknown
   const base = { schema: UserV1, present: () => ({}), accept: () => ({}), renamed: { mail: 'email' } }
@@ -290,31 +516,73 @@ test('what cannot be told from one version to the other is refused at boot', asy
     ['v1', { present: undefined }, /needs the functions present and accept/],
     ['v1', { accept: 'x' }, /needs the functions present and accept/],
     ['v1', { renamed: { mail: 'mail' } }, /renamed maps "mail" to "mail"/],
-    ['v1', { renamed: { admin: 'role' } }, /renamed maps "admin" to "role", but these are not properties with the same schema/],
-    ['v1', { list: { filter: ['name'] } }, /list\.filter contains "name".*Available properties: id, mail, city, updatedAt\..*add it to renamed/],
+    [
+      'v1',
+      { renamed: { admin: 'role' } },
+      /renamed maps "admin" to "role", but these are not properties with the same schema/
+    ],
+    [
+      'v1',
+      { list: { filter: ['name'] } },
+      /list\.filter contains "name".*Available properties: id, mail, city, updatedAt\..*add it to renamed/
+    ],
     ['v1', { list: { sort: ['initials'] } }, /list\.sort contains "initials"/],
     ['v1', { list: { search: ['name'] } }, /list\.search contains "name"/],
     ['v1', { list: { order: ['-name'] } }, /list\.order contains "name"/]
   ]
-  for (const [label, part, message] of wrong) t.throws(() => loose(users, label, { ...base, ...part }), { code: 'FST_COLLECTION_BAD_OPTION', message }, JSON.stringify([label, part]))
-  const bare = define({ name: 'users', schema: User, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false, order: false } })) })
-  t.doesNotThrow(() => loose(bare, 'v1', { ...base, renamed: {} }), 'a storage that cannot filter or sort is not asked to')
+  for (const [label, part, message] of wrong) {
+    t.throws(
+      () => loose(users, label, { ...base, ...part }),
+      { code: 'FST_COLLECTION_BAD_OPTION', message },
+      JSON.stringify([label, part])
+    )
+  }
+  const bare = define({
+    name: 'users',
+    schema: User,
+    storage: altered(({ supports }) => ({ supports: { ...supports, filter: false, order: false } }))
+  })
+  t.doesNotThrow(
+    () => loose(bare, 'v1', { ...base, renamed: {} }),
+    'a storage that cannot filter or sort is not asked to'
+  )
 })
 
 for (const { name, skip, open } of kept) {
-  test(`through an older version, a scope and a parent set read-only properties: ${name}`, { skip }, async t => {
+  test(`through an older version, a scope and a parent set read-only properties: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const text = Type.String()
     const team = { id: Type.String({ format: 'uuid', readOnly: true }), name: text }
-    const Task = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), tenant: Type.String({ readOnly: true }), team: Type.String({ readOnly: true, default: 'none' }), title: text, rank: Type.Integer({ default: 0 }) })
-    const Old = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), org: Type.String({ readOnly: true }), team: Type.String({ readOnly: true, default: 'none' }), subject: text })
+    const Task = Type.Object({
+      id: Type.String({ format: 'uuid', readOnly: true }),
+      tenant: Type.String({ readOnly: true }),
+      team: Type.String({ readOnly: true, default: 'none' }),
+      title: text,
+      rank: Type.Integer({ default: 0 })
+    })
+    const Old = Type.Object({
+      id: Type.String({ format: 'uuid', readOnly: true }),
+      org: Type.String({ readOnly: true }),
+      team: Type.String({ readOnly: true, default: 'none' }),
+      subject: text
+    })
     const teams = define({ name: 'teams', schema: Type.Object(team), storage })
     const tenantOf = (request: { headers: Record<string, unknown> }): string => String(request.headers['x-tenant'])
-    const tasks = define({ name: 'tasks', schema: Task, storage, put: { create: true }, access: { scope: ({ request }) => ({ values: { tenant: tenantOf(request!) } }) } }).with(bulk(), idempotency())
+    const tasks = define({
+      name: 'tasks',
+      schema: Task,
+      storage,
+      put: { create: true },
+      access: { scope: ({ request }) => ({ values: { tenant: tenantOf(request!) } }) }
+    }).with(bulk(), idempotency())
     // Whether `accept` leaves the tenant and the team out, passes them on, or invents others.
     const accepts = [
       ({ subject }: { subject: string }) => ({ title: subject }),
-      ({ subject, org, team }: { subject: string, org: string, team: string }) => ({ title: subject, tenant: org, team }),
+      ({ subject, org, team }: { subject: string; org: string; team: string }) => ({
+        title: subject,
+        tenant: org,
+        team
+      }),
       ({ subject }: { subject: string }) => ({ title: subject, tenant: 'invented', team: 'invented' })
     ]
     await prepare(teams as Collection)
@@ -327,28 +595,50 @@ for (const { name, skip, open } of kept) {
         renamed: { org: 'tenant', subject: 'title' },
         access: { scope: ({ request }) => ({ values: { org: tenantOf(request!) } }) }
       })
-      const app = await serve(t, [teams, tasks, old, old.with(within(teams, 'team'))] as Collection[], ['/v2', '/v2', '/v1', '/v1'])
-      const { at: parent, item: { id } } = await created(app, '/v2/teams', { name: 'red' })
+      const app = await serve(t, [teams, tasks, old, old.with(within(teams, 'team'))] as Collection[], [
+        '/v2',
+        '/v2',
+        '/v1',
+        '/v1'
+      ])
+      const {
+        at: parent,
+        item: { id }
+      } = await created(app, '/v2/teams', { name: 'red' })
       const fields = { 'x-tenant': `t${index}` }
-      for (const [path, inTeam] of [['/v1/tasks', 'none'], [`${parent.replace('/v2', '/v1')}/tasks`, id]] as const) {
-        const done = async (request: string, content: unknown, more: object = {}): Promise<Array<Record<string, unknown>>> => {
+      for (const [path, inTeam] of [
+        ['/v1/tasks', 'none'],
+        [`${parent.replace('/v2', '/v1')}/tasks`, id]
+      ] as const) {
+        const done = async (
+          request: string,
+          content: unknown,
+          more: object = {}
+        ): Promise<Array<Record<string, unknown>>> => {
           const answer = await ask(app, request, { content, fields: { ...fields, ...more } })
           t.ok(answer.statusCode < 300, `${request}: ${answer.payload}`)
           return [answer.json()].flat()
         }
         const made = [
-          ...await done(`POST ${path}`, { subject: 'one' }),
-          ...await done(`POST ${path}`, { subject: 'two', org: `t${index}` }, { 'idempotency-key': String(inTeam) }),
-          ...await done(`POST ${path}`, [{ subject: 'three' }, { subject: 'four' }]),
-          ...await done(`PUT ${path}/01900000-0000-7000-8000-0000000000${index}${inTeam === 'none' ? 'a' : 'b'}`, { subject: 'five' })
+          ...(await done(`POST ${path}`, { subject: 'one' })),
+          ...(await done(`POST ${path}`, { subject: 'two', org: `t${index}` }, { 'idempotency-key': String(inTeam) })),
+          ...(await done(`POST ${path}`, [{ subject: 'three' }, { subject: 'four' }])),
+          ...(await done(`PUT ${path}/01900000-0000-7000-8000-0000000000${index}${inTeam === 'none' ? 'a' : 'b'}`, {
+            subject: 'five'
+          }))
         ]
         const changed = [
-          ...await done(`PUT ${path}/${made[0]!.id}`, { subject: 'one' }),
-          ...await done(`PATCH ${path}/${made[1]!.id}`, { subject: 'two' })
+          ...(await done(`PUT ${path}/${made[0]!.id}`, { subject: 'one' })),
+          ...(await done(`PATCH ${path}/${made[1]!.id}`, { subject: 'two' }))
         ]
         for (const item of [...made, ...changed]) {
           t.match(item, { org: `t${index}`, team: inTeam })
-          t.match((await ask(app, `GET /v2/tasks/${item.id}`, { fields })).json(), { tenant: `t${index}`, team: inTeam, title: item.subject, rank: 0 })
+          t.match((await ask(app, `GET /v2/tasks/${item.id}`, { fields })).json(), {
+            tenant: `t${index}`,
+            team: inTeam,
+            title: item.subject,
+            rank: 0
+          })
         }
         const refused = await ask(app, `POST ${path}`, { content: { subject: 'no', org: 'other' }, fields })
         t.strictSame([refused.statusCode, refused.json().errors[0].pointer], [422, '/org'])

@@ -22,15 +22,22 @@ async function open (t: Test) {
   const authors = define({
     name: 'authors',
     schema: Author,
-    storage: altered(({ find }) => ({ find: (id, context) => { if (context.signal.aborted) throw new Error('gone'); return find(id, context) } }))
+    storage: altered(({ find }) => ({
+      find: (id, context) => {
+        if (context.signal.aborted) throw new Error('gone')
+        return find(id, context)
+      }
+    }))
   })
   const articles = define({ name: 'articles', schema: Article, storage: memory(), cache: 'no-cache' })
   const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))])
-  const [ann, bob] = await Promise.all(['Ann', 'Bob'].map(async name => (await ask(app, 'POST /authors', { content: { name } })).json().id as string))
+  const [ann, bob] = await Promise.all(
+    ['Ann', 'Bob'].map(async (name) => (await ask(app, 'POST /authors', { content: { name } })).json().id as string)
+  )
   return { app, ann: ann!, bob: bob! }
 }
 
-test('a nested collection lists, makes and finds only what lies in its parent', async t => {
+test('a nested collection lists, makes and finds only what lies in its parent', async (t) => {
   const { app, ann, bob } = await open(t)
   const posted = await ask(app, `POST /authors/${ann}/articles`, { content: { title: 'One' } })
   t.equal(posted.statusCode, 201)
@@ -44,7 +51,17 @@ test('a nested collection lists, makes and finds only what lies in its parent', 
   t.equal((await ask(app, `GET /authors/${ann}/articles?count=true`)).headers['x-total-count'], '1')
   t.equal((await ask(app, 'GET /articles?count=true')).headers['x-total-count'], '1')
   for (const method of ['PUT', 'PATCH', 'DELETE']) {
-    t.equal((await ask(app, `${method} /authors/${bob}/articles/${id}`, method === 'DELETE' ? {} : { content: { title: 'Two' } })).statusCode, 404, method)
+    t.equal(
+      (
+        await ask(
+          app,
+          `${method} /authors/${bob}/articles/${id}`,
+          method === 'DELETE' ? {} : { content: { title: 'Two' } }
+        )
+      ).statusCode,
+      404,
+      method
+    )
   }
   t.equal((await ask(app, `PATCH /authors/${ann}/articles/${id}`, { content: { title: 'Two' } })).json().title, 'Two')
   t.equal((await ask(app, `PUT /authors/${ann}/articles/${id}`, { content: { title: 'Three' } })).json().authorId, ann)
@@ -52,20 +69,28 @@ test('a nested collection lists, makes and finds only what lies in its parent', 
   t.equal((await ask(app, `GET /articles/${id}`)).statusCode, 404)
 })
 
-test('what lies in a parent that does not exist is 404, whatever is asked', async t => {
+test('what lies in a parent that does not exist is 404, whatever is asked', async (t) => {
   const { app } = await open(t)
   for (const parent of ['01a1dd33-5198-7307-a7d7-07b2d2bf2da3', 'nobody']) {
     for (const request of ['GET', 'POST', 'QUERY']) {
-      t.equal((await ask(app, `${request} /authors/${parent}/articles`, request === 'GET' ? {} : { content: { title: 'x' } })).statusCode, 404, `${request} ${parent}`)
+      t.equal(
+        (await ask(app, `${request} /authors/${parent}/articles`, request === 'GET' ? {} : { content: { title: 'x' } }))
+          .statusCode,
+        404,
+        `${request} ${parent}`
+      )
     }
   }
   t.equal((await ask(app, 'OPTIONS /authors/nobody/articles')).statusCode, 204)
   t.equal((await ask(app, 'PUT /authors/nobody/articles')).statusCode, 405)
 })
 
-test('a write cannot name another parent than the URI does', async t => {
+test('a write cannot name another parent than the URI does', async (t) => {
   const { app, ann, bob } = await open(t)
-  const contradiction = { statusCode: 422, errors: [{ pointer: '/authorId', message: `differs from the URI, which has "${ann}"` }] }
+  const contradiction = {
+    statusCode: 422,
+    errors: [{ pointer: '/authorId', message: `differs from the URI, which has "${ann}"` }]
+  }
   const at = `/authors/${ann}/articles`
   const { id } = (await ask(app, `POST ${at}`, { content: { title: 'One', authorId: ann } })).json()
   const wrong: Array<[string, object]> = [
@@ -76,44 +101,67 @@ test('a write cannot name another parent than the URI does', async t => {
   ]
   for (const [request, content] of wrong) {
     const answer = await ask(app, request, { content })
-    t.strictSame({ statusCode: answer.statusCode, errors: answer.json().errors }, contradiction, `${request} ${JSON.stringify(content)}`)
+    t.strictSame(
+      { statusCode: answer.statusCode, errors: answer.json().errors },
+      contradiction,
+      `${request} ${JSON.stringify(content)}`
+    )
   }
   t.equal((await ask(app, `PATCH ${at}/${id}`, { content: { authorId: ann, title: 'y' } })).statusCode, 200)
-  t.equal((await ask(app, `PATCH /articles/${id}`, { content: { authorId: bob } })).statusCode, 200, 'at its own path it can move')
+  t.equal(
+    (await ask(app, `PATCH /articles/${id}`, { content: { authorId: bob } })).statusCode,
+    200,
+    'at its own path it can move'
+  )
   t.equal((await ask(app, `GET ${at}/${id}`)).statusCode, 404)
 })
 
-test('links go both ways (RFC 8288)', async t => {
+test('links go both ways (RFC 8288)', async (t) => {
   const { app, ann } = await open(t)
   const fields = { accept: 'application/hal+json' }
   t.strictSame((await ask(app, `GET /authors/${ann}`, { fields })).json()._links, {
-    self: { href: `/authors/${ann}` }, collection: { href: '/authors' }, articles: { href: `/authors/${ann}/articles` }
+    self: { href: `/authors/${ann}` },
+    collection: { href: '/authors' },
+    articles: { href: `/authors/${ann}/articles` }
   })
   const { id } = (await ask(app, `POST /authors/${ann}/articles`, { content: { title: 'One' } })).json()
   t.strictSame((await ask(app, `GET /authors/${ann}/articles/${id}`, { fields })).json()._links, {
-    self: { href: `/authors/${ann}/articles/${id}` }, collection: { href: `/authors/${ann}/articles` }, up: { href: `/authors/${ann}` }
+    self: { href: `/authors/${ann}/articles/${id}` },
+    collection: { href: `/authors/${ann}/articles` },
+    up: { href: `/authors/${ann}` }
   })
   t.notOk('up' in (await ask(app, `GET /articles/${id}`, { fields })).json()._links)
 })
 
-test('within() refuses what cannot be nested', async t => {
+test('within() refuses what cannot be nested', async (t) => {
   const authors = define({ name: 'authors', schema: Author, storage: memory() })
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
-  const unfiltered = define({ name: 'articles', schema: Article, storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })) })
+  const unfiltered = define({
+    name: 'articles',
+    schema: Article,
+    storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } }))
+  })
   // @ts-expect-error a property that is not in the schema
-  t.throws(() => articles.with(within(authors, 'writerId')), { code: 'FST_COLLECTION_BAD_OPTION', message: /Available properties: id, authorId, title/ })
+  t.throws(() => articles.with(within(authors, 'writerId')), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /Available properties: id, authorId, title/
+  })
   t.throws(() => unfiltered.with(within(authors, 'authorId')), { code: 'FST_COLLECTION_UNSUPPORTED' })
 })
 
-test('the links of HAL lead to what the app serves, in any order of registration, and to nothing else', async t => {
+test('the links of HAL lead to what the app serves, in any order of registration, and to nothing else', async (t) => {
   const authors = () => define({ name: 'authors', schema: Author, storage: memory() })
-  const articles = (options: { actions?: readonly ActionName[] } = {}) => define({ name: 'articles', schema: Article, storage: memory(), ...options })
+  const articles = (options: { actions?: readonly ActionName[] } = {}) =>
+    define({ name: 'articles', schema: Article, storage: memory(), ...options })
   const links = async (app: FastifyInstance, prefix = '') => {
     const { location } = (await ask(app, `POST ${prefix}/authors`, { content: { name: 'Ann' } })).headers
-    const read = async () => (await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
+    const read = async () =>
+      (await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
     await read()
     // Of what is read again, the rendering is kept.
-    for (const link of Object.values(await read()) as Array<{ href: string }>) t.equal((await ask(app, `GET ${link.href}`)).statusCode, 200, link.href)
+    for (const link of Object.values(await read()) as Array<{ href: string }>) {
+      t.equal((await ask(app, `GET ${link.href}`)).statusCode, 200, link.href)
+    }
     return Object.keys(await read())
   }
 
@@ -132,16 +180,28 @@ test('the links of HAL lead to what the app serves, in any order of registration
   t.strictSame(await links(prefixed, '/v1'), ['self', 'collection'], 'under another prefix')
 
   const unlisted = authors()
-  t.strictSame(await links(await build(t, [unlisted, articles({ actions: ['create', 'read'] }).with(within(unlisted, 'authorId'))])), ['self', 'collection'], 'a list that is not served')
+  t.strictSame(
+    await links(
+      await build(t, [unlisted, articles({ actions: ['create', 'read'] }).with(within(unlisted, 'authorId'))])
+    ),
+    ['self', 'collection'],
+    'a list that is not served'
+  )
 })
 
-test('a nested item leads up only to a parent that the app serves', async t => {
+test('a nested item leads up only to a parent that the app serves', async (t) => {
   const authors = define({ name: 'authors', schema: Author, storage: memory() })
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
   const both = await build(t, [authors, articles.with(within(authors, 'authorId'))])
   const { id } = (await ask(both, 'POST /authors', { content: { name: 'Ann' } })).json()
   const { location } = (await ask(both, `POST /authors/${id}/articles`, { content: { title: 'One' } })).headers
-  const links = async (app: FastifyInstance) => Object.keys((await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links)
+  const links = async (app: FastifyInstance) =>
+    Object.keys(
+      (await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
+    )
   t.strictSame(await links(both), ['self', 'collection', 'up'])
-  t.strictSame(await links(await build(t, articles.with(within(authors, 'authorId')) as Collection)), ['self', 'collection'])
+  t.strictSame(await links(await build(t, articles.with(within(authors, 'authorId')) as Collection)), [
+    'self',
+    'collection'
+  ])
 })

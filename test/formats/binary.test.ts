@@ -28,17 +28,29 @@ const clone: Format = {
   describe: () => ({ type: 'string', format: 'binary' })
 }
 
-const Note = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String(), size: Type.Optional(Type.Integer()) })
+const Note = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  text: Type.String(),
+  size: Type.Optional(Type.Integer())
+})
 
 for (const { name, skip, open } of kept) {
   test(`${name}: a format can produce bytes`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
-    const notes = define({ name: 'notes', schema: Note, storage, formats: [json, clone] }).with(bulk(), idempotency()) as unknown as Collection
+    const notes = define({ name: 'notes', schema: Note, storage, formats: [json, clone] }).with(
+      bulk(),
+      idempotency()
+    ) as unknown as Collection
     await prepare(notes)
     const app = await build(t, notes)
     const accept = { accept: mediaType }
     const send = (method: 'POST' | 'PUT' | 'PATCH', url: string, content: unknown, headers = {}) => {
-      return app.inject({ method, url, payload: serialize(content), headers: { ...accept, 'content-type': mediaType, ...headers } })
+      return app.inject({
+        method,
+        url,
+        payload: serialize(content),
+        headers: { ...accept, 'content-type': mediaType, ...headers }
+      })
     }
 
     const created = await send('POST', '/notes', { text: 'é\u{1F600}', size: 1 }, { 'idempotency-key': '"one"' })
@@ -54,16 +66,23 @@ for (const { name, skip, open } of kept) {
     t.equal(replayed.headers['content-type'], mediaType)
 
     const url = String(created.headers.location)
-    for (const _ of ['rendered', 'cached']) {
+    for (const source of ['rendered', 'cached']) {
       const read = await app.inject({ url, headers: accept })
-      t.strictSame(deserialize(read.rawPayload), item)
-      t.strictSame(await app.inject({ url, headers: { ...accept, 'if-none-match': String(read.headers.etag) } }).then(({ statusCode }) => statusCode), 304)
+      t.strictSame(deserialize(read.rawPayload), item, source)
+      t.strictSame(
+        await app
+          .inject({ url, headers: { ...accept, 'if-none-match': String(read.headers.etag) } })
+          .then(({ statusCode }) => statusCode),
+        304
+      )
       const head = await app.inject({ method: 'HEAD', url, headers: accept })
       t.equal(Number(head.headers['content-length']), read.rawPayload.length)
       t.equal(head.rawPayload.length, 0)
       const list = await app.inject({ url: '/notes', headers: accept })
       t.strictSame(deserialize(list.rawPayload), [item])
-      t.strictSame(deserialize((await app.inject({ url: '/notes?fields=text', headers: accept })).rawPayload), [{ text: 'é\u{1F600}' }])
+      t.strictSame(deserialize((await app.inject({ url: '/notes?fields=text', headers: accept })).rawPayload), [
+        { text: 'é\u{1F600}' }
+      ])
     }
     const asJson = await app.inject({ url })
     t.strictSame(asJson.json(), item)
@@ -71,12 +90,22 @@ for (const { name, skip, open } of kept) {
     const replaced = await send('PUT', url, { id: item.id, text: 'two' })
     t.ok(replaced.headers.etag, 'what is stored is, byte for byte, what was sent')
     t.notOk((await send('PUT', url, { text: 'three' })).headers.etag)
-    const patched = await app.inject({ method: 'PATCH', url, payload: '{"size":2}', headers: { ...accept, 'content-type': 'application/merge-patch+json' } })
+    const patched = await app.inject({
+      method: 'PATCH',
+      url,
+      payload: '{"size":2}',
+      headers: { ...accept, 'content-type': 'application/merge-patch+json' }
+    })
     t.strictSame(deserialize(patched.rawPayload), { id: item.id, text: 'three', size: 2 })
 
     const several = await send('POST', '/notes', [{ text: 'a' }, { text: 'b' }])
     t.match(deserialize(several.rawPayload), [{ text: 'a' }, { text: 'b' }])
-    const malformed = await app.inject({ method: 'POST', url: '/notes', payload: Buffer.from([0xff, 0xff]), headers: { ...accept, 'content-type': mediaType } })
+    const malformed = await app.inject({
+      method: 'POST',
+      url: '/notes',
+      payload: Buffer.from([0xff, 0xff]),
+      headers: { ...accept, 'content-type': mediaType }
+    })
     t.match(malformed.json(), { status: 400, detail: 'The content is not a structured clone.' })
 
     const removed = await app.inject({ method: 'DELETE', url, headers: { ...accept, prefer: 'return=representation' } })

@@ -25,12 +25,13 @@ import { ada, ask, build, created, notes, users } from '../app.ts'
 const formats = [json, html]
 const accept = 'text/html'
 const browsers = {
-  Chrome: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
+  Chrome:
+    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
   Firefox: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
   Safari: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 }
 
-test('a browser is given the page, and every other client what it was given before', async t => {
+test('a browser is given the page, and every other client what it was given before', async (t) => {
   const app = await build(t, users({ formats: [json, hal, xml, html] }))
   const { at } = await created(app, '/users', ada)
   for (const url of ['/users', at]) {
@@ -42,18 +43,38 @@ test('a browser is given the page, and every other client what it was given befo
       t.equal(headers['x-content-type-options'], 'nosniff')
       t.equal(headers['cache-control'], 'no-cache')
     }
-    for (const accept of ['*/*', 'application/json', 'application/json, text/plain, */*', 'text/*;q=0.1, application/json']) {
-      t.equal((await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'], 'application/json', accept)
+    for (const accept of [
+      '*/*',
+      'application/json',
+      'application/json, text/plain, */*',
+      'text/*;q=0.1, application/json'
+    ]) {
+      t.equal(
+        (await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'],
+        'application/json',
+        accept
+      )
     }
     t.equal((await ask(app, `GET ${url}`)).headers['content-type'], 'application/json')
-    t.equal((await ask(app, `GET ${url}`, { fields: { accept: 'application/xml' } })).headers['content-type'], 'application/xml')
+    t.equal(
+      (await ask(app, `GET ${url}`, { fields: { accept: 'application/xml' } })).headers['content-type'],
+      'application/xml'
+    )
   }
   const without = await build(t, users())
-  t.equal((await ask(without, 'GET /users', { fields: { accept } })).statusCode, 406, 'it is off unless it is registered')
-  t.equal((await ask(app, 'POST /users', { content: '<p>', type: 'text/html' })).statusCode, 415, 'nothing is read as HTML')
+  t.equal(
+    (await ask(without, 'GET /users', { fields: { accept } })).statusCode,
+    406,
+    'it is off unless it is registered'
+  )
+  t.equal(
+    (await ask(app, 'POST /users', { content: '<p>', type: 'text/html' })).statusCode,
+    415,
+    'nothing is read as HTML'
+  )
 })
 
-test('nothing runs on a page but what the library has put there', async t => {
+test('nothing runs on a page but what the library has put there', async (t) => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
   for (const url of ['/users', at, '/users/none']) {
@@ -62,13 +83,16 @@ test('nothing runs on a page but what the library has put there', async t => {
     const [, styled = ''] = /<style>([^]*?)<\/style>/.exec(payload)!
     const [, run = ''] = /<script>([^]*?)<\/script>/.exec(payload)!
     const digest = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
-    t.equal(policy, `default-src 'none'; style-src ${digest(styled)}; script-src ${digest(run)}; require-trusted-types-for 'script'; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`)
+    t.equal(
+      policy,
+      `default-src 'none'; style-src ${digest(styled)}; script-src ${digest(run)}; require-trusted-types-for 'script'; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
+    )
     t.notMatch(payload, / (style|on\w+)="/, 'neither styles nor handlers stand in attributes')
     t.equal(headers['referrer-policy'], 'same-origin')
   }
 })
 
-test('the policy of @fastify/helmet, which would keep the script from running, gives way, also in a 304 that a browser takes fields of', async t => {
+test('the policy of @fastify/helmet, which would keep the script from running, gives way, also in a 304 that a browser takes fields of', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(helmet)
@@ -81,11 +105,22 @@ test('the policy of @fastify/helmet, which would keep the script from running, g
   t.equal(known.headers['content-type'], undefined)
 })
 
-test('RFC 9110 section 8.8.3: the tag of a page changes when anything of the page does', async t => {
-  const storage = memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', role: 'reader', createdAt: '2026-01-01T00:00:00Z', updatedAt: '2026-01-01T00:00:00Z', ...ada }] })
+test('RFC 9110 section 8.8.3: the tag of a page changes when anything of the page does', async (t) => {
+  const storage = memory({
+    items: [
+      {
+        id: '01900000-0000-7000-8000-000000000001',
+        role: 'reader',
+        createdAt: '2026-01-01T00:00:00Z',
+        updatedAt: '2026-01-01T00:00:00Z',
+        ...ada
+      }
+    ]
+  })
   const at = '/users/01900000-0000-7000-8000-000000000001'
   const app = await build(t, users({ formats, storage }))
-  const tagOf = async (url: string, given = app): Promise<string> => String((await ask(given, `GET ${url}`, { fields: { accept } })).headers.etag)
+  const tagOf = async (url: string, given = app): Promise<string> =>
+    String((await ask(given, `GET ${url}`, { fields: { accept } })).headers.etag)
   t.match(await tagOf(at), /^"[^"]+\.html-[0-9a-f]{16}"$/)
   t.equal(await tagOf(at), await tagOf(at))
   const other = await build(t, users({ formats, storage, actions: ['list', 'read'] }))
@@ -95,13 +130,17 @@ test('RFC 9110 section 8.8.3: the tag of a page changes when anything of the pag
   t.not(await tagOf(at), String((await ask(app, `GET ${at}`)).headers.etag))
 })
 
-test('a page is conditional as any other representation is, but by its tag alone', async t => {
+test('a page is conditional as any other representation is, but by its tag alone', async (t) => {
   const app = await build(t, users({ formats }))
   const { at, tag: ofJson } = await created(app, '/users', ada)
   const page = await ask(app, `GET ${at}`, { fields: { accept } })
   const tag = String(page.headers.etag)
   t.equal(page.headers['last-modified'], undefined)
-  t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' } })).statusCode, 200)
+  t.equal(
+    (await ask(app, `GET ${at}`, { fields: { accept, 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' } }))
+      .statusCode,
+    200
+  )
   t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'if-none-match': tag } })).statusCode, 304)
   t.equal((await ask(app, `HEAD ${at}`, { fields: { accept, 'if-none-match': `W/${tag}` } })).statusCode, 304)
   t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'if-none-match': ofJson } })).statusCode, 200)
@@ -114,7 +153,7 @@ test('a page is conditional as any other representation is, but by its tag alone
   t.equal(head.payload, '')
 })
 
-test('If-Match takes the tag of a page, plain or compressed, as long as the item is what the page showed', async t => {
+test('If-Match takes the tag of a page, plain or compressed, as long as the item is what the page showed', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(compress, { threshold: 10 })
@@ -124,14 +163,17 @@ test('If-Match takes the tag of a page, plain or compressed, as long as the item
     const { headers } = await ask(app, `GET ${at}`, { fields: { accept, 'accept-encoding': coding } })
     const tag = String(headers.etag)
     t.equal(tag.endsWith('-gzip"'), coding === 'gzip')
-    t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'accept-encoding': coding, 'if-none-match': tag } })).statusCode, 304)
+    t.equal(
+      (await ask(app, `GET ${at}`, { fields: { accept, 'accept-encoding': coding, 'if-none-match': tag } })).statusCode,
+      304
+    )
     t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-none-match': tag } })).statusCode, 412)
     t.equal((await ask(app, `PATCH ${at}`, { content: { name: coding }, fields: { 'if-match': tag } })).statusCode, 200)
     t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'late' }, fields: { 'if-match': tag } })).statusCode, 412)
   }
 })
 
-test('a write that is asked for HTML answers with the page of the item', async t => {
+test('a write that is asked for HTML answers with the page of the item', async (t) => {
   const app = await build(t, users({ formats, etag: { onPut: 'always' } }).with(bulk()))
   const made = await ask(app, 'POST /users', { content: ada, fields: { accept } })
   t.equal(made.statusCode, 201)
@@ -140,10 +182,23 @@ test('a write that is asked for HTML answers with the page of the item', async t
   const changed = await ask(app, `PATCH ${at}`, { content: { name: 'Ada King' }, fields: { accept } })
   t.match(changed.payload, /<h1><bdi>Ada King<\/bdi><\/h1>/)
   t.equal(changed.headers.etag, (await ask(app, `GET ${at}`, { fields: { accept } })).headers.etag)
-  const minimal = await ask(app, `PATCH ${at}`, { content: { name: 'A. K.' }, fields: { accept, prefer: 'return=minimal' } })
+  const minimal = await ask(app, `PATCH ${at}`, {
+    content: { name: 'A. K.' },
+    fields: { accept, prefer: 'return=minimal' }
+  })
   t.equal(minimal.statusCode, 204)
-  t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'Ada' }, fields: { 'if-match': String(minimal.headers.etag) } })).statusCode, 200)
-  const several = await ask(app, 'POST /users', { content: [{ ...ada, email: 'a@example.com' }, { ...ada, email: 'b@example.com' }], fields: { accept } })
+  t.equal(
+    (await ask(app, `PATCH ${at}`, { content: { name: 'Ada' }, fields: { 'if-match': String(minimal.headers.etag) } }))
+      .statusCode,
+    200
+  )
+  const several = await ask(app, 'POST /users', {
+    content: [
+      { ...ada, email: 'a@example.com' },
+      { ...ada, email: 'b@example.com' }
+    ],
+    fields: { accept }
+  })
   t.match(several.payload, /a@example\.com[^]*b@example\.com/)
   t.equal(several.headers.etag, undefined)
   t.equal((await ask(app, `DELETE ${at}`, { fields: { accept } })).statusCode, 204)
@@ -154,7 +209,7 @@ test('a write that is asked for HTML answers with the page of the item', async t
   t.notMatch(replaced.payload, /data-method/, 'what has no tag cannot be changed from here')
 })
 
-test('what a form sends of an empty field asks nothing', async t => {
+test('what a form sends of an empty field asks nothing', async (t) => {
   const app = await build(t, users({ formats, list: { search: ['name'] } }))
   await created(app, '/users', ada)
   const page = await ask(app, 'GET /users?q=&name.like=A*&age.gte=&sort=&limit=', { fields: { accept } })
@@ -164,8 +219,10 @@ test('what a form sends of an empty field asks nothing', async t => {
   t.equal((await ask(app, 'GET /users?age.gte=')).statusCode, 400, 'to other clients, an empty value is a value')
 })
 
-test('the page of a list has what can be asked, and where to go on', async t => {
-  const app = await build(t, users({ formats, list: { search: ['name'], limit: { default: 2, maximum: 5 } } }), { service: { description: '/openapi.json' } })
+test('the page of a list has what can be asked, and where to go on', async (t) => {
+  const app = await build(t, users({ formats, list: { search: ['name'], limit: { default: 2, maximum: 5 } } }), {
+    service: { description: '/openapi.json' }
+  })
   for (const name of ['a', 'b', 'c']) await created(app, '/users', { name, email: `${name}@example.com` })
   const first = (await ask(app, 'GET /users', { fields: { accept } })).payload
   t.match(first, /<a href="\/openapi\.json" rel="service-desc">/)
@@ -179,38 +236,83 @@ test('the page of a list has what can be asked, and where to go on', async t => 
   t.match(second, /1 item ·/)
   t.match((await ask(app, 'GET /users?count=true', { fields: { accept } })).payload, /2 of 3/)
   t.match((await ask(app, 'GET /users?name=zz', { fields: { accept } })).payload, /No items match\./)
-  t.match((await ask(await build(t, users({ formats })), 'GET /users', { fields: { accept } })).payload, /There are no items\./)
-  const asked = (await ask(app, 'GET /users?sort=-name&name.like=*&name.ne=q&fields=id,name,email', { fields: { accept } })).payload
+  t.match(
+    (await ask(await build(t, users({ formats })), 'GET /users', { fields: { accept } })).payload,
+    /There are no items\./
+  )
+  const asked = (
+    await ask(app, 'GET /users?sort=-name&name.like=*&name.ne=q&fields=id,name,email', { fields: { accept } })
+  ).payload
   t.match(asked, /<th scope="col" aria-sort="descending"><a href="\/users\?sort=name&amp;/)
   t.match(asked, /<details open><summary>Filters \(1\)<\/summary>/)
   t.match(asked, /<code>name\.ne=q<\/code><input type="hidden" name="name\.ne" value="q">/)
   t.match(asked, /<option value="-name" selected>/)
-  t.match((await ask(app, 'GET /users?sort=name&fields=email', { fields: { accept } })).payload, /<bdi>Open<\/bdi><\/a>/, 'a row without its id leads to its item all the same')
-  t.match((await ask(app, 'GET /users?sort=name', { fields: { accept } })).payload, /aria-sort="ascending"><a href="\/users\?sort=-name"/)
-  t.match((await ask(app, 'GET /users?sort=name,-email', { fields: { accept } })).payload, /<option value="name,-email" selected>/)
+  t.match(
+    (await ask(app, 'GET /users?sort=name&fields=email', { fields: { accept } })).payload,
+    /<bdi>Open<\/bdi><\/a>/,
+    'a row without its id leads to its item all the same'
+  )
+  t.match(
+    (await ask(app, 'GET /users?sort=name', { fields: { accept } })).payload,
+    /aria-sort="ascending"><a href="\/users\?sort=-name"/
+  )
+  t.match(
+    (await ask(app, 'GET /users?sort=name,-email', { fields: { accept } })).payload,
+    /<option value="name,-email" selected>/
+  )
 })
 
-test('a list that cannot be sorted, searched or filtered offers none of it', async t => {
-  const app = await build(t, notes({ formats: [html], list: { filter: [], sort: [] }, storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', text: 'x' }] }) }))
+test('a list that cannot be sorted, searched or filtered offers none of it', async (t) => {
+  const app = await build(
+    t,
+    notes({
+      formats: [html],
+      list: { filter: [], sort: [] },
+      storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', text: 'x' }] })
+    })
+  )
   const { payload } = await ask(app, 'GET /notes')
   t.notMatch(payload, /name="q"|name="sort"|Filters/)
   t.match(payload, /<th scope="col">text<\/th>/)
   t.notMatch(payload, /Add an item/, 'and nothing can be made, where no content can be read')
   t.match(payload, /<code [^>]*>curl '/)
-  t.match((await ask(await build(t, notes({ formats: [html, json] })), 'GET /notes')).payload, /curl -H &#39;Accept: application\/json&#39; '/)
+  t.match(
+    (await ask(await build(t, notes({ formats: [html, json] })), 'GET /notes')).payload,
+    /curl -H &#39;Accept: application\/json&#39; '/
+  )
 })
 
 /** The forms of a page, by method, each with the names of its controls. */
 function formsOf (payload: string): Record<string, string[]> {
-  return Object.fromEntries([...payload.matchAll(/<form [^>]*data-method="(\w+)"[^>]*>([^]*?)<\/form>/g)].map(([, method, form = '']) => [method, [...form.matchAll(/ name="([^"]+)"/g)].map(match => match[1])]))
+  return Object.fromEntries(
+    [...payload.matchAll(/<form [^>]*data-method="(\w+)"[^>]*>([^]*?)<\/form>/g)].map(([, method, form = '']) => [
+      method,
+      [...form.matchAll(/ name="([^"]+)"/g)].map((match) => match[1])
+    ])
+  )
 }
 
-test('there are forms for what the caller may do, with what a client may write', async t => {
-  const Thing = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), code: Type.String({ immutable: true }), 'a/b': Type.Optional(Type.String()), secret: Type.String({ writeOnly: true, description: 'Not to be told.' }), at: Type.Optional(Type.String({ readOnly: true })) })
+test('there are forms for what the caller may do, with what a client may write', async (t) => {
+  const Thing = Type.Object({
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    code: Type.String({ immutable: true }),
+    'a/b': Type.Optional(Type.String()),
+    secret: Type.String({ writeOnly: true, description: 'Not to be told.' }),
+    at: Type.Optional(Type.String({ readOnly: true }))
+  })
   const offered = async (actions: Parameters<typeof users>[0]): Promise<[list: object, item: object]> => {
-    const things = define({ name: 'things', schema: Thing, formats, storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', code: 'c', secret: 's' }] }), ...actions as object })
+    const things = define({
+      name: 'things',
+      schema: Thing,
+      formats,
+      storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', code: 'c', secret: 's' }] }),
+      ...(actions as object)
+    })
     const app = await build(t, things as Collection)
-    return [formsOf((await ask(app, 'GET /things', { fields: { accept } })).payload), formsOf((await ask(app, 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })).payload)]
+    return [
+      formsOf((await ask(app, 'GET /things', { fields: { accept } })).payload),
+      formsOf((await ask(app, 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })).payload)
+    ]
   }
   t.same(await offered({}), [{ POST: ['/code', '/a~1b', '/secret'] }, { PATCH: ['/a~1b', '/secret'], DELETE: [] }])
   t.same(await offered({ actions: ['list', 'read', 'replace'] }), [{}, { PUT: ['/a~1b', '/secret'] }])
@@ -218,44 +320,97 @@ test('there are forms for what the caller may do, with what a client may write',
   t.same(await offered({ actions: ['list', 'read'] }), [{}, {}])
 })
 
-test('the page is that of its caller: of what others may do it says nothing, and its tag is another', async t => {
-  const app = await build(t, users({ formats, access: { authenticate: ({ request: { headers } }) => headers['x-user']?.toString(), allow: { all: 'authenticated', list: 'public', read: 'public', remove: ({ caller }) => caller === 'root' }, scope: () => ({ values: { role: 'guest' } }) } }))
+test('the page is that of its caller: of what others may do it says nothing, and its tag is another', async (t) => {
+  const app = await build(
+    t,
+    users({
+      formats,
+      access: {
+        authenticate: ({ request: { headers } }) => headers['x-user']?.toString(),
+        allow: { all: 'authenticated', list: 'public', read: 'public', remove: ({ caller }) => caller === 'root' },
+        scope: () => ({ values: { role: 'guest' } })
+      }
+    })
+  )
   const made = await ask(app, 'POST /users', { content: ada, fields: { 'x-user': 'ada' } })
   const at = String(made.headers.location)
   const seen = async (url: string, caller?: string): Promise<[forms: object, tag: unknown]> => {
-    const { payload, headers } = await ask(app, `GET ${url}`, { fields: { accept, ...caller !== undefined && { 'x-user': caller } } })
+    const { payload, headers } = await ask(app, `GET ${url}`, {
+      fields: { accept, ...(caller !== undefined && { 'x-user': caller }) }
+    })
     return [formsOf(payload), headers.etag]
   }
-  const [[nobody, ofNobody], [someone, ofSomeone], [root, ofRoot]] = await Promise.all([seen(at), seen(at, 'ada'), seen(at, 'root')])
+  const [[nobody, ofNobody], [someone, ofSomeone], [root, ofRoot]] = await Promise.all([
+    seen(at),
+    seen(at, 'ada'),
+    seen(at, 'root')
+  ])
   t.same([Object.keys(nobody), Object.keys(someone), Object.keys(root)], [[], ['PATCH'], ['PATCH', 'DELETE']])
-  t.notOk(Object.values({ ...root, ...(await seen('/users', 'ada'))[0] }).flat().includes('/role'), 'what the scope says is not asked for')
+  t.notOk(
+    Object.values({ ...root, ...(await seen('/users', 'ada'))[0] })
+      .flat()
+      .includes('/role'),
+    'what the scope says is not asked for'
+  )
   t.equal(new Set([ofNobody, ofSomeone, ofRoot]).size, 3)
   t.same([Object.keys((await seen('/users'))[0]), Object.keys((await seen('/users', 'ada'))[0])], [[], ['POST']])
-  t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'x-user': 'root', 'if-none-match': String(ofSomeone) } })).statusCode, 200)
-  t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'Ada King' }, fields: { 'x-user': 'ada', 'if-match': String(ofRoot) } })).statusCode, 200, 'a write is held to the item, whoever the page was for')
+  t.equal(
+    (await ask(app, `GET ${at}`, { fields: { accept, 'x-user': 'root', 'if-none-match': String(ofSomeone) } }))
+      .statusCode,
+    200
+  )
+  t.equal(
+    (
+      await ask(app, `PATCH ${at}`, {
+        content: { name: 'Ada King' },
+        fields: { 'x-user': 'ada', 'if-match': String(ofRoot) }
+      })
+    ).statusCode,
+    200,
+    'a write is held to the item, whoever the page was for'
+  )
   const closed = await ask(app, `DELETE ${at}`, { fields: { accept } })
   t.match(closed.payload, /<h1>401 Unauthorized<\/h1>/)
   t.type(closed.headers['www-authenticate'], 'string')
 })
 
-test('of a property that the caller does not see, its page says nothing, and its forms work all the same', async t => {
-  const app = await build(t, users({ formats, access: { authenticate: ({ request: { headers } }) => headers['x-user']?.toString(), visible: { age: ({ caller }) => caller === 'root' } } }))
+test('of a property that the caller does not see, its page says nothing, and its forms work all the same', async (t) => {
+  const app = await build(
+    t,
+    users({
+      formats,
+      access: {
+        authenticate: ({ request: { headers } }) => headers['x-user']?.toString(),
+        visible: { age: ({ caller }) => caller === 'root' }
+      }
+    })
+  )
   const made = await ask(app, 'POST /users', { content: { ...ada, age: 36 }, fields: { 'x-user': 'root' } })
   const at = String(made.headers.location)
   for (const caller of ['root', 'ada']) {
     for (const url of ['/users', at]) {
       const { payload, headers } = await ask(app, `GET ${url}`, { fields: { accept, 'x-user': caller } })
-      t.equal(/\bage\b/.test(payload.slice(payload.indexOf('<main'), payload.indexOf('<script>')).replace('Items per page', '')), caller === 'root', `${caller} ${url}`)
+      t.equal(
+        /\bage\b/.test(
+          payload.slice(payload.indexOf('<main'), payload.indexOf('<script>')).replace('Items per page', '')
+        ),
+        caller === 'root',
+        `${caller} ${url}`
+      )
       if (url === '/users') continue
       const [, shown = ''] = /data-tag="([^"]+)"/.exec(payload)!
       for (const tag of [shown.replaceAll('&quot;', '"'), String(headers.etag)]) {
-        t.equal((await ask(app, `DELETE ${at}`, { fields: { 'x-user': caller, 'if-none-match': tag } })).statusCode, 412, 'both name the state of the item')
+        t.equal(
+          (await ask(app, `DELETE ${at}`, { fields: { 'x-user': caller, 'if-none-match': tag } })).statusCode,
+          412,
+          'both name the state of the item'
+        )
       }
     }
   }
 })
 
-test('an item that is seen in part, or with others, has no forms, and says where it is whole', async t => {
+test('an item that is seen in part, or with others, has no forms, and says where it is whole', async (t) => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
   const { payload } = await ask(app, `GET ${at}?fields=name`, { fields: { accept } })
@@ -263,46 +418,129 @@ test('an item that is seen in part, or with others, has no forms, and says where
   t.match(payload, new RegExp(`<a href="${at}">Show the full item</a>`))
 })
 
-test('a property is asked for as its schema says', async t => {
-  const controls = async (schema: ReturnType<typeof Type.String>, value?: unknown, optional = false): Promise<string> => {
-    const Thing = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), it: optional ? Type.Optional(schema) : schema })
-    const item = { id: '01900000-0000-7000-8000-000000000001', ...value !== undefined && { it: value } }
-    const app = await build(t, define({ name: 'things', schema: Thing, formats, list: { filter: [] }, storage: memory({ items: [item as never] }) }) as Collection)
-    const { payload } = await ask(app, value === undefined ? 'GET /things' : 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })
-    return /<(input|select|textarea) [^>]*name="\/it"[^>]*>[^]*?(?=\n<p)/.exec(payload)![0].replace(/ (id|name|data-property|aria-describedby)="[^"]*"/g, '')
+test('a property is asked for as its schema says', async (t) => {
+  const controls = async (
+    schema: ReturnType<typeof Type.String>,
+    value?: unknown,
+    optional = false
+  ): Promise<string> => {
+    const Thing = Type.Object({
+      id: Type.String({ format: 'uuid', readOnly: true }),
+      it: optional ? Type.Optional(schema) : schema
+    })
+    const item = { id: '01900000-0000-7000-8000-000000000001', ...(value !== undefined && { it: value }) }
+    const app = await build(
+      t,
+      define({
+        name: 'things',
+        schema: Thing,
+        formats,
+        list: { filter: [] },
+        storage: memory({ items: [item as never] })
+      }) as Collection
+    )
+    const { payload } = await ask(
+      app,
+      value === undefined ? 'GET /things' : 'GET /things/01900000-0000-7000-8000-000000000001',
+      { fields: { accept } }
+    )
+    return /<(input|select|textarea) [^>]*name="\/it"[^>]*>[^]*?(?=\n<p)/
+      .exec(payload)![0]
+      .replace(/ (id|name|data-property|aria-describedby)="[^"]*"/g, '')
   }
   const loose = (schema: object): ReturnType<typeof Type.String> => schema as ReturnType<typeof Type.String>
   t.equal(await controls(Type.String()), '<input data-kind="string" data-empty="text" type="text" value="">')
-  t.equal(await controls(Type.String({ minLength: 1 })), '<input required data-kind="string" data-empty="text" type="text" value="">')
+  t.equal(
+    await controls(Type.String({ minLength: 1 })),
+    '<input required data-kind="string" data-empty="text" type="text" value="">'
+  )
   t.equal(await controls(Type.String(), undefined, true), '<input data-kind="string" type="text" value="">')
-  t.equal(await controls(Type.String({ format: 'email' })), '<input required data-kind="string" data-empty="text" type="email" value="">')
-  t.equal(await controls(Type.String({ format: 'uri' }), 'https://example.com/', true), '<input data-kind="string" type="url" value="https://example.com/">')
-  t.equal(await controls(Type.String({ format: 'date-time' }), undefined, true), '<input data-kind="string" type="text" placeholder="2026-01-31T12:00:00Z" value="">')
-  t.equal(await controls(Type.String({ maxLength: 1000 }), undefined, true), '<textarea data-kind="string" rows="3">\n</textarea>')
-  t.equal(await controls(Type.String(), '\nx</textarea>', true), '<textarea data-kind="string" rows="3">\n\nx&lt;/textarea&gt;</textarea>')
-  t.equal(await controls(loose(Type.Integer({ minimum: 1, maximum: 9, default: 3 }))), '<input data-kind="integer" type="number" step="1" min="1" max="9" value="3">')
-  t.equal(await controls(loose(Type.Number()), 0, true), '<input data-kind="number" type="number" step="any" value="0">')
-  t.equal(await controls(loose(Type.Boolean())), '<select required data-kind="choice"><option value="">–</option><option value="true">true</option><option value="false">false</option></select>')
-  t.equal(await controls(loose(Type.Boolean()), false), '<select required data-kind="choice"><option value="true">true</option><option value="false" selected>false</option></select>')
-  t.equal(await controls(loose(Type.Union([Type.Literal('a'), Type.Literal(2), Type.Null()])), null), '<select data-kind="choice" data-empty="null"><option value="&quot;a&quot;">a</option><option value="2">2</option><option value="null" selected>null</option></select>')
-  t.equal(await controls(loose(Type.Union([Type.String(), Type.Null()])), null), '<input data-kind="string" data-empty="null" type="text" value="">')
-  t.equal(await controls(loose(Type.Union([Type.String(), Type.Null()])), undefined, true), '<input data-kind="string" type="text" value="">')
-  t.equal(await controls(loose(Type.Object({ city: Type.String() })), { city: '"' }), '<textarea required data-kind="json" spellcheck="false" rows="3">\n{\n  &quot;city&quot;: &quot;\\&quot;&quot;\n}</textarea>')
-  t.equal(await controls(loose(Type.Array(Type.String())), undefined, true), '<textarea data-kind="json" spellcheck="false" rows="3">\n</textarea>')
-  t.equal(await controls(Type.String({ minLength: 8, writeOnly: true })), '<input required data-kind="string" data-empty="text" type="password" autocomplete="new-password">')
-  t.equal(await controls(Type.String({ minLength: 8, writeOnly: true }), 'secret-secret'), '<input data-kind="string" type="password" autocomplete="new-password">')
+  t.equal(
+    await controls(Type.String({ format: 'email' })),
+    '<input required data-kind="string" data-empty="text" type="email" value="">'
+  )
+  t.equal(
+    await controls(Type.String({ format: 'uri' }), 'https://example.com/', true),
+    '<input data-kind="string" type="url" value="https://example.com/">'
+  )
+  t.equal(
+    await controls(Type.String({ format: 'date-time' }), undefined, true),
+    '<input data-kind="string" type="text" placeholder="2026-01-31T12:00:00Z" value="">'
+  )
+  t.equal(
+    await controls(Type.String({ maxLength: 1000 }), undefined, true),
+    '<textarea data-kind="string" rows="3">\n</textarea>'
+  )
+  t.equal(
+    await controls(Type.String(), '\nx</textarea>', true),
+    '<textarea data-kind="string" rows="3">\n\nx&lt;/textarea&gt;</textarea>'
+  )
+  t.equal(
+    await controls(loose(Type.Integer({ minimum: 1, maximum: 9, default: 3 }))),
+    '<input data-kind="integer" type="number" step="1" min="1" max="9" value="3">'
+  )
+  t.equal(
+    await controls(loose(Type.Number()), 0, true),
+    '<input data-kind="number" type="number" step="any" value="0">'
+  )
+  t.equal(
+    await controls(loose(Type.Boolean())),
+    '<select required data-kind="choice"><option value="">–</option><option value="true">true</option><option value="false">false</option></select>'
+  )
+  t.equal(
+    await controls(loose(Type.Boolean()), false),
+    '<select required data-kind="choice"><option value="true">true</option><option value="false" selected>false</option></select>'
+  )
+  t.equal(
+    await controls(loose(Type.Union([Type.Literal('a'), Type.Literal(2), Type.Null()])), null),
+    '<select data-kind="choice" data-empty="null"><option value="&quot;a&quot;">a</option><option value="2">2</option><option value="null" selected>null</option></select>'
+  )
+  t.equal(
+    await controls(loose(Type.Union([Type.String(), Type.Null()])), null),
+    '<input data-kind="string" data-empty="null" type="text" value="">'
+  )
+  t.equal(
+    await controls(loose(Type.Union([Type.String(), Type.Null()])), undefined, true),
+    '<input data-kind="string" type="text" value="">'
+  )
+  t.equal(
+    await controls(loose(Type.Object({ city: Type.String() })), { city: '"' }),
+    '<textarea required data-kind="json" spellcheck="false" rows="3">\n{\n  &quot;city&quot;: &quot;\\&quot;&quot;\n}</textarea>'
+  )
+  t.equal(
+    await controls(loose(Type.Array(Type.String())), undefined, true),
+    '<textarea data-kind="json" spellcheck="false" rows="3">\n</textarea>'
+  )
+  t.equal(
+    await controls(Type.String({ minLength: 8, writeOnly: true })),
+    '<input required data-kind="string" data-empty="text" type="password" autocomplete="new-password">'
+  )
+  t.equal(
+    await controls(Type.String({ minLength: 8, writeOnly: true }), 'secret-secret'),
+    '<input data-kind="string" type="password" autocomplete="new-password">'
+  )
 })
 
-test('a filter is offered as the schema of its property says', async t => {
-  const Thing = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), kind: Type.Union([Type.Literal('a'), Type.Literal('b')]), size: Type.Number(), on: Type.String({ format: 'date' }), text: Type.String(), done: Type.Boolean() })
+test('a filter is offered as the schema of its property says', async (t) => {
+  const Thing = Type.Object({
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    kind: Type.Union([Type.Literal('a'), Type.Literal('b')]),
+    size: Type.Number(),
+    on: Type.String({ format: 'date' }),
+    text: Type.String(),
+    done: Type.Boolean()
+  })
   const app = await build(t, define({ name: 'things', schema: Thing, formats, storage: memory() }) as Collection)
   const { payload } = await ask(app, 'GET /things?kind=b&done=false', { fields: { accept } })
-  t.same([...payload.matchAll(/ id="query-([^"]+)"/g)].map(match => match[1]), ['sort', 'limit', 'id', 'kind', 'size.gte', 'size.lte', 'on.gte', 'on.lte', 'text.like', 'done'])
+  t.same(
+    [...payload.matchAll(/ id="query-([^"]+)"/g)].map((match) => match[1]),
+    ['sort', 'limit', 'id', 'kind', 'size.gte', 'size.lte', 'on.gte', 'on.lte', 'text.like', 'done']
+  )
   t.match(payload, /<option value="b" selected>b<[^]*<option value="false" selected>false</)
   t.match(payload, /Filters \(2\)/)
 })
 
-test('schemas that say a thing in several ways are understood alike', async t => {
+test('schemas that say a thing in several ways are understood alike', async (t) => {
   t.match(getKind({ enum: ['a', null] }), { type: 'choice', choices: ['a'], nullable: true })
   t.match(getKind({ const: 1 }), { type: 'choice', choices: [1], nullable: false })
   t.match(getKind({ type: ['boolean', 'null'] }), { type: 'choice', choices: [true, false], nullable: true })
@@ -314,23 +552,61 @@ test('schemas that say a thing in several ways are understood alike', async t =>
   t.match(getKind({}), { type: 'json' })
 })
 
-test('hostile content stays text, wherever it stands', async t => {
-  const Any = Type.Object({ id: Type.String({ minLength: 1 }), title: Type.String(), site: Type.Optional(Type.String({ format: 'uri' })), mail: Type.Optional(Type.String({ format: 'email' })), long: Type.Optional(Type.String()) }, { additionalProperties: true, description: '</p><script>alert(0)</script>' })
+test('hostile content stays text, wherever it stands', async (t) => {
+  const Any = Type.Object(
+    {
+      id: Type.String({ minLength: 1 }),
+      title: Type.String(),
+      site: Type.Optional(Type.String({ format: 'uri' })),
+      mail: Type.Optional(Type.String({ format: 'email' })),
+      long: Type.Optional(Type.String())
+    },
+    { additionalProperties: true, description: '</p><script>alert(0)</script>' }
+  )
   const evil = '"\'></textarea></title></script><script>alert(1)</script><img src=x onerror=alert(2)>\u202E&lt;\uD800'
   const items = [
-    { id: evil.slice(0, -1), title: evil, site: 'javascript:alert(3)', mail: '"x\'><script>"@example.com', constructor: evil, [evil]: evil, nested: { [evil]: [evil] } },
-    { id: 'a\'b', title: 'x', site: 'java\nscript:alert(4)', long: 'é'.repeat(1_000_000), empty: '' },
-    Object.fromEntries([['id', 'proto'], ['title', ''], ['__proto__', evil]])
+    {
+      id: evil.slice(0, -1),
+      title: evil,
+      site: 'javascript:alert(3)',
+      mail: '"x\'><script>"@example.com',
+      constructor: evil,
+      [evil]: evil,
+      nested: { [evil]: [evil] }
+    },
+    { id: "a'b", title: 'x', site: 'java\nscript:alert(4)', long: 'é'.repeat(1_000_000), empty: '' },
+    Object.fromEntries([
+      ['id', 'proto'],
+      ['title', ''],
+      ['__proto__', evil]
+    ])
   ]
-  const things = define({ name: 'things', schema: Any, id: { generate: 'client' }, formats, list: { search: ['title'] }, links: () => ({ evil: { href: 'javascript:alert(5)' }, [evil]: { href: '/x', title: evil } }), storage: memory({ items: items as never }) })
+  const things = define({
+    name: 'things',
+    schema: Any,
+    id: { generate: 'client' },
+    formats,
+    list: { search: ['title'] },
+    links: () => ({ evil: { href: 'javascript:alert(5)' }, [evil]: { href: '/x', title: evil } }),
+    storage: memory({ items: items as never })
+  })
   const app = await build(t, things as Collection)
   const pages = [
-    await ask(app, `GET /things?${new URLSearchParams({ 'title.ne': evil, 'title.like': '*', q: '<', count: 'true' })}`, { fields: { accept, prefer: 'handling=lenient' } }),
+    await ask(
+      app,
+      `GET /things?${new URLSearchParams({ 'title.ne': evil, 'title.like': '*', q: '<', count: 'true' })}`,
+      { fields: { accept, prefer: 'handling=lenient' } }
+    ),
     await ask(app, 'GET /things', { fields: { accept, host: '"><script>alert(6)</script>' } }),
-    ...await Promise.all(items.map(({ id }) => ask(app, `GET /things/${encodeURIComponent(id!)}`, { fields: { accept } }))),
+    ...(await Promise.all(
+      items.map(({ id }) => ask(app, `GET /things/${encodeURIComponent(id!)}`, { fields: { accept } }))
+    )),
     await ask(app, `GET /things/${encodeURIComponent('<script>alert(7)</script>')}`, { fields: { accept } })
   ]
-  t.same(pages.map(({ statusCode }) => statusCode), [200, 200, 200, 200, 200, 404])
+  t.same(
+    pages.map(({ statusCode }) => statusCode),
+    [200, 200, 200, 200, 200, 404]
+  )
   for (const { payload } of pages) {
     t.equal(payload.match(/<script/g)?.length, 1)
     t.notMatch(payload, /<img|href="(javascript|java\n)/)
@@ -343,18 +619,37 @@ test('hostile content stays text, wherever it stands', async t => {
   t.ok(long.length > 1_000_000 && long.length < 1_100_000, 'and the page of the item shows it once, in its form')
 })
 
-test('only what is safe to follow becomes a link', async t => {
-  for (const href of ['https://example.com/', 'http://[::1]/', '/users', 'mailto:a@example.com', '?x', '']) t.equal(getSafeHref(href), href)
-  for (const href of ['javascript:alert(1)', ' JavaScript:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'https://[']) t.equal(getSafeHref(href), undefined, href)
+test('only what is safe to follow becomes a link', async (t) => {
+  for (const href of ['https://example.com/', 'http://[::1]/', '/users', 'mailto:a@example.com', '?x', '']) {
+    t.equal(getSafeHref(href), href)
+  }
+  for (const href of [
+    'javascript:alert(1)',
+    ' JavaScript:alert(1)',
+    'java\tscript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    'https://['
+  ]) {
+    t.equal(getSafeHref(href), undefined, href)
+  }
   t.equal(escapeHtml('<a b="c" d=\'e\'>&'), '&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;')
   t.equal(markup`${'<'}${markup`<b>`}${['<', markup`<i>`]}${1}${undefined}${false}`.text, '&lt;<b>&lt;<i>1')
 })
 
-test('what items refer to, what lies in them and what they lie in is linked', async t => {
+test('what items refer to, what lies in them and what they lie in is linked', async (t) => {
   const authors = users({ formats })
-  const Article = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), author: Type.String({ format: 'uuid' }), editor: Type.Optional(Type.String()), title: Type.String() })
+  const Article = Type.Object({
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    author: Type.String({ format: 'uuid' }),
+    editor: Type.Optional(Type.String()),
+    title: Type.String()
+  })
   const elsewhere = users({ name: 'elsewhere' })
-  const articles = define({ name: 'articles', schema: Article, formats, storage: memory() }).with(expand({ by: { collection: authors, property: 'author' }, edited: { collection: elsewhere, property: 'editor' } })) as Collection
+  const articles = define({ name: 'articles', schema: Article, formats, storage: memory() }).with(
+    expand({ by: { collection: authors, property: 'author' }, edited: { collection: elsewhere, property: 'editor' } })
+  ) as Collection
   const app = Fastify()
   t.after(() => app.close())
   await app.register(collection, { ...authors, prefix: '/v1' })
@@ -364,74 +659,142 @@ test('what items refer to, what lies in them and what they lie in is linked', as
   const { at, item } = await created(app, '/v1/users', ada)
   const nested = await created(app, `${at}/articles`, { title: 'Notes', editor: 'x' })
   const shown = (await ask(app, `GET ${nested.at}`, { fields: { accept } })).payload
-  t.match(shown, new RegExp(`<ol><li><a href="/v1/users"><bdi>users</bdi></a></li><li><a href="${at}"><bdi>${item.id}</bdi></a></li><li><a href="${at}/articles"><bdi>articles</bdi></a></li><li><a href="${nested.at}" aria-current="page">`))
+  t.match(
+    shown,
+    new RegExp(
+      `<ol><li><a href="/v1/users"><bdi>users</bdi></a></li><li><a href="${at}"><bdi>${item.id}</bdi></a></li><li><a href="${at}/articles"><bdi>articles</bdi></a></li><li><a href="${nested.at}" aria-current="page">`
+    )
+  )
   t.match(shown, new RegExp(`<dt>author</dt><dd><a href="${at}">`))
   t.match(shown, /<dt>editor<\/dt><dd><bdi>x<\/bdi><\/dd>/, 'where the way to it is not known there is no link')
   t.same(formsOf(shown).PATCH, ['/editor', '/title'], 'what the URI says is not asked for')
-  t.match((await ask(app, `GET ${at}`, { fields: { accept } })).payload, new RegExp(`<a href="${at}/articles" rel="articles">articles</a>`))
+  t.match(
+    (await ask(app, `GET ${at}`, { fields: { accept } })).payload,
+    new RegExp(`<a href="${at}/articles" rel="articles">articles</a>`)
+  )
   t.match((await ask(app, 'GET /v1/articles', { fields: { accept } })).payload, new RegExp(`<td><a href="${at}">`))
   const tenant = await build(t, [])
   await tenant.register(collection, { ...authors, prefix: '/:tenant' })
   await tenant.register(collection, { ...articles, prefix: '/:tenant' })
-  t.match((await ask(tenant, 'GET /acme/articles', { fields: { accept } })).payload, new RegExp(`<td><a href="/acme/users/${item.id}">`), 'a prefix may have parameters')
+  t.match(
+    (await ask(tenant, 'GET /acme/articles', { fields: { accept } })).payload,
+    new RegExp(`<td><a href="/acme/users/${item.id}">`),
+    'a prefix may have parameters'
+  )
 })
 
-test('a problem is a page for who prefers that to JSON', async t => {
+test('a problem is a page for who prefers that to JSON', async (t) => {
   const app = await build(t, users({ formats }))
-  for (const [url, status, text] of [['/users/none', 404, /<p>There is no resource at this URI\.<\/p>/], ['/users?age.gte=x', 400, /must be a whole number/]] as const) {
+  for (const [url, status, text] of [
+    ['/users/none', 404, /<p>There is no resource at this URI\.<\/p>/],
+    ['/users?age.gte=x', 400, /must be a whole number/]
+  ] as const) {
     const { statusCode, headers, payload } = await ask(app, `GET ${url}`, { fields: { accept: browsers.Chrome } })
     t.equal(statusCode, status)
     t.equal(headers['content-type'], 'text/html; charset=utf-8')
     t.match(payload, text)
     t.match(payload, /<h1>40\d /)
     t.match(headers.vary, /Accept/)
-    for (const accept of ['*/*', 'application/json', 'application/problem+json, text/html']) t.equal((await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'], 'application/problem+json')
+    for (const accept of ['*/*', 'application/json', 'application/problem+json, text/html']) {
+      t.equal(
+        (await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'],
+        'application/problem+json'
+      )
+    }
   }
   t.match((await ask(app, 'DELETE /users', { fields: { accept } })).payload, /<h1>405 Method Not Allowed<\/h1>/)
   t.match(html.problem!({ status: 500, title: 'x', detail: 'y' }), /<h1>500 x<\/h1>/)
 })
 
-test('a format of a user can make pages as well', async t => {
-  const plain: Format = { name: 'plain', mediaType: 'text/plain', item: () => '', list: () => '', join: () => '', describe: () => ({}), page: (content, { actions }) => `${'items' in content ? content.items.length : 'one'} ${[...actions].join()}` }
+test('a format of a user can make pages as well', async (t) => {
+  const plain: Format = {
+    name: 'plain',
+    mediaType: 'text/plain',
+    item: () => '',
+    list: () => '',
+    join: () => '',
+    describe: () => ({}),
+    page: (content, { actions }) => `${'items' in content ? content.items.length : 'one'} ${[...actions].join()}`
+  }
   const app = await build(t, users({ formats: [json, plain], actions: ['list', 'create', 'read'] }))
   const { at } = await created(app, '/users', ada)
   t.equal((await ask(app, 'GET /users', { fields: { accept: 'text/plain' } })).payload, '1 list,create,read')
   t.equal((await ask(app, `GET ${at}`, { fields: { accept: 'text/plain' } })).payload, 'one list,create,read')
 })
 
-test('without anything about the request, there is the content', async t => {
+test('without anything about the request, there is the content', async (t) => {
   t.match(html.item({ id: 1, title: 'x' }, { self: { href: '/things/1' } }, {}), /<h1><bdi>x<\/bdi><\/h1>/)
   t.match(html.item({ id: 1 }, {}, {}), /<dt>id<\/dt><dd>1<\/dd>/)
   t.match(html.list([{ id: 1 }], { list: {}, items: [] }, {}), /<th scope="row"><bdi>1<\/bdi><\/th>/)
   t.same(html.describe({}), { type: 'string' })
 })
 
-test('the script is linted, and type-checked against the DOM', async t => {
-  const [linted] = await new ESLint({ overrideConfig: { languageOptions: { globals: Object.fromEntries(['location', 'history', 'HTMLElement', 'HTMLButtonElement'].map(name => [name, 'readonly'])) } } }).lintText(script, { filePath: 'script.js' })
-  t.same(linted?.messages.map(({ line, message }) => `${line}: ${message}`), [])
-  const options: ts.CompilerOptions = { allowJs: true, checkJs: true, strict: true, noEmit: true, target: ts.ScriptTarget.ES2023, lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'], types: [] }
+test('the script is linted, and type-checked against the DOM', async (t) => {
+  const [linted] = await new ESLint({
+    overrideConfig: {
+      languageOptions: {
+        globals: Object.fromEntries(
+          ['location', 'history', 'HTMLElement', 'HTMLButtonElement'].map((name) => [name, 'readonly'])
+        )
+      }
+    }
+  }).lintText(script, { filePath: 'script.js' })
+  t.same(
+    linted?.messages.map(({ line, message }) => `${line}: ${message}`),
+    []
+  )
+  const options: ts.CompilerOptions = {
+    allowJs: true,
+    checkJs: true,
+    strict: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2023,
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    types: []
+  }
   const host = ts.createCompilerHost(options)
   const { getSourceFile } = host
-  host.getSourceFile = (name, ...rest) => name === 'script.js' ? ts.createSourceFile(name, `export {}\n${script}`, ts.ScriptTarget.ES2023) : getSourceFile(name, ...rest)
+  host.getSourceFile = (name, ...rest) =>
+    name === 'script.js'
+      ? ts.createSourceFile(name, `export {}\n${script}`, ts.ScriptTarget.ES2023)
+      : getSourceFile(name, ...rest)
   const diagnostics = ts.getPreEmitDiagnostics(ts.createProgram(['script.js'], options, host))
-  t.same(diagnostics.map(({ messageText, start }) => `${start} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`), [])
+  t.same(
+    diagnostics.map(({ messageText, start }) => `${start} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`),
+    []
+  )
   t.notMatch(script, /<\/|innerHTML|<!--/, 'nothing in it could end the element that it stands in')
   t.ok(Buffer.byteLength(script) < 8192 && Buffer.byteLength(style) < 8192)
 })
 
-test('WCAG 2.2, 1.4.3 and 1.4.11: text and controls stand out, in light and in dark', async t => {
+test('WCAG 2.2, 1.4.3 and 1.4.11: text and controls stand out, in light and in dark', async (t) => {
   const luminance = (colour: string): number => {
     const full = colour.length === 4 ? colour.replace(/[0-9a-f]/g, '$&$&') : colour
-    const [red = 0, green = 0, blue = 0] = [1, 3, 5].map(at => parseInt(full.slice(at, at + 2), 16) / 255).map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+      .map((at) => parseInt(full.slice(at, at + 2), 16) / 255)
+      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
   }
   for (const theme of style.match(/--paper: [^}]*/g)!) {
-    const colours = Object.fromEntries([...theme.matchAll(/--([\w-]+): (#\w+)/g)].map(([, name, value]) => [name, luminance(value!)]))
+    const colours = Object.fromEntries(
+      [...theme.matchAll(/--([\w-]+): (#\w+)/g)].map(([, name, value]) => [name, luminance(value!)])
+    )
     const contrast = (one: string, other: string): number => {
       const [dark = 0, light = 0] = [colours[one]!, colours[other]!].sort((a, b) => a - b)
       return (light + 0.05) / (dark + 0.05)
     }
-    for (const [ink, paper] of [['ink', 'paper'], ['ink', 'raised'], ['quiet', 'paper'], ['quiet', 'raised'], ['accent', 'paper'], ['accent', 'raised'], ['on-accent', 'accent'], ['wrong', 'paper'], ['ink', 'wrong-paper'], ['paper', 'wrong']] as const) {
+    for (const [ink, paper] of [
+      ['ink', 'paper'],
+      ['ink', 'raised'],
+      ['quiet', 'paper'],
+      ['quiet', 'raised'],
+      ['accent', 'paper'],
+      ['accent', 'raised'],
+      ['on-accent', 'accent'],
+      ['wrong', 'paper'],
+      ['ink', 'wrong-paper'],
+      ['paper', 'wrong']
+    ] as const) {
       t.ok(contrast(ink, paper) >= 4.5, `${ink} on ${paper}: ${contrast(ink, paper).toFixed(2)}`)
     }
   }

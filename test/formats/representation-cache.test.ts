@@ -9,7 +9,7 @@ import { memory } from '../../lib/storage/memory.ts'
 const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, version })
 const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {} })
 
-test('what is seen twice is kept, at its path, as long as the entry stays', async t => {
+test('what is seen twice is kept, at its path, as long as the entry stays', async (t) => {
   const remembered = new RepresentationCache()
   const [one, other] = [entry('a'), entry('a', '2')]
   const written = representation()
@@ -25,7 +25,7 @@ test('what is seen twice is kept, at its path, as long as the entry stays', asyn
   t.equal(remembered.get(entry('b'), '/notes'), undefined)
 })
 
-test('neither many entries nor long ones fill the memory', async t => {
+test('neither many entries nor long ones fill the memory', async (t) => {
   const filled = (content: string): [RepresentationCache, ReturnType<typeof entry>] => {
     const remembered = new RepresentationCache()
     const first = entry('first')
@@ -44,15 +44,33 @@ test('neither many entries nor long ones fill the memory', async t => {
 
 /** JSON that counts what it writes. */
 function counted () {
-  const counter = { count: 0, format: { ...json, item: (...given: Parameters<typeof json.item>) => { counter.count++; return json.item(...given) } } }
+  const counter = {
+    count: 0,
+    format: {
+      ...json,
+      item: (...given: Parameters<typeof json.item>) => {
+        counter.count++
+        return json.item(...given)
+      }
+    }
+  }
   return counter
 }
 
-test('an item that is read again and again is written twice, and anew once it has changed', async t => {
+test('an item that is read again and again is written twice, and anew once it has changed', async (t) => {
   const counter = counted()
   const app = Fastify()
   const Note = Type.Object({ id: Type.String(), text: Type.String() })
-  app.register(collection, define({ name: 'notes', schema: Note, id: { generate: 'client' }, formats: [counter.format], storage: memory({ items: [{ id: 'a', text: 'one' }] }) }))
+  app.register(
+    collection,
+    define({
+      name: 'notes',
+      schema: Note,
+      id: { generate: 'client' },
+      formats: [counter.format],
+      storage: memory({ items: [{ id: 'a', text: 'one' }] })
+    })
+  )
   const read = async (headers = {}) => app.inject({ url: '/notes/a', headers })
   for (let turn = 0; turn < 5; turn++) t.same((await read()).json(), { id: 'a', text: 'one' })
   t.equal(counter.count, 2)
@@ -66,12 +84,21 @@ test('an item that is read again and again is written twice, and anew once it ha
   t.not((await read()).headers.etag, etag)
 })
 
-test('so is an item of an older version', async t => {
+test('so is an item of an older version', async (t) => {
   const counter = counted()
   const app = Fastify()
   const schema = Type.Object({ id: Type.String(), text: Type.String() })
-  const notes = define({ name: 'notes', schema, id: { generate: 'client' }, formats: [counter.format], storage: memory({ items: [{ id: 'a', text: 'one' }] }) })
-  app.register(collection, { prefix: '/v1', ...version(notes, 'v1', { schema, present: item => ({ ...item }), accept: item => item }) })
+  const notes = define({
+    name: 'notes',
+    schema,
+    id: { generate: 'client' },
+    formats: [counter.format],
+    storage: memory({ items: [{ id: 'a', text: 'one' }] })
+  })
+  app.register(collection, {
+    prefix: '/v1',
+    ...version(notes, 'v1', { schema, present: (item) => ({ ...item }), accept: (item) => item })
+  })
   for (let turn = 0; turn < 5; turn++) t.same((await app.inject('/v1/notes/a')).json(), { id: 'a', text: 'one' })
   t.equal(counter.count, 2)
 })

@@ -33,7 +33,7 @@ function detail (content: string | Buffer, schema?: JsonSchema): string {
   }
 }
 
-test('what a schema declares is written without a type, and read as declared', async t => {
+test('what a schema declares is written without a type, and read as declared', async (t) => {
   const Person = Type.Object({
     id: Type.Integer(),
     name: Type.String(),
@@ -64,13 +64,17 @@ test('what a schema declares is written without a type, and read as declared', a
     none: [],
     role: 'admin'
   }
-  t.equal(write(person, Person), declaration + '<item><id>7</id><name>Ann &amp; Bob</name><score>-1.5e-7</score><admin>true</admin><gone/>' +
-    '<nickname>A</nickname><tags><item>x</item><item/></tags><matrix><item><item>1</item><item>2</item></item><item/></matrix>' +
-    '<pets><item><name>Rex</name><legs>4</legs></item></pets><address><city>Bern</city></address><nothing/><none/><role>admin</role></item>')
+  t.equal(
+    write(person, Person),
+    declaration +
+      '<item><id>7</id><name>Ann &amp; Bob</name><score>-1.5e-7</score><admin>true</admin><gone/>' +
+      '<nickname>A</nickname><tags><item>x</item><item/></tags><matrix><item><item>1</item><item>2</item></item><item/></matrix>' +
+      '<pets><item><name>Rex</name><legs>4</legs></item></pets><address><city>Bern</city></address><nothing/><none/><role>admin</role></item>'
+  )
   t.strictSame(parse(write(person, Person), Person), person)
 })
 
-test('what a schema leaves open is written with a type', async t => {
+test('what a schema leaves open is written with a type', async (t) => {
   const cases: Array<[unknown, JsonSchema, string]> = [
     [1, {}, '<a type="number">1</a>'],
     [false, {}, '<a type="boolean">false</a>'],
@@ -92,13 +96,44 @@ test('what a schema leaves open is written with a type', async t => {
     [3, { enum: [3, 'x'] }, '<a type="number">3</a>'],
     [3, { const: 3 }, '<a>3</a>'],
     [true, true as unknown as JsonSchema, '<a type="boolean">true</a>'],
-    [{ b: 1, c: true }, { allOf: [having({}), { type: 'object', properties: { b: { type: 'integer' } } }, { properties: { c: { type: 'boolean' } } }] }, '<a><b>1</b><c>true</c></a>'],
-    [{ b: 1 }, { anyOf: [{ type: 'object', properties: { b: { type: 'integer' } } }, { type: 'object', properties: { b: { type: 'boolean' } } }] }, '<a><b type="number">1</b></a>'],
+    [
+      { b: 1, c: true },
+      {
+        allOf: [
+          having({}),
+          { type: 'object', properties: { b: { type: 'integer' } } },
+          { properties: { c: { type: 'boolean' } } }
+        ]
+      },
+      '<a><b>1</b><c>true</c></a>'
+    ],
+    [
+      { b: 1 },
+      {
+        anyOf: [
+          { type: 'object', properties: { b: { type: 'integer' } } },
+          { type: 'object', properties: { b: { type: 'boolean' } } }
+        ]
+      },
+      '<a><b type="number">1</b></a>'
+    ],
     [{ b: 1 }, Type.Record(Type.String(), Type.Number()), '<a><b>1</b></a>'],
     [{ b: 1 }, { type: 'object', additionalProperties: { type: 'number' } }, '<a><b>1</b></a>'],
-    [['x', 1, true], Type.Tuple([Type.String(), Type.Number()]), '<a><item>x</item><item>1</item><item type="boolean">true</item></a>'],
-    [['x', 1, true], { type: 'array', items: [{ type: 'string' }], additionalItems: { type: 'number' } }, '<a><item>x</item><item>1</item><item type="boolean">true</item></a>'],
-    [['x', 1, 2], { type: 'array', prefixItems: [{ type: 'string' }], items: { type: 'number' } }, '<a><item>x</item><item>1</item><item>2</item></a>']
+    [
+      ['x', 1, true],
+      Type.Tuple([Type.String(), Type.Number()]),
+      '<a><item>x</item><item>1</item><item type="boolean">true</item></a>'
+    ],
+    [
+      ['x', 1, true],
+      { type: 'array', items: [{ type: 'string' }], additionalItems: { type: 'number' } },
+      '<a><item>x</item><item>1</item><item type="boolean">true</item></a>'
+    ],
+    [
+      ['x', 1, 2],
+      { type: 'array', prefixItems: [{ type: 'string' }], items: { type: 'number' } },
+      '<a><item>x</item><item>1</item><item>2</item></a>'
+    ]
   ]
   for (const [value, schema, written] of cases) {
     t.equal(write({ a: value }, having(schema)), `${declaration}<item>${written}</item>`)
@@ -106,23 +141,40 @@ test('what a schema leaves open is written with a type', async t => {
   }
 })
 
-test('a schema that refers to itself or to its definitions is followed', async t => {
-  const Tree = Type.Recursive(This => Type.Object({ size: Type.Integer(), children: Type.Array(This) }))
+test('a schema that refers to itself or to its definitions is followed', async (t) => {
+  const Tree = Type.Recursive((This) => Type.Object({ size: Type.Integer(), children: Type.Array(This) }))
   const written = '<item><size>1</size><children><item><size>2</size><children/></item></children></item>'
   const tree = { size: 1, children: [{ size: 2, children: [] }] }
-  const definitions = { $defs: { Tree: { type: 'object', properties: { size: { type: 'integer' }, children: { type: 'array', items: { $ref: '#/$defs/Tree' } } } } }, $ref: '#/$defs/Tree' }
-  const root = { type: 'object', properties: { size: { type: 'integer' }, children: { type: 'array', items: { $ref: '#' } } } }
-  const Node = Type.Module({ Node: Type.Object({ size: Type.Integer(), children: Type.Array(Type.Ref('Node')) }) }).Import('Node')
+  const definitions = {
+    $defs: {
+      Tree: {
+        type: 'object',
+        properties: { size: { type: 'integer' }, children: { type: 'array', items: { $ref: '#/$defs/Tree' } } }
+      }
+    },
+    $ref: '#/$defs/Tree'
+  }
+  const root = {
+    type: 'object',
+    properties: { size: { type: 'integer' }, children: { type: 'array', items: { $ref: '#' } } }
+  }
+  const Node = Type.Module({
+    Node: Type.Object({ size: Type.Integer(), children: Type.Array(Type.Ref('Node')) })
+  }).Import('Node')
   for (const schema of [Tree, definitions, root, Node]) {
     t.equal(write(tree, schema), declaration + written)
     t.strictSame(parse(written, schema), tree)
   }
   for (const $ref of ['elsewhere', '#/$defs/absent/deeper', '#anchor', '#/properties/a']) {
-    t.equal(write({ a: 1 }, having({ $ref })), `${declaration}<item><a type="number">1</a></item>`, `${$ref} leads nowhere: the type is written`)
+    t.equal(
+      write({ a: 1 }, having({ $ref })),
+      `${declaration}<item><a type="number">1</a></item>`,
+      `${$ref} leads nowhere: the type is written`
+    )
   }
 })
 
-test('every string comes back as it was', async t => {
+test('every string comes back as it was', async (t) => {
   const cases: Array<[string, string]> = [
     ['  two  ', '<a>  two  </a>'],
     ['\t\n', '<a>\t\n</a>'],
@@ -131,7 +183,10 @@ test('every string comes back as it was', async t => {
     ['<!-- & "\' -->', '<a>&lt;!-- &amp; "\' --&gt;</a>'],
     ['&amp;', '<a>&amp;amp;</a>'],
     ['\u{1F600} \u00E9\u0085\u2028\uFFFD', '<a>\u{1F600} \u00E9\u0085\u2028\uFFFD</a>'],
-    ['bell\x07 \\ " <\n\uFFFE\uFFFF\u{1F600}', '<a escape="json">bell\\u0007 \\\\ \\" &lt;\\n\\uFFFE\\uFFFF\u{1F600}</a>'],
+    [
+      'bell\x07 \\ " <\n\uFFFE\uFFFF\u{1F600}',
+      '<a escape="json">bell\\u0007 \\\\ \\" &lt;\\n\\uFFFE\\uFFFF\u{1F600}</a>'
+    ],
     ['true', '<a>true</a>'],
     ['null', '<a>null</a>']
   ]
@@ -143,7 +198,7 @@ test('every string comes back as it was', async t => {
   }
 })
 
-test('a member name that is no XML name is escaped (ISO/IEC 9075-14)', async t => {
+test('a member name that is no XML name is escaped (ISO/IEC 9075-14)', async (t) => {
   const cases: Array<[string, string]> = [
     ['first name', 'first_x0020_name'],
     ['', '_'],
@@ -176,11 +231,14 @@ test('a member name that is no XML name is escaped (ISO/IEC 9075-14)', async t =
   }
 })
 
-test('an absent property is not written, and what JSON has no value for is null', async t => {
-  t.equal(write({ a: undefined, b: [undefined], c: -0 }), declaration + '<item><b type="array"><item type="null"/></b><c type="number">0</c></item>')
+test('an absent property is not written, and what JSON has no value for is null', async (t) => {
+  t.equal(
+    write({ a: undefined, b: [undefined], c: -0 }),
+    declaration + '<item><b type="array"><item type="null"/></b><c type="number">0</c></item>'
+  )
 })
 
-test('a value that does not fit its schema stays what it is, for the validation to refuse', async t => {
+test('a value that does not fit its schema stays what it is, for the validation to refuse', async (t) => {
   const misfits: Array<[string, JsonSchema, unknown]> = [
     ['<a>forty</a>', { type: 'integer' }, 'forty'],
     ['<a/>', { type: 'integer' }, ''],
@@ -197,12 +255,25 @@ test('a value that does not fit its schema stays what it is, for the validation 
     ['<a type="string">1</a>', { type: 'integer' }, '1'],
     ['<a type="object"><item/></a>', { type: 'array' }, { item: '' }]
   ]
-  for (const [content, schema, value] of misfits) t.strictSame(parse(`<item>${content}</item>`, having(schema)), { a: value }, content)
+  for (const [content, schema, value] of misfits) {
+    t.strictSame(parse(`<item>${content}</item>`, having(schema)), { a: value }, content)
+  }
 })
 
-test('documents that others write are read', async t => {
-  const schema: JsonSchema = { type: 'object', properties: { n: { type: 'integer' }, b: { type: 'boolean' }, s: { type: 'string' }, l: { type: 'array', items: { type: 'null' } }, o: { type: 'object' } } }
-  t.strictSame(parse(`\uFEFF<?xml version='1.0' encoding='utf-8' standalone="yes" ?>\r
+test('documents that others write are read', async (t) => {
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: {
+      n: { type: 'integer' },
+      b: { type: 'boolean' },
+      s: { type: 'string' },
+      l: { type: 'array', items: { type: 'null' } },
+      o: { type: 'object' }
+    }
+  }
+  t.strictSame(
+    parse(
+      `\uFEFF<?xml version='1.0' encoding='utf-8' standalone="yes" ?>\r
 <!-- a list of -->
 <item >
   <n> 41\t</n><!-- - -->
@@ -215,19 +286,28 @@ test('documents that others write are read', async t => {
 </item
 >
 <!-- the end -->
-`, schema), { n: 41, b: true, s: 'ac<d> & ]] >eF<>&"\'\u{1F600}\n', l: [null, null], o: {} })
+`,
+      schema
+    ),
+    { n: 41, b: true, s: 'ac<d> & ]] >eF<>&"\'\u{1F600}\n', l: [null, null], o: {} }
+  )
   t.strictSame(parse('<?xml version="1.1"?><item><![CDATA[]]></item>'), {})
-  t.strictSame(parse('<item><a type = \'number\' >-0.5E+3</a><b escape="json">\\u0041\\\\</b><c type="string" escape="json"/></item>'), { a: -500, b: 'A\\', c: '' })
+  t.strictSame(
+    parse(
+      '<item><a type = \'number\' >-0.5E+3</a><b escape="json">\\u0041\\\\</b><c type="string" escape="json"/></item>'
+    ),
+    { a: -500, b: 'A\\', c: '' }
+  )
 })
 
-test('a list is <items>, and the same whether written or joined', async t => {
+test('a list is <items>, and the same whether written or joined', async (t) => {
   const schema = having({ type: 'integer' })
   const items = [{ a: 1 }, {}, { a: 3 }]
   const written = declaration + '<items><item><a>1</a></item><item/><item><a>3</a></item></items>'
   const links = { list: {}, items: [{}, {}, {}] }
   assert(xml.join)
   t.equal(xml.list(items, links, schema), written)
-  t.equal(xml.join(items.map(item => xml.item(item, {}, schema))), written)
+  t.equal(xml.join(items.map((item) => xml.item(item, {}, schema))), written)
   t.equal(xml.list([], { list: {}, items: [] }, schema), declaration + '<items/>')
   t.equal(xml.join([]), declaration + '<items/>')
   t.strictSame(parse(written, { type: 'array', items: schema }), items)
@@ -235,7 +315,7 @@ test('a list is <items>, and the same whether written or joined', async t => {
   t.equal(xml.mediaType, 'application/xml')
 })
 
-test('OpenAPI is told the names of elements', async t => {
+test('OpenAPI is told the names of elements', async (t) => {
   const schema: JsonSchema = {
     type: 'object',
     xml: { attribute: true },
@@ -259,19 +339,34 @@ test('OpenAPI is told the names of elements', async t => {
       plain: { type: 'string', enum: ['a'] },
       'first name': { type: 'string', xml: { name: 'first_x0020_name' } },
       tags: { type: ['array', 'null'], items: { type: 'string', xml: { name: 'item' } }, xml: { wrapped: true } },
-      'a b': { type: 'array', items: { type: 'array', items: true, xml: { name: 'item', wrapped: true } }, xml: { name: 'a_x0020_b', wrapped: true } },
-      pair: { type: 'array', prefixItems: [{ type: 'string', xml: { name: 'item' } }, false], additionalItems: { $ref: '#/$defs/x', xml: { name: 'item' } }, xml: { wrapped: true } },
+      'a b': {
+        type: 'array',
+        items: { type: 'array', items: true, xml: { name: 'item', wrapped: true } },
+        xml: { name: 'a_x0020_b', wrapped: true }
+      },
+      pair: {
+        type: 'array',
+        prefixItems: [{ type: 'string', xml: { name: 'item' } }, false],
+        additionalItems: { $ref: '#/$defs/x', xml: { name: 'item' } },
+        xml: { wrapped: true }
+      },
       tuple: { type: 'array', items: [{ type: 'string', xml: { name: 'item' } }], xml: { wrapped: true } },
       any: true
     },
     additionalProperties: { anyOf: [{ type: 'array', xml: { wrapped: true } }, { type: 'null' }] },
-    $defs: { x: { type: 'object', properties: { 'y z': { xml: { name: 'y_x0020_z' } } }, additionalProperties: false } },
+    $defs: {
+      x: { type: 'object', properties: { 'y z': { xml: { name: 'y_x0020_z' } } }, additionalProperties: false }
+    },
     xml: { name: 'item' }
   })
-  t.strictSame(xml.describe({ type: 'array', items: { type: 'object', default: {} } }), { type: 'array', items: { type: 'object', default: {}, xml: { name: 'item' } }, xml: { name: 'items', wrapped: true } })
+  t.strictSame(xml.describe({ type: 'array', items: { type: 'object', default: {} } }), {
+    type: 'array',
+    items: { type: 'object', default: {}, xml: { name: 'item' } },
+    xml: { name: 'items', wrapped: true }
+  })
 })
 
-test('what is wrong is told with its line and column', async t => {
+test('what is wrong is told with its line and column', async (t) => {
   const side = 'an element cannot contain both text and elements.'
   const attribute = 'an element can have the attributes "type" and "escape" only.'
   const escape = 'the attribute "escape" can only be "json", and only on a string.'
@@ -309,17 +404,29 @@ test('what is wrong is told with its line and column', async t => {
     ['<item type="integer"/>', 'Line 1, column 6: the type must be string, number, boolean, null, array or object.'],
     ['<item><a escape="base64"/></item>', `Line 1, column 9: ${escape}`],
     ['<item><a type="number" escape="json">1</a></item>', `Line 1, column 9: ${escape}`],
-    ['<item><a escape="json"><b/></a></item>', 'Line 1, column 24: an element of type "string" cannot contain elements.'],
+    [
+      '<item><a escape="json"><b/></a></item>',
+      'Line 1, column 24: an element of type "string" cannot contain elements.'
+    ],
     ['<item><a escape="json">\\q</a></item>', 'Line 1, column 23: this is not escaped as in a JSON string.'],
     ['<item><a escape="json">a"b</a></item>', 'Line 1, column 23: this is not escaped as in a JSON string.'],
     ['<item><a escape="json">\\u0000</a></item>', 'Line 1, column 23: a string cannot contain U+0000.'],
-    ['<item><a escape="json">\\ud800</a></item>', 'Line 1, column 23: a string cannot contain half of a surrogate pair.'],
+    [
+      '<item><a escape="json">\\ud800</a></item>',
+      'Line 1, column 23: a string cannot contain half of a surrogate pair.'
+    ],
     ['<item><a type="number">x</a></item>', 'Line 1, column 23: this is not of the type "number".'],
     ['<item><a type="null">x</a></item>', 'Line 1, column 21: this is not of the type "null".'],
     ['<item><a type="boolean"/></item>', 'Line 1, column 24: this is not of the type "boolean".'],
-    ['<item><a type="number"><b/></a></item>', 'Line 1, column 24: an element of type "number" cannot contain elements.'],
+    [
+      '<item><a type="number"><b/></a></item>',
+      'Line 1, column 24: an element of type "number" cannot contain elements.'
+    ],
     ['<item><a type="number">1e400</a></item>', 'Line 1, column 23: this number cannot be represented as a double.'],
-    ['<item><a type="number"> 9007199254740993 </a></item>', 'Line 1, column 23: this number cannot be represented as a double.'],
+    [
+      '<item><a type="number"> 9007199254740993 </a></item>',
+      'Line 1, column 23: this number cannot be represented as a double.'
+    ],
     ['<item><a type="array"><b/></a></item>', 'Line 1, column 23: an array can contain <item> elements only.'],
     ['<item><a>1</a>\n<a>2</a></item>', 'Line 2, column 1: the member occurs more than once.'],
     ['<item><a/><_x0061_/></item>', 'Line 1, column 11: the member occurs more than once.'],
@@ -328,7 +435,10 @@ test('what is wrong is told with its line and column', async t => {
     ['<item><a/><![CDATA[text]]></item>', `Line 1, column 11: ${side}`],
     ['<item><__proto__/></item>', 'Line 1, column 7: a member cannot be named "__proto__".'],
     ['<item><_x005F__proto__/></item>', 'Line 1, column 7: a member cannot be named "__proto__".'],
-    ['<item><constructor><prototype/></constructor></item>', 'Line 1, column 20: a "constructor" cannot have a "prototype".'],
+    [
+      '<item><constructor><prototype/></constructor></item>',
+      'Line 1, column 20: a "constructor" cannot have a "prototype".'
+    ],
     ['<item><_x0000_/></item>', 'Line 1, column 7: a string cannot contain U+0000.'],
     ['<item><_xD800_/></item>', 'Line 1, column 7: a string cannot contain half of a surrogate pair.'],
     ['<item>a & b</item>', `Line 1, column 9: ${reference}`],
@@ -365,24 +475,32 @@ test('what is wrong is told with its line and column', async t => {
   ]
   for (const [content, expected] of cases) t.equal(detail(content), expected, String(content))
   t.equal(detail('<item/>', { type: 'array' }), 'Line 1, column 1: the root element <items> was expected.')
-  t.equal(detail('<item><a>1e400</a></item>', having({ type: 'number' })), 'Line 1, column 9: this number cannot be represented as a double.')
+  t.equal(
+    detail('<item><a>1e400</a></item>', having({ type: 'number' })),
+    'Line 1, column 9: this number cannot be represented as a double.'
+  )
 })
 
-test('half of a surrogate pair is written without loss, and refused when it is read', async t => {
+test('half of a surrogate pair is written without loss, and refused when it is read', async (t) => {
   t.equal(write({ a: '\uD800' }), declaration + '<item><a escape="json">\\ud800</a></item>')
 })
 
-test('entities of a document type are never read', async t => {
-  const laughs = Array.from({ length: 10 }, (_, index) => `<!ENTITY l${index + 1} "${`&l${index};`.repeat(10)}">`).join('')
+test('entities of a document type are never read', async (t) => {
+  const laughs = Array.from({ length: 10 }, (_, index) => `<!ENTITY l${index + 1} "${`&l${index};`.repeat(10)}">`).join(
+    ''
+  )
   const expected = 'Line 1, column 1: a document type or other declaration is not allowed.'
   t.equal(detail(`<!DOCTYPE item [<!ENTITY l0 "ha">${laughs}]><item>&l10;</item>`), expected)
   t.equal(detail('<!DOCTYPE item [<!ENTITY x SYSTEM "file:///etc/passwd">]><item>&x;</item>'), expected)
   t.equal(detail('<!DOCTYPE item SYSTEM "http://127.0.0.1/x.dtd"><item/>'), expected)
   t.equal(detail('<!doctype item><item/>'), expected)
-  t.equal(detail('<?xml version="1.0"?><!DOCTYPE item [<!ENTITY % x "y">%x;]><item/>'), 'Line 1, column 22: a document type or other declaration is not allowed.')
+  t.equal(
+    detail('<?xml version="1.0"?><!DOCTYPE item [<!ENTITY % x "y">%x;]><item/>'),
+    'Line 1, column 22: a document type or other declaration is not allowed.'
+  )
 })
 
-test('nesting is bounded at 64 levels of arrays and objects', async t => {
+test('nesting is bounded at 64 levels of arrays and objects', async (t) => {
   const nested = (levels: number) => '<item>' + '<a>'.repeat(levels) + 'x' + '</a>'.repeat(levels) + '</item>'
   let value: unknown = 'x'
   for (let level = 0; level < 64; level++) value = { a: value }
@@ -392,15 +510,19 @@ test('nesting is bounded at 64 levels of arrays and objects', async t => {
   t.equal(detail('<item>'.repeat(100_000)), 'Line 1, column 391: the content is nested deeper than 64 levels.')
 })
 
-test('properties never reach a prototype', async t => {
+test('properties never reach a prototype', async (t) => {
   const read = parse('<item><constructor><x>1</x></constructor><hasOwnProperty/><prototype/></item>')
-  t.strictSame(Object.entries(read as object), [['constructor', { x: '1' }], ['hasOwnProperty', ''], ['prototype', '']])
+  t.strictSame(Object.entries(read as object), [
+    ['constructor', { x: '1' }],
+    ['hasOwnProperty', ''],
+    ['prototype', '']
+  ])
   t.equal(Object.getPrototypeOf(read), Object.prototype)
   t.notOk(Object.hasOwn(Object.prototype, 'x'))
   t.equal(detail(write(JSON.parse('{"__proto__":{"x":1}}'))), 'Line 2, column 7: a member cannot be named "__proto__".')
 })
 
-test('time grows with the length of the content, not with its square', async t => {
+test('time grows with the length of the content, not with its square', async (t) => {
   const hostile = (length: number): string[] => {
     const long = 'a'.repeat(length)
     const spaces = ' '.repeat(length)
@@ -437,24 +559,39 @@ test('time grows with the length of the content, not with its square', async t =
       '\r'.repeat(length)
     ]
   }
-  const schema: JsonSchema = { type: 'object', properties: { n: { type: 'number' }, b: { type: 'boolean' }, o: { type: 'object' } } }
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: { n: { type: 'number' }, b: { type: 'boolean' }, o: { type: 'object' } }
+  }
   const [short, long] = [hostile(60_000), hostile(240_000)]
   for (const [index, content] of long.entries()) {
-    t.ok(await isProportional(size => detail(size === 1 ? short[index]! : content, schema), 1), content.slice(0, 20))
+    t.ok(await isProportional((size) => detail(size === 1 ? short[index]! : content, schema), 1), content.slice(0, 20))
     const outcome = detail(content, schema)
     if (!outcome.startsWith('read')) t.ok(outcome.length < 200, 'and is not echoed')
   }
 })
 
 /** Any text but what content of application/json cannot hold either. */
-const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...'_x0041&<>\r\n\t ]"\'\\:-.\x01\uFFFE') }))
-  .map(string => string.replaceAll('\0', ''))
-const name = text.filter(string => string !== '__proto__' && string !== 'prototype')
-const double = fc.double({ noNaN: true, noDefaultInfinity: true }).map(number => number + 0)
+const text = fc
+  .oneof(
+    fc.string(),
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom(...'_x0041&<>\r\n\t ]"\'\\:-.\x01\uFFFE') })
+  )
+  .map((string) => string.replaceAll('\0', ''))
+const name = text.filter((string) => string !== '__proto__' && string !== 'prototype')
+const double = fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0)
 
-const anyValue = fc.letrec<{ value: unknown }>(tie => ({
-  value: fc.oneof({ depthSize: 'small' }, text, double, fc.boolean(), fc.constant(null),
-    fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(name, tie('value'), { maxKeys: 4, noNullPrototype: true }))
+const anyValue = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    text,
+    double,
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 4, noNullPrototype: true })
+  )
 })).value
 
 interface Model {
@@ -462,8 +599,9 @@ interface Model {
   readonly value: fc.Arbitrary<unknown>
 }
 
-const anyModel: fc.Arbitrary<Model> = fc.letrec<{ model: Model }>(tie => ({
-  model: fc.oneof({ depthSize: 'small' },
+const anyModel: fc.Arbitrary<Model> = fc.letrec<{ model: Model }>((tie) => ({
+  model: fc.oneof(
+    { depthSize: 'small' },
     fc.constantFrom<Model>(
       { schema: { type: 'string' }, value: text },
       { schema: { type: 'number' }, value: double },
@@ -474,41 +612,80 @@ const anyModel: fc.Arbitrary<Model> = fc.letrec<{ model: Model }>(tie => ({
       { schema: { enum: [1, 'a', null] }, value: fc.constantFrom(1, 'a', null) },
       { schema: {}, value: anyValue }
     ),
-    tie('model').map(({ schema, value }) => ({ schema: { type: 'array', items: schema }, value: fc.array(value, { maxLength: 4 }) })),
-    fc.array(tie('model'), { maxLength: 3 }).map(models => ({ schema: { type: 'array', prefixItems: models.map(model => model.schema) }, value: fc.tuple(...models.map(model => model.value)) })),
-    fc.array(tie('model'), { minLength: 1, maxLength: 3 }).map(models => ({ schema: { anyOf: models.map(model => model.schema) }, value: fc.oneof(...models.map(model => model.value)) })),
-    fc.dictionary(name, tie('model'), { maxKeys: 4, noNullPrototype: true }).map(models => ({
-      schema: { type: 'object', properties: Object.fromEntries(Object.entries(models).map(([name, model]) => [name, model.schema])) },
-      value: fc.record(Object.fromEntries(Object.entries(models).map(([name, model]) => [name, model.value])), { requiredKeys: [], noNullPrototype: true })
-    })))
+    tie('model').map(({ schema, value }) => ({
+      schema: { type: 'array', items: schema },
+      value: fc.array(value, { maxLength: 4 })
+    })),
+    fc.array(tie('model'), { maxLength: 3 }).map((models) => ({
+      schema: { type: 'array', prefixItems: models.map((model) => model.schema) },
+      value: fc.tuple(...models.map((model) => model.value))
+    })),
+    fc.array(tie('model'), { minLength: 1, maxLength: 3 }).map((models) => ({
+      schema: { anyOf: models.map((model) => model.schema) },
+      value: fc.oneof(...models.map((model) => model.value))
+    })),
+    fc.dictionary(name, tie('model'), { maxKeys: 4, noNullPrototype: true }).map((models) => ({
+      schema: {
+        type: 'object',
+        properties: Object.fromEntries(Object.entries(models).map(([name, model]) => [name, model.schema]))
+      },
+      value: fc.record(Object.fromEntries(Object.entries(models).map(([name, model]) => [name, model.value])), {
+        requiredKeys: [],
+        noNullPrototype: true
+      })
+    }))
+  )
 })).model
 
 test('every value of every schema comes back as it was', async () => {
   const valid = anyModel.chain(({ schema, value }) => fc.tuple(fc.constant(having(schema)), value))
-  fc.assert(fc.property(valid, ([schema, value]) => {
-    assert.deepStrictEqual(parse(write({ a: value }, schema), schema), { a: value })
-  }), { numRuns: 1000 })
+  fc.assert(
+    fc.property(valid, ([schema, value]) => {
+      assert.deepStrictEqual(parse(write({ a: value }, schema), schema), { a: value })
+    }),
+    { numRuns: 1000 }
+  )
 })
 
 test('every value comes back as it was, even one that its schema forbids', async () => {
-  fc.assert(fc.property(anyModel, anyValue, ({ schema }, value) => {
-    assert.deepStrictEqual(parse(write({ a: value }, having(schema)), having(schema)), { a: value })
-  }), { numRuns: 1000 })
+  fc.assert(
+    fc.property(anyModel, anyValue, ({ schema }, value) => {
+      assert.deepStrictEqual(parse(write({ a: value }, having(schema)), having(schema)), { a: value })
+    }),
+    { numRuns: 1000 }
+  )
 })
 
-test('random bytes and damaged documents are read or Malformed, nothing else', async t => {
+test('random bytes and damaged documents are read or Malformed, nothing else', async (t) => {
   const whole = Buffer.from(write({ a: '\u{1F600}&\x01', b: [1, null, { 'c d': true }], d: { e: -1.5 } }))
-  const edit = fc.record({ at: fc.nat(whole.length), cut: fc.nat(4), put: fc.oneof(fc.uint8Array({ maxLength: 3 }), fc.constantFrom('<', '>', '/', '&', '"', '<!--', '-->', '<![CDATA[', ']]>', '<?', '<a>', '</a>', ' type="x"').map(string => Buffer.from(string))) })
+  const edit = fc.record({
+    at: fc.nat(whole.length),
+    cut: fc.nat(4),
+    put: fc.oneof(
+      fc.uint8Array({ maxLength: 3 }),
+      fc
+        .constantFrom('<', '>', '/', '&', '"', '<!--', '-->', '<![CDATA[', ']]>', '<?', '<a>', '</a>', ' type="x"')
+        .map((string) => Buffer.from(string))
+    )
+  })
   const outcomes = { read: 0, refused: 0 }
   const look = (content: Buffer) => {
     if (detail(content).startsWith('read')) outcomes.read++
     else outcomes.refused++
   }
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 100 }), bytes => look(Buffer.from(bytes))), { numRuns: 1000 })
-  fc.assert(fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), edits => {
-    let content = whole
-    for (const { at, cut, put } of edits) content = Buffer.concat([content.subarray(0, at), put, content.subarray(at + cut)])
-    look(content)
-  }), { numRuns: 3000 })
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => look(Buffer.from(bytes))),
+    { numRuns: 1000 }
+  )
+  fc.assert(
+    fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) => {
+      let content = whole
+      for (const { at, cut, put } of edits) {
+        content = Buffer.concat([content.subarray(0, at), put, content.subarray(at + cut)])
+      }
+      look(content)
+    }),
+    { numRuns: 3000 }
+  )
   t.ok(outcomes.read > 0 && outcomes.refused > 0, JSON.stringify(outcomes))
 })

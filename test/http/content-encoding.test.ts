@@ -10,28 +10,45 @@ async function decoded (coding: string, content: Buffer): Promise<[text: string,
   return [await text(Readable.from([content]).pipe(decoding)), decoding.receivedEncodedLength]
 }
 
-test('RFC 9110 §8.4.1: each coding is decoded, under any letter case, and the encoded bytes are counted', async t => {
+test('RFC 9110 §8.4.1: each coding is decoded, under any letter case, and the encoded bytes are counted', async (t) => {
   for (const [coding, content] of [
-    ['gzip', gzipSync('Käse')], ['x-gzip', gzipSync('Käse')], ['GZip ', gzipSync('Käse')], ['deflate', deflateSync('Käse')], ['br', brotliCompressSync('Käse')]
-  ] as const) t.strictSame(await decoded(coding, content), ['Käse', content.length], coding)
+    ['gzip', gzipSync('Käse')],
+    ['x-gzip', gzipSync('Käse')],
+    ['GZip ', gzipSync('Käse')],
+    ['deflate', deflateSync('Käse')],
+    ['br', brotliCompressSync('Käse')]
+  ] as const) {
+    t.strictSame(await decoded(coding, content), ['Käse', content.length], coding)
+  }
   const two = Buffer.concat([gzipSync('one, '), gzipSync('two')])
   t.strictSame(await decoded('gzip', two), ['one, two', two.length], 'RFC 1952 §2.2: members follow each other')
 })
 
-test('RFC 9110 §12.5.3: what Accept-Encoding can name is decoded; an unknown coding and several at once are not', async t => {
+test('RFC 9110 §12.5.3: what Accept-Encoding can name is decoded; an unknown coding and several at once are not', async (t) => {
   t.strictSame(codings, ['gzip', 'deflate', 'br'])
   for (const coding of codings) t.ok(createDecoder(coding), coding)
-  for (const coding of ['', 'identity', 'compress', 'zstd', 'gzip, br', 'gzip;q=1', 'toString']) t.equal(createDecoder(coding), undefined, coding)
+  for (const coding of ['', 'identity', 'compress', 'zstd', 'gzip, br', 'gzip;q=1', 'toString']) {
+    t.equal(createDecoder(coding), undefined, coding)
+  }
 })
 
-test('RFC 9110 §15.5.16: content that is not in its coding, or ends too early, is an UndecodableContent', async t => {
+test('RFC 9110 §15.5.16: content that is not in its coding, or ends too early, is an UndecodableContent', async (t) => {
   for (const [coding, content] of [
-    ['gzip', Buffer.from('{"plain":"json"}')], ['deflate', Buffer.from('plain text')], ['deflate', deflateRawSync('Käse')], ['br', Buffer.from('plain text')],
-    ['gzip', gzipSync('a longer text that is cut').subarray(0, -9)], ['deflate', deflateSync('a longer text that is cut').subarray(0, -6)], ['br', brotliCompressSync('a longer text that is cut').subarray(0, -3)],
+    ['gzip', Buffer.from('{"plain":"json"}')],
+    ['deflate', Buffer.from('plain text')],
+    ['deflate', deflateRawSync('Käse')],
+    ['br', Buffer.from('plain text')],
+    ['gzip', gzipSync('a longer text that is cut').subarray(0, -9)],
+    ['deflate', deflateSync('a longer text that is cut').subarray(0, -6)],
+    ['br', brotliCompressSync('a longer text that is cut').subarray(0, -3)],
     ['gzip', Buffer.concat([gzipSync('a').subarray(0, -8), Buffer.alloc(8, 1)])]
   ] as const) {
     const failed: unknown = await decoded(coding, content).catch((error: unknown) => error)
     t.type(failed, UndecodableContent)
-    t.match(failed, { message: `The content cannot be decoded as ${coding}.`, statusCode: 415, cause: Error }, `${coding} ${content.toString('base64')}`)
+    t.match(
+      failed,
+      { message: `The content cannot be decoded as ${coding}.`, statusCode: 415, cause: Error },
+      `${coding} ${content.toString('base64')}`
+    )
   }
 })

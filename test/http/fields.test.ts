@@ -8,7 +8,7 @@ import { formatLink } from '../../lib/http/link.ts'
 import { formatPreferenceApplied, parsePreferences } from '../../lib/http/prefer.ts'
 import { mergeVary } from '../../lib/http/vary.ts'
 
-test('RFC 9110 §5.6.1: a list is split outside of quoted strings', async t => {
+test('RFC 9110 §5.6.1: a list is split outside of quoted strings', async (t) => {
   t.strictSame(splitList('a, b ,,\tc,', ','), ['a', 'b', 'c'])
   t.strictSame(splitList('a;x="1,2;\\"3", b', ','), ['a;x="1,2;\\"3"', 'b'])
   t.strictSame(splitList('a;x="1,2;\\"3";y', ';'), ['a', 'x="1,2;\\"3"', 'y'])
@@ -18,19 +18,32 @@ test('RFC 9110 §5.6.1: a list is split outside of quoted strings', async t => {
   t.strictSame(splitList('', ','), [])
 })
 
-test('RFC 9110 §5.6.4: a word is a token or a quoted string', async t => {
+test('RFC 9110 §5.6.4: a word is a token or a quoted string', async (t) => {
   t.equal(parseWord('a-z.0'), 'a-z.0')
   t.equal(parseWord('"a \\"b\\" \\\\"'), 'a "b" \\')
   t.equal(parseWord('""'), '')
   for (const text of ['', 'a b', '"a', 'a"', '"a"b"', '"a\\"']) t.equal(parseWord(text), undefined, text)
 })
 
-test('RFC 9110 §8.3: the media type of the content, without parameters', async t => {
+test('RFC 9110 §8.3: the media type of the content, without parameters', async (t) => {
   for (const [field, type] of [
-    [undefined, undefined], ['application/json', 'application/json'], ['Application/JSON', 'application/json'], ['application/json; charset=utf-8', 'application/json'],
-    ['application/merge-patch+json;q="a;b"', 'application/merge-patch+json'], ['text/plain ;', 'text/plain'],
-    ['', undefined], ['json', undefined], ['application/', undefined], ['/json', undefined], ['application/json, text/plain', undefined], ['application/json text', undefined], ['a/b/c', undefined], ['a b/c', undefined]
-  ] as const) t.equal(parseMediaType(field), type, field ?? 'absent')
+    [undefined, undefined],
+    ['application/json', 'application/json'],
+    ['Application/JSON', 'application/json'],
+    ['application/json; charset=utf-8', 'application/json'],
+    ['application/merge-patch+json;q="a;b"', 'application/merge-patch+json'],
+    ['text/plain ;', 'text/plain'],
+    ['', undefined],
+    ['json', undefined],
+    ['application/', undefined],
+    ['/json', undefined],
+    ['application/json, text/plain', undefined],
+    ['application/json text', undefined],
+    ['a/b/c', undefined],
+    ['a b/c', undefined]
+  ] as const) {
+    t.equal(parseMediaType(field), type, field ?? 'absent')
+  }
 })
 
 const json = 'application/json'
@@ -38,20 +51,39 @@ const hal = 'application/hal+json'
 const xml = 'application/xml'
 const available = [json, hal, xml]
 
-test('RFC 9110 §12.5.1: no Accept, an empty one and a malformed one take anything', async t => {
-  for (const field of [undefined, '*/*', '', ' ', ',,', 'json', '*', '*/json', 'a/b/c', 'application/xml;q=2', 'application/xml;q=0.1234', 'application/xml;q', 'application/xml;=a', 'application/xml;a=b c']) {
+test('RFC 9110 §12.5.1: no Accept, an empty one and a malformed one take anything', async (t) => {
+  for (const field of [
+    undefined,
+    '*/*',
+    '',
+    ' ',
+    ',,',
+    'json',
+    '*',
+    '*/json',
+    'a/b/c',
+    'application/xml;q=2',
+    'application/xml;q=0.1234',
+    'application/xml;q',
+    'application/xml;=a',
+    'application/xml;a=b c'
+  ]) {
     t.equal(negotiate(field, available), json, field ?? 'absent')
   }
 })
 
-test('RFC 9110 §12.5.1: the best of what there is, by weight and then by the order of the server', async t => {
+test('RFC 9110 §12.5.1: the best of what there is, by weight and then by the order of the server', async (t) => {
   for (const [field, best] of [
-    [json, json], [hal, hal], [xml, xml], ['APPLICATION/XML', xml],
+    [json, json],
+    [hal, hal],
+    [xml, xml],
+    ['APPLICATION/XML', xml],
     ['application/json, text/plain, */*', json],
     ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', xml],
     ['application/xml, application/hal+json', hal],
     ['application/*;q=0.5, application/xml', xml],
-    ['application/*', json], ['*/*;q=0.1', json],
+    ['application/*', json],
+    ['*/*;q=0.1', json],
     ['application/json;q=0, */*', hal],
     ['*/*, application/json;q=0.0, application/hal+json;q=0.000', xml],
     ['application/xml;q=0.5, application/json;q=0.4', xml],
@@ -59,15 +91,24 @@ test('RFC 9110 §12.5.1: the best of what there is, by weight and then by the or
     ['application/xml ; q=0.3 , application/hal+json ; Q=0.2', xml],
     ['application/*;q=0.2, */*;q=0.9', json],
     ['application/json;q=x, application/xml;q=0.1', xml],
-    ['application/json; charset=UTF-8', json], ['application/xml;charset="utf-8"', xml],
+    ['application/json; charset=UTF-8', json],
+    ['application/xml;charset="utf-8"', xml],
     ['application/xml;q=1.000;ext=1, application/hal+json', hal],
     ['application/xml;x="a,b;q=0", */*;q=0.5', json],
-    ['text/html', undefined], ['text/*', undefined], ['applicatio/*', undefined], ['application/json;q=0', undefined], ['*/*;q=0', undefined], ['application/*;q=0, */*', undefined], ['application/json;version=2', undefined],
+    ['text/html', undefined],
+    ['text/*', undefined],
+    ['applicatio/*', undefined],
+    ['application/json;q=0', undefined],
+    ['*/*;q=0', undefined],
+    ['application/*;q=0, */*', undefined],
+    ['application/json;version=2', undefined],
     ['application/json, application/json;q=0', json]
-  ] as const) t.equal(negotiate(field, available), best, field)
+  ] as const) {
+    t.equal(negotiate(field, available), best, field)
+  }
 })
 
-test('RFC 9110 §12.5.1: the example of precedence', async t => {
+test('RFC 9110 §12.5.1: the example of precedence', async (t) => {
   const field = 'text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5'
   for (const [one, other, best] of [
     ['text/plain', 'text/plain;format=flowed', 'text/plain;format=flowed'],
@@ -76,51 +117,115 @@ test('RFC 9110 §12.5.1: the example of precedence', async t => {
     ['image/jpeg', 'text/plain;format=fixed', 'image/jpeg'],
     ['text/html', 'text/plain;format=fixed', 'text/plain;format=fixed'],
     ['text/plain; Format="flowed"', 'text/plain', 'text/plain; Format="flowed"']
-  ] as const) t.equal(negotiate(field, [one, other]), best, `${one} or ${other}`)
-  t.equal(negotiate('text/html;level=1, text/html;q=0.1', ['text/html', 'text/html;level=1;x=y']), 'text/html;level=1;x=y')
+  ] as const) {
+    t.equal(negotiate(field, [one, other]), best, `${one} or ${other}`)
+  }
+  t.equal(
+    negotiate('text/html;level=1, text/html;q=0.1', ['text/html', 'text/html;level=1;x=y']),
+    'text/html;level=1;x=y'
+  )
   t.equal(negotiate('anything/else', ['not a type']), undefined)
 })
 
 test('RFC 9110 §12.5.1: no Accept is an error, and only what there is is given', async () => {
-  fc.assert(fc.property(fc.oneof(fc.string(), fc.array(fc.constantFrom('*', '/', ';', ',', 'q=', '0', '.5', '"', '\\', json, xml, ' ')).map(parts => parts.join(''))), field => {
-    const best = negotiate(field, available)
-    assert.ok(best === undefined || available.includes(best))
-  }), { numRuns: 1000 })
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc
+          .array(fc.constantFrom('*', '/', ';', ',', 'q=', '0', '.5', '"', '\\', json, xml, ' '))
+          .map((parts) => parts.join(''))
+      ),
+      (field) => {
+        const best = negotiate(field, available)
+        assert.ok(best === undefined || available.includes(best))
+      }
+    ),
+    { numRuns: 1000 }
+  )
 })
 
-test('RFC 7240 §2: preferences are read; what is unknown or malformed is left out', async t => {
+test('RFC 7240 §2: preferences are read; what is unknown or malformed is left out', async (t) => {
   for (const [field, expected] of [
-    [undefined, {}], ['', {}], ['return=minimal', { return: 'minimal' }], ['return=representation', { return: 'representation' }], ['handling=strict', { handling: 'strict' }], ['handling=lenient', { handling: 'lenient' }],
-    ['count=exact', { count: 'exact' }], ['RETURN=minimal', { return: 'minimal' }], ['return="minimal"', { return: 'minimal' }], ['return = minimal', { return: 'minimal' }],
-    ['return=minimal; foo="some, parameter"', { return: 'minimal' }], ['respond-async, return=representation ;x, handling=lenient', { return: 'representation', handling: 'lenient' }],
-    ['foo; bar, wait=10, count=exact', { count: 'exact' }], ['return=minimal, return=representation', { return: 'minimal' }], ['return=all, Return=minimal', {}], ['return, return=minimal', {}],
-    ['return=""', {}], ['return=minimal x', {}], ['=minimal', {}], ['return==minimal', {}], ['count=planned', {}], ['__proto__=x, constructor', {}], [',,;=,"', {}], ['return=Minimal', {}]
-  ] as const) t.strictSame(parsePreferences(field), expected, field ?? 'absent')
+    [undefined, {}],
+    ['', {}],
+    ['return=minimal', { return: 'minimal' }],
+    ['return=representation', { return: 'representation' }],
+    ['handling=strict', { handling: 'strict' }],
+    ['handling=lenient', { handling: 'lenient' }],
+    ['count=exact', { count: 'exact' }],
+    ['RETURN=minimal', { return: 'minimal' }],
+    ['return="minimal"', { return: 'minimal' }],
+    ['return = minimal', { return: 'minimal' }],
+    ['return=minimal; foo="some, parameter"', { return: 'minimal' }],
+    ['respond-async, return=representation ;x, handling=lenient', { return: 'representation', handling: 'lenient' }],
+    ['foo; bar, wait=10, count=exact', { count: 'exact' }],
+    ['return=minimal, return=representation', { return: 'minimal' }],
+    ['return=all, Return=minimal', {}],
+    ['return, return=minimal', {}],
+    ['return=""', {}],
+    ['return=minimal x', {}],
+    ['=minimal', {}],
+    ['return==minimal', {}],
+    ['count=planned', {}],
+    ['__proto__=x, constructor', {}],
+    [',,;=,"', {}],
+    ['return=Minimal', {}]
+  ] as const) {
+    t.strictSame(parsePreferences(field), expected, field ?? 'absent')
+  }
   t.equal(parsePreferences(undefined), parsePreferences(undefined), 'nothing is made where nothing was sent')
   t.ok(Object.isFrozen(parsePreferences(undefined)))
 })
 
-test('RFC 7240 §3: Preference-Applied names what was followed', async t => {
+test('RFC 7240 §3: Preference-Applied names what was followed', async (t) => {
   t.equal(formatPreferenceApplied({}), undefined)
   t.equal(formatPreferenceApplied({ return: 'minimal' }), 'return=minimal')
   t.equal(formatPreferenceApplied({ return: 'representation', count: 'exact' }), 'return=representation, count=exact')
 })
 
-test('RFC 8288 §3: links are written so that nothing in them ends them early', async t => {
+test('RFC 8288 §3: links are written so that nothing in them ends them early', async (t) => {
   t.equal(formatLink([]), '')
   t.equal(formatLink([{ href: '/books?limit=2&after=x', rel: 'next' }]), '</books?limit=2&after=x>; rel="next"')
-  t.equal(formatLink([{ href: '/a', rel: 'first' }, { href: '/b', rel: 'https://example.org/rel', type: 'application/json' }]),
-    '</a>; rel="first", </b>; rel="https://example.org/rel"; type="application/json"')
-  t.equal(formatLink([{ href: '/a', rel: 'x', title: 'say "hi" \\ now, <b>; ok' }]), '</a>; rel="x"; title="say \\"hi\\" \\\\ now, <b>; ok"')
-  t.equal(formatLink([{ href: '/a', rel: 'x', title: 'Bücher 😀 (1)' }]), "</a>; rel=\"x\"; title*=UTF-8''B%C3%BCcher%20%F0%9F%98%80%20%281%29")
-  t.equal(formatLink([{ href: '/a', rel: 'x', title: 'a\r\nSet-Cookie: b' }]), "</a>; rel=\"x\"; title*=UTF-8''a%0D%0ASet-Cookie%3A%20b")
-  t.equal(formatLink([{ href: '/a>; rel="evil" é\ud800\n', rel: 'x"\n', type: 'a"/b' }]), '</a%3E;%20rel=%22evil%22%20%C3%A9%EF%BF%BD%0A>; rel="x\\"%0A"; type="a\\"/b"')
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (href, rel, title) => {
-    assert.match(formatLink([{ href, rel, title, type: title }]), /^<[!#-;=?-~]*>; rel="(?:[ !#-[\]-~]|\\["\\])*"; title(?:="(?:[ !#-[\]-~]|\\["\\])*"|\*=UTF-8''[A-Za-z0-9!#$&+.^_`|~%-]*); type="(?:[ !#-[\]-~]|\\["\\])*"$/)
-  }))
+  t.equal(
+    formatLink([
+      { href: '/a', rel: 'first' },
+      { href: '/b', rel: 'https://example.org/rel', type: 'application/json' }
+    ]),
+    '</a>; rel="first", </b>; rel="https://example.org/rel"; type="application/json"'
+  )
+  t.equal(
+    formatLink([{ href: '/a', rel: 'x', title: 'say "hi" \\ now, <b>; ok' }]),
+    '</a>; rel="x"; title="say \\"hi\\" \\\\ now, <b>; ok"'
+  )
+  t.equal(
+    formatLink([{ href: '/a', rel: 'x', title: 'Bücher 😀 (1)' }]),
+    '</a>; rel="x"; title*=UTF-8\'\'B%C3%BCcher%20%F0%9F%98%80%20%281%29'
+  )
+  t.equal(
+    formatLink([{ href: '/a', rel: 'x', title: 'a\r\nSet-Cookie: b' }]),
+    '</a>; rel="x"; title*=UTF-8\'\'a%0D%0ASet-Cookie%3A%20b'
+  )
+  t.equal(
+    formatLink([{ href: '/a>; rel="evil" é\ud800\n', rel: 'x"\n', type: 'a"/b' }]),
+    '</a%3E;%20rel=%22evil%22%20%C3%A9%EF%BF%BD%0A>; rel="x\\"%0A"; type="a\\"/b"'
+  )
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: 'binary' }),
+      (href, rel, title) => {
+        assert.match(
+          formatLink([{ href, rel, title, type: title }]),
+          /^<[!#-;=?-~]*>; rel="(?:[ !#-[\]-~]|\\["\\])*"; title(?:="(?:[ !#-[\]-~]|\\["\\])*"|\*=UTF-8''[A-Za-z0-9!#$&+.^_`|~%-]*); type="(?:[ !#-[\]-~]|\\["\\])*"$/
+        )
+      }
+    )
+  )
 })
 
-test('RFC 9110 §12.5.5: Vary is merged without doubles, and * says it all', async t => {
+test('RFC 9110 §12.5.5: Vary is merged without doubles, and * says it all', async (t) => {
   t.equal(mergeVary(undefined, 'Accept'), 'Accept')
   t.equal(mergeVary(undefined, 'Accept', 'accept', 'Prefer'), 'Accept, Prefer')
   t.equal(mergeVary('Origin', 'Accept'), 'Origin, Accept')

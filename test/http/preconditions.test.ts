@@ -9,7 +9,7 @@ import type { Outcome, PreconditionFields, Validators } from '../../lib/http/pre
 
 const example = new Date('1994-11-06T08:49:37Z')
 
-test('RFC 9110 §5.6.7: the three forms of a date are read, and the first is written', async t => {
+test('RFC 9110 §5.6.7: the three forms of a date are read, and the first is written', async (t) => {
   for (const field of ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994']) {
     t.strictSame(parseDate(field), example, field)
   }
@@ -18,26 +18,57 @@ test('RFC 9110 §5.6.7: the three forms of a date are read, and the first is wri
   t.strictSame(parseDate('Thu, 29 Feb 2024 00:00:00 GMT'), new Date('2024-02-29T00:00:00Z'))
   t.strictSame(parseDate('Sat, 31 Dec 2016 23:59:60 GMT'), new Date('2017-01-01T00:00:00Z'), 'a leap second')
   t.strictSame(parseDate('Sun Nov 16 08:49:37 0094'), new Date('0094-11-16T08:49:37Z'), 'a year of the first century')
-  fc.assert(fc.property(fc.date({ min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }), date => {
-    assert.equal(parseDate(formatDate(date))?.getTime(), Math.floor(date.getTime() / 1000) * 1000)
-  }))
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }),
+      (date) => {
+        assert.equal(parseDate(formatDate(date))?.getTime(), Math.floor(date.getTime() / 1000) * 1000)
+      }
+    )
+  )
 })
 
-test('RFC 9110 §5.6.7: anything else is no date', async t => {
+test('RFC 9110 §5.6.7: anything else is no date', async (t) => {
   for (const field of [
-    '', '0', 'yesterday', '1994-11-06T08:49:37Z', 'Sun, 06 Nov 1994 08:49:37', 'Sun, 06 Nov 1994 08:49:37 UTC', 'Sun, 06 Nov 1994 08:49:37 +0000', 'Sun, 6 Nov 1994 08:49:37 GMT',
-    'sun, 06 nov 1994 08:49:37 gmt', 'Sun, 06 Nov 1994 24:00:00 GMT', 'Sun, 06 Nov 1994 08:60:37 GMT', 'Sun, 06 Nov 1994 08:49:61 GMT', 'Sun, 06-Nov-94 08:49:37 GMT', 'Sun, 31 Feb 2021 00:00:00 GMT',
-    'Mon, 29 Feb 2021 00:00:00 GMT', 'Sun, 00 Nov 1994 08:49:37 GMT', 'Sunday, 31-Nov-94 08:49:37 GMT', 'Sun Nov 31 08:49:37 1994', 'Sun Nov 6 08:49:37 1994', ' Sun, 06 Nov 1994 08:49:37 GMT'
-  ]) t.equal(parseDate(field), undefined, field)
+    '',
+    '0',
+    'yesterday',
+    '1994-11-06T08:49:37Z',
+    'Sun, 06 Nov 1994 08:49:37',
+    'Sun, 06 Nov 1994 08:49:37 UTC',
+    'Sun, 06 Nov 1994 08:49:37 +0000',
+    'Sun, 6 Nov 1994 08:49:37 GMT',
+    'sun, 06 nov 1994 08:49:37 gmt',
+    'Sun, 06 Nov 1994 24:00:00 GMT',
+    'Sun, 06 Nov 1994 08:60:37 GMT',
+    'Sun, 06 Nov 1994 08:49:61 GMT',
+    'Sun, 06-Nov-94 08:49:37 GMT',
+    'Sun, 31 Feb 2021 00:00:00 GMT',
+    'Mon, 29 Feb 2021 00:00:00 GMT',
+    'Sun, 00 Nov 1994 08:49:37 GMT',
+    'Sunday, 31-Nov-94 08:49:37 GMT',
+    'Sun Nov 31 08:49:37 1994',
+    'Sun Nov 6 08:49:37 1994',
+    ' Sun, 06 Nov 1994 08:49:37 GMT'
+  ]) {
+    t.equal(parseDate(field), undefined, field)
+  }
 })
 
-test('RFC 9110 §5.6.7: a year of two digits is at most fifty years ahead', async t => {
+test('RFC 9110 §5.6.7: a year of two digits is at most fifty years ahead', async (t) => {
   const rfc850 = (date: Date): string => {
     const [, day, month, year = '', time] = formatDate(date).split(' ')
     return `Monday, ${day}-${month}-${year.slice(2)} ${time} GMT`
   }
   const now = new Date()
-  for (const [years, days, expected] of [[0, 0, 0], [49, 0, 49], [50, -2, 50], [50, 2, -50], [51, 0, -49], [99, 0, -1]] as const) {
+  for (const [years, days, expected] of [
+    [0, 0, 0],
+    [49, 0, 49],
+    [50, -2, 50],
+    [50, 2, -50],
+    [51, 0, -49],
+    [99, 0, -1]
+  ] as const) {
     const date = new Date(Date.UTC(now.getUTCFullYear() + years, now.getUTCMonth(), now.getUTCDate() + days, 12))
     const century = years - expected
     const interpreted = new Date(Date.UTC(date.getUTCFullYear() - century, date.getUTCMonth(), date.getUTCDate(), 12))
@@ -45,7 +76,7 @@ test('RFC 9110 §5.6.7: a year of two digits is at most fifty years ahead', asyn
   }
 })
 
-test('RFC 9110 §8.8.3: lists of entity tags are read, and what is malformed is left out', async t => {
+test('RFC 9110 §8.8.3: lists of entity tags are read, and what is malformed is left out', async (t) => {
   for (const [field, tags] of [
     ['*', '*'],
     ['"xyzzy"', ['"xyzzy"']],
@@ -56,16 +87,35 @@ test('RFC 9110 §8.8.3: lists of entity tags are read, and what is malformed is 
     [', ,"a",,"b" ,', ['"a"', '"b"']],
     ['"a,b", "c\\", "W/"', ['"a,b"', '"c\\"', '"W/"']],
     ['"\x80\xff!#~{}"', ['"\x80\xff!#~{}"']],
-    ['', []], [' ', []], ['xyzzy', []], ['w/"a"', []], ['W/ "a"', []], ['W/*', []], ['\'a\'', []], ['"a" "b"', []], ['"a', []], ['"a b"', []], ['"a\x7fb"', []],
-    ['xyzzy, "b"', ['"b"']], ['*, "b"', ['"b"']], ['"a"x, "b"', ['"b"']], ['x"a, "b", c"', []], ['x"a, b", "c"', ['"c"']], ['"a", "b', ['"a"']]
-  ] as const) t.strictSame(parseEntityTags(field), tags, field)
-  fc.assert(fc.property(fc.string(), field => {
-    const tags = parseEntityTags(field)
-    assert.ok(tags === '*' || tags.every(tag => field.includes(tag)))
-  }))
+    ['', []],
+    [' ', []],
+    ['xyzzy', []],
+    ['w/"a"', []],
+    ['W/ "a"', []],
+    ['W/*', []],
+    ["'a'", []],
+    ['"a" "b"', []],
+    ['"a', []],
+    ['"a b"', []],
+    ['"a\x7fb"', []],
+    ['xyzzy, "b"', ['"b"']],
+    ['*, "b"', ['"b"']],
+    ['"a"x, "b"', ['"b"']],
+    ['x"a, "b", c"', []],
+    ['x"a, b", "c"', ['"c"']],
+    ['"a", "b', ['"a"']]
+  ] as const) {
+    t.strictSame(parseEntityTags(field), tags, field)
+  }
+  fc.assert(
+    fc.property(fc.string(), (field) => {
+      const tags = parseEntityTags(field)
+      assert.ok(tags === '*' || tags.every((tag) => field.includes(tag)))
+    })
+  )
 })
 
-test('RFC 9110 §8.8.3.2: strong and weak comparison', async t => {
+test('RFC 9110 §8.8.3.2: strong and weak comparison', async (t) => {
   for (const [one, other, strong, weak] of [
     ['W/"1"', 'W/"1"', false, true],
     ['W/"1"', 'W/"2"', false, false],
@@ -80,14 +130,16 @@ test('RFC 9110 §8.8.3.2: strong and weak comparison', async t => {
   }
 })
 
-test('an entity tag is made of any text, another one of every other text', async t => {
+test('an entity tag is made of any text, another one of every other text', async (t) => {
   t.equal(buildEntityTag('0191f5c2-7b5e', 'json'), '"0191f5c2-7b5e.json"')
   t.equal(buildEntityTag('', ''), '"."')
   t.equal(buildEntityTag('a"b c%é', 'é'), '"a%0022b%0020c%0025%00e9.%00e9"')
   t.not(buildEntityTag('"', 'json'), buildEntityTag('%0022', 'json'))
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), text => {
-    assert.deepEqual(parseEntityTags(buildEntityTag(text, 'json')), [buildEntityTag(text, 'json')])
-  }))
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      assert.deepEqual(parseEntityTags(buildEntityTag(text, 'json')), [buildEntityTag(text, 'json')])
+    })
+  )
 })
 
 const before = 'Sun, 06 Nov 1994 08:49:36 GMT'
@@ -106,7 +158,7 @@ function fieldsOf (...[match, unmodified, none, modified]: readonly (string | un
   return { 'if-match': match, 'if-unmodified-since': unmodified, 'if-none-match': none, 'if-modified-since': modified }
 }
 
-test('RFC 9110 §13.2.2: every set of preconditions, all of them false', async t => {
+test('RFC 9110 §13.2.2: every set of preconditions, all of them false', async (t) => {
   const [im, ius, inm, ims] = ['"old"', before, '"json"', same]
   for (const [fields, safe, unsafe] of [
     [fieldsOf(), 'proceed', 'proceed'],
@@ -131,8 +183,13 @@ test('RFC 9110 §13.2.2: every set of preconditions, all of them false', async t
   }
 })
 
-test('RFC 9110 §13.2.2: all four preconditions, each of them true or false: dates do not count beside tags', async t => {
-  const [im, ius, inm, ims] = [{ T: '"json"', F: '"old"' }, { T: same, F: before }, { T: '"old"', F: '"json"' }, { T: before, F: same }]
+test('RFC 9110 §13.2.2: all four preconditions, each of them true or false: dates do not count beside tags', async (t) => {
+  const [im, ius, inm, ims] = [
+    { T: '"json"', F: '"old"' },
+    { T: same, F: before },
+    { T: '"old"', F: '"json"' },
+    { T: before, F: same }
+  ]
   for (const [outcomes, safe, unsafe] of [
     ['TTTT', 'proceed', 'proceed'],
     ['TTTF', 'proceed', 'proceed'],
@@ -160,7 +217,7 @@ test('RFC 9110 §13.2.2: all four preconditions, each of them true or false: dat
   t.equal(put(fieldsOf(undefined, same, undefined, before)), 'proceed')
 })
 
-test('RFC 9110 §13.1.1: If-Match takes any tag of the version, by strong comparison', async t => {
+test('RFC 9110 §13.1.1: If-Match takes any tag of the version, by strong comparison', async (t) => {
   const xyzzy: Validators = { tag: '"xyzzy"', modified: undefined }
   t.equal(put({ 'if-match': '"xyzzy"' }, xyzzy), 'proceed')
   t.equal(put({ 'if-match': '"xyzzy", "r2d2xxxx", "c3piozzzz"' }, xyzzy), 'proceed')
@@ -168,15 +225,23 @@ test('RFC 9110 §13.1.1: If-Match takes any tag of the version, by strong compar
   t.equal(put({ 'if-match': '"r2d2xxxx", "c3piozzzz"' }, xyzzy), 'failed')
   t.equal(put({ 'if-match': '"xml"' }), 'proceed', 'a tag of another format')
   t.equal(put({ 'if-match': 'W/"xyzzy"' }, xyzzy), 'failed')
-  t.equal(put({ 'if-match': 'W/"xyzzy"' }, { tag: 'W/"xyzzy"', modified: undefined }), 'failed', 'a weak tag never matches')
+  t.equal(
+    put({ 'if-match': 'W/"xyzzy"' }, { tag: 'W/"xyzzy"', modified: undefined }),
+    'failed',
+    'a weak tag never matches'
+  )
   t.equal(put({ 'if-match': 'xyzzy' }, xyzzy), 'failed', 'a malformed tag never matches')
   t.equal(put({ 'if-match': '' }, xyzzy), 'failed')
   t.equal(get({ 'if-match': '"old"' }), 'failed')
-  t.equal(evaluatePreconditions({ safe: false, fields: { 'if-match': 'W/"xml"' }, current, weak: true }), 'proceed', 'forgiven where asked')
+  t.equal(
+    evaluatePreconditions({ safe: false, fields: { 'if-match': 'W/"xml"' }, current, weak: true }),
+    'proceed',
+    'forgiven where asked'
+  )
   t.equal(evaluatePreconditions({ safe: false, fields: { 'if-match': 'W/"old"' }, current, weak: true }), 'failed')
 })
 
-test('RFC 9110 §13.1.2: If-None-Match takes any tag by weak comparison, on GET only the one of the selected format', async t => {
+test('RFC 9110 §13.1.2: If-None-Match takes any tag by weak comparison, on GET only the one of the selected format', async (t) => {
   for (const field of ['"json"', 'W/"json"', '"xyzzy", "json"', 'W/"xyzzy", W/"json"', '*']) {
     t.equal(get({ 'if-none-match': field }), 'not modified', field)
     t.equal(put({ 'if-none-match': field }), 'failed', field)
@@ -190,7 +255,7 @@ test('RFC 9110 §13.1.2: If-None-Match takes any tag by weak comparison, on GET 
   t.equal(get({ 'if-none-match': 'W/"list"' }, { tag: 'W/"list"', modified: undefined }), 'not modified')
 })
 
-test('RFC 9110 §13.1.3 and §13.1.4: dates are compared to the second, and ignored where they are invalid or there is nothing to compare', async t => {
+test('RFC 9110 §13.1.3 and §13.1.4: dates are compared to the second, and ignored where they are invalid or there is nothing to compare', async (t) => {
   t.equal(get({ 'if-modified-since': same }), 'not modified')
   t.equal(get({ 'if-modified-since': before }), 'proceed')
   t.equal(put({ 'if-modified-since': same }), 'proceed')
@@ -206,8 +271,9 @@ test('RFC 9110 §13.1.3 and §13.1.4: dates are compared to the second, and igno
   t.equal(put({ 'if-unmodified-since': before }, dateless), 'proceed')
 })
 
-test('RFC 9110 §13.1: preconditions on a target that does not exist', async t => {
-  const absent = (fields: PreconditionFields): Outcome => evaluatePreconditions({ safe: false, fields, current: undefined })
+test('RFC 9110 §13.1: preconditions on a target that does not exist', async (t) => {
+  const absent = (fields: PreconditionFields): Outcome =>
+    evaluatePreconditions({ safe: false, fields, current: undefined })
   t.equal(absent({ 'if-match': '*' }), 'failed')
   t.equal(absent({ 'if-match': '"json"' }), 'failed')
   t.equal(absent({ 'if-none-match': '*' }), 'proceed')
@@ -216,12 +282,16 @@ test('RFC 9110 §13.1: preconditions on a target that does not exist', async t =
   t.equal(evaluatePreconditions({ safe: true, fields: { 'if-modified-since': same }, current: undefined }), 'proceed')
 })
 
-test('conditional tells whether there is a precondition, constrains whether a write is held to a state', async t => {
+test('conditional tells whether there is a precondition, constrains whether a write is held to a state', async (t) => {
   const headers: IncomingHttpHeaders = { host: 'example.org' }
   t.equal(isConditional(headers), false)
   t.equal(isConditionalWrite(headers), false)
   for (const [fields, holds] of [
-    [{ 'if-match': '*' }, true], [{ 'if-none-match': '*' }, true], [{ 'if-unmodified-since': same }, true], [{ 'if-unmodified-since': 'never' }, false], [{ 'if-modified-since': same }, false]
+    [{ 'if-match': '*' }, true],
+    [{ 'if-none-match': '*' }, true],
+    [{ 'if-unmodified-since': same }, true],
+    [{ 'if-unmodified-since': 'never' }, false],
+    [{ 'if-modified-since': same }, false]
   ] as const) {
     t.equal(isConditional(fields), true, JSON.stringify(fields))
     t.equal(isConditionalWrite(fields), holds, JSON.stringify(fields))

@@ -27,20 +27,20 @@ interface Store {
   readonly adapter: <Item extends object>(shape: Shape) => Storage<Item>
   /** Undefined for memory. */
   readonly database: Database | undefined
-  createTable (definition: Collection, unique?: ReadonlyArray<readonly string[]>): Promise<void>
+  createTable(definition: Collection, unique?: ReadonlyArray<readonly string[]>): Promise<void>
 }
 
 interface Available {
   readonly name: string
   readonly skip: string | false
   /** The same for every test of this file. */
-  open (): Promise<Store>
+  open(): Promise<Store>
 }
 
 const opened = new Map<string, Promise<Database>>()
 
 /** Starting a server takes longer than most tests, so each is started once. */
-function openOnce ({ name, open }: typeof databases[number]): Promise<Database> {
+function openOnce ({ name, open }: (typeof databases)[number]): Promise<Database> {
   const database = opened.get(name) ?? open()
   opened.set(name, database)
   return database
@@ -51,7 +51,11 @@ tap.teardown(async () => {
 })
 
 const stores: readonly Available[] = [
-  { name: 'memory', skip: false, open: async () => ({ adapter: memory(), database: undefined, async createTable () {} }) },
+  {
+    name: 'memory',
+    skip: false,
+    open: async () => ({ adapter: memory(), database: undefined, async createTable () {} })
+  },
   ...databases.map((available): Available => ({
     name: available.name,
     skip: available.skip,
@@ -61,7 +65,14 @@ const stores: readonly Available[] = [
       return {
         adapter,
         database,
-        createTable: ({ name, schema, id: { property, generate }, attached }, unique = []) => adapter.createTable({ name, schema, id: { property, generate }, unique, receipts: attached.required.has('receipts') })
+        createTable: ({ name, schema, id: { property, generate }, attached }, unique = []) =>
+          adapter.createTable({
+            name,
+            schema,
+            id: { property, generate },
+            unique,
+            receipts: attached.required.has('receipts')
+          })
       }
     }
   }))
@@ -74,118 +85,181 @@ async function serve (t: Test, ...definitions: Collection[]): Promise<FastifyIns
 const uuid = Type.String({ format: 'uuid', readOnly: true })
 
 for (const { name, skip, open } of stores) {
-  test(`${name}: a write that changes nothing keeps the version and the time of the update, and calls no hook`, { skip }, async (t) => {
-    const { adapter, createTable } = await open()
-    const Place = Type.Object({
-      id: uuid,
-      name: Type.String(),
-      at: Type.Optional(Type.Object({ city: Type.String(), tags: Type.Array(Type.String()) })),
-      opened: Type.Optional(Type.String({ format: 'date-time' })),
-      secret: Type.Optional(Type.String({ writeOnly: true })),
-      updatedAt: Type.String({ format: 'date-time', readOnly: true })
-    })
-    const changes: string[] = []
-    const writes: string[] = []
-    const journal: Feature<object> = {
-      name: 'journal',
-      setup: (host) => host.addHook('onWrite', async ({ action }) => { writes.push(action) })
-    }
-    const places = define({
-      name: 'places',
-      schema: Place,
-      storage: adapter,
-      etag: { onPut: 'always' },
-      hooks: { afterCommit: ({ action }) => { changes.push(action) } }
-    })
-    const keyed = places.with(idempotency(), journal) as Collection
-    await createTable(keyed)
-    const plain = version(places, 'v1', { name: 'older', schema: Place, present: (item) => item, accept: (item) => ({ ...item, name: 'from v1' }) })
-    const app = await build(t, [keyed, plain])
-    const content = { name: 'Home', at: { city: 'Rome', tags: ['a', 'b'] }, opened: '2026-01-01T05:00:00+01:00', secret: 's' }
-    const created = await ask(app, 'POST /places', { content })
-    const url = String(created.headers.location)
-    const read = async () => {
-      const { headers, payload } = await ask(app, `GET ${url}`)
-      return { etag: headers.etag, payload }
-    }
-    const before = await read()
-    changes.length = writes.length = 0
+  test(
+    `${name}: a write that changes nothing keeps the version and the time of the update, and calls no hook`,
+    { skip },
+    async (t) => {
+      const { adapter, createTable } = await open()
+      const Place = Type.Object({
+        id: uuid,
+        name: Type.String(),
+        at: Type.Optional(Type.Object({ city: Type.String(), tags: Type.Array(Type.String()) })),
+        opened: Type.Optional(Type.String({ format: 'date-time' })),
+        secret: Type.Optional(Type.String({ writeOnly: true })),
+        updatedAt: Type.String({ format: 'date-time', readOnly: true })
+      })
+      const changes: string[] = []
+      const writes: string[] = []
+      const journal: Feature<object> = {
+        name: 'journal',
+        setup: (host) =>
+          host.addHook('onWrite', async ({ action }) => {
+            writes.push(action)
+          })
+      }
+      const places = define({
+        name: 'places',
+        schema: Place,
+        storage: adapter,
+        etag: { onPut: 'always' },
+        hooks: {
+          afterCommit: ({ action }) => {
+            changes.push(action)
+          }
+        }
+      })
+      const keyed = places.with(idempotency(), journal) as Collection
+      await createTable(keyed)
+      const plain = version(places, 'v1', {
+        name: 'older',
+        schema: Place,
+        present: (item) => item,
+        accept: (item) => ({ ...item, name: 'from v1' })
+      })
+      const app = await build(t, [keyed, plain])
+      const content = {
+        name: 'Home',
+        at: { city: 'Rome', tags: ['a', 'b'] },
+        opened: '2026-01-01T05:00:00+01:00',
+        secret: 's'
+      }
+      const created = await ask(app, 'POST /places', { content })
+      const url = String(created.headers.location)
+      const read = async () => {
+        const { headers, payload } = await ask(app, `GET ${url}`)
+        return { etag: headers.etag, payload }
+      }
+      const before = await read()
+      changes.length = writes.length = 0
 
-    // In another order, with another spelling of the date, and without the property that a client cannot read.
-    const same = { opened: '2026-01-01T04:00:00Z', at: { tags: ['a', 'b'], city: 'Rome' }, name: 'Home' }
-    for (const [target, sent, fields] of [
-      [`PUT ${url}`, same, {}],
-      [`PUT ${url}`, same, { 'if-match': String(before.etag) }],
-      [`PATCH ${url}`, {}, {}],
-      [`PATCH ${url}`, { at: { city: 'Rome' }, secret: 's' }, {}],
-      [`PATCH ${url}`, { name: 'Home' }, { 'idempotency-key': '"same"' }]
-    ] as const) {
-      const response = await ask(app, target, { content: sent, fields })
-      t.equal(response.statusCode, 200, `${target} ${JSON.stringify(sent)}`)
-      t.equal(response.headers.etag, before.etag)
-      t.strictSame(await read(), before)
-    }
-    const again = await ask(app, `PATCH ${url}`, { content: { name: 'Home' }, fields: { 'idempotency-key': '"same"' } })
-    t.strictSame([again.statusCode, again.headers['idempotent-replayed']], [200, 'true'], 'the receipt is stored')
-    t.strictSame([changes, writes], [[], []])
+      // In another order, with another spelling of the date, and without the property that a client cannot read.
+      const same = { opened: '2026-01-01T04:00:00Z', at: { tags: ['a', 'b'], city: 'Rome' }, name: 'Home' }
+      for (const [target, sent, fields] of [
+        [`PUT ${url}`, same, {}],
+        [`PUT ${url}`, same, { 'if-match': String(before.etag) }],
+        [`PATCH ${url}`, {}, {}],
+        [`PATCH ${url}`, { at: { city: 'Rome' }, secret: 's' }, {}],
+        [`PATCH ${url}`, { name: 'Home' }, { 'idempotency-key': '"same"' }]
+      ] as const) {
+        const response = await ask(app, target, { content: sent, fields })
+        t.equal(response.statusCode, 200, `${target} ${JSON.stringify(sent)}`)
+        t.equal(response.headers.etag, before.etag)
+        t.strictSame(await read(), before)
+      }
+      const again = await ask(app, `PATCH ${url}`, {
+        content: { name: 'Home' },
+        fields: { 'idempotency-key': '"same"' }
+      })
+      t.strictSame([again.statusCode, again.headers['idempotent-replayed']], [200, 'true'], 'the receipt is stored')
+      t.strictSame([changes, writes], [[], []])
 
-    for (const [target, sent] of [[`PATCH ${url}`, { at: { tags: ['a'] } }], [`PATCH ${url}`, { opened: null }], [`PATCH ${url}`, { secret: 'other' }]] as const) {
-      const previous = await read()
-      t.equal((await ask(app, target, { content: sent })).statusCode, 200)
-      t.not((await read()).etag, previous.etag, JSON.stringify(sent))
+      for (const [target, sent] of [
+        [`PATCH ${url}`, { at: { tags: ['a'] } }],
+        [`PATCH ${url}`, { opened: null }],
+        [`PATCH ${url}`, { secret: 'other' }]
+      ] as const) {
+        const previous = await read()
+        t.equal((await ask(app, target, { content: sent })).statusCode, 200)
+        t.not((await read()).etag, previous.etag, JSON.stringify(sent))
+      }
+      t.strictSame(
+        [changes, writes],
+        [
+          ['update', 'update', 'update'],
+          ['update', 'update', 'update']
+        ]
+      )
+      t.equal((await ask(app, `PATCH ${url.replace('places', 'older')}`, { content: {} })).statusCode, 200)
+      t.equal(
+        (await ask(app, `GET ${url}`)).json().name,
+        'from v1',
+        'what an older version accepts can change the item although its own did not'
+      )
     }
-    t.strictSame([changes, writes], [['update', 'update', 'update'], ['update', 'update', 'update']])
-    t.equal((await ask(app, `PATCH ${url.replace('places', 'older')}`, { content: {} })).statusCode, 200)
-    t.equal((await ask(app, `GET ${url}`)).json().name, 'from v1', 'what an older version accepts can change the item although its own did not')
-  })
+  )
 }
 
 for (const { name, skip, open } of stores) {
-  test(`${name}: idempotency keys belong to a caller`, { skip }, async t => {
+  test(`${name}: idempotency keys belong to a caller`, { skip }, async (t) => {
     const { adapter, createTable } = await open()
-    const Order = Type.Object({ id: uuid, tenant: Type.String({ readOnly: true }), amount: Type.Integer(), cost: Type.Optional(Type.Integer()) })
+    const Order = Type.Object({
+      id: uuid,
+      tenant: Type.String({ readOnly: true }),
+      amount: Type.Integer(),
+      cost: Type.Optional(Type.Integer())
+    })
     const byKey = ({ request }: AccessContext) => ({ values: { tenant: String(request?.headers['x-tenant-key']) } })
     const keyed = { 'idempotency-key': 'order-1' }
 
-    await t.test('that a hook identifies by any header, and that has another scope', async t => {
+    await t.test('that a hook identifies by any header, and that has another scope', async (t) => {
       const orders = define({
         name: 'orders',
         schema: Order,
         storage: adapter,
-        routes: { all: { async onRequest (request) { if (request.headers['x-tenant-key'] === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 }) } } },
+        routes: {
+          all: {
+            async onRequest (request) {
+              if (request.headers['x-tenant-key'] === undefined) {
+                throw Object.assign(new Error('who?'), { statusCode: 401 })
+              }
+            }
+          }
+        },
         access: { scope: byKey }
       }).with(idempotency()) as Collection
       await createTable(orders)
       const app = await serve(t, orders)
-      const post = (tenant: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { ...keyed, 'x-tenant-key': tenant } })
+      const post = (tenant: string) =>
+        ask(app, 'POST /orders', { content: { amount: 1 }, fields: { ...keyed, 'x-tenant-key': tenant } })
       const [red, blue, again] = [await post('red'), await post('blue'), await post('red')]
       t.strictSame([red.json().tenant, blue.statusCode, blue.json().tenant], ['red', 201, 'blue'])
       t.strictSame([again.headers.location, again.headers['idempotent-replayed']], [red.headers.location, 'true'])
-      const patch = (tenant: string, location: unknown) => ask(app, `PATCH ${location}`, { content: { amount: 2 }, fields: { 'idempotency-key': 'patch', 'x-tenant-key': tenant } })
+      const patch = (tenant: string, location: unknown) =>
+        ask(app, `PATCH ${location}`, {
+          content: { amount: 2 },
+          fields: { 'idempotency-key': 'patch', 'x-tenant-key': tenant }
+        })
       t.equal((await patch('red', red.headers.location)).statusCode, 200)
       t.equal((await patch('blue', blue.headers.location)).json().tenant, 'blue')
       t.equal((await patch('blue', red.headers.location)).statusCode, 422, 'of one caller a key is for one request')
     })
 
-    await t.test('where the scope has a filter only', async t => {
+    await t.test('where the scope has a filter only', async (t) => {
       const orders = define({
         name: 'filtered',
         schema: Type.Object({ id: uuid, amount: Type.Integer() }),
         storage: adapter,
         access: {
-          scope: ({ request }) => ({ filter: { property: 'amount', is: 'lt', value: Number(request?.headers['x-limit']) } })
+          scope: ({ request }) => ({
+            filter: { property: 'amount', is: 'lt', value: Number(request?.headers['x-limit']) }
+          })
         }
       }).with(idempotency()) as Collection
       await createTable(orders)
       const app = await serve(t, orders)
-      const post = (limit: string) => ask(app, 'POST /filtered', { content: { amount: 1 }, fields: { ...keyed, 'x-limit': limit } })
+      const post = (limit: string) =>
+        ask(app, 'POST /filtered', { content: { amount: 1 }, fields: { ...keyed, 'x-limit': limit } })
       const [ten, twenty, again] = [await post('10'), await post('20'), await post('10')]
       t.not(twenty.headers.location, ten.headers.location)
       t.equal(again.headers.location, ten.headers.location)
     })
 
-    await t.test('in one collection, mounted twice', async t => {
-      const orders = define({ name: 'mounted', schema: Type.Object({ id: uuid, amount: Type.Integer() }), storage: adapter }).with(idempotency()) as Collection
+    await t.test('in one collection, mounted twice', async (t) => {
+      const orders = define({
+        name: 'mounted',
+        schema: Type.Object({ id: uuid, amount: Type.Integer() }),
+        storage: adapter
+      }).with(idempotency()) as Collection
       await createTable(orders)
       const app = Fastify()
       t.after(() => app.close())
@@ -196,7 +270,7 @@ for (const { name, skip, open } of stores) {
     })
   })
 
-  test(`${name}: a receipt keeps a bounded part of what was answered`, { skip }, async t => {
+  test(`${name}: a receipt keeps a bounded part of what was answered`, { skip }, async (t) => {
     const { adapter, database, createTable } = await open()
     let stored = 0
     const counting = <Item extends object>(shape: Shape): Storage<Item> => {
@@ -210,9 +284,17 @@ for (const { name, skip, open } of stores) {
         release: (...given) => receipts.release(...given),
         sweep: (...given) => receipts.sweep(...given)
       })
-      return { ...storage, receipts: watch(storage.receipts!), transaction: work => storage.transaction!(inner => work({ ...inner, receipts: watch(inner.receipts!) })) }
+      return {
+        ...storage,
+        receipts: watch(storage.receipts!),
+        transaction: (work) => storage.transaction!((inner) => work({ ...inner, receipts: watch(inner.receipts!) }))
+      }
     }
-    const large = define({ name: 'large', schema: Type.Object({ id: uuid, text: Type.String(), count: Type.Integer({ default: 0 }) }), storage: counting }).with(idempotency(), bulk()) as Collection
+    const large = define({
+      name: 'large',
+      schema: Type.Object({ id: uuid, text: Type.String(), count: Type.Integer({ default: 0 }) }),
+      storage: counting
+    }).with(idempotency(), bulk()) as Collection
     await createTable(large)
     const app = await serve(t, large)
     const made = await ask(app, 'POST /large', { content: { text: 'x'.repeat(200_000) } })
@@ -222,20 +304,28 @@ for (const { name, skip, open } of stores) {
         const first = await ask(app, `PATCH ${made.headers.location}`, request)
         const again = await ask(app, `PATCH ${made.headers.location}`, request)
         t.strictSame([first.statusCode, first.payload.length > 200_000], [200, true])
-        t.strictSame([again.statusCode, again.payload, again.headers['content-type'], again.headers.etag], [204, '', undefined, first.headers.etag])
+        t.strictSame(
+          [again.statusCode, again.payload, again.headers['content-type'], again.headers.etag],
+          [204, '', undefined, first.headers.etag]
+        )
       }
     }
     t.ok(stored < 30 * 2048, `30 receipts keep ${stored} bytes`)
     if (database !== undefined) {
-      const [row] = await database.rows('SELECT SUM(LENGTH(answer)) AS total FROM large_receipts') as Array<{ total: unknown }>
+      const [row] = (await database.rows('SELECT SUM(LENGTH(answer)) AS total FROM large_receipts')) as Array<{
+        total: unknown
+      }>
       t.equal(Number(row!.total), stored)
     }
     const small = await ask(app, 'POST /large', { content: { text: 'x'.repeat(10_000) } })
     const request = { content: { count: 1 }, fields: { 'idempotency-key': 'small' } }
-    t.equal((await ask(app, `PATCH ${small.headers.location}`, request)).payload, (await ask(app, `PATCH ${small.headers.location}`, request)).payload)
+    t.equal(
+      (await ask(app, `PATCH ${small.headers.location}`, request)).payload,
+      (await ask(app, `PATCH ${small.headers.location}`, request)).payload
+    )
   })
 
-  test(`${name}: PUT at an id that the caller cannot see has one answer, whatever is there`, { skip }, async t => {
+  test(`${name}: PUT at an id that the caller cannot see has one answer, whatever is there`, { skip }, async (t) => {
     const { adapter, createTable } = await open()
     let calls = 0
     const counting = <Item extends object>(shape: Shape): Storage<Item> => {
@@ -252,67 +342,133 @@ for (const { name, skip, open } of stores) {
         }
       }
     }
-    const Page = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String(), deletedAt: Type.Optional(Type.String({ format: 'date-time' })) })
+    const Page = Type.Object({
+      id: Type.String(),
+      tenant: Type.String({ readOnly: true }),
+      text: Type.String(),
+      deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
+    })
     const Old = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String() })
     const scope = ({ request }: AccessContext) => ({ values: { tenant: String(request?.headers['x-tenant']) } })
-    const pages = define({ name: 'pages', schema: Page, storage: counting, id: { generate: 'client' }, put: { create: true }, access: { scope } }).with(softDelete({ property: 'deletedAt' }))
-    const old = version(pages, 'v1', { name: 'old', schema: Old, present: ({ id, tenant, text }) => ({ id, tenant, text }), accept: ({ id, text }) => ({ id, text }), access: { scope } })
+    const pages = define({
+      name: 'pages',
+      schema: Page,
+      storage: counting,
+      id: { generate: 'client' },
+      put: { create: true },
+      access: { scope }
+    }).with(softDelete({ property: 'deletedAt' }))
+    const old = version(pages, 'v1', {
+      name: 'old',
+      schema: Old,
+      present: ({ id, tenant, text }) => ({ id, tenant, text }),
+      accept: ({ id, text }) => ({ id, text }),
+      access: { scope }
+    })
     await createTable(pages as Collection)
     const app = await serve(t, pages as Collection, old as Collection)
     const red = { 'x-tenant': 'red' }
     const blue = { 'x-tenant': 'blue' }
-    for (const id of ['living', 'removed']) t.equal((await ask(app, 'POST /pages', { content: { id, text: 'secret' }, fields: blue })).statusCode, 201)
+    for (const id of ['living', 'removed']) {
+      t.equal((await ask(app, 'POST /pages', { content: { id, text: 'secret' }, fields: blue })).statusCode, 201)
+    }
     t.equal((await ask(app, 'DELETE /pages/removed', { fields: blue })).statusCode, 204)
     for (const path of ['/pages', '/old']) {
       const answers: unknown[] = []
       for (const id of ['living', 'removed']) {
         for (const target of [`PUT ${path}/${id}`, `POST ${path}`]) {
           calls = 0
-          const { statusCode, headers: { date, 'content-length': length, ...headers }, payload } = await ask(app, target, { content: { id, text: 'mine' }, fields: red })
-          answers.push({ statusCode, headers, payload: payload.replaceAll(id, 'id'), calls, target: target.slice(0, 4) })
+          const {
+            statusCode,
+            headers: { date, 'content-length': length, ...headers },
+            payload
+          } = await ask(app, target, { content: { id, text: 'mine' }, fields: red })
+          answers.push({
+            statusCode,
+            headers,
+            payload: payload.replaceAll(id, 'id'),
+            calls,
+            target: target.slice(0, 4)
+          })
           t.equal(statusCode, 409)
           t.ok(calls <= 8, `${calls} calls of the storage`)
         }
       }
       t.strictSame(answers[0], answers[2])
       t.strictSame(answers[1], answers[3])
-      t.match(JSON.parse((answers[0] as { payload: string }).payload), { code: 'not-unique', errors: [{ pointer: '/id' }] })
-      t.equal((await ask(app, `PUT ${path}/free-${path.slice(1)}`, { content: { text: 'mine' }, fields: red })).statusCode, 201)
+      t.match(JSON.parse((answers[0] as { payload: string }).payload), {
+        code: 'not-unique',
+        errors: [{ pointer: '/id' }]
+      })
+      t.equal(
+        (await ask(app, `PUT ${path}/free-${path.slice(1)}`, { content: { text: 'mine' }, fields: red })).statusCode,
+        201
+      )
     }
-    t.equal((await ask(app, 'PUT /pages/removed', { content: { text: 'mine' }, fields: blue })).statusCode, 410, 'in its own scope the caller is told')
+    t.equal(
+      (await ask(app, 'PUT /pages/removed', { content: { text: 'mine' }, fields: blue })).statusCode,
+      410,
+      'in its own scope the caller is told'
+    )
     t.equal((await ask(app, 'GET /pages/living', { fields: blue })).json().text, 'secret')
   })
 
-  test(`${name}: PUTs that create one item at the same time, and a DELETE in between, all end`, { skip }, async t => {
+  test(`${name}: PUTs that create one item at the same time, and a DELETE in between, all end`, { skip }, async (t) => {
     const { adapter, createTable } = await open()
-    const things = define({ name: 'raced', schema: Type.Object({ id: Type.String(), text: Type.String() }), storage: adapter, id: { generate: 'client' }, put: { create: true } }) as Collection
+    const things = define({
+      name: 'raced',
+      schema: Type.Object({ id: Type.String(), text: Type.String() }),
+      storage: adapter,
+      id: { generate: 'client' },
+      put: { create: true }
+    }) as Collection
     await createTable(things)
     const app = await serve(t, things)
     const put = (text: number) => ask(app, 'PUT /raced/a', { content: { text: String(text) } })
-    const statuses = (await Promise.all(Array.from({ length: 10 }, (_, index) => put(index)))).map(({ statusCode }) => statusCode)
+    const statuses = (await Promise.all(Array.from({ length: 10 }, (_, index) => put(index)))).map(
+      ({ statusCode }) => statusCode
+    )
     t.strictSame(statuses.sort(), [...Array(9).fill(200), 201])
-    const mixed = await Promise.all(Array.from({ length: 10 }, (_, index) => index % 2 === 0 ? put(index) : ask(app, 'DELETE /raced/a')))
-    t.ok(mixed.every(({ statusCode }) => [200, 201, 204, 404, 409].includes(statusCode)), mixed.map(({ statusCode }) => statusCode).join())
+    const mixed = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? put(index) : ask(app, 'DELETE /raced/a')))
+    )
+    t.ok(
+      mixed.every(({ statusCode }) => [200, 201, 204, 404, 409].includes(statusCode)),
+      mixed.map(({ statusCode }) => statusCode).join()
+    )
   })
 
-  test(`${name}: of parallel POSTs with one If-Match on the list exactly one is done`, { skip }, async t => {
+  test(`${name}: of parallel POSTs with one If-Match on the list exactly one is done`, { skip }, async (t) => {
     const { adapter, createTable } = await open()
     const schema = Type.Object({ id: uuid, text: Type.String() })
     const Old = Type.Object({ id: uuid, words: Type.String() })
     const things = define({ name: 'listed', schema, storage: adapter }).with(idempotency(), bulk())
-    const old = version(things, 'v1', { name: 'old', schema: Old, present: ({ id, text }) => ({ id, words: text }), accept: ({ words }) => ({ text: words }), renamed: { words: 'text' } })
+    const old = version(things, 'v1', {
+      name: 'old',
+      schema: Old,
+      present: ({ id, text }) => ({ id, words: text }),
+      accept: ({ words }) => ({ text: words }),
+      renamed: { words: 'text' }
+    })
     await createTable(things as Collection)
     const app = await serve(t, things as Collection, old as Collection)
     let size = 0
-    const count = async (): Promise<number> => Number((await ask(app, 'GET /listed?count=true')).headers['x-total-count'])
+    const count = async (): Promise<number> =>
+      Number((await ask(app, 'GET /listed?count=true')).headers['x-total-count'])
     for (const [kind, path, content, keyed] of [
       ['one item', 'listed', { text: 'a' }, false],
       ['with keys', 'listed', { text: 'a' }, true],
       ['several items', 'listed', [{ text: 'a' }, { text: 'b' }], false],
       ['an older version', 'old', { words: 'a' }, false]
     ] as const) {
-      const { headers: { etag } } = await ask(app, `GET /${path}?limit=20`)
-      const post = (key: string) => ask(app, `POST /${path}`, { content, fields: { 'if-match': String(etag), ...keyed && { 'idempotency-key': key } } })
+      const {
+        headers: { etag }
+      } = await ask(app, `GET /${path}?limit=20`)
+      const post = (key: string) =>
+        ask(app, `POST /${path}`, {
+          content,
+          fields: { 'if-match': String(etag), ...(keyed && { 'idempotency-key': key }) }
+        })
       const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => post(`key-${index}`)))
       t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [201, ...Array(11).fill(412)], kind)
       size += Array.isArray(content) ? content.length : 1
@@ -322,29 +478,72 @@ for (const { name, skip, open } of stores) {
       const again = await post(`key-${winner}`)
       t.strictSame([again.statusCode, again.headers.location], [201, answers[winner]!.headers.location])
     }
-    t.equal((await ask(app, 'POST /listed', { content: { text: 'a' }, fields: { 'if-none-match': '*' } })).statusCode, 412, 'a list is always there')
-    t.equal((await ask(app, 'POST /listed', { content: '{', fields: { 'if-match': '"other"' } })).statusCode, 412, 'before the content is read')
-    t.equal((await ask(app, 'POST /listed', { content: { text: 'a' }, fields: { 'if-unmodified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' } })).statusCode, 201, 'a list has no date')
+    t.equal(
+      (await ask(app, 'POST /listed', { content: { text: 'a' }, fields: { 'if-none-match': '*' } })).statusCode,
+      412,
+      'a list is always there'
+    )
+    t.equal(
+      (await ask(app, 'POST /listed', { content: '{', fields: { 'if-match': '"other"' } })).statusCode,
+      412,
+      'before the content is read'
+    )
+    t.equal(
+      (
+        await ask(app, 'POST /listed', {
+          content: { text: 'a' },
+          fields: { 'if-unmodified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' }
+        })
+      ).statusCode,
+      201,
+      'a list has no date'
+    )
     const plain = Array.from({ length: 6 }, () => ask(app, 'POST /listed', { content: { text: 'a' } }))
     const conditional = Array.from({ length: 6 }, async () => {
-      const { headers: { etag } } = await ask(app, 'GET /listed')
+      const {
+        headers: { etag }
+      } = await ask(app, 'GET /listed')
       return ask(app, 'POST /listed', { content: { text: 'a' }, fields: { 'if-match': String(etag) } })
     })
     const mixed = (await Promise.all([...plain, ...conditional])).map(({ statusCode }) => statusCode)
-    t.ok(mixed.slice(0, 6).every(status => status === 201) && mixed.slice(6).every(status => status === 201 || status === 412), mixed.join())
+    t.ok(
+      mixed.slice(0, 6).every((status) => status === 201) &&
+        mixed.slice(6).every((status) => status === 201 || status === 412),
+      mixed.join()
+    )
   })
 }
 
-test('without a scope, callers are told apart by their credentials', async t => {
-  const app = await build(t, notes({ access: { authenticate: () => undefined, vary: ['X-Token'], allow: 'public' } }).with(idempotency()))
+test('without a scope, callers are told apart by their credentials', async (t) => {
+  const app = await build(
+    t,
+    notes({ access: { authenticate: () => undefined, vary: ['X-Token'], allow: 'public' } }).with(idempotency())
+  )
   const locations = new Set<unknown>()
-  const callers = [{}, { authorization: 'a' }, { authorization: 'a', cookie: 'a' }, { cookie: 'a' }, { 'x-api-key': 'a' }, { 'x-api-key': 'b' }, { 'x-token': 'a' }]
-  for (const fields of [...callers, ...callers]) locations.add((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': 'k', ...fields } })).headers.location)
+  const callers = [
+    {},
+    { authorization: 'a' },
+    { authorization: 'a', cookie: 'a' },
+    { cookie: 'a' },
+    { 'x-api-key': 'a' },
+    { 'x-api-key': 'b' },
+    { 'x-token': 'a' }
+  ]
+  for (const fields of [...callers, ...callers]) {
+    locations.add(
+      (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': 'k', ...fields } })).headers
+        .location
+    )
+  }
   t.equal(locations.size, callers.length)
 })
 
-test('hooks and access rules that know callers, with idempotency, have to name them', async t => {
-  const refuses = (options: object) => t.throws(() => notes({ ...options }).with(idempotency()), { code: 'FST_COLLECTION_BAD_OPTION', message: /idempotency keeps the keys of callers apart.*access: \{ authenticate/ })
+test('hooks and access rules that know callers, with idempotency, have to name them', async (t) => {
+  const refuses = (options: object) =>
+    t.throws(() => notes({ ...options }).with(idempotency()), {
+      code: 'FST_COLLECTION_BAD_OPTION',
+      message: /idempotency keeps the keys of callers apart.*access: \{ authenticate/
+    })
   const hook = async (): Promise<void> => {}
   for (const name of ['onRequest', 'preParsing', 'preValidation', 'preHandler']) {
     refuses({ routes: { all: { [name]: hook } } })
@@ -353,7 +552,8 @@ test('hooks and access rules that know callers, with idempotency, have to name t
   }
   refuses({ access: { allow: () => true } })
   refuses({ access: { allow: { update: () => true } } })
-  const accepts = (options: object, keys?: IdempotencyOptions) => t.doesNotThrow(() => notes(options).with(idempotency(keys)))
+  const accepts = (options: object, keys?: IdempotencyOptions) =>
+    t.doesNotThrow(() => notes(options).with(idempotency(keys)))
   accepts({ routes: { all: { onSend: hook, config: {} }, list: { onRequest: hook } } })
   accepts({ routes: { update: { onRequest: hook } } }, { actions: ['create'] })
   accepts({ access: { allow: { list: () => true, create: 'public' } } })
@@ -361,26 +561,37 @@ test('hooks and access rules that know callers, with idempotency, have to name t
   accepts({ routes: { all: { onRequest: hook } }, access: { authenticate: () => 'ada' } })
 })
 
-test('a replay shows nothing that its caller does not see any more', async t => {
+test('a replay shows nothing that its caller does not see any more', async (t) => {
   let role = 'admin'
   let limit = 10
-  const Order = Type.Object({ id: uuid, amount: Type.Integer(), cost: Type.Integer({ default: 7, readOnly: true }), margin: Type.Integer({ default: 3, readOnly: true }) })
-  const app = await build(t, define({
-    name: 'orders',
-    schema: Order,
-    storage: memory(),
-    access: {
-      authenticate: () => 'ada',
-      visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
-      scope: () => ({ filter: { property: 'amount', is: 'lt', value: limit } })
-    }
-  }).with(idempotency()) as Collection)
+  const Order = Type.Object({
+    id: uuid,
+    amount: Type.Integer(),
+    cost: Type.Integer({ default: 7, readOnly: true }),
+    margin: Type.Integer({ default: 3, readOnly: true })
+  })
+  const app = await build(
+    t,
+    define({
+      name: 'orders',
+      schema: Order,
+      storage: memory(),
+      access: {
+        authenticate: () => 'ada',
+        visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
+        scope: () => ({ filter: { property: 'amount', is: 'lt', value: limit } })
+      }
+    }).with(idempotency()) as Collection
+  )
   const post = (key: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { 'idempotency-key': key } })
   const first = await post('admin')
   t.match(first.json(), { cost: 7, margin: 3 })
   role = 'clerk'
   const hidden = await post('admin')
-  t.strictSame([hidden.statusCode, hidden.payload, hidden.headers.location, hidden.headers['idempotent-replayed']], [201, '', first.headers.location, 'true'])
+  t.strictSame(
+    [hidden.statusCode, hidden.payload, hidden.headers.location, hidden.headers['idempotent-replayed']],
+    [201, '', first.headers.location, 'true']
+  )
   const own = await post('clerk')
   t.strictSame(Object.keys(own.json()), ['id', 'amount'])
   role = 'seller'
@@ -389,54 +600,146 @@ test('a replay shows nothing that its caller does not see any more', async t => 
   t.equal((await post('admin')).payload, first.payload)
   limit = 5
   const outside = await post('admin')
-  t.strictSame([outside.statusCode, outside.payload, outside.headers.location], [201, '', first.headers.location], 'in another scope the key is the same, and the item may be out of sight')
+  t.strictSame(
+    [outside.statusCode, outside.payload, outside.headers.location],
+    [201, '', first.headers.location],
+    'in another scope the key is the same, and the item may be out of sight'
+  )
 })
 
-test('a page is not kept: it is replayed without content', async t => {
+test('a page is not kept: it is replayed without content', async (t) => {
   const app = await build(t, notes({ formats: [json, html] }).with(idempotency()))
   const request = { content: { text: 'a' }, fields: { accept: 'text/html', 'idempotency-key': 'page' } }
   const [first, again] = [await ask(app, 'POST /notes', request), await ask(app, 'POST /notes', request)]
   t.match(first.headers['content-type'], /^text\/html/)
-  t.strictSame([again.statusCode, again.payload, again.headers['content-type'], again.headers.location], [201, '', undefined, first.headers.location])
+  t.strictSame(
+    [again.statusCode, again.payload, again.headers['content-type'], again.headers.location],
+    [201, '', undefined, first.headers.location]
+  )
 })
 
-test('a response that cannot be rendered after a write is sent without content, and logged', async t => {
+test('a response that cannot be rendered after a write is sent without content, and logged', async (t) => {
   let fails = false
-  const broken = (): void => { if (fails) throw new Error('cannot be rendered') }
+  const broken = (): void => {
+    if (fails) throw new Error('cannot be rendered')
+  }
   const { join, ...plain } = json
-  const csv: Format = { ...plain, name: 'csv', mediaType: 'text/csv', item: item => { broken(); return Object.values(item).join() }, list: items => { broken(); return items.map(item => Object.values(item).join()).join('\n') } }
-  const pages: Format = { ...html, page: (...given) => { broken(); return html.page!(...given) } }
+  const csv: Format = {
+    ...plain,
+    name: 'csv',
+    mediaType: 'text/csv',
+    item: (item) => {
+      broken()
+      return Object.values(item).join()
+    },
+    list: (items) => {
+      broken()
+      return items.map((item) => Object.values(item).join()).join('\n')
+    }
+  }
+  const pages: Format = {
+    ...html,
+    page: (...given) => {
+      broken()
+      return html.page!(...given)
+    }
+  }
   const { lines, logger } = logged()
-  const app = await build(t, notes({
-    formats: [json, hal, csv, pages],
-    links: () => { broken(); return {} },
-    put: { create: true },
-    etag: { onPut: 'always' }
-  }).with(idempotency(), bulk()), { logger })
+  const app = await build(
+    t,
+    notes({
+      formats: [json, hal, csv, pages],
+      links: () => {
+        broken()
+        return {}
+      },
+      put: { create: true },
+      etag: { onPut: 'always' }
+    }).with(idempotency(), bulk()),
+    { logger }
+  )
   for (const accept of ['application/hal+json', 'text/csv', 'text/html']) {
-    const post = async (content: unknown, fields: Record<string, string> = {}) => ask(app, 'POST /notes', { content, fields: { accept, ...fields } })
+    const post = async (content: unknown, fields: Record<string, string> = {}) =>
+      ask(app, 'POST /notes', { content, fields: { accept, ...fields } })
     const when = async (asked: () => ReturnType<typeof ask>): Promise<unknown[]> => {
       fails = true
       const { statusCode, headers, payload } = await asked()
       fails = false
       const logs = lines.splice(0).map(({ level, err, msg }) => `${level} ${(err as Error).message} ${msg}`)
-      t.ok(logs.every(line => /^50 cannot be rendered .* without content$/.test(line)), `${logs}`)
-      return [statusCode, payload, headers['content-type'], headers['preference-applied'], 'etag' in headers, 'location' in headers, logs.length > 0]
+      t.ok(
+        logs.every((line) => /^50 cannot be rendered .* without content$/.test(line)),
+        `${logs}`
+      )
+      return [
+        statusCode,
+        payload,
+        headers['content-type'],
+        headers['preference-applied'],
+        'etag' in headers,
+        'location' in headers,
+        logs.length > 0
+      ]
     }
     const id = `01900000-0000-7000-8000-00000000000${accept.length % 10}`
     const at = String((await post({ text: 'a' })).headers.location)
-    t.strictSame(await when(() => post({ text: 'b' })), [201, '', undefined, undefined, true, true, true], `POST ${accept}`)
-    t.strictSame(await when(() => post({ text: 'b' }, { prefer: 'return=representation' })), [201, '', undefined, undefined, true, true, true])
-    t.strictSame(await when(() => post({ text: 'c' }, { 'idempotency-key': `"${accept}"` })), [201, '', undefined, undefined, true, true, true], `POST with a key ${accept}`)
+    t.strictSame(
+      await when(() => post({ text: 'b' })),
+      [201, '', undefined, undefined, true, true, true],
+      `POST ${accept}`
+    )
+    t.strictSame(await when(() => post({ text: 'b' }, { prefer: 'return=representation' })), [
+      201,
+      '',
+      undefined,
+      undefined,
+      true,
+      true,
+      true
+    ])
+    t.strictSame(
+      await when(() => post({ text: 'c' }, { 'idempotency-key': `"${accept}"` })),
+      [201, '', undefined, undefined, true, true, true],
+      `POST with a key ${accept}`
+    )
     const again = await post({ text: 'c' }, { 'idempotency-key': `"${accept}"` })
-    t.strictSame([again.statusCode, again.payload, again.headers['idempotent-replayed'], 'location' in again.headers], [201, '', 'true', true], 'replayed as it was')
-    t.strictSame(await when(() => post([{ text: 'd' }, { text: 'e' }])), [201, '', undefined, undefined, false, false, true], `POST of several ${accept}`)
-    t.strictSame(await when(() => ask(app, `PUT ${at}`, { content: { text: 'f' }, fields: { accept } })), [204, '', undefined, undefined, true, false, true], `PUT ${accept}`)
-    t.strictSame(await when(() => ask(app, `PUT /notes/${id}`, { content: { text: 'f' }, fields: { accept } })), [201, '', undefined, undefined, true, true, true], `PUT that creates ${accept}`)
-    t.strictSame(await when(() => ask(app, `PATCH ${at}`, { content: { text: 'g' }, fields: { accept } })), [204, '', undefined, undefined, true, false, true], `PATCH ${accept}`)
-    t.strictSame(await when(() => ask(app, `PATCH ${at}`, { content: { text: 'h' }, fields: { accept, 'idempotency-key': `"${accept} patch"` } })), [204, '', undefined, undefined, true, false, true], `PATCH with a key ${accept}`)
+    t.strictSame(
+      [again.statusCode, again.payload, again.headers['idempotent-replayed'], 'location' in again.headers],
+      [201, '', 'true', true],
+      'replayed as it was'
+    )
+    t.strictSame(
+      await when(() => post([{ text: 'd' }, { text: 'e' }])),
+      [201, '', undefined, undefined, false, false, true],
+      `POST of several ${accept}`
+    )
+    t.strictSame(
+      await when(() => ask(app, `PUT ${at}`, { content: { text: 'f' }, fields: { accept } })),
+      [204, '', undefined, undefined, true, false, true],
+      `PUT ${accept}`
+    )
+    t.strictSame(
+      await when(() => ask(app, `PUT /notes/${id}`, { content: { text: 'f' }, fields: { accept } })),
+      [201, '', undefined, undefined, true, true, true],
+      `PUT that creates ${accept}`
+    )
+    t.strictSame(
+      await when(() => ask(app, `PATCH ${at}`, { content: { text: 'g' }, fields: { accept } })),
+      [204, '', undefined, undefined, true, false, true],
+      `PATCH ${accept}`
+    )
+    t.strictSame(
+      await when(() =>
+        ask(app, `PATCH ${at}`, { content: { text: 'h' }, fields: { accept, 'idempotency-key': `"${accept} patch"` } })
+      ),
+      [204, '', undefined, undefined, true, false, true],
+      `PATCH with a key ${accept}`
+    )
     t.equal((await ask(app, `GET ${at}`)).json().text, 'h', 'each write is done')
-    t.strictSame(await when(() => ask(app, `DELETE ${at}`, { fields: { accept, prefer: 'return=representation' } })), [204, '', undefined, undefined, false, false, true], `DELETE ${accept}`)
+    t.strictSame(
+      await when(() => ask(app, `DELETE ${at}`, { fields: { accept, prefer: 'return=representation' } })),
+      [204, '', undefined, undefined, false, false, true],
+      `DELETE ${accept}`
+    )
     t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
     fails = true
     t.equal((await ask(app, `GET /notes/${id}`, { fields: { accept } })).statusCode, 500, 'a read has failed')
@@ -446,24 +749,42 @@ test('a response that cannot be rendered after a write is sent without content, 
   t.equal((await ask(app, 'GET /notes?count=true')).headers['x-total-count'], String(3 * 6), 'nothing is undone')
 })
 
-const deferred = { sqlite: ' REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED', postgres: ' REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED' }
+const deferred = {
+  sqlite: ' REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED',
+  postgres: ' REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED'
+}
 
 for (const available of databases) {
   const { name, skip } = available
   if (name === 'mysql') continue // It has no deferred constraints.
-  test(`${name}: a constraint that fails at the commit is 409, with a key and in bulk as well`, { skip }, async t => {
+  test(`${name}: a constraint that fails at the commit is 409, with a key and in bulk as well`, { skip }, async (t) => {
     const database = await openOnce(available)
     const adapter = database.adapter()
     const schema = Type.Object({ id: uuid, parent: Type.String(), code: Type.String() })
     const options = { name: 'deferred', schema, storage: adapter } as const
     const things = define(options).with(idempotency(), bulk())
     const Old = Type.Object({ id: uuid, parent: Type.String(), sign: Type.String() })
-    const old = version(things, 'v1', { name: 'old', schema: Old, present: ({ code, ...item }) => ({ ...item, sign: code }), accept: ({ sign, parent }) => ({ code: sign, parent }), renamed: { sign: 'code' } })
+    const old = version(things, 'v1', {
+      name: 'old',
+      schema: Old,
+      present: ({ code, ...item }) => ({ ...item, sign: code }),
+      accept: ({ sign, parent }) => ({ code: sign, parent }),
+      renamed: { sign: 'code' }
+    })
     await database.run('CREATE TABLE parents (id TEXT PRIMARY KEY)', "INSERT INTO parents VALUES ('a')")
     const made = adapter.createTableSql({ name: 'deferred', schema: things.schema, receipts: true })
-    await database.run(...made.replace(/("parent" [^,]*) NOT NULL/, `$1 NOT NULL${deferred[name]}`).split(';\n').filter(text => text !== ''))
+    await database.run(
+      ...made
+        .replace(/("parent" [^,]*) NOT NULL/, `$1 NOT NULL${deferred[name]}`)
+        .split(';\n')
+        .filter((text) => text !== '')
+    )
     // SQLite defers foreign keys alone.
-    if (name === 'postgres') await database.run('ALTER TABLE deferred ADD CONSTRAINT deferred_code UNIQUE (code) DEFERRABLE INITIALLY DEFERRED')
+    if (name === 'postgres') {
+      await database.run(
+        'ALTER TABLE deferred ADD CONSTRAINT deferred_code UNIQUE (code) DEFERRABLE INITIALLY DEFERRED'
+      )
+    }
     const app = await serve(t, things as Collection, old as Collection)
     const first = await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'x' } })
     t.equal(first.statusCode, 201, first.payload)
@@ -479,26 +800,52 @@ for (const available of databases) {
       return [statusCode, code, errors?.[0].pointer]
     }
     for (const keyed of [false, true]) {
-      for (const [path, property] of [['deferred', 'code'], ['old', 'sign']] as const) {
+      for (const [path, property] of [
+        ['deferred', 'code'],
+        ['old', 'sign']
+      ] as const) {
         const orphan = { parent: 'none', [property]: `${keyed}` }
         t.strictSame(await answer(`POST /${path}`, orphan, keyed), [409, 'conflict', undefined])
-        t.strictSame(await answer(`PATCH /${path}/${first.json().id}`, { parent: 'none' }, keyed), [409, 'conflict', undefined])
-        t.strictSame(await answer(`POST /${path}`, [{ parent: 'a', [property]: 'free' }, orphan], keyed), [409, 'conflict', undefined])
+        t.strictSame(await answer(`PATCH /${path}/${first.json().id}`, { parent: 'none' }, keyed), [
+          409,
+          'conflict',
+          undefined
+        ])
+        t.strictSame(await answer(`POST /${path}`, [{ parent: 'a', [property]: 'free' }, orphan], keyed), [
+          409,
+          'conflict',
+          undefined
+        ])
         if (name !== 'postgres') continue
         const twin = { parent: 'a', [property]: 'x' }
         t.strictSame(await answer(`POST /${path}`, twin, keyed), [409, 'not-unique', `/${property}`])
-        t.strictSame(await answer(`PATCH /${path}/${other.json().id}`, { [property]: 'x' }, keyed), [409, 'not-unique', `/${property}`])
+        t.strictSame(await answer(`PATCH /${path}/${other.json().id}`, { [property]: 'x' }, keyed), [
+          409,
+          'not-unique',
+          `/${property}`
+        ])
         const bulk = await ask(app, `POST /${path}`, { content: [{ parent: 'a', [property]: 'free' }, twin] })
-        t.match(bulk.json(), { code: 'not-unique', errors: [{ pointer: '', message: `${property} must be unique` }], detail: /No item was created/ })
+        t.match(bulk.json(), {
+          code: 'not-unique',
+          errors: [{ pointer: '', message: `${property} must be unique` }],
+          detail: /No item was created/
+        })
       }
     }
     t.equal((await ask(app, 'GET /deferred?count=true')).headers['x-total-count'], '2')
-    t.equal((await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'z' } })).statusCode, 201, 'and the connection is as good as before')
+    t.equal(
+      (await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'z' } })).statusCode,
+      201,
+      'and the connection is as good as before'
+    )
   })
 }
 
-test('a storage that cannot hold a POST to its list says so', async t => {
-  const app = await build(t, notes({ storage: altered(({ exclusive, ...storage }) => ({ ...storage, exclusive: undefined }) as never) }))
+test('a storage that cannot hold a POST to its list says so', async (t) => {
+  const app = await build(
+    t,
+    notes({ storage: altered(({ exclusive, ...storage }) => ({ ...storage, exclusive: undefined }) as never) })
+  )
   const answer = await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'if-match': '*' } })
   t.match([answer.statusCode, answer.json().detail], [400, /without If-Match/])
   t.equal((await ask(app, 'POST /notes', { content: { text: 'a' } })).statusCode, 201)

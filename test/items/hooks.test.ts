@@ -17,41 +17,77 @@ const operations = 'application/json-patch+json'
 /** Any schema, with the definition that most tests want of it. */
 function things (properties: Parameters<typeof Type.Object>[0], options: object = {}): Collection {
   // The options of a test are as loose as its schema.
-  const loose = { name: 'things', schema: Type.Object({ id, ...properties }), storage: memory(), ...options } as unknown as Options<ReturnType<typeof Type.Object>>
+  const loose = {
+    name: 'things',
+    schema: Type.Object({ id, ...properties }),
+    storage: memory(),
+    ...options
+  } as unknown as Options<ReturnType<typeof Type.Object>>
   return define(loose) as Collection
 }
 
-interface Failed { readonly status: number, readonly errors: ReadonlyArray<{ pointer: string, message: string }> }
+interface Failed {
+  readonly status: number
+  readonly errors: ReadonlyArray<{ pointer: string; message: string }>
+}
 
-const pointers = (answer: { json (): unknown }): string[] => (answer.json() as Failed).errors.map(({ pointer }) => pointer)
+const pointers = (answer: { json(): unknown }): string[] =>
+  (answer.json() as Failed).errors.map(({ pointer }) => pointer)
 
-test('defaults stand in on POST and PUT at any depth, and never on PATCH', async t => {
-  const app = await build(t, things({
-    role: Type.Optional(Type.String({ default: 'reader' })),
-    views: Type.Integer({ default: 0, readOnly: true }),
-    profile: Type.Object({ theme: Type.Optional(Type.String({ default: 'light' })) }, { default: {} }),
-    lines: Type.Optional(Type.Array(Type.Object({ count: Type.Optional(Type.Integer({ default: 1 })) })))
-  }))
+test('defaults stand in on POST and PUT at any depth, and never on PATCH', async (t) => {
+  const app = await build(
+    t,
+    things({
+      role: Type.Optional(Type.String({ default: 'reader' })),
+      views: Type.Integer({ default: 0, readOnly: true }),
+      profile: Type.Object({ theme: Type.Optional(Type.String({ default: 'light' })) }, { default: {} }),
+      lines: Type.Optional(Type.Array(Type.Object({ count: Type.Optional(Type.Integer({ default: 1 })) })))
+    })
+  )
   const { at, item } = await created(app, '/things', { lines: [{}, { count: 2 }] })
-  t.strictSame({ ...item, id: 0 }, { id: 0, role: 'reader', views: 0, profile: { theme: 'light' }, lines: [{ count: 1 }, { count: 2 }] })
+  t.strictSame(
+    { ...item, id: 0 },
+    { id: 0, role: 'reader', views: 0, profile: { theme: 'light' }, lines: [{ count: 1 }, { count: 2 }] }
+  )
 
-  const patched = await ask(app, `PATCH ${at}`, { content: { role: null, lines: [{}], profile: { theme: null } }, type: merge })
+  const patched = await ask(app, `PATCH ${at}`, {
+    content: { role: null, lines: [{}], profile: { theme: null } },
+    type: merge
+  })
   t.equal(patched.statusCode, 200)
-  t.strictSame({ ...patched.json(), id: 0 }, { id: 0, views: 0, profile: {}, lines: [{}] }, 'what a patch takes away stays away')
+  t.strictSame(
+    { ...patched.json(), id: 0 },
+    { id: 0, views: 0, profile: {}, lines: [{}] },
+    'what a patch takes away stays away'
+  )
 
   const replaced = await ask(app, `PUT ${at}`, { content: { lines: [{}] } })
-  t.strictSame({ ...replaced.json(), id: 0 }, { id: 0, role: 'reader', views: 0, profile: { theme: 'light' }, lines: [{ count: 1 }] })
+  t.strictSame(
+    { ...replaced.json(), id: 0 },
+    { id: 0, role: 'reader', views: 0, profile: { theme: 'light' }, lines: [{ count: 1 }] }
+  )
 })
 
-test('a property that is not known is 422 at any depth, and nothing is stored', async t => {
-  const app = await build(t, things({ o: Type.Object({ a: Type.Optional(Type.Array(Type.Object({}))) }), open: Type.Optional(Type.Object({}, { additionalProperties: true })) }))
-  const refused = await ask(app, 'POST /things', { content: { typo: 1, o: { typo: 1, a: [{ 'a/b~': 1 }] }, open: { any: { thing: 1 } } } })
+test('a property that is not known is 422 at any depth, and nothing is stored', async (t) => {
+  const app = await build(
+    t,
+    things({
+      o: Type.Object({ a: Type.Optional(Type.Array(Type.Object({}))) }),
+      open: Type.Optional(Type.Object({}, { additionalProperties: true }))
+    })
+  )
+  const refused = await ask(app, 'POST /things', {
+    content: { typo: 1, o: { typo: 1, a: [{ 'a/b~': 1 }] }, open: { any: { thing: 1 } } }
+  })
   t.equal(refused.statusCode, 422)
   t.strictSame(pointers(refused).sort(), ['/o/a/0/a~1b~0', '/o/typo', '/typo'])
   t.strictSame((await ask(app, 'GET /things')).json(), [])
 
   const { at, item } = await created(app, '/things', { o: {}, open: { any: { thing: 1 } } })
-  for (const [method, content] of [['PUT', { o: {}, typo: 1 }], ['PATCH', { typo: 1 }]] as const) {
+  for (const [method, content] of [
+    ['PUT', { o: {}, typo: 1 }],
+    ['PATCH', { typo: 1 }]
+  ] as const) {
     const answer = await ask(app, `${method} ${at}`, { content })
     t.equal(answer.statusCode, 422)
     t.strictSame(pointers(answer), ['/typo'])
@@ -59,48 +95,91 @@ test('a property that is not known is 422 at any depth, and nothing is stored', 
   t.strictSame((await ask(app, `GET ${at}`)).json(), item)
 })
 
-test('readOnly properties are ignored on POST and PUT, at any depth, so that GET, edit, PUT works', async t => {
-  const app = await build(t, things({
-    name: Type.String(),
-    seq: Type.Optional(Type.Integer({ readOnly: true })),
-    o: Type.Object({ seal: Type.Optional(Type.String({ readOnly: true })), text: Type.String() }),
-    lines: Type.Array(Type.Object({ key: Type.Optional(Type.String({ readOnly: true })), n: Type.Integer() }))
-  }, {
-    hooks: {
-      beforeValidation: ({ action, item }: Change<{ seq: number, o: { seal: string }, lines: Array<{ key?: string, n: number }> }>) => {
-        if (action !== 'create') return item
-        return { ...item, seq: 7, o: { ...item.o, seal: 'sealed' }, lines: item.lines.map(line => ({ ...line, key: `k${line.n}` })) }
+test('readOnly properties are ignored on POST and PUT, at any depth, so that GET, edit, PUT works', async (t) => {
+  const app = await build(
+    t,
+    things(
+      {
+        name: Type.String(),
+        seq: Type.Optional(Type.Integer({ readOnly: true })),
+        o: Type.Object({ seal: Type.Optional(Type.String({ readOnly: true })), text: Type.String() }),
+        lines: Type.Array(Type.Object({ key: Type.Optional(Type.String({ readOnly: true })), n: Type.Integer() }))
+      },
+      {
+        hooks: {
+          beforeValidation: ({
+            action,
+            item
+          }: Change<{ seq: number; o: { seal: string }; lines: Array<{ key?: string; n: number }> }>) => {
+            if (action !== 'create') return item
+            return {
+              ...item,
+              seq: 7,
+              o: { ...item.o, seal: 'sealed' },
+              lines: item.lines.map((line) => ({ ...line, key: `k${line.n}` }))
+            }
+          }
+        }
       }
-    }
-  }))
-  const { at, item } = await created(app, '/things', { id: 'mine', name: 'a', seq: 1, o: { seal: 'mine', text: 't' }, lines: [{ key: 'mine', n: 1 }, { n: 2 }] })
+    )
+  )
+  const { at, item } = await created(app, '/things', {
+    id: 'mine',
+    name: 'a',
+    seq: 1,
+    o: { seal: 'mine', text: 't' },
+    lines: [{ key: 'mine', n: 1 }, { n: 2 }]
+  })
   t.not(item.id, 'mine')
-  t.strictSame(item, { id: item.id, name: 'a', seq: 7, o: { seal: 'sealed', text: 't' }, lines: [{ key: 'k1', n: 1 }, { key: 'k2', n: 2 }] })
+  t.strictSame(item, {
+    id: item.id,
+    name: 'a',
+    seq: 7,
+    o: { seal: 'sealed', text: 't' },
+    lines: [
+      { key: 'k1', n: 1 },
+      { key: 'k2', n: 2 }
+    ]
+  })
 
   const edited = { ...item, name: 'b', lines: [{ key: 'k2', n: 20 }, { n: 3 }, { key: 'made up', n: 4 }] }
   const put = await ask(app, `PUT ${at}`, { content: edited })
   t.equal(put.statusCode, 200)
   t.strictSame(put.json(), { ...item, name: 'b', lines: [{ key: 'k2', n: 20 }, { n: 3 }, { n: 4 }] })
 
-  const without = await ask(app, `PUT ${at}`, { content: { name: 'c', seq: 99, o: { text: 'u', seal: 'forged' }, lines: [] } })
+  const without = await ask(app, `PUT ${at}`, {
+    content: { name: 'c', seq: 99, o: { text: 'u', seal: 'forged' }, lines: [] }
+  })
   t.strictSame(without.json(), { id: item.id, name: 'c', seq: 7, o: { text: 'u', seal: 'sealed' }, lines: [] })
 })
 
-test('an id that differs from the URI is 422 on PUT, and its own is none', async t => {
+test('an id that differs from the URI is 422 on PUT, and its own is none', async (t) => {
   const app = await build(t, things({ name: Type.String() }))
   const { at, item } = await created(app, '/things', { name: 'a' })
   const contradiction = await ask(app, `PUT ${at}`, { content: { id: absentId, name: 'b' } })
   t.equal(contradiction.statusCode, 422)
-  t.strictSame((contradiction.json() as Failed).errors, [{ pointer: '/id', message: `differs from the URI, which has "${item.id}"` }])
+  t.strictSame((contradiction.json() as Failed).errors, [
+    { pointer: '/id', message: `differs from the URI, which has "${item.id}"` }
+  ])
   t.equal((await ask(app, `PUT ${at}`, { content: { id: item.id, name: 'b' } })).statusCode, 200)
 })
 
-test('a PATCH that would change a readOnly property is 422 with its pointer; naming its present value is no change', async t => {
-  const app = await build(t, things({
-    name: Type.String(),
-    o: Type.Optional(Type.Object({ 'a/b': Type.Integer({ readOnly: true, default: 1 }), n: Type.Optional(Type.Integer()) }, { default: {} })),
-    lines: Type.Optional(Type.Array(Type.Object({ key: Type.Optional(Type.Integer({ readOnly: true, default: 5 })), n: Type.Integer() })))
-  }))
+test('a PATCH that would change a readOnly property is 422 with its pointer; naming its present value is no change', async (t) => {
+  const app = await build(
+    t,
+    things({
+      name: Type.String(),
+      o: Type.Optional(
+        Type.Object(
+          { 'a/b': Type.Integer({ readOnly: true, default: 1 }), n: Type.Optional(Type.Integer()) },
+          { default: {} }
+        )
+      ),
+      lines: Type.Optional(
+        Type.Array(Type.Object({ key: Type.Optional(Type.Integer({ readOnly: true, default: 5 })), n: Type.Integer() }))
+      )
+    })
+  )
   const { at, item } = await created(app, '/things', { name: 'a', lines: [{ n: 1 }, { n: 2 }] })
   const refused: Array<[object, string, string[]]> = [
     [{ id: absentId }, merge, ['/id']],
@@ -118,7 +197,12 @@ test('a PATCH that would change a readOnly property is 422 with its pointer; nam
     t.match((answer.json() as Failed).errors[0]!.message, 'is read-only')
   }
   t.strictSame((await ask(app, `GET ${at}`)).json(), item)
-  for (const content of [{ id: item.id, name: 'b' }, { o: { 'a/b': 1, n: 2 } }, { lines: [{ key: 5, n: 3 }, { n: 4 }] }, { other: null }]) {
+  for (const content of [
+    { id: item.id, name: 'b' },
+    { o: { 'a/b': 1, n: 2 } },
+    { lines: [{ key: 5, n: 3 }, { n: 4 }] },
+    { other: null }
+  ]) {
     t.equal((await ask(app, `PATCH ${at}`, { content })).statusCode, 200, JSON.stringify(content))
   }
   const whole = await ask(app, `PATCH ${at}`, { content: 'null' })
@@ -127,51 +211,125 @@ test('a PATCH that would change a readOnly property is 422 with its pointer; nam
   t.equal((await ask(app, `PATCH ${at}`)).statusCode, 400, 'a patch without content')
 })
 
-test('writeOnly properties never leave, in any format and any answer', async t => {
+test('writeOnly properties never leave, in any format and any answer', async (t) => {
   const secret = () => Type.Optional(Type.String({ writeOnly: true }))
   const told: unknown[] = []
-  const app = await build(t, things({
-    name: Type.String(),
-    s: secret(),
-    o: Type.Object({ s: secret() }),
-    keys: Type.Array(Type.Object({ n: Type.Integer(), s: secret() })),
-    u: Type.Union([Type.Object({ s: secret() }), Type.Null()]),
-    map: Type.Record(Type.String(), Type.Object({ s: secret() }))
-  }, { hooks: { afterCommit: ({ after }: CommittedChange<object>) => { told.push(after) } } }))
-  const content = { name: 'a', s: 'hidden', o: { s: 'hidden' }, keys: [{ n: 1, s: 'hidden' }, { n: 2, s: 'hidden2' }], u: { s: 'hidden' }, map: { k: { s: 'hidden' } } }
+  const app = await build(
+    t,
+    things(
+      {
+        name: Type.String(),
+        s: secret(),
+        o: Type.Object({ s: secret() }),
+        keys: Type.Array(Type.Object({ n: Type.Integer(), s: secret() })),
+        u: Type.Union([Type.Object({ s: secret() }), Type.Null()]),
+        map: Type.Record(Type.String(), Type.Object({ s: secret() }))
+      },
+      {
+        hooks: {
+          afterCommit: ({ after }: CommittedChange<object>) => {
+            told.push(after)
+          }
+        }
+      }
+    )
+  )
+  const content = {
+    name: 'a',
+    s: 'hidden',
+    o: { s: 'hidden' },
+    keys: [
+      { n: 1, s: 'hidden' },
+      { n: 2, s: 'hidden2' }
+    ],
+    u: { s: 'hidden' },
+    map: { k: { s: 'hidden' } }
+  }
   const answers = []
   for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
     const fields = { accept, prefer: 'return=representation' }
     const post = await ask(app, 'POST /things', { content, fields })
     const at = String(post.headers.location)
-    answers.push(post,
+    answers.push(
+      post,
       await ask(app, `GET ${at}`, { fields }),
       await ask(app, 'GET /things', { fields }),
       await ask(app, `PUT ${at}`, { content: { ...content, name: 'b' }, fields }),
       await ask(app, `PATCH ${at}`, { content: { s: 'hidden too' }, fields }),
-      await ask(app, `PATCH ${at}`, { content: [{ op: 'add', path: '/o/s', value: 'hidden too' }], type: operations, fields }),
+      await ask(app, `PATCH ${at}`, {
+        content: [{ op: 'add', path: '/o/s', value: 'hidden too' }],
+        type: operations,
+        fields
+      }),
       await ask(app, `PATCH ${at}`, { content: [{ op: 'copy', from: '/s', path: '/name' }], type: operations, fields }),
-      await ask(app, `PATCH ${at}`, { content: [{ op: 'test', path: '/s', value: 'hidden too' }], type: operations, fields }),
-      await ask(app, `PATCH ${at}`, { content: [{ op: 'move', from: '/keys/0/s', path: '/name' }], type: operations, fields }),
-      await ask(app, `DELETE ${at}`, { fields }))
+      await ask(app, `PATCH ${at}`, {
+        content: [{ op: 'test', path: '/s', value: 'hidden too' }],
+        type: operations,
+        fields
+      }),
+      await ask(app, `PATCH ${at}`, {
+        content: [{ op: 'move', from: '/keys/0/s', path: '/name' }],
+        type: operations,
+        fields
+      }),
+      await ask(app, `DELETE ${at}`, { fields })
+    )
   }
   for (const answer of answers) t.notOk(answer.payload.includes('hidden'), answer.payload)
-  t.strictSame(answers.map(answer => answer.statusCode), Array.from({ length: 3 }, () => [201, 200, 200, 200, 200, 200, 422, 422, 422, 200]).flat(), 'a JSON Patch finds nothing there')
+  t.strictSame(
+    answers.map((answer) => answer.statusCode),
+    Array.from({ length: 3 }, () => [201, 200, 200, 200, 200, 200, 422, 422, 422, 200]).flat(),
+    'a JSON Patch finds nothing there'
+  )
   t.match(told[0], content, 'the hooks see them')
 })
 
-test('a writeOnly property that PUT leaves out is kept, one that it sends is taken', async t => {
+test('a writeOnly property that PUT leaves out is kept, one that it sends is taken', async (t) => {
   const stored: Array<Record<string, unknown>> = []
   const secret = Type.String({ writeOnly: true })
-  const app = await build(t, things({ name: Type.String(), s: secret, o: Type.Object({ s: secret, n: Type.Integer() }), keys: Type.Array(Type.Object({ n: Type.Integer(), s: secret })) }, {
-    hooks: { afterCommit: ({ after }: CommittedChange<Record<string, unknown>>) => { stored.push(after!) } }
-  }))
-  const { at } = await created(app, '/things', { name: 'a', s: '1', o: { s: '2', n: 0 }, keys: [{ n: 1, s: '3' }, { n: 2, s: '4' }] })
+  const app = await build(
+    t,
+    things(
+      {
+        name: Type.String(),
+        s: secret,
+        o: Type.Object({ s: secret, n: Type.Integer() }),
+        keys: Type.Array(Type.Object({ n: Type.Integer(), s: secret }))
+      },
+      {
+        hooks: {
+          afterCommit: ({ after }: CommittedChange<Record<string, unknown>>) => {
+            stored.push(after!)
+          }
+        }
+      }
+    )
+  )
+  const { at } = await created(app, '/things', {
+    name: 'a',
+    s: '1',
+    o: { s: '2', n: 0 },
+    keys: [
+      { n: 1, s: '3' },
+      { n: 2, s: '4' }
+    ]
+  })
   const { id, ...kept } = stored[0]!
   const seen = (await ask(app, `GET ${at}`)).json()
 
-  t.equal((await ask(app, `PUT ${at}`, { content: { ...seen, name: 'b', keys: seen.keys.toReversed() } })).statusCode, 200)
-  t.strictSame(stored[1], { ...kept, id, name: 'b', keys: [{ n: 2, s: '4' }, { n: 1, s: '3' }] })
+  t.equal(
+    (await ask(app, `PUT ${at}`, { content: { ...seen, name: 'b', keys: seen.keys.toReversed() } })).statusCode,
+    200
+  )
+  t.strictSame(stored[1], {
+    ...kept,
+    id,
+    name: 'b',
+    keys: [
+      { n: 2, s: '4' },
+      { n: 1, s: '3' }
+    ]
+  })
 
   await ask(app, `PUT ${at}`, { content: { ...seen, s: 'new', o: { n: 5 } } })
   t.match(stored[2], { s: 'new', o: { s: '2', n: 5 } })
@@ -180,20 +338,38 @@ test('a writeOnly property that PUT leaves out is kept, one that it sends is tak
   t.equal(unknown.statusCode, 422)
   t.strictSame(pointers(unknown), ['/keys/0/s'], 'a new item of an array has none to keep')
 
-  const patch = [{ op: 'replace', path: '/keys/0/n', value: 9 }, { op: 'move', from: '/keys/1', path: '/keys/0' }, { op: 'replace', path: '/name', value: 'c' }]
+  const patch = [
+    { op: 'replace', path: '/keys/0/n', value: 9 },
+    { op: 'move', from: '/keys/1', path: '/keys/0' },
+    { op: 'replace', path: '/name', value: 'c' }
+  ]
   t.equal((await ask(app, `PATCH ${at}`, { content: patch, type: operations })).statusCode, 200)
-  t.strictSame(stored.at(-1), { ...stored[2], name: 'c', keys: [{ n: 2, s: '4' }, { n: 9, s: '3' }] }, 'a JSON Patch keeps what it does not see')
+  t.strictSame(
+    stored.at(-1),
+    {
+      ...stored[2],
+      name: 'c',
+      keys: [
+        { n: 2, s: '4' },
+        { n: 9, s: '3' }
+      ]
+    },
+    'a JSON Patch keeps what it does not see'
+  )
 
   await ask(app, `PATCH ${at}`, { content: { o: { s: 'merged' } } })
   t.match(stored.at(-1), { o: { s: 'merged', n: 5 } })
 })
 
-test('an immutable property is set on create only', async t => {
-  const app = await build(t, things({
-    name: Type.String(),
-    tenant: Type.Optional(Type.String({ immutable: true })),
-    o: Type.Optional(Type.Object({ born: Type.Optional(Type.Integer({ immutable: true })) }))
-  }))
+test('an immutable property is set on create only', async (t) => {
+  const app = await build(
+    t,
+    things({
+      name: Type.String(),
+      tenant: Type.Optional(Type.String({ immutable: true })),
+      o: Type.Optional(Type.Object({ born: Type.Optional(Type.Integer({ immutable: true })) }))
+    })
+  )
   const { at, item } = await created(app, '/things', { name: 'a', tenant: 'x', o: { born: 1 } })
   t.match(item, { tenant: 'x', o: { born: 1 } })
   const refused: Array<[string, object, string[]]> = [
@@ -213,50 +389,129 @@ test('an immutable property is set on create only', async t => {
   t.equal((await ask(app, `PATCH ${at}`, { content: { tenant: 'x', name: 'c' } })).statusCode, 200)
 })
 
-test('nullable properties, unions and recursive schemas are taken and held to', async t => {
-  const Tree = Type.Recursive(This => Type.Object({ name: Type.String(), children: Type.Array(This), pin: Type.Optional(Type.String({ writeOnly: true })) }))
-  const app = await build(t, things({
-    nick: Type.Union([Type.String(), Type.Null()]),
-    shape: Type.Union([Type.Object({ kind: Type.Literal('circle'), radius: Type.Number() }), Type.Object({ kind: Type.Literal('square'), side: Type.Number() })]),
-    tree: Tree
-  }))
+test('nullable properties, unions and recursive schemas are taken and held to', async (t) => {
+  const Tree = Type.Recursive((This) =>
+    Type.Object({
+      name: Type.String(),
+      children: Type.Array(This),
+      pin: Type.Optional(Type.String({ writeOnly: true }))
+    })
+  )
+  const app = await build(
+    t,
+    things({
+      nick: Type.Union([Type.String(), Type.Null()]),
+      shape: Type.Union([
+        Type.Object({ kind: Type.Literal('circle'), radius: Type.Number() }),
+        Type.Object({ kind: Type.Literal('square'), side: Type.Number() })
+      ]),
+      tree: Tree
+    })
+  )
   const tree = { name: 'a', children: [{ name: 'b', pin: '1', children: [{ name: 'c', children: [] }] }] }
   const { at, item } = await created(app, '/things', { nick: null, shape: { kind: 'square', side: 2 }, tree })
-  t.match(item, { nick: null, shape: { kind: 'square', side: 2 }, tree: { children: [{ name: 'b', children: [{ name: 'c' }] }] } })
+  t.match(item, {
+    nick: null,
+    shape: { kind: 'square', side: 2 },
+    tree: { children: [{ name: 'b', children: [{ name: 'c' }] }] }
+  })
   t.notOk(JSON.stringify(item).includes('pin'))
-  const refused = await ask(app, `PUT ${at}`, { content: { nick: 5, shape: { kind: 'square', side: '2', radius: 1 }, tree: { name: 'a', children: [{ name: 1, children: [{ name: 'c', children: [], typo: 1 }] }] } } })
+  const refused = await ask(app, `PUT ${at}`, {
+    content: {
+      nick: 5,
+      shape: { kind: 'square', side: '2', radius: 1 },
+      tree: { name: 'a', children: [{ name: 1, children: [{ name: 'c', children: [], typo: 1 }] }] }
+    }
+  })
   t.equal(refused.statusCode, 422)
-  t.strictSame(pointers(refused).sort(), ['/nick', '/shape/radius', '/shape/side', '/tree/children/0/children/0/typo', '/tree/children/0/name'])
-  const nulled = await ask(app, `PATCH ${at}`, { content: [{ op: 'replace', path: '/nick', value: null }], type: operations })
+  t.strictSame(pointers(refused).sort(), [
+    '/nick',
+    '/shape/radius',
+    '/shape/side',
+    '/tree/children/0/children/0/typo',
+    '/tree/children/0/name'
+  ])
+  const nulled = await ask(app, `PATCH ${at}`, {
+    content: [{ op: 'replace', path: '/nick', value: null }],
+    type: operations
+  })
   t.equal(nulled.statusCode, 200)
 })
 
-test('a collection of a recursive schema serves its items', async t => {
-  const Node = Type.Recursive(This => Type.Object({ id: Type.Optional(Type.String({ readOnly: true })), name: Type.String(), next: Type.Union([This, Type.Null()]) }), { $id: 'Node' })
+test('a collection of a recursive schema serves its items', async (t) => {
+  const Node = Type.Recursive(
+    (This) =>
+      Type.Object({
+        id: Type.Optional(Type.String({ readOnly: true })),
+        name: Type.String(),
+        next: Type.Union([This, Type.Null()])
+      }),
+    { $id: 'Node' }
+  )
   const app = await build(t, [
     things({ node: Node }),
-    things({}, { name: 'nodes', schema: Type.Recursive(This => Type.Object({ id: Type.String(), children: Type.Array(This) })), id: { generate: 'client' } })
+    things(
+      {},
+      {
+        name: 'nodes',
+        schema: Type.Recursive((This) => Type.Object({ id: Type.String(), children: Type.Array(This) })),
+        id: { generate: 'client' }
+      }
+    )
   ])
-  t.equal((await ask(app, 'POST /things', { content: { node: { name: 'a', next: { name: 'b', next: null } } } })).statusCode, 201)
-  const refused = await ask(app, 'POST /nodes', { content: { id: 'a', children: [{ id: 'b', children: [{ id: 'c' }] }] } })
+  t.equal(
+    (await ask(app, 'POST /things', { content: { node: { name: 'a', next: { name: 'b', next: null } } } })).statusCode,
+    201
+  )
+  const refused = await ask(app, 'POST /nodes', {
+    content: { id: 'a', children: [{ id: 'b', children: [{ id: 'c' }] }] }
+  })
   t.strictSame(pointers(refused), ['/children/0/children/0/children'])
-  t.equal((await ask(app, 'POST /nodes', { content: { id: 'a', children: [{ id: 'b', children: [] }] } })).statusCode, 201)
+  t.equal(
+    (await ask(app, 'POST /nodes', { content: { id: 'a', children: [{ id: 'b', children: [] }] } })).statusCode,
+    201
+  )
 })
 
-test('ids are minted in the order of creation, whatever the client sends', async t => {
+test('ids are minted in the order of creation, whatever the client sends', async (t) => {
   const app = await build(t, things({ n: Type.Integer() }))
   const ids: unknown[] = []
   for (let n = 0; n < 30; n++) ids.push((await created(app, '/things', { id: absentId, n })).item.id)
   t.strictSame(ids.toSorted(), ids)
   for (const each of ids) t.match(each, /^[0-9a-f]{8}-[0-9a-f]{4}-7/)
   const list = (await ask(app, 'GET /things?limit=100')).json() as Array<{ n: number }>
-  t.strictSame(list.map(({ n }) => n), Array.from({ length: 30 }, (_, n) => n))
+  t.strictSame(
+    list.map(({ n }) => n),
+    Array.from({ length: 30 }, (_, n) => n)
+  )
 })
 
-test('an id of the client is taken as it is; a taken one is 409 and never an overwrite', async t => {
-  const pages = define({ name: 'pages', schema: Type.Object({ slug: Type.String(), title: Type.String() }), id: { property: 'slug', generate: 'client' }, storage: memory() }) as Collection
+test('an id of the client is taken as it is; a taken one is 409 and never an overwrite', async (t) => {
+  const pages = define({
+    name: 'pages',
+    schema: Type.Object({ slug: Type.String(), title: Type.String() }),
+    id: { property: 'slug', generate: 'client' },
+    storage: memory()
+  }) as Collection
   const app = await build(t, pages)
-  for (const slug of ['about', 'a/b', 'a b', 'ünï/çödé', '100%', 'x?y#z', '%2F', 'é'.repeat(300), 'a'.repeat(1000), 'x/'.repeat(80), '...', '日本', '😀', "it's", '__proto__', 'constructor']) {
+  for (const slug of [
+    'about',
+    'a/b',
+    'a b',
+    'ünï/çödé',
+    '100%',
+    'x?y#z',
+    '%2F',
+    'é'.repeat(300),
+    'a'.repeat(1000),
+    'x/'.repeat(80),
+    '...',
+    '日本',
+    '😀',
+    "it's",
+    '__proto__',
+    'constructor'
+  ]) {
     const { at, item } = await created(app, '/pages', { slug, title: 'first' })
     t.strictSame(item, { slug, title: 'first' })
     t.equal(at, `/pages/${encodeURIComponent(slug)}`)
@@ -282,20 +537,30 @@ test('an id of the client is taken as it is; a taken one is 409 and never an ove
   t.strictSame((await ask(app, 'GET /pages')).json(), [])
 })
 
-test('a storage makes integers, and a function whatever it likes', async t => {
+test('a storage makes integers, and a function whatever it likes', async (t) => {
   let count = 100
   const app = await build(t, [
     things({ name: Type.String(), id: Type.Integer() }, { id: { generate: 'storage' } }),
-    things({ name: Type.String(), id: Type.Integer() }, { name: 'prepared', id: { generate: 'storage' }, hooks: { beforeValidation: ({ item }: Change<object>) => item } }),
-    things({ name: Type.String(), id: Type.String({ pattern: '^inv-' }) }, { name: 'invoices', id: { generate: () => `inv-${count++}` } })
+    things(
+      { name: Type.String(), id: Type.Integer() },
+      { name: 'prepared', id: { generate: 'storage' }, hooks: { beforeValidation: ({ item }: Change<object>) => item } }
+    ),
+    things(
+      { name: Type.String(), id: Type.String({ pattern: '^inv-' }) },
+      { name: 'invoices', id: { generate: () => `inv-${count++}` } }
+    )
   ])
   for (const path of ['/things', '/prepared']) {
-    const ids = [await created(app, path, { name: 'a', id: 77 }), await created(app, path, { name: 'b' })].map(({ item }) => item.id)
+    const ids = [await created(app, path, { name: 'a', id: 77 }), await created(app, path, { name: 'b' })].map(
+      ({ item }) => item.id
+    )
     t.strictSame(ids, [1, 2])
     t.strictSame((await ask(app, `PUT ${path}/2`, { content: { name: 'c' } })).json(), { id: 2, name: 'c' })
     t.strictSame((await ask(app, `PUT ${path}/2`, { content: { id: 2, name: 'c' } })).statusCode, 200)
     t.strictSame(pointers(await ask(app, `PUT ${path}/2`, { content: { id: '2', name: 'c' } })), ['/id'])
-    for (const segment of ['02', '2.0', 'x', '3', '9007199254740993']) t.equal((await ask(app, `GET ${path}/${segment}`)).statusCode, 404, segment)
+    for (const segment of ['02', '2.0', 'x', '3', '9007199254740993']) {
+      t.equal((await ask(app, `GET ${path}/${segment}`)).statusCode, 404, segment)
+    }
   }
   const first = await created(app, '/invoices', { name: 'a' })
   t.match(first.at, /^\/invoices\/inv-10\d$/)
@@ -303,15 +568,25 @@ test('a storage makes integers, and a function whatever it likes', async t => {
   t.not((await created(app, '/invoices', { name: 'b' })).at, first.at)
 })
 
-test('timestamps are kept by convention, by option, or not at all', async t => {
+test('timestamps are kept by convention, by option, or not at all', async (t) => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
   const forged = '2001-01-01T00:00:00.000Z'
   const app = await build(t, [
     things({ name: Type.String(), createdAt: stamp, updatedAt: stamp }),
-    things({ name: Type.String(), since: Type.String({ format: 'date-time' }), changed: Type.String({ format: 'date-time' }) }, { name: 'named', timestamps: { created: 'since', updated: 'changed' } }),
+    things(
+      {
+        name: Type.String(),
+        since: Type.String({ format: 'date-time' }),
+        changed: Type.String({ format: 'date-time' })
+      },
+      { name: 'named', timestamps: { created: 'since', updated: 'changed' } }
+    ),
     things({ name: Type.String(), createdAt: Type.Optional(stamp) }, { name: 'none', timestamps: false })
   ])
-  for (const [path, born, touched] of [['/things', 'createdAt', 'updatedAt'], ['/named', 'since', 'changed']] as const) {
+  for (const [path, born, touched] of [
+    ['/things', 'createdAt', 'updatedAt'],
+    ['/named', 'since', 'changed']
+  ] as const) {
     const { at, item } = await created(app, path, { name: 'a', [born]: forged, [touched]: forged })
     t.equal(item[born], item[touched])
     t.ok(Math.abs(Date.parse(String(item[born])) - Date.now()) < 60_000)
@@ -323,13 +598,22 @@ test('timestamps are kept by convention, by option, or not at all', async t => {
     const patched = (await ask(app, `PATCH ${at}`, { content: { name: 'c' } })).json()
     t.equal(patched[born], item[born])
     t.ok(patched[touched] > put[touched])
-    t.strictSame(pointers(await ask(app, `PATCH ${at}`, { content: { [born]: forged, [touched]: forged } })), [`/${born}`, `/${touched}`])
+    t.strictSame(pointers(await ask(app, `PATCH ${at}`, { content: { [born]: forged, [touched]: forged } })), [
+      `/${born}`,
+      `/${touched}`
+    ])
   }
   t.strictSame(Object.keys((await created(app, '/none', { name: 'a' })).item), ['id', 'name'])
 })
 
-test('unique properties are kept on POST, PUT and PATCH, and a set as a whole', async t => {
-  const app = await build(t, things({ email: Type.String(), tenant: Type.String(), name: Type.String() }, { unique: ['email', ['tenant', 'name']] }))
+test('unique properties are kept on POST, PUT and PATCH, and a set as a whole', async (t) => {
+  const app = await build(
+    t,
+    things(
+      { email: Type.String(), tenant: Type.String(), name: Type.String() },
+      { unique: ['email', ['tenant', 'name']] }
+    )
+  )
   await created(app, '/things', { email: 'a', tenant: 'x', name: 'n' })
   const { at, item } = await created(app, '/things', { email: 'b', tenant: 'y', name: 'n' })
   for (const [request, content, properties] of [
@@ -343,86 +627,185 @@ test('unique properties are kept on POST, PUT and PATCH, and a set as a whole', 
     t.strictSame(pointers(answer), properties)
   }
   t.strictSame((await ask(app, `GET ${at}`)).json(), item)
-  t.equal((await ask(app, `PUT ${at}`, { content: { email: 'b', tenant: 'y', name: 'm' } })).statusCode, 200, 'its own values are not taken')
+  t.equal(
+    (await ask(app, `PUT ${at}`, { content: { email: 'b', tenant: 'y', name: 'm' } })).statusCode,
+    200,
+    'its own values are not taken'
+  )
 })
 
-test('prepare sees the action, the item and what was before; what it returns is written', async t => {
+test('prepare sees the action, the item and what was before; what it returns is written', async (t) => {
   const seen: Array<Change<Record<string, unknown>>> = []
-  const app = await build(t, things({
-    title: Type.String(),
-    slug: Type.String({ readOnly: true }),
-    tags: Type.Array(Type.String(), { default: [] })
-  }, {
-    hooks: {
-      async beforeValidation (change: Change<Record<string, unknown>>) {
-        seen.push({ ...change, item: structuredClone(change.item) })
-        // A hook may as well change what it is given.
-        change.item.slug = String(change.item.title).toLowerCase()
-        ;(change.item.tags as string[]).push(change.action)
-        return change.item
+  const app = await build(
+    t,
+    things(
+      {
+        title: Type.String(),
+        slug: Type.String({ readOnly: true }),
+        tags: Type.Array(Type.String(), { default: [] })
+      },
+      {
+        hooks: {
+          async beforeValidation (change: Change<Record<string, unknown>>) {
+            seen.push({ ...change, item: structuredClone(change.item) })
+            // A hook may as well change what it is given.
+            change.item.slug = String(change.item.title).toLowerCase()
+            ;(change.item.tags as string[]).push(change.action)
+            return change.item
+          }
+        }
       }
-    }
-  }))
+    )
+  )
   const { at, item } = await created(app, '/things', { title: 'Hello', slug: 'forged' })
   t.strictSame(item, { id: item.id, title: 'Hello', slug: 'hello', tags: ['create'] })
-  t.strictSame((await ask(app, `PUT ${at}`, { content: { title: 'Other' } })).json(), { ...item, title: 'Other', slug: 'other', tags: ['replace'] })
-  t.strictSame((await ask(app, `PATCH ${at}`, { content: { title: 'Third' } })).json(), { ...item, title: 'Third', slug: 'third', tags: ['replace', 'update'] })
-  t.strictSame((await ask(app, `PATCH ${at}`, { content: [], type: operations })).json(), { ...item, title: 'Third', slug: 'third', tags: ['replace', 'update', 'update'] })
-  t.strictSame(seen.slice(0, 3).map(({ action, item, before }) => [action, item, before]), [
-    ['create', { id: item.id, title: 'Hello', tags: [] }, undefined],
-    ['replace', { id: item.id, title: 'Other', slug: 'hello', tags: [] }, item],
-    ['update', { id: item.id, title: 'Third', slug: 'other', tags: ['replace'] }, { ...item, title: 'Other', slug: 'other', tags: ['replace'] }]
-  ])
+  t.strictSame((await ask(app, `PUT ${at}`, { content: { title: 'Other' } })).json(), {
+    ...item,
+    title: 'Other',
+    slug: 'other',
+    tags: ['replace']
+  })
+  t.strictSame((await ask(app, `PATCH ${at}`, { content: { title: 'Third' } })).json(), {
+    ...item,
+    title: 'Third',
+    slug: 'third',
+    tags: ['replace', 'update']
+  })
+  t.strictSame((await ask(app, `PATCH ${at}`, { content: [], type: operations })).json(), {
+    ...item,
+    title: 'Third',
+    slug: 'third',
+    tags: ['replace', 'update', 'update']
+  })
+  t.strictSame(
+    seen.slice(0, 3).map(({ action, item, before }) => [action, item, before]),
+    [
+      ['create', { id: item.id, title: 'Hello', tags: [] }, undefined],
+      ['replace', { id: item.id, title: 'Other', slug: 'hello', tags: [] }, item],
+      [
+        'update',
+        { id: item.id, title: 'Third', slug: 'other', tags: ['replace'] },
+        { ...item, title: 'Other', slug: 'other', tags: ['replace'] }
+      ]
+    ]
+  )
   t.ok(seen.every(({ request }) => request?.server !== undefined))
 })
 
-test('what prepare returns is validated', async t => {
+test('what prepare returns is validated', async (t) => {
   const { lines, logger } = logged()
-  let give: (item: Record<string, unknown>) => unknown = item => item
-  const app = await build(t, [
-    things({ name: Type.String(), owner: Type.Integer({ readOnly: true }) }, { hooks: { beforeValidation: ({ item }: Change<Record<string, unknown>>) => give(item) } }),
-    things({ id: Type.String({ readOnly: true }), name: Type.String() }, { name: 'slugs', id: { generate: 'client' }, put: { create: true }, hooks: { beforeValidation: ({ item }: Change<Record<string, unknown>>) => give(item) } })
-  ], { logger })
+  let give: (item: Record<string, unknown>) => unknown = (item) => item
+  const app = await build(
+    t,
+    [
+      things(
+        { name: Type.String(), owner: Type.Integer({ readOnly: true }) },
+        { hooks: { beforeValidation: ({ item }: Change<Record<string, unknown>>) => give(item) } }
+      ),
+      things(
+        { id: Type.String({ readOnly: true }), name: Type.String() },
+        {
+          name: 'slugs',
+          id: { generate: 'client' },
+          put: { create: true },
+          hooks: { beforeValidation: ({ item }: Change<Record<string, unknown>>) => give(item) }
+        }
+      )
+    ],
+    { logger }
+  )
   const unfilled = await ask(app, 'POST /things', { content: { name: 'a' } })
   t.equal(unfilled.statusCode, 422)
   t.strictSame(pointers(unfilled), ['/owner'])
-  give = item => ({ ...item, owner: 'x', typo: 1 })
+  give = (item) => ({ ...item, owner: 'x', typo: 1 })
   t.strictSame(pointers(await ask(app, 'POST /things', { content: { name: 'a' } })).sort(), ['/owner', '/typo'])
-  give = item => ({ ...item, owner: 1 })
+  give = (item) => ({ ...item, owner: 1 })
   const { at } = await created(app, '/things', { name: 'a' })
 
-  give = item => ({ ...item, id: String(item.name).toLowerCase() })
+  give = (item) => ({ ...item, id: String(item.name).toLowerCase() })
   t.strictSame((await created(app, '/slugs', { name: 'Hello' })).at, '/slugs/hello', 'it may make the id')
   t.strictSame(pointers(await ask(app, 'POST /slugs', { content: { name: '..' } })), ['/id'])
   t.equal((await ask(app, 'PUT /slugs/hello', { content: { name: 'Hello' } })).statusCode, 200)
   t.strictSame(lines, [])
 
-  for (const [request, content] of [['PUT /slugs/hello', { name: 'Other' }], ['PATCH /slugs/hello', { name: 'Other' }], ['PUT /slugs/new', { name: 'Other' }]] as const) {
+  for (const [request, content] of [
+    ['PUT /slugs/hello', { name: 'Other' }],
+    ['PATCH /slugs/hello', { name: 'Other' }],
+    ['PUT /slugs/new', { name: 'Other' }]
+  ] as const) {
     const changed = await ask(app, request, { content })
     t.equal(changed.statusCode, 500, 'an id stays what it is')
     t.match(lines.pop(), { err: { message: /beforeValidation of the collection slugs changed the id/ } })
   }
   give = () => undefined
   t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'b' } })).statusCode, 500)
-  t.match(lines.pop(), { err: { message: /beforeValidation of the collection things returned no item\. Return the item/ } })
+  t.match(lines.pop(), {
+    err: { message: /beforeValidation of the collection things returned no item\. Return the item/ }
+  })
   t.strictSame(lines, [])
 })
 
-test('a throw in prepare refuses the write with its own status', async t => {
+test('a throw in prepare refuses the write with its own status', async (t) => {
   let fail: (change: Change<object>) => unknown = ({ item }) => item
   const { lines, logger } = logged()
   const told: string[] = []
-  const app = await build(t, things({ name: Type.String() }, { hooks: { beforeValidation: (change: Change<object>) => fail(change), afterCommit: ({ action }: CommittedChange<object>) => { told.push(action) } } }), { logger })
+  const app = await build(
+    t,
+    things(
+      { name: Type.String() },
+      {
+        hooks: {
+          beforeValidation: (change: Change<object>) => fail(change),
+          afterCommit: ({ action }: CommittedChange<object>) => {
+            told.push(action)
+          }
+        }
+      }
+    ),
+    { logger }
+  )
   const { at, item } = await created(app, '/things', { name: 'a' })
   const thrown: Array<[string, (change: Change<object>) => never, number, object]> = [
-    ['@fastify/sensible', ({ request }) => { throw request?.server.httpErrors.forbidden('Not yours.') }, 403, { code: 'forbidden', status: 403, detail: 'Not yours.' }],
-    ['@fastify/sensible, another status', ({ request }) => { throw request?.server.httpErrors.imateapot() }, 418, { status: 418 }],
-    ['a problem', () => { throw problem('conflict', { detail: 'Closed.', members: { since: 1 } }) }, 409, { code: 'conflict', detail: 'Closed.', since: 1 }],
-    ['an error with a status', () => { throw Object.assign(new Error('Pay first.'), { statusCode: 402 }) }, 402, { status: 402, detail: 'Pay first.' }]
+    [
+      '@fastify/sensible',
+      ({ request }) => {
+        throw request?.server.httpErrors.forbidden('Not yours.')
+      },
+      403,
+      { code: 'forbidden', status: 403, detail: 'Not yours.' }
+    ],
+    [
+      '@fastify/sensible, another status',
+      ({ request }) => {
+        throw request?.server.httpErrors.imateapot()
+      },
+      418,
+      { status: 418 }
+    ],
+    [
+      'a problem',
+      () => {
+        throw problem('conflict', { detail: 'Closed.', members: { since: 1 } })
+      },
+      409,
+      { code: 'conflict', detail: 'Closed.', since: 1 }
+    ],
+    [
+      'an error with a status',
+      () => {
+        throw Object.assign(new Error('Pay first.'), { statusCode: 402 })
+      },
+      402,
+      { status: 402, detail: 'Pay first.' }
+    ]
   ]
   for (const [what, throws, status, content] of thrown) {
     fail = throws
-    for (const [request, sent] of [['POST /things', { name: 'b' }], [`PUT ${at}`, { name: 'b' }], [`PATCH ${at}`, { name: 'b' }]] as const) {
+    for (const [request, sent] of [
+      ['POST /things', { name: 'b' }],
+      [`PUT ${at}`, { name: 'b' }],
+      [`PATCH ${at}`, { name: 'b' }]
+    ] as const) {
       const answer = await ask(app, request, { content: sent })
       t.equal(answer.statusCode, status, what)
       t.equal(answer.headers['content-type'], 'application/problem+json')
@@ -431,10 +814,18 @@ test('a throw in prepare refuses the write with its own status', async t => {
   }
   t.strictSame(lines, [], 'what a client did is no fault of the server')
 
-  fail = () => { throw new Error('password=hunter2 at /srv/app.ts') }
+  fail = () => {
+    throw new Error('password=hunter2 at /srv/app.ts')
+  }
   const fault = await ask(app, 'POST /things', { content: { name: 'b' } })
   t.equal(fault.statusCode, 500)
-  t.strictSame(fault.json(), { type: 'about:blank', title: 'Internal Server Error', status: 500, instance: '/things', code: 'internal-error' })
+  t.strictSame(fault.json(), {
+    type: 'about:blank',
+    title: 'Internal Server Error',
+    status: 500,
+    instance: '/things',
+    code: 'internal-error'
+  })
   t.equal(lines.length, 1)
   t.match(lines[0], { err: { message: 'password=hunter2 at /srv/app.ts', stack: /hooks\.test\.ts/ } })
 
@@ -442,27 +833,52 @@ test('a throw in prepare refuses the write with its own status', async t => {
   t.strictSame(told, ['create'])
 })
 
-test('changed is told of every write that is done, with what was before and after', async t => {
+test('changed is told of every write that is done, with what was before and after', async (t) => {
   const told: Array<CommittedChange<object>> = []
-  const app = await build(t, users({ put: { create: true }, hooks: { afterCommit: async change => { told.push(change) } } }))
+  const app = await build(
+    t,
+    users({
+      put: { create: true },
+      hooks: {
+        afterCommit: async (change) => {
+          told.push(change)
+        }
+      }
+    })
+  )
   const { at, item } = await created(app, '/users', { ...ada, password: 'secret' })
   await ask(app, `PUT ${at}`, { content: { ...ada, name: 'Put' } })
   await ask(app, `PATCH ${at}`, { content: { name: 'Patched' } })
   await ask(app, `DELETE ${at}`)
   await ask(app, `PUT /users/${absentId}`, { content: ada })
-  t.match(told.map(({ action, before, after }) => ({ action, before, after })), [
-    { action: 'create', before: undefined, after: { ...item, password: 'secret' } },
-    { action: 'replace', before: { name: 'Ada' }, after: { name: 'Put', password: 'secret' } },
-    { action: 'update', before: { name: 'Put' }, after: { name: 'Patched' } },
-    { action: 'remove', before: { name: 'Patched' }, after: undefined },
-    { action: 'create', before: undefined, after: { id: absentId } }
-  ])
-  t.strictSame(told.map(({ request }) => request?.method), ['POST', 'PUT', 'PATCH', 'DELETE', 'PUT'])
+  t.match(
+    told.map(({ action, before, after }) => ({ action, before, after })),
+    [
+      { action: 'create', before: undefined, after: { ...item, password: 'secret' } },
+      { action: 'replace', before: { name: 'Ada' }, after: { name: 'Put', password: 'secret' } },
+      { action: 'update', before: { name: 'Put' }, after: { name: 'Patched' } },
+      { action: 'remove', before: { name: 'Patched' }, after: undefined },
+      { action: 'create', before: undefined, after: { id: absentId } }
+    ]
+  )
+  t.strictSame(
+    told.map(({ request }) => request?.method),
+    ['POST', 'PUT', 'PATCH', 'DELETE', 'PUT']
+  )
 })
 
-test('changed is not told of a write that was refused, nor of a read', async t => {
+test('changed is not told of a write that was refused, nor of a read', async (t) => {
   const told: string[] = []
-  const app = await build(t, users({ hooks: { afterCommit: ({ action }) => { told.push(action) } } }))
+  const app = await build(
+    t,
+    users({
+      hooks: {
+        afterCommit: ({ action }) => {
+          told.push(action)
+        }
+      }
+    })
+  )
   const { at } = await created(app, '/users', ada)
   const refused = [
     await ask(app, 'POST /users', { content: ada }),
@@ -475,54 +891,71 @@ test('changed is not told of a write that was refused, nor of a read', async t =
     await ask(app, `DELETE /users/${absentId}`),
     await ask(app, `PUT /users/${absentId}`, { content: ada })
   ]
-  t.strictSame(refused.map(answer => answer.statusCode), [409, 422, 400, 422, 412, 422, 412, 404, 404])
+  t.strictSame(
+    refused.map((answer) => answer.statusCode),
+    [409, 422, 400, 422, 412, 422, 412, 404, 404]
+  )
   await ask(app, `GET ${at}`)
   await ask(app, 'GET /users')
   t.strictSame(told, ['create'])
 })
 
-test('who waits to write the same item does not wait for changed', async t => {
+test('who waits to write the same item does not wait for changed', async (t) => {
   // Each request is told once that another came in between, and then takes its turn.
   let writes = 0
-  const storage = altered(storage => ({ replace: async (...asked) => writes++ % 2 === 0 ? { refused: 'stale' } : storage.replace(...asked) }))
+  const storage = altered((storage) => ({
+    replace: async (...asked) => (writes++ % 2 === 0 ? { refused: 'stale' } : storage.replace(...asked))
+  }))
   const [first, second] = [gate(), gate()]
-  const app = await build(t, users({
-    storage,
-    hooks: {
-      async afterCommit ({ after }) {
-        if (after?.name === 'First') {
-          first.open()
-          await second.opened
-        } else if (after?.name === 'Second') {
-          second.open()
+  const app = await build(
+    t,
+    users({
+      storage,
+      hooks: {
+        async afterCommit ({ after }) {
+          if (after?.name === 'First') {
+            first.open()
+            await second.opened
+          } else if (after?.name === 'Second') {
+            second.open()
+          }
         }
       }
-    }
-  }))
+    })
+  )
   const { at } = await created(app, '/users', ada)
   const { setTimeout: timer } = globalThis
-  t.teardown(() => { globalThis.setTimeout = timer })
+  t.teardown(() => {
+    globalThis.setTimeout = timer
+  })
   // Nobody's patience ends.
-  globalThis.setTimeout = Object.assign((work: () => void, after?: number) => timer(after === 1000 ? () => {} : work, after), timer)
+  globalThis.setTimeout = Object.assign(
+    (work: () => void, after?: number) => timer(after === 1000 ? () => {} : work, after),
+    timer
+  )
   const patch = (name: string) => ask(app, `PATCH ${at}`, { content: { name }, type: merge })
   const one = patch('First')
   await first.opened
-  const both = Promise.all([one, patch('Second')]).then(answers => answers.map(({ statusCode }) => statusCode))
+  const both = Promise.all([one, patch('Second')]).then((answers) => answers.map(({ statusCode }) => statusCode))
   t.same(await Promise.race([both, wait(5000, 'stuck', { ref: false })]), [200, 200])
   second.open()
   await both
 })
 
-test('a throw in changed is logged, and changes nothing', async t => {
+test('a throw in changed is logged, and changes nothing', async (t) => {
   const { lines, logger } = logged()
-  const app = await build(t, users({
-    hooks: {
-      afterCommit ({ action }) {
-        if (action === 'update') throw new Error('at once')
-        return Promise.reject(new Error('later'))
+  const app = await build(
+    t,
+    users({
+      hooks: {
+        afterCommit ({ action }) {
+          if (action === 'update') throw new Error('at once')
+          return Promise.reject(new Error('later'))
+        }
       }
-    }
-  }), { logger })
+    }),
+    { logger }
+  )
   const post = await ask(app, 'POST /users', { content: ada })
   t.equal(post.statusCode, 201)
   const at = String(post.headers.location)
@@ -537,10 +970,25 @@ test('a throw in changed is logged, and changes nothing', async t => {
   t.equal(lines.length, 3)
 })
 
-test('a fault of the storage is a bare 500 and no word to changed', async t => {
+test('a fault of the storage is a bare 500 and no word to changed', async (t) => {
   const { lines, logger } = logged()
   const told: string[] = []
-  const app = await build(t, users({ storage: altered(() => ({ insert: async () => { throw new Error('SQLITE_CORRUPT in /var/db') } })), hooks: { afterCommit: ({ action }) => { told.push(action) } } }), { logger })
+  const app = await build(
+    t,
+    users({
+      storage: altered(() => ({
+        insert: async () => {
+          throw new Error('SQLITE_CORRUPT in /var/db')
+        }
+      })),
+      hooks: {
+        afterCommit: ({ action }) => {
+          told.push(action)
+        }
+      }
+    }),
+    { logger }
+  )
   const answer = await ask(app, 'POST /users', { content: ada })
   t.equal(answer.statusCode, 500)
   t.notMatch(answer.payload, /SQLITE|var/)
@@ -548,22 +996,50 @@ test('a fault of the storage is a bare 500 and no word to changed', async t => {
   t.strictSame(told, [])
 })
 
-test('a fault while a patch is applied is a fault, and no fault of the patch', async t => {
+test('a fault while a patch is applied is a fault, and no fault of the patch', async (t) => {
   const { lines, logger } = logged()
-  const broken = Object.defineProperty({ id: absentId }, 'name', { enumerable: true, get () { throw new Error('broken') } })
-  const app = await build(t, things({ name: Type.String() }, { storage: altered(() => ({ find: async id => ({ id, item: broken, version: '1' }) })) }), { logger })
-  const answer = await ask(app, `PATCH /things/${absentId}`, { content: [{ op: 'test', path: '/name', value: 'x' }], type: operations })
+  const broken = Object.defineProperty({ id: absentId }, 'name', {
+    enumerable: true,
+    get () {
+      throw new Error('broken')
+    }
+  })
+  const app = await build(
+    t,
+    things(
+      { name: Type.String() },
+      { storage: altered(() => ({ find: async (id) => ({ id, item: broken, version: '1' }) })) }
+    ),
+    { logger }
+  )
+  const answer = await ask(app, `PATCH /things/${absentId}`, {
+    content: [{ op: 'test', path: '/name', value: 'x' }],
+    type: operations
+  })
   t.equal(answer.statusCode, 500)
   t.match(lines, [{ err: { message: 'broken' } }])
 })
 
-test('replace.creates makes PUT create an absent item, under the id of the URI', async t => {
+test('replace.creates makes PUT create an absent item, under the id of the URI', async (t) => {
   const actions: string[] = []
   const app = await build(t, [
-    things({ name: Type.String(), role: Type.String({ default: 'reader' }), born: Type.String({ format: 'date-time' }) }, {
-      put: { create: true }, timestamps: { created: 'born' }, hooks: { beforeValidation: ({ action, item }: Change<object>) => { actions.push(action); return item } }
-    }),
-    things({ name: Type.String(), id: Type.String() }, { name: 'slugs', id: { generate: 'client' }, put: { create: true } })
+    things(
+      { name: Type.String(), role: Type.String({ default: 'reader' }), born: Type.String({ format: 'date-time' }) },
+      {
+        put: { create: true },
+        timestamps: { created: 'born' },
+        hooks: {
+          beforeValidation: ({ action, item }: Change<object>) => {
+            actions.push(action)
+            return item
+          }
+        }
+      }
+    ),
+    things(
+      { name: Type.String(), id: Type.String() },
+      { name: 'slugs', id: { generate: 'client' }, put: { create: true } }
+    )
   ])
   const at = `/things/${absentId}`
   const put = await ask(app, `PUT ${at}`, { content: { name: 'a' } })
@@ -581,34 +1057,59 @@ test('replace.creates makes PUT create an absent item, under the id of the URI',
   t.equal((await ask(app, 'PUT /slugs/one', { content: { id: 'one', name: 'a' } })).statusCode, 201)
   t.equal((await ask(app, 'PUT /slugs/two', { content: { name: 'a' } })).statusCode, 201)
   t.equal((await ask(app, 'PUT /slugs/three', { content: '"text"' })).statusCode, 422)
-  t.equal((await ask(app, 'PUT /things/not-a-uuid', { content: { name: 'a' } })).statusCode, 404, 'no item can have that id')
+  t.equal(
+    (await ask(app, 'PUT /things/not-a-uuid', { content: { name: 'a' } })).statusCode,
+    404,
+    'no item can have that id'
+  )
   t.equal((await ask(app, 'PUT /slugs/%2E%2E', { content: { name: 'a' } })).statusCode, 404)
 })
 
-test('an item that is open to any property brings no links of its own into HAL (draft-kelly-json-hal-11 4.1)', async t => {
+test('an item that is open to any property brings no links of its own into HAL (draft-kelly-json-hal-11 4.1)', async (t) => {
   const Open = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) }, { additionalProperties: true })
   const app = await build(t, define({ name: 'open', schema: Open, storage: memory() }) as Collection)
-  const answer = await ask(app, 'POST /open', { content: { _links: { self: { href: 'https://elsewhere.example/' } } }, fields: { accept: 'application/hal+json' } })
+  const answer = await ask(app, 'POST /open', {
+    content: { _links: { self: { href: 'https://elsewhere.example/' } } },
+    fields: { accept: 'application/hal+json' }
+  })
   t.equal(answer.statusCode, 201)
   t.strictSame(answer.json()._links, { self: { href: answer.headers.location }, collection: { href: '/open' } })
 })
 
-test('links of the definition are typed by its items, and carried by HAL', async t => {
-  const app = await build(t, users({ formats: [hal, json], links: ({ item }) => ({ mail: { href: `mailto:${item.email}` } }) }))
+test('links of the definition are typed by its items, and carried by HAL', async (t) => {
+  const app = await build(
+    t,
+    users({ formats: [hal, json], links: ({ item }) => ({ mail: { href: `mailto:${item.email}` } }) })
+  )
   const { item } = await created(app, '/users', ada)
   t.match(item._links, { mail: { href: 'mailto:ada@example.com' }, self: {}, collection: {} })
 })
 
-test('a secret that cannot be changed cannot be guessed by writing it either', async t => {
+test('a secret that cannot be changed cannot be guessed by writing it either', async (t) => {
   const schema = Type.Object({
     id: Type.String({ format: 'uuid' }),
     title: Type.String(),
     pin: Type.String({ writeOnly: true, immutable: true }),
     hash: Type.Optional(Type.String({ writeOnly: true, readOnly: true })),
-    cards: Type.Optional(Type.Array(Type.Object({ code: Type.Optional(Type.String({ writeOnly: true, immutable: true })), name: Type.String() })))
+    cards: Type.Optional(
+      Type.Array(
+        Type.Object({ code: Type.Optional(Type.String({ writeOnly: true, immutable: true })), name: Type.String() })
+      )
+    )
   })
-  const app = await build(t, define({ name: 'vaults', schema, storage: memory(), hooks: { beforeValidation: ({ item }) => ({ hash: 'h', ...item }) } }))
-  const at = String((await ask(app, 'POST /vaults', { content: { title: 'a', pin: '1234', cards: [{ code: '1', name: 'x' }] } })).headers.location)
+  const app = await build(
+    t,
+    define({
+      name: 'vaults',
+      schema,
+      storage: memory(),
+      hooks: { beforeValidation: ({ item }) => ({ hash: 'h', ...item }) }
+    })
+  )
+  const at = String(
+    (await ask(app, 'POST /vaults', { content: { title: 'a', pin: '1234', cards: [{ code: '1', name: 'x' }] } }))
+      .headers.location
+  )
   const patches: Array<[content: object, type: string, pointers: string[]]> = [
     [{ pin: '1234' }, 'application/merge-patch+json', ['/pin']],
     [{ pin: '0000' }, 'application/merge-patch+json', ['/pin']],
@@ -620,34 +1121,107 @@ test('a secret that cannot be changed cannot be guessed by writing it either', a
   for (const [content, type, pointers] of patches) {
     const answer = await ask(app, `PATCH ${at}`, { content, type })
     t.equal(answer.statusCode, 422, JSON.stringify(content))
-    t.strictSame((answer.json() as Failed).errors.map(({ pointer }) => pointer), pointers)
+    t.strictSame(
+      (answer.json() as Failed).errors.map(({ pointer }) => pointer),
+      pointers
+    )
   }
   t.strictSame(pointers(await ask(app, `PATCH ${at}`, { content: { nope: { pin: '1' } } })), ['/nope'])
   t.equal((await ask(app, `PATCH ${at}`, { content: 'x', type: merge })).statusCode, 400)
   t.equal((await ask(app, `PATCH ${at}`, { content: '3', type: merge })).statusCode, 422)
   t.equal((await ask(app, `PUT ${at}`, { content: '3', type: 'application/json' })).statusCode, 422)
-  t.strictSame(pointers(await ask(app, `PUT ${at}`, { content: { title: 'a', cards: 'x', nope: { pin: '1' } } })), ['/nope', '/cards'])
+  t.strictSame(pointers(await ask(app, `PUT ${at}`, { content: { title: 'a', cards: 'x', nope: { pin: '1' } } })), [
+    '/nope',
+    '/cards'
+  ])
   for (const pin of ['1234', '0000']) {
     const answer = await ask(app, `PUT ${at}`, { content: { title: pin, pin, cards: [{ code: pin, name: 'x' }] } })
     t.equal(answer.statusCode, 200, pin)
   }
   t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'b' } })).statusCode, 200)
-  t.equal((await ask(app, `PATCH ${at}`, { content: [{ op: 'replace', path: '/title', value: 'c' }], type: 'application/json-patch+json' })).statusCode, 200)
+  t.equal(
+    (
+      await ask(app, `PATCH ${at}`, {
+        content: [{ op: 'replace', path: '/title', value: 'c' }],
+        type: 'application/json-patch+json'
+      })
+    ).statusCode,
+    200
+  )
 })
 
-test('a problem that the app throws on purpose is not logged as a failure; an error with a status of 500 or above is', async t => {
+test('a problem that the app throws on purpose is not logged as a failure; an error with a status of 500 or above is', async (t) => {
   const lines: Array<Record<string, unknown>> = []
-  const logger = { level: 'info', stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } }
+  const logger = {
+    level: 'info',
+    stream: {
+      write: (line: string) => {
+        lines.push(JSON.parse(line))
+      }
+    }
+  }
   let fail: () => void = () => {}
   const hook = async (): Promise<void> => fail()
   const places: Array<[string, Collection]> = [
-    ['prepare', things({ name: Type.String() }, { hooks: { beforeValidation: ({ item }: Change<object>) => { fail(); return item } } })],
+    [
+      'prepare',
+      things(
+        { name: Type.String() },
+        {
+          hooks: {
+            beforeValidation: ({ item }: Change<object>) => {
+              fail()
+              return item
+            }
+          }
+        }
+      )
+    ],
     ['onRequest', things({ name: Type.String() }, { routes: { create: { onRequest: hook } } })],
     ['preHandler', things({ name: Type.String() }, { routes: { create: { preHandler: hook } } })],
     ['onSend', things({ name: Type.String() }, { routes: { create: { onSend: hook } } })],
-    ['access', things({ name: Type.String() }, { access: { allow: () => { fail(); return true } } })],
-    ['caller', things({ name: Type.String() }, { access: { authenticate: () => { fail(); return 'ada' } } })],
-    ['scope', things({ name: Type.String() }, { access: { scope: () => { fail(); return undefined } } })]
+    [
+      'access',
+      things(
+        { name: Type.String() },
+        {
+          access: {
+            allow: () => {
+              fail()
+              return true
+            }
+          }
+        }
+      )
+    ],
+    [
+      'caller',
+      things(
+        { name: Type.String() },
+        {
+          access: {
+            authenticate: () => {
+              fail()
+              return 'ada'
+            }
+          }
+        }
+      )
+    ],
+    [
+      'scope',
+      things(
+        { name: Type.String() },
+        {
+          access: {
+            scope: () => {
+              fail()
+              return undefined
+            }
+          }
+        }
+      )
+    ]
   ]
   for (const [place, definition] of places) {
     const app = await build(t, definition, { logger, disableRequestLogging: true })
@@ -663,9 +1237,17 @@ test('a problem that the app throws on purpose is not logged as a failure; an er
       return [statusCode, ...lines.map(({ level, msg }) => `${level} ${msg}`)]
     }
     t.strictSame(await levels(problem('conflict')), [409], place)
-    t.strictSame(await levels(problem('service-unavailable', { detail: 'Back at noon.' })), [503, '30 request refused'], place)
+    t.strictSame(
+      await levels(problem('service-unavailable', { detail: 'Back at noon.' })),
+      [503, '30 request refused'],
+      place
+    )
     t.match(lines, [{ problem: { status: 503, code: 'service-unavailable', detail: 'Back at noon.' } }])
-    t.strictSame(await levels(Object.assign(new Error('on purpose'), { statusCode: 503 })), [503, '50 request failed'], `${place}, as Fastify does`)
+    t.strictSame(
+      await levels(Object.assign(new Error('on purpose'), { statusCode: 503 })),
+      [503, '50 request failed'],
+      `${place}, as Fastify does`
+    )
     t.match(lines, [{ err: { message: 'on purpose' } }])
   }
 })

@@ -17,20 +17,22 @@ const nowhere = '/users/018f4e6a-0000-7000-8000-000000000000'
 /** What a request without any precondition would do, by method. */
 const success = { GET: 200, HEAD: 200, PUT: 200, PATCH: 200, DELETE: 204 } as const
 
-test('the truth table of preconditions at an item, method by method (RFC 9110 13.2.2)', async t => {
+test('the truth table of preconditions at an item, method by method (RFC 9110 13.2.2)', async (t) => {
   const app = await build(t, users())
-  const rows: ReadonlyArray<readonly [what: string, fields: (tag: string) => Record<string, string>, read: number, write: number]> = [
-    ['If-Match with the tag', tag => ({ 'if-match': tag }), 200, 0],
+  const rows: ReadonlyArray<
+    readonly [what: string, fields: (tag: string) => Record<string, string>, read: number, write: number]
+  > = [
+    ['If-Match with the tag', (tag) => ({ 'if-match': tag }), 200, 0],
     ['If-Match with a stale tag', () => ({ 'if-match': stale }), 412, 412],
     ['If-Match with a star', () => ({ 'if-match': '*' }), 200, 0],
-    ['If-Match with a list that has the tag', tag => ({ 'if-match': `"a,b" , ${tag}, W/"c"` }), 200, 0],
-    ['If-Match with the weak form: strong comparison', tag => ({ 'if-match': `W/${tag}` }), 412, 412],
-    ['If-Match that is malformed never matches', tag => ({ 'if-match': tag.slice(1, -1) }), 412, 412],
+    ['If-Match with a list that has the tag', (tag) => ({ 'if-match': `"a,b" , ${tag}, W/"c"` }), 200, 0],
+    ['If-Match with the weak form: strong comparison', (tag) => ({ 'if-match': `W/${tag}` }), 412, 412],
+    ['If-Match that is malformed never matches', (tag) => ({ 'if-match': tag.slice(1, -1) }), 412, 412],
     ['If-Match that is empty', () => ({ 'if-match': '' }), 412, 412],
-    ['If-None-Match with the tag', tag => ({ 'if-none-match': tag }), 304, 412],
-    ['If-None-Match with the weak form: weak comparison', tag => ({ 'if-none-match': `W/${tag}` }), 304, 412],
+    ['If-None-Match with the tag', (tag) => ({ 'if-none-match': tag }), 304, 412],
+    ['If-None-Match with the weak form: weak comparison', (tag) => ({ 'if-none-match': `W/${tag}` }), 304, 412],
     ['If-None-Match with a star', () => ({ 'if-none-match': '*' }), 304, 412],
-    ['If-None-Match with a list that has the tag', tag => ({ 'if-none-match': `"x", ${tag}` }), 304, 412],
+    ['If-None-Match with a list that has the tag', (tag) => ({ 'if-none-match': `"x", ${tag}` }), 304, 412],
     ['If-None-Match with another tag', () => ({ 'if-none-match': stale }), 200, 0],
     ['If-Modified-Since, not since', () => ({ 'if-modified-since': future }), 304, 0],
     ['If-Modified-Since, since', () => ({ 'if-modified-since': past }), 200, 0],
@@ -38,12 +40,27 @@ test('the truth table of preconditions at an item, method by method (RFC 9110 13
     ['If-Unmodified-Since, not since', () => ({ 'if-unmodified-since': future }), 200, 0],
     ['If-Unmodified-Since, since', () => ({ 'if-unmodified-since': past }), 412, 412],
     ['If-Unmodified-Since with a bad date', () => ({ 'if-unmodified-since': '2015-01-01' }), 200, 0],
-    ['If-Match counts, a date beside it does not', tag => ({ 'if-match': tag, 'if-unmodified-since': past }), 200, 0],
-    ['If-None-Match counts, a date beside it does not', () => ({ 'if-none-match': stale, 'if-modified-since': future }), 200, 0],
-    ['If-Match fails before If-None-Match is asked', tag => ({ 'if-match': stale, 'if-none-match': tag }), 412, 412],
-    ['If-Match holds, then If-None-Match is asked', tag => ({ 'if-match': tag, 'if-none-match': tag }), 304, 412],
-    ['If-Match holds, then If-Modified-Since is asked', tag => ({ 'if-match': tag, 'if-modified-since': future }), 304, 0],
-    ['If-Unmodified-Since fails before If-None-Match is asked', tag => ({ 'if-unmodified-since': past, 'if-none-match': tag }), 412, 412]
+    ['If-Match counts, a date beside it does not', (tag) => ({ 'if-match': tag, 'if-unmodified-since': past }), 200, 0],
+    [
+      'If-None-Match counts, a date beside it does not',
+      () => ({ 'if-none-match': stale, 'if-modified-since': future }),
+      200,
+      0
+    ],
+    ['If-Match fails before If-None-Match is asked', (tag) => ({ 'if-match': stale, 'if-none-match': tag }), 412, 412],
+    ['If-Match holds, then If-None-Match is asked', (tag) => ({ 'if-match': tag, 'if-none-match': tag }), 304, 412],
+    [
+      'If-Match holds, then If-Modified-Since is asked',
+      (tag) => ({ 'if-match': tag, 'if-modified-since': future }),
+      304,
+      0
+    ],
+    [
+      'If-Unmodified-Since fails before If-None-Match is asked',
+      (tag) => ({ 'if-unmodified-since': past, 'if-none-match': tag }),
+      412,
+      412
+    ]
   ]
   for (const [method, done] of Object.entries(success)) {
     for (const [what, fields, read, write] of rows) {
@@ -54,21 +71,28 @@ test('the truth table of preconditions at an item, method by method (RFC 9110 13
       t.equal(answer.statusCode, expected === 0 ? done : expected, `${method}: ${what}`)
       if (answer.statusCode === 412) {
         t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'nothing was done')
-        if (method !== 'HEAD') t.match(answer.json(), { status: 412, code: 'precondition-failed', type: 'about:blank', title: 'Precondition Failed' })
+        if (method !== 'HEAD') {
+          t.match(answer.json(), {
+            status: 412,
+            code: 'precondition-failed',
+            type: 'about:blank',
+            title: 'Precondition Failed'
+          })
+        }
       }
       await ask(app, `DELETE ${at}`)
     }
   }
 })
 
-test('If-Match may come in several field lines (RFC 9110 5.3)', async t => {
+test('If-Match may come in several field lines (RFC 9110 5.3)', async (t) => {
   const app = await build(t, users())
   const { at, tag } = await created(app, '/users', ada)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': [stale, tag] } })).statusCode, 200)
   t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-match': [stale, '"other"'] } })).statusCode, 412)
 })
 
-test('a date holds to the second (RFC 9110 13.1.3, 13.1.4)', async t => {
+test('a date holds to the second (RFC 9110 13.1.3, 13.1.4)', async (t) => {
   const app = await build(t, { ...users(), definedAt: 0 } as Collection)
   const { at, item } = await created(app, '/users', ada)
   const modified = new Date(String(item.updatedAt)).toUTCString()
@@ -80,32 +104,64 @@ test('a date holds to the second (RFC 9110 13.1.3, 13.1.4)', async t => {
   t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': modified } })).statusCode, 204)
 })
 
-test('a storage may know better than the item when it changed; without either there is no Last-Modified', async t => {
-  const Dated = Type.Object({ id: Type.String({ format: 'uuid' }), at: Type.Optional(Type.String({ format: 'date-time', readOnly: true })), made: Type.Optional(Type.String({ format: 'date-time' })) })
-  const known = define({ name: 'known', schema: Dated, storage: altered(storage => ({ find: async (id, context) => ({ ...(await storage.find(id, context))!, modified: new Date(past) }) })) })
+test('a storage may know better than the item when it changed; without either there is no Last-Modified', async (t) => {
+  const Dated = Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    at: Type.Optional(Type.String({ format: 'date-time', readOnly: true })),
+    made: Type.Optional(Type.String({ format: 'date-time' }))
+  })
+  const known = define({
+    name: 'known',
+    schema: Dated,
+    storage: altered((storage) => ({
+      find: async (id, context) => ({ ...(await storage.find(id, context))!, modified: new Date(past) })
+    }))
+  })
   const kept = define({ name: 'kept', schema: Dated, storage: memory(), timestamps: { updated: 'made' } })
   const made = define({ name: 'made', schema: Dated, storage: memory(), timestamps: { created: 'made' } })
-  const lost = define({ name: 'lost', schema: Dated, storage: altered(storage => ({ find: async (id, context) => { const { id: own, version } = (await storage.find(id, context))!; return { id: own, version, item: { id: own } } } })), timestamps: { updated: 'at' } })
+  const lost = define({
+    name: 'lost',
+    schema: Dated,
+    storage: altered((storage) => ({
+      find: async (id, context) => {
+        const { id: own, version } = (await storage.find(id, context))!
+        return { id: own, version, item: { id: own } }
+      }
+    })),
+    timestamps: { updated: 'at' }
+  })
   const app = await build(t, [known, kept, made, lost, notes()])
-  const modified = async (url: string, content: object = {}) => (await ask(app, `GET ${(await created(app, url, content)).at}`)).headers['last-modified']
+  const modified = async (url: string, content: object = {}) =>
+    (await ask(app, `GET ${(await created(app, url, content)).at}`)).headers['last-modified']
   t.equal(await modified('/known'), past)
   t.ok(Date.parse(String(await modified('/kept'))) > Date.now() - 60_000)
   t.equal(await modified('/lost'), undefined)
   t.equal(await modified('/made'), undefined, 'when an item was made does not tell when it changed')
   t.equal(await modified('/notes', { text: 'a' }), undefined)
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.equal((await ask(app, `GET ${at}`, { fields: { 'if-modified-since': future } })).statusCode, 200, 'a date cannot be asked of what has none')
+  t.equal(
+    (await ask(app, `GET ${at}`, { fields: { 'if-modified-since': future } })).statusCode,
+    200,
+    'a date cannot be asked of what has none'
+  )
 })
 
-test('nothing is told to have changed later than it is now (RFC 9110 8.8.2.1)', async t => {
+test('nothing is told to have changed later than it is now (RFC 9110 8.8.2.1)', async (t) => {
   const modified = new Date(Date.now() + 86_400_000)
-  const app = await build(t, notes({ storage: altered(storage => ({ insert: async (...given) => ({ ...await storage.insert(...given), modified }) })) }))
+  const app = await build(
+    t,
+    notes({
+      storage: altered((storage) => ({
+        insert: async (...given) => ({ ...(await storage.insert(...given)), modified })
+      }))
+    })
+  )
   const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
   t.equal(answer.statusCode, 201)
   t.ok(Date.parse(String(answer.headers['last-modified'])) <= Date.now())
 })
 
-test('304 repeats ETag, Last-Modified, Cache-Control and Vary, and has no content (RFC 9110 15.4.5)', async t => {
+test('304 repeats ETag, Last-Modified, Cache-Control and Vary, and has no content (RFC 9110 15.4.5)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   for (const url of [at, '/users?limit=1']) {
@@ -121,20 +177,50 @@ test('304 repeats ETag, Last-Modified, Cache-Control and Vary, and has no conten
   }
 })
 
-test('412 wins over content that is malformed or invalid (RFC 9110 13.2.1)', async t => {
+test('412 wins over content that is malformed or invalid (RFC 9110 13.2.1)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   for (const content of ['{', '', '{"name":""}', '[]', '{"a":1,"a":2}', Buffer.from([0xff])]) {
-    for (const method of ['PUT', 'PATCH']) t.equal((await ask(app, `${method} ${at}`, { content, fields: { 'if-match': stale } })).statusCode, 412, `${method} ${content}`)
-    t.equal((await ask(app, 'POST /users', { content, fields: { 'if-match': stale } })).statusCode, 412, `POST ${content}`)
+    for (const method of ['PUT', 'PATCH']) {
+      t.equal(
+        (await ask(app, `${method} ${at}`, { content, fields: { 'if-match': stale } })).statusCode,
+        412,
+        `${method} ${content}`
+      )
+    }
+    t.equal(
+      (await ask(app, 'POST /users', { content, fields: { 'if-match': stale } })).statusCode,
+      412,
+      `POST ${content}`
+    )
   }
 })
 
-test('404, 405, 406, 415, 400 of the query and 401 of a hook win over 412 (RFC 9110 13.2.1)', async t => {
-  const app = await build(t, users({ routes: { remove: { onRequest: async request => { if (request.headers.authorization === undefined) throw Object.assign(new Error('Who are you?'), { statusCode: 401 }) } } } }))
+test('404, 405, 406, 415, 400 of the query and 401 of a hook win over 412 (RFC 9110 13.2.1)', async (t) => {
+  const app = await build(
+    t,
+    users({
+      routes: {
+        remove: {
+          onRequest: async (request) => {
+            if (request.headers.authorization === undefined) {
+              throw Object.assign(new Error('Who are you?'), { statusCode: 401 })
+            }
+          }
+        }
+      }
+    })
+  )
   const { at } = await created(app, '/users', ada)
   const fields = { 'if-match': stale }
-  for (const method of ['GET', 'HEAD', 'PATCH', 'PUT']) t.equal((await ask(app, `${method} ${nowhere}`, { content: method.startsWith('P') ? ada : undefined, fields })).statusCode, 404, method)
+  for (const method of ['GET', 'HEAD', 'PATCH', 'PUT']) {
+    t.equal(
+      (await ask(app, `${method} ${nowhere}`, { content: method.startsWith('P') ? ada : undefined, fields }))
+        .statusCode,
+      404,
+      method
+    )
+  }
   t.equal((await ask(app, `POST ${at}`, { content: ada, fields })).statusCode, 405)
   t.equal((await ask(app, `GET ${at}`, { fields: { ...fields, accept: 'image/png' } })).statusCode, 406)
   t.equal((await ask(app, `PUT ${at}`, { content: ada, type: 'text/plain', fields })).statusCode, 415)
@@ -143,41 +229,91 @@ test('404, 405, 406, 415, 400 of the query and 401 of a hook win over 412 (RFC 9
   t.equal((await ask(app, `DELETE ${at}`, { fields: { ...fields, authorization: 'x' } })).statusCode, 412)
 })
 
-test('a precondition of POST is asked of the list that a GET would give (RFC 9110 13.1)', async t => {
+test('a precondition of POST is asked of the list that a GET would give (RFC 9110 13.1)', async (t) => {
   const app = await build(t, users())
   const tag = async (): Promise<string> => String((await ask(app, 'GET /users')).headers.etag)
   const empty = await tag()
-  t.equal((await ask(app, 'POST /users', { content: ada, fields: { 'if-none-match': '*' } })).statusCode, 412, 'the collection is there')
+  t.equal(
+    (await ask(app, 'POST /users', { content: ada, fields: { 'if-none-match': '*' } })).statusCode,
+    412,
+    'the collection is there'
+  )
   t.equal((await ask(app, 'POST /users', { content: ada, fields: { 'if-match': empty } })).statusCode, 201)
-  t.equal((await ask(app, 'POST /users', { content: { ...ada, email: 'b@example.com' }, fields: { 'if-match': empty } })).statusCode, 412)
-  t.equal((await ask(app, 'POST /users', { content: { ...ada, email: 'b@example.com' }, fields: { 'if-match': await tag() } })).statusCode, 201)
-  t.equal((await ask(app, 'POST /users', { content: { ...ada, email: 'c@example.com' }, fields: { 'if-match': '*' } })).statusCode, 201)
-  t.equal((await ask(app, 'POST /users', { content: { ...ada, email: 'd@example.com' }, fields: { 'if-unmodified-since': past } })).statusCode, 201, 'a list has no date')
+  t.equal(
+    (await ask(app, 'POST /users', { content: { ...ada, email: 'b@example.com' }, fields: { 'if-match': empty } }))
+      .statusCode,
+    412
+  )
+  t.equal(
+    (
+      await ask(app, 'POST /users', {
+        content: { ...ada, email: 'b@example.com' },
+        fields: { 'if-match': await tag() }
+      })
+    ).statusCode,
+    201
+  )
+  t.equal(
+    (await ask(app, 'POST /users', { content: { ...ada, email: 'c@example.com' }, fields: { 'if-match': '*' } }))
+      .statusCode,
+    201
+  )
+  t.equal(
+    (
+      await ask(app, 'POST /users', {
+        content: { ...ada, email: 'd@example.com' },
+        fields: { 'if-unmodified-since': past }
+      })
+    ).statusCode,
+    201,
+    'a list has no date'
+  )
   t.equal((await ask(app, 'GET /users')).json().length, 4)
   t.equal((await ask(app, 'GET /users', { fields: { 'if-match': stale } })).statusCode, 412)
 })
 
-test('If-None-Match: * makes PUT create only, If-Match makes it replace only (RFC 9110 13.1.1, 13.1.2)', async t => {
-  const app = await build(t, notes({ put: { create: true }, hooks: { beforeValidation: async ({ item }) => { await wait(1); return item } } }))
+test('If-None-Match: * makes PUT create only, If-Match makes it replace only (RFC 9110 13.1.1, 13.1.2)', async (t) => {
+  const app = await build(
+    t,
+    notes({
+      put: { create: true },
+      hooks: {
+        beforeValidation: async ({ item }) => {
+          await wait(1)
+          return item
+        }
+      }
+    })
+  )
   const at = nowhere.replace('users', 'notes')
   t.equal((await ask(app, `PUT ${at}`, { content: { text: 'a' }, fields: { 'if-match': '*' } })).statusCode, 412)
   t.equal((await ask(app, `PUT ${at}`, { content: { text: 'a' }, fields: { 'if-none-match': '*' } })).statusCode, 201)
   t.equal((await ask(app, `PUT ${at}`, { content: { text: 'b' }, fields: { 'if-none-match': '*' } })).statusCode, 412)
   t.equal((await ask(app, `GET ${at}`)).json().text, 'a')
-  const outcomes = await Promise.all(Array.from({ length: 50 }, (_, index) => ask(app, `PUT ${at.replace(/0$/, '1')}`, { content: { text: String(index) }, fields: { 'if-none-match': '*' } })))
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      ask(app, `PUT ${at.replace(/0$/, '1')}`, { content: { text: String(index) }, fields: { 'if-none-match': '*' } })
+    )
+  )
   t.equal(outcomes.filter(({ statusCode }) => statusCode === 201).length, 1)
   t.equal(outcomes.filter(({ statusCode }) => statusCode === 412).length, 49)
-  const unconditional = await Promise.all(Array.from({ length: 20 }, (_, index) => ask(app, `PUT ${at.replace(/0$/, '2')}`, { content: { text: String(index) } })))
+  const unconditional = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      ask(app, `PUT ${at.replace(/0$/, '2')}`, { content: { text: String(index) } })
+    )
+  )
   t.equal(unconditional.filter(({ statusCode }) => statusCode === 201).length, 1, 'one creates, the others replace')
   t.equal(unconditional.filter(({ statusCode }) => statusCode === 200).length, 19)
 })
 
-test('precondition: required answers 428 that says how to retry, and only to writes of an item (RFC 6585 3)', async t => {
+test('precondition: required answers 428 that says how to retry, and only to writes of an item (RFC 6585 3)', async (t) => {
   const app = await build(t, users({ etag: { required: true } }))
   const { at, tag } = await created(app, '/users', ada)
   for (const method of ['PUT', 'PATCH', 'DELETE']) {
     const content = method === 'DELETE' ? undefined : ada
-    for (const fields of [{}, { 'if-modified-since': future }, { 'if-unmodified-since': 'soon' }] as Array<Record<string, string>>) {
+    for (const fields of [{}, { 'if-modified-since': future }, { 'if-unmodified-since': 'soon' }] as Array<
+      Record<string, string>
+    >) {
       const answer = await ask(app, `${method} ${at}`, { content, fields })
       t.equal(answer.statusCode, 428, method)
       t.match(answer.json(), { code: 'precondition-required', detail: /If-Match/ })
@@ -185,65 +321,135 @@ test('precondition: required answers 428 that says how to retry, and only to wri
     }
     t.equal((await ask(app, `${method} ${nowhere}`, { content })).statusCode, 404)
   }
-  t.equal((await ask(app, `PATCH ${at}`, { content: '{', fields: {} })).statusCode, 428, 'before the content is processed')
+  t.equal(
+    (await ask(app, `PATCH ${at}`, { content: '{', fields: {} })).statusCode,
+    428,
+    'before the content is processed'
+  )
   t.equal((await ask(app, `GET ${at}`)).statusCode, 200)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': tag } })).statusCode, 200)
   t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': future } })).statusCode, 204)
 })
 
-test('weakTags: tolerated takes our own tag behind a W/ of a proxy, and no other', async t => {
+test('weakTags: tolerated takes our own tag behind a W/ of a proxy, and no other', async (t) => {
   const app = await build(t, users({ etag: { acceptWeak: true } }))
   const { at, tag } = await created(app, '/users', ada)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${stale}` } })).statusCode, 412)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${tag}` } })).statusCode, 200)
   const list = String((await ask(app, 'GET /users')).headers.etag)
-  t.equal((await ask(app, 'POST /users', { content: { ...ada, email: 'b@example.com' }, fields: { 'if-match': `W/${list}` } })).statusCode, 201)
+  t.equal(
+    (
+      await ask(app, 'POST /users', {
+        content: { ...ada, email: 'b@example.com' },
+        fields: { 'if-match': `W/${list}` }
+      })
+    ).statusCode,
+    201
+  )
 })
 
-async function race (app: FastifyInstance, at: string, [method, fields]: [string, Record<string, string>]): Promise<number[]> {
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => ask(app, `${method} ${at}`, { content: method === 'DELETE' ? undefined : { ...ada, name: `N${index}` }, fields })))
+async function race (
+  app: FastifyInstance,
+  at: string,
+  method: string,
+  fields: Record<string, string>
+): Promise<number[]> {
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      ask(app, `${method} ${at}`, { content: method === 'DELETE' ? undefined : { ...ada, name: `N${index}` }, fields })
+    )
+  )
   return answers.map(({ statusCode }) => statusCode)
 }
 
-test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110 13.1.1)', async t => {
+test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110 13.1.1)', async (t) => {
   const plain = users()
-  const waiting = users({ name: 'waiting', hooks: { beforeValidation: async ({ item }) => { await yields(); return item } } })
-  const slow = users({ name: 'slow', storage: altered(storage => ({ find: async (id, context) => { await wait(Math.random() * 5); return storage.find(id, context) } })) })
+  const waiting = users({
+    name: 'waiting',
+    hooks: {
+      beforeValidation: async ({ item }) => {
+        await yields()
+        return item
+      }
+    }
+  })
+  const slow = users({
+    name: 'slow',
+    storage: altered((storage) => ({
+      find: async (id, context) => {
+        await wait(Math.random() * 5)
+        return storage.find(id, context)
+      }
+    }))
+  })
   const app = await build(t, [plain, waiting, slow])
   for (const name of ['users', 'waiting', 'slow']) {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const { at, tag } = await created(app, `/${name}`, ada)
-      const statuses = await race(app, at, [method, { 'if-match': tag }])
-      t.equal(statuses.filter(status => status < 300).length, 1, `${method} at ${name}`)
-      t.ok(statuses.every(status => status < 300 || status === 412 || (method === 'DELETE' && status === 404)), `${method}: ${[...new Set(statuses)]}`)
+      const statuses = await race(app, at, method, { 'if-match': tag })
+      t.equal(statuses.filter((status) => status < 300).length, 1, `${method} at ${name}`)
+      t.ok(
+        statuses.every((status) => status < 300 || status === 412 || (method === 'DELETE' && status === 404)),
+        `${method}: ${[...new Set(statuses)]}`
+      )
       await ask(app, `DELETE ${at}`)
     }
     const { at, tag } = await created(app, `/${name}`, ada)
-    const mixed = await Promise.all(Array.from({ length: 50 }, (_, index) => ask(app, `${['PUT', 'PATCH', 'DELETE'][index % 3]} ${at}`, { content: index % 3 === 2 ? undefined : ada, fields: { 'if-match': tag } })))
+    const mixed = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        ask(app, `${['PUT', 'PATCH', 'DELETE'][index % 3]} ${at}`, {
+          content: index % 3 === 2 ? undefined : ada,
+          fields: { 'if-match': tag }
+        })
+      )
+    )
     t.equal(mixed.filter(({ statusCode }) => statusCode < 300).length, 1, `mixed at ${name}`)
     await ask(app, `DELETE ${at}`)
   }
 })
 
-test('200 parallel unconditional merge patches of different properties all survive', async t => {
+test('200 parallel unconditional merge patches of different properties all survive', async (t) => {
   const hooks = {
     none: undefined,
-    microtasks: async <Item>({ item }: { item: Item }) => { await null; return item },
-    immediate: async <Item>({ item }: { item: Item }) => { await yields(); return item },
-    timer: async <Item>({ item }: { item: Item }) => { await wait(1); return item }
+    microtasks: async <Item>({ item }: { item: Item }) => {
+      await null
+      return item
+    },
+    immediate: async <Item>({ item }: { item: Item }) => {
+      await yields()
+      return item
+    },
+    timer: async <Item>({ item }: { item: Item }) => {
+      await wait(1)
+      return item
+    }
   }
   for (const [name, prepare] of Object.entries(hooks)) {
     const app = await build(t, notes(prepare === undefined ? {} : { hooks: { beforeValidation: prepare } }))
     const { at } = await created(app, '/notes', { text: 'a' })
-    const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => ask(app, `PATCH ${at}`, { content: { marks: { [`m${index}`]: index } } })))
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        ask(app, `PATCH ${at}`, { content: { marks: { [`m${index}`]: index } } })
+      )
+    )
     t.strictSame([...new Set(answers.map(({ statusCode }) => statusCode))], [200], `with ${name}`)
     t.equal(Object.keys((await ask(app, `GET ${at}`)).json().marks).length, 200, `with ${name}`)
   }
 })
 
-test('a write without precondition that is raced again and again is 409 in the end, and tells so', async t => {
+test('a write without precondition that is raced again and again is 409 in the end, and tells so', async (t) => {
   let attempts = 0
-  const app = await build(t, notes({ storage: altered(() => ({ replace: async () => { attempts++; return { refused: 'stale' } } })) }))
+  const app = await build(
+    t,
+    notes({
+      storage: altered(() => ({
+        replace: async () => {
+          attempts++
+          return { refused: 'stale' }
+        }
+      }))
+    })
+  )
   const { at } = await created(app, '/notes', { text: 'a' })
   const answer = await ask(app, `PATCH ${at}`, { content: { text: 'b' } })
   t.equal(answer.statusCode, 409)
@@ -251,28 +457,43 @@ test('a write without precondition that is raced again and again is 409 in the e
   t.ok(attempts > 1)
 })
 
-test('a value that is taken while the item is written again is 409', async t => {
+test('a value that is taken while the item is written again is 409', async (t) => {
   let attempts = 0
-  const app = await build(t, notes({ storage: altered(() => ({ replace: async () => ++attempts === 1 ? { refused: 'stale' } : { refused: 'not-unique', properties: ['text'] } })) }))
+  const app = await build(
+    t,
+    notes({
+      storage: altered(() => ({
+        replace: async () => (++attempts === 1 ? { refused: 'stale' } : { refused: 'not-unique', properties: ['text'] })
+      }))
+    })
+  )
   const { at } = await created(app, '/notes', { text: 'a' })
   t.match((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).json(), { status: 409, code: 'not-unique' })
   t.equal(attempts, 2)
 })
 
-test('a writer that takes very long holds up others no longer than a second', async t => {
+test('a writer that takes very long holds up others no longer than a second', async (t) => {
   const [stuck, waiting] = [gate(), gate()]
   let tries = 0
-  const app = await build(t, notes({
-    hooks: {
-      beforeValidation: async ({ item }) => {
-        if (item.text !== 'slow' || ++tries === 1) return item
-        waiting.open()
-        await stuck.opened
-        return item
-      }
-    },
-    storage: altered(storage => ({ replace: async (id, item, expected, context) => (item as { text: string }).text === 'slow' ? { refused: 'stale' } : storage.replace(id, item, expected, context) }))
-  }))
+  const app = await build(
+    t,
+    notes({
+      hooks: {
+        beforeValidation: async ({ item }) => {
+          if (item.text !== 'slow' || ++tries === 1) return item
+          waiting.open()
+          await stuck.opened
+          return item
+        }
+      },
+      storage: altered((storage) => ({
+        replace: async (id, item, expected, context) =>
+          (item as { text: string }).text === 'slow'
+            ? { refused: 'stale' }
+            : storage.replace(id, item, expected, context)
+      }))
+    })
+  )
   const { at } = await created(app, '/notes', { text: 'a' })
   const slow = ask(app, `PATCH ${at}`, { content: { text: 'slow' } })
   await waiting.opened
@@ -282,34 +503,58 @@ test('a writer that takes very long holds up others no longer than a second', as
   t.equal((await slow).statusCode, 409)
 })
 
-test('what is removed while it is written is 404', async t => {
+test('what is removed while it is written is 404', async (t) => {
   let finds = 0
-  const app = await build(t, notes({ storage: altered(storage => ({ find: async (id, context) => ++finds > 1 ? undefined : storage.find(id, context), replace: async () => ({ refused: 'not-found' }) })) }))
+  const app = await build(
+    t,
+    notes({
+      storage: altered((storage) => ({
+        find: async (id, context) => (++finds > 1 ? undefined : storage.find(id, context)),
+        replace: async () => ({ refused: 'not-found' })
+      }))
+    })
+  )
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).statusCode, 404)
 })
 
-test('strong tags differ between the formats of one version, and any of them is taken on a write (RFC 9110 8.8.3.3)', async t => {
+test('strong tags differ between the formats of one version, and any of them is taken on a write (RFC 9110 8.8.3.3)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   const types = ['application/json', 'application/hal+json', 'application/xml']
   for (const url of [at, '/users']) {
-    const tags = await Promise.all(types.map(async accept => String((await ask(app, `GET ${url}`, { fields: { accept } })).headers.etag)))
+    const tags = await Promise.all(
+      types.map(async (accept) => String((await ask(app, `GET ${url}`, { fields: { accept } })).headers.etag))
+    )
     t.equal(new Set(tags).size, 3)
-    t.ok(tags.every(tag => /^"[^"]+"$/.test(tag)), 'strong')
-    t.equal((await ask(app, `GET ${url}`, { fields: { accept: types[0]!, 'if-none-match': tags[1]! } })).statusCode, 200, 'another representation is not the one the client has')
+    t.ok(
+      tags.every((tag) => /^"[^"]+"$/.test(tag)),
+      'strong'
+    )
+    t.equal(
+      (await ask(app, `GET ${url}`, { fields: { accept: types[0]!, 'if-none-match': tags[1]! } })).statusCode,
+      200,
+      'another representation is not the one the client has'
+    )
   }
   for (const accept of types) {
     const tag = String((await ask(app, `GET ${at}`, { fields: { accept } })).headers.etag)
-    t.equal((await ask(app, `PATCH ${at}`, { content: { name: accept }, fields: { 'if-match': tag } })).statusCode, 200, accept)
+    t.equal(
+      (await ask(app, `PATCH ${at}`, { content: { name: accept }, fields: { 'if-match': tag } })).statusCode,
+      200,
+      accept
+    )
   }
 })
 
-test('the tag of a list changes when a property of the page, or what its content says of other pages, changes (RFC 9110 8.8.1)', async t => {
+test('the tag of a list changes when a property of the page, or what its content says of other pages, changes (RFC 9110 8.8.1)', async (t) => {
   const app = await build(t, notes())
   for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
     const get = async () => {
-      const { headers: { etag }, payload } = await ask(app, 'GET /notes?limit=2', { fields: { accept } })
+      const {
+        headers: { etag },
+        payload
+      } = await ask(app, 'GET /notes?limit=2', { fields: { accept } })
       return { etag, payload }
     }
     const seen = [await get()]
@@ -324,17 +569,32 @@ test('the tag of a list changes when a property of the page, or what its content
     await ask(app, `DELETE ${second.at}`)
     seen.push(await get())
     for (const [index, one] of seen.entries()) {
-      for (const other of seen.slice(index + 1)) if (one.payload !== other.payload) t.not(one.etag, other.etag, `${accept}: ${one.payload} / ${other.payload}`)
+      for (const other of seen.slice(index + 1)) {
+        if (one.payload !== other.payload) t.not(one.etag, other.etag, `${accept}: ${one.payload} / ${other.payload}`)
+      }
     }
     t.equal((await get()).etag, seen.at(-1)?.etag, 'and stays while nothing changes')
     for (const { at } of [first, third]) await ask(app, `DELETE ${at}`)
   }
 })
 
-test('every answer has Cache-Control and Vary: Accept, failures too (RFC 9111 5.2, RFC 9110 12.5.5)', async t => {
-  const app = await build(t, users({ routes: { update: { preHandler: async () => { throw new Error('boom') } } } }))
+test('every answer has Cache-Control and Vary: Accept, failures too (RFC 9111 5.2, RFC 9110 12.5.5)', async (t) => {
+  const app = await build(
+    t,
+    users({
+      routes: {
+        update: {
+          preHandler: async () => {
+            throw new Error('boom')
+          }
+        }
+      }
+    })
+  )
   const { at, tag } = await created(app, '/users', ada)
-  const rows: ReadonlyArray<readonly [target: string, status: number, control: string, fields?: Record<string, string>, content?: unknown]> = [
+  const rows: ReadonlyArray<
+    readonly [target: string, status: number, control: string, fields?: Record<string, string>, content?: unknown]
+  > = [
     ['GET /users', 200, 'no-cache'],
     [`HEAD ${at}`, 200, 'no-cache'],
     [`GET ${at}`, 304, 'no-cache', { 'if-none-match': tag }],
@@ -359,15 +619,29 @@ test('every answer has Cache-Control and Vary: Accept, failures too (RFC 9111 5.
     const answer = await ask(app, target, { content, fields })
     t.equal(answer.statusCode, status, target)
     t.equal(answer.headers['cache-control'], control, `${status} of ${target}`)
-    t.equal(answer.headers.vary, /^(GET|HEAD) \/users$/.test(target) && status < 400 ? 'Accept, Prefer' : 'Accept', `${status} of ${target}`)
+    t.equal(
+      answer.headers.vary,
+      /^(GET|HEAD) \/users$/.test(target) && status < 400 ? 'Accept, Prefer' : 'Accept',
+      `${status} of ${target}`
+    )
   }
 })
 
-test('no-store where the request carried credentials, unless the definition states a policy (RFC 9111 3.5)', async t => {
-  const app = await build(t, [users(), notes({ cache: { read: 'public, max-age=60' } }), define({ name: 'all', schema: Type.Object({ id: Type.String({ format: 'uuid' }) }), storage: memory(), cache: 'max-age=5' })])
+test('no-store where the request carried credentials, unless the definition states a policy (RFC 9111 3.5)', async (t) => {
+  const app = await build(t, [
+    users(),
+    notes({ cache: { read: 'public, max-age=60' } }),
+    define({
+      name: 'all',
+      schema: Type.Object({ id: Type.String({ format: 'uuid' }) }),
+      storage: memory(),
+      cache: 'max-age=5'
+    })
+  ])
   const { at } = await created(app, '/users', ada)
   const note = await created(app, '/notes', { text: 'a' })
-  const control = async (target: string, fields: Record<string, string> = {}) => (await ask(app, target, { fields })).headers['cache-control']
+  const control = async (target: string, fields: Record<string, string> = {}) =>
+    (await ask(app, target, { fields })).headers['cache-control']
   for (const fields of [{ authorization: 'Bearer x' }, { cookie: 'a=b' }] as Array<Record<string, string>>) {
     t.equal(await control(`GET ${at}`, fields), 'no-store')
     t.equal(await control('GET /users', fields), 'no-store')
@@ -384,17 +658,24 @@ test('no-store where the request carried credentials, unless the definition stat
   t.equal(await control(`DELETE ${note.at}`), 'no-store')
 })
 
-test('Vary keeps what the app has set already, however it did (RFC 9110 12.5.5)', async t => {
-  for (const [given, expected] of [['Origin', 'Origin, Accept'], ['Origin, accept', 'Origin, accept'], [['Origin', 'X'], 'Origin, X, Accept'], ['*', '*']] as const) {
+test('Vary keeps what the app has set already, however it did (RFC 9110 12.5.5)', async (t) => {
+  for (const [given, expected] of [
+    ['Origin', 'Origin, Accept'],
+    ['Origin, accept', 'Origin, accept'],
+    [['Origin', 'X'], 'Origin, X, Accept'],
+    ['*', '*']
+  ] as const) {
     const app = await build(t, [])
-    app.addHook('onRequest', async (_request, reply) => { reply.header('vary', given) })
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.header('vary', given)
+    })
     await app.register(collection, notes())
     t.equal((await ask(app, 'GET /notes')).headers.vary, expected === '*' ? '*' : `${expected}, Prefer`)
     t.equal((await ask(app, 'GET /notes/x')).headers.vary, expected)
   }
 })
 
-test('the first format is the default, q-values choose, and 406 lists what there is (RFC 9110 12.5.1, 15.5.7)', async t => {
+test('the first format is the default, q-values choose, and 406 lists what there is (RFC 9110 12.5.1, 15.5.7)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   for (const [accept, type] of [
@@ -406,9 +687,15 @@ test('the first format is the default, q-values choose, and 406 lists what there
     ['application/json;q=0, application/hal+json;q=0, */*;q=0.1', 'application/xml'],
     ['text/html, application/xml;q=0.9, */*;q=0.8', 'application/xml']
   ] as const) {
-    for (const url of [at, '/users']) t.equal((await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'], type, accept)
+    for (const url of [at, '/users']) {
+      t.equal((await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'], type, accept)
+    }
   }
-  for (const accept of ['image/png', 'application/json;q=0, application/xml;q=0, application/hal+json;q=0', '*/*;q=0']) {
+  for (const accept of [
+    'image/png',
+    'application/json;q=0, application/xml;q=0, application/hal+json;q=0',
+    '*/*;q=0'
+  ]) {
     for (const target of [`GET ${at}`, 'GET /users', 'POST /users', `PUT ${at}`, `PATCH ${at}`]) {
       const answer = await ask(app, target, { content: target.startsWith('G') ? undefined : {}, fields: { accept } })
       t.equal(answer.statusCode, 406, target)
@@ -419,15 +706,30 @@ test('the first format is the default, q-values choose, and 406 lists what there
   t.equal((await ask(app, `DELETE ${at}`, { fields: { accept: 'image/png' } })).statusCode, 204)
 })
 
-test('XML goes in and out', async t => {
+test('XML goes in and out', async (t) => {
   const app = await build(t, users())
-  const posted = await ask(app, 'POST /users', { content: '<item><email>ada@example.com</email><name>A &amp; B</name><age>36</age></item>', type: 'application/xml', fields: { accept: 'application/xml' } })
+  const posted = await ask(app, 'POST /users', {
+    content: '<item><email>ada@example.com</email><name>A &amp; B</name><age>36</age></item>',
+    type: 'application/xml',
+    fields: { accept: 'application/xml' }
+  })
   t.equal(posted.statusCode, 201)
   t.match(posted.payload, '<name>A &amp; B</name>')
   const at = String(posted.headers.location)
   t.match((await ask(app, `GET ${at}`)).json(), { name: 'A & B', age: 36 })
   const put = await ask(app, `PUT ${at}`, { content: posted.payload, type: 'application/xml' })
   t.equal(put.statusCode, 200, 'GET, edit, PUT')
-  t.match((await ask(app, 'GET /users', { fields: { accept: 'application/xml' } })).payload, /^<\?xml.*\n<items><item>.*<\/item><\/items>$/)
-  t.equal((await ask(app, 'POST /users', { content: '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><item>&e;</item>', type: 'application/xml' })).statusCode, 400)
+  t.match(
+    (await ask(app, 'GET /users', { fields: { accept: 'application/xml' } })).payload,
+    /^<\?xml.*\n<items><item>.*<\/item><\/items>$/
+  )
+  t.equal(
+    (
+      await ask(app, 'POST /users', {
+        content: '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><item>&e;</item>',
+        type: 'application/xml'
+      })
+    ).statusCode,
+    400
+  )
 })

@@ -79,12 +79,12 @@ const filters: Readonly<Record<string, string>> = {
   'id.gt=2&status=draft&sold.null=true': '4'
 }
 
-test('every operator compares as its type does, and absent is null', async t => {
+test('every operator compares as its type does, and absent is null', async (t) => {
   const app = await build(t, goods())
   for (const [query, expected] of Object.entries(filters)) t.equal(await get(app, query), expected, query)
 })
 
-test('what cannot be compared is 400 that names it and says what would do', async t => {
+test('what cannot be compared is 400 that names it and says what would do', async (t) => {
   const app = await build(t, goods())
   for (const [query, parameter, detail] of [
     ['price=cheap', 'price', 'price must be a number.'],
@@ -94,9 +94,21 @@ test('what cannot be compared is 400 that names it and says what would do', asyn
     ['price=%201', 'price', 'price must be a number.'],
     ['stock=9007199254740993', 'stock', 'stock must be a whole number from -9007199254740991 to 9007199254740991.'],
     ['stock.gte=1.5', 'stock.gte', 'stock.gte must be a whole number from -9007199254740991 to 9007199254740991.'],
-    ['stock.in=1,x', 'stock.in', 'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
-    [`stock.in=${'1,'.repeat(1000)}1`, 'stock.in', 'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
-    ['stock.in=1,', 'stock.in', 'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'],
+    [
+      'stock.in=1,x',
+      'stock.in',
+      'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'
+    ],
+    [
+      `stock.in=${'1,'.repeat(1000)}1`,
+      'stock.in',
+      'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'
+    ],
+    [
+      'stock.in=1,',
+      'stock.in',
+      'stock.in must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991.'
+    ],
     ['sold=1', 'sold', 'sold must be true or false.'],
     ['sold=TRUE', 'sold', 'sold must be true or false.'],
     ['price.null=', 'price.null', 'price.null must be true or false.'],
@@ -104,9 +116,21 @@ test('what cannot be compared is 400 that names it and says what would do', asyn
     ['status.in=draft,gone', 'status.in', 'status.in must be up to 1000 values, each one of draft, published.'],
     ['since=yesterday', 'since', 'since must be text of the format date from 0001-01-01 to 9999-12-31.'],
     ['name=%00', 'name', 'name must be text.'],
-    ['name.like=%00', 'name.like', 'name.like must be text of up to 200 characters, in which * stands for any characters, up to 5 times.'],
-    ['name=a&name=b', 'name', 'name must be given once; several values go into one list, as in status.in=draft,published.'],
-    ['sort=name&sort=price', 'sort', 'sort must be given once; several values go into one list, as in status.in=draft,published.']
+    [
+      'name.like=%00',
+      'name.like',
+      'name.like must be text of up to 200 characters, in which * stands for any characters, up to 5 times.'
+    ],
+    [
+      'name=a&name=b',
+      'name',
+      'name must be given once; several values go into one list, as in status.in=draft,published.'
+    ],
+    [
+      'sort=name&sort=price',
+      'sort',
+      'sort must be given once; several values go into one list, as in status.in=draft,published.'
+    ]
   ] as const) {
     const answer = await ask(app, `GET /goods?${query}`)
     t.equal(answer.statusCode, 400, query.slice(0, 50))
@@ -114,17 +138,52 @@ test('what cannot be compared is 400 that names it and says what would do', asyn
   }
 })
 
-const known = 'id, name, price, stock, sold, status, since, limit, all, e, place.city, place.floor, place.in, owner.name'
+const known =
+  'id, name, price, stock, sold, status, since, limit, all, e, place.city, place.floor, place.in, owner.name'
 
-test('a key that is not known is 400, and says which are', async t => {
+test('a key that is not known is 400, and says which are', async (t) => {
   const app = await build(t, goods())
-  for (const name of ['colour', 'Name', 'eq', 'name..eq', '.eq', 'name.', 'place', 'place.', 'owner', 'owner.eq', 'tags', 'tags.in', 'mixed', 'mixed.eq', 'shapes.a', 'shapes.b', 'nothing', 'nothing.null', 'dotted.name', '__proto__', 'constructor', 'name.constructor.eq', 'toString']) {
+  for (const name of [
+    'colour',
+    'Name',
+    'eq',
+    'name..eq',
+    '.eq',
+    'name.',
+    'place',
+    'place.',
+    'owner',
+    'owner.eq',
+    'tags',
+    'tags.in',
+    'mixed',
+    'mixed.eq',
+    'shapes.a',
+    'shapes.b',
+    'nothing',
+    'nothing.null',
+    'dotted.name',
+    '__proto__',
+    'constructor',
+    'name.constructor.eq',
+    'toString'
+  ]) {
     const answer = await ask(app, `GET /goods?${name}=1`)
     t.equal(answer.statusCode, 400, name)
-    t.match(answer.json(), { code: 'invalid-query', parameter: name, detail: /^The query parameter .* is unknown\. Available: limit, cursor, sort, fields, count, q\. / })
+    t.match(answer.json(), {
+      code: 'invalid-query',
+      parameter: name,
+      detail: /^The query parameter .* is unknown\. Available: limit, cursor, sort, fields, count, q\. /
+    })
     if (!name.startsWith('name.')) t.ok(answer.json().detail.endsWith(`A list can be filtered by: ${known}.`), name)
   }
-  for (const [name, operators] of [['name.between', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .null'], ['name.constructor', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .null'], ['price.like', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .null'], ['sold.lt', '.eq, .ne, .in, .nin, .null'], ['sold.like', '.eq, .ne, .in, .nin, .null']] as const) {
+  for (const [name, operators] of [
+    ['name.between', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .null'],
+    ['name.constructor', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .null'],
+    ['price.like', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .null'],
+    ['sold.lt', '.eq, .ne, .in, .nin, .null'],
+    ['sold.like', '.eq, .ne, .in, .nin, .null']
+  ] as const) {
     const { detail } = (await ask(app, `GET /goods?${name}=1`)).json()
     t.ok(detail.endsWith(`${name.slice(0, name.indexOf('.'))} can be followed by: ${operators}.`), detail)
   }
@@ -132,54 +191,112 @@ test('a key that is not known is 400, and says which are', async t => {
 
 const secrets = ['secret', 'hidden', 'vault', 'vault.key', 'place.code', 'owner.pin']
 
-test('what is writeOnly can neither be filtered, sorted, selected nor searched by, at any depth and in unions', async t => {
+test('what is writeOnly can neither be filtered, sorted, selected nor searched by, at any depth and in unions', async (t) => {
   const app = await build(t, goods())
   for (const name of secrets) {
-    for (const query of [`${name}=s1`, `${name}.eq=s1`, `${name}.gte=a`, `${name}.like=*`, `${name}.null=false`, `sort=${name}`, `sort=-${name}`, `fields=${name}`]) {
+    for (const query of [
+      `${name}=s1`,
+      `${name}.eq=s1`,
+      `${name}.gte=a`,
+      `${name}.like=*`,
+      `${name}.null=false`,
+      `sort=${name}`,
+      `sort=-${name}`,
+      `fields=${name}`
+    ]) {
       t.equal((await ask(app, `GET /goods?${query}`)).statusCode, 400, query)
     }
     t.equal((await ask(app, 'QUERY /goods', { content: { filter: { [name]: 's1' } } })).statusCode, 422, name)
     t.equal((await ask(app, `GET /goods/1?fields=${name}`)).statusCode, 400)
-    for (const option of ['filter', 'sort', 'search'] as const) t.throws(() => goods({ [option]: [name] }), { code: 'FST_COLLECTION_BAD_OPTION' }, `${option}: ${name}`)
+    for (const option of ['filter', 'sort', 'search'] as const) {
+      t.throws(() => goods({ [option]: [name] }), { code: 'FST_COLLECTION_BAD_OPTION' }, `${option}: ${name}`)
+    }
   }
   t.equal(await get(app, 'q=s1'), '')
   t.notMatch((await ask(app, 'GET /goods?fields=place,owner')).payload, /code|pin/)
   t.notMatch((await ask(app, 'GET /goods?colour=1')).json().detail, /secret|hidden|vault|code|pin/)
 })
 
-test('the definition narrows what lists can be filtered and sorted by', async t => {
+test('the definition narrows what lists can be filtered and sorted by', async (t) => {
   const app = await build(t, goods({ list: { filter: ['status', 'place.city'], sort: ['price'], order: ['-name'] } }))
   t.equal(await get(app, 'status=draft&place.city=Rome'), '1')
   t.equal(await get(app, 'sort=price&limit=2'), '31')
   t.equal(await get(app, ''), '52413', 'the order of the definition is not narrowed')
-  t.match((await ask(app, 'GET /goods?name=a')).json(), { parameter: 'name', detail: /A list can be filtered by: status, place\.city\.$/ })
+  t.match((await ask(app, 'GET /goods?name=a')).json(), {
+    parameter: 'name',
+    detail: /A list can be filtered by: status, place\.city\.$/
+  })
   t.match((await ask(app, 'GET /goods?sort=name')).json(), { parameter: 'sort', detail: /: price\.$/ })
   t.equal((await ask(app, 'GET /goods?sort=id')).statusCode, 400)
   const query = await ask(app, 'QUERY /goods', { content: { sort: ['price'], limit: 2 } })
   t.equal(query.headers['content-location'], '/goods?sort=price&limit=2', 'the id is the last without being named')
   t.equal((await ask(app, `GET ${query.headers['content-location']}`)).payload, query.payload)
   const none = await build(t, goods({ list: { filter: [], sort: [], search: [] } }))
-  t.match((await ask(none, 'GET /goods?name=a')).json(), { detail: 'The query parameter "name" is unknown. Available: limit, cursor, fields, count. A list can be filtered by: nothing.' })
+  t.match((await ask(none, 'GET /goods?name=a')).json(), {
+    detail:
+      'The query parameter "name" is unknown. Available: limit, cursor, fields, count. A list can be filtered by: nothing.'
+  })
   for (const query of ['sort=name', 'q=a']) t.equal((await ask(none, `GET /goods?${query}`)).statusCode, 400)
 })
 
-test('a sort has ties broken by the id, and null after every value, whichever way', async t => {
+test('a sort has ties broken by the id, and null after every value, whichever way', async (t) => {
   const app = await build(t, goods())
   for (const [sort, expected] of [
-    ['name', '31425'], ['-name', '52413'], ['price', '31425'], ['-price', '25143'], ['stock', '24513'], ['-stock', '31452'],
-    ['price,-stock', '31452'], ['-price,stock', '25413'], ['price,-id', '34152'], ['sold,-name', '25143'], ['-sold', '34152'],
-    ['status,-price,name', '14253'], ['place.city,id', '21345'], ['owner.name', '14235'], ['limit', '12345'], ['id', '12345'], ['-id', '54321'], ['-id,name', '54321'], ['id,name,-price', '12345']
-  ] as const) t.equal(await get(app, `sort=${sort}`), expected, sort)
-  for (const sort of ['', ',', 'name,', 'colour', '--name', '+name', 'name,name', 'name,-name', 'tags', 'place', 'name;price', '__proto__']) {
+    ['name', '31425'],
+    ['-name', '52413'],
+    ['price', '31425'],
+    ['-price', '25143'],
+    ['stock', '24513'],
+    ['-stock', '31452'],
+    ['price,-stock', '31452'],
+    ['-price,stock', '25413'],
+    ['price,-id', '34152'],
+    ['sold,-name', '25143'],
+    ['-sold', '34152'],
+    ['status,-price,name', '14253'],
+    ['place.city,id', '21345'],
+    ['owner.name', '14235'],
+    ['limit', '12345'],
+    ['id', '12345'],
+    ['-id', '54321'],
+    ['-id,name', '54321'],
+    ['id,name,-price', '12345']
+  ] as const) {
+    t.equal(await get(app, `sort=${sort}`), expected, sort)
+  }
+  for (const sort of [
+    '',
+    ',',
+    'name,',
+    'colour',
+    '--name',
+    '+name',
+    'name,name',
+    'name,-name',
+    'tags',
+    'place',
+    'name;price',
+    '__proto__'
+  ]) {
     const answer = await ask(app, `GET /goods?sort=${sort}`)
     t.equal(answer.statusCode, 400, sort)
-    t.match(answer.json(), { code: 'invalid-query', parameter: 'sort', detail: `sort must be properties separated by commas, each once, with - in front for descending order: ${known}.` })
+    t.match(answer.json(), {
+      code: 'invalid-query',
+      parameter: 'sort',
+      detail: `sort must be properties separated by commas, each once, with - in front for descending order: ${known}.`
+    })
   }
 })
 
-test('the order of the definition may have properties by which no client can ask', async t => {
+test('the order of the definition may have properties by which no client can ask', async (t) => {
   const app = await build(t, goods({ list: { order: ['-mixed'] } }))
-  for (const [id, mixed] of [[2, 'x'], [3, 7], [4, 'x']] as const) await ask(app, `PATCH /goods/${id}`, { content: { mixed } })
+  for (const [id, mixed] of [
+    [2, 'x'],
+    [3, 7],
+    [4, 'x']
+  ] as const) {
+    await ask(app, `PATCH /goods/${id}`, { content: { mixed } })
+  }
   const seen: number[] = []
   let at: string | undefined = '/goods?limit=1'
   for (let count = 0; at !== undefined && count < 9; count++) {
@@ -190,31 +307,65 @@ test('the order of the definition may have properties by which no client can ask
   t.equal(seen.join(''), '15243')
 })
 
-test('the storage is asked for an order that ends with the id, and for no more properties than are needed', async t => {
+test('the storage is asked for an order that ends with the id, and for no more properties than are needed', async (t) => {
   const asked: Query[] = []
-  const spying = altered(storage => ({ list: async (query, context) => { asked.push(query); return storage.list(query, context) } }))
+  const spying = altered((storage) => ({
+    list: async (query, context) => {
+      asked.push(query)
+      return storage.list(query, context)
+    }
+  }))
   const app = await build(t, goods({ storage: spying as never }))
   await ask(app, 'GET /goods?sort=id,name')
   await ask(app, 'GET /goods?fields=name,stock&sort=-place.city')
   await ask(app, 'GET /goods')
-  t.strictSame(asked.map(({ order, properties }) => [order.map(({ property }) => property), properties]), [[['id'], undefined], [['place.city', 'id'], ['name', 'stock', 'id', 'place']], [['id'], undefined]])
+  t.strictSame(
+    asked.map(({ order, properties }) => [order.map(({ property }) => property), properties]),
+    [
+      [['id'], undefined],
+      [
+        ['place.city', 'id'],
+        ['name', 'stock', 'id', 'place']
+      ],
+      [['id'], undefined]
+    ]
+  )
   asked.length = 0
-  const linked = await build(t, goods({ storage: spying as never, links: ({ item: { name } }) => ({ about: { href: `/about/${name.length}` } }) }))
+  const linked = await build(
+    t,
+    goods({ storage: spying as never, links: ({ item: { name } }) => ({ about: { href: `/about/${name.length}` } }) })
+  )
   await ask(linked, 'GET /goods?fields=id')
   t.equal(asked[0]!.properties, undefined, 'links may be made of any property')
 })
 
-test('fields gives only the properties that are wanted, in a representation with a tag of its own', async t => {
+test('fields gives only the properties that are wanted, in a representation with a tag of its own', async (t) => {
   const app = await build(t, goods())
   const whole = await ask(app, 'GET /goods?limit=2')
   const some = await ask(app, 'GET /goods?limit=2&fields=name,id')
-  t.strictSame(some.json(), [{ id: 1, name: 'apple' }, { id: 2, name: 'Äpfel, rot' }])
+  t.strictSame(some.json(), [
+    { id: 1, name: 'apple' },
+    { id: 2, name: 'Äpfel, rot' }
+  ])
   t.not(some.headers.etag, whole.headers.etag)
-  t.equal((await ask(app, 'GET /goods?limit=2&fields=id,name,name')).headers.etag, some.headers.etag, 'one selection, however it is written')
-  t.equal((await ask(app, 'GET /goods?limit=2&fields=id,name', { fields: { 'if-none-match': String(some.headers.etag) } })).statusCode, 304)
-  t.equal((await ask(app, 'GET /goods?limit=2', { fields: { 'if-none-match': String(some.headers.etag) } })).statusCode, 200)
+  t.equal(
+    (await ask(app, 'GET /goods?limit=2&fields=id,name,name')).headers.etag,
+    some.headers.etag,
+    'one selection, however it is written'
+  )
+  t.equal(
+    (await ask(app, 'GET /goods?limit=2&fields=id,name', { fields: { 'if-none-match': String(some.headers.etag) } }))
+      .statusCode,
+    304
+  )
+  t.equal(
+    (await ask(app, 'GET /goods?limit=2', { fields: { 'if-none-match': String(some.headers.etag) } })).statusCode,
+    200
+  )
   t.strictSame((await ask(app, 'GET /goods?fields=price&limit=1')).json(), [{ price: 2.5 }])
-  t.strictSame((await ask(app, 'GET /goods?fields=place&limit=1')).json(), [{ place: { city: 'Rome', floor: 1, in: 'x' } }])
+  t.strictSame((await ask(app, 'GET /goods?fields=place&limit=1')).json(), [
+    { place: { city: 'Rome', floor: 1, in: 'x' } }
+  ])
   t.match(links(await ask(app, 'GET /goods?limit=1&fields=name')), { next: /^\/goods\?limit=1&fields=name&cursor=/ })
   const item = await ask(app, 'GET /goods/1?fields=name')
   t.equal(item.payload, '{"name":"apple"}')
@@ -226,12 +377,31 @@ test('fields gives only the properties that are wanted, in a representation with
   t.equal((await ask(app, 'GET /goods/1', { fields: { 'if-none-match': String(item.headers.etag) } })).statusCode, 200)
   const head = await ask(app, 'HEAD /goods/1?fields=name')
   t.equal(head.headers['content-length'], String(Buffer.byteLength(item.payload)))
-  for (const target of ['/goods?fields=', '/goods?fields=name,', '/goods?fields=colour', '/goods?fields=place.city', '/goods?fields=name&fields=id', '/goods/1?fields=', '/goods/1?fields=colour', '/goods/1?fields=name&fields=id']) {
-    t.match((await ask(app, `GET ${target}`)).json(), { status: 400, parameter: 'fields', detail: target.includes('&') ? /given once/ : /^fields must be properties separated by commas: id, name, price, / }, target)
+  for (const target of [
+    '/goods?fields=',
+    '/goods?fields=name,',
+    '/goods?fields=colour',
+    '/goods?fields=place.city',
+    '/goods?fields=name&fields=id',
+    '/goods/1?fields=',
+    '/goods/1?fields=colour',
+    '/goods/1?fields=name&fields=id'
+  ]) {
+    t.match(
+      (await ask(app, `GET ${target}`)).json(),
+      {
+        status: 400,
+        parameter: 'fields',
+        detail: target.includes('&')
+          ? /given once/
+          : /^fields must be properties separated by commas: id, name, price, /
+      },
+      target
+    )
   }
 })
 
-test('fields works in HAL and XML, with all links', async t => {
+test('fields works in HAL and XML, with all links', async (t) => {
   const app = await build(t, goods({ links: ({ item: { place } }) => ({ city: { href: `/cities/${place?.city}` } }) }))
   const hal = { accept: 'application/hal+json' }
   const _links = { self: { href: '/goods/1' }, collection: { href: '/goods' }, city: { href: '/cities/Rome' } }
@@ -239,11 +409,17 @@ test('fields works in HAL and XML, with all links', async t => {
   const list = (await ask(app, 'GET /goods?fields=name&limit=1', { fields: hal })).json()
   t.strictSame(list._embedded, { items: [{ _links, name: 'apple' }] })
   t.equal(list._links.self.href, '/goods?fields=name&limit=1')
-  t.match((await ask(app, 'GET /goods/1?fields=name', { fields: { accept: 'application/xml' } })).payload, /<item><name>apple<\/name><\/item>$/)
-  t.match((await ask(app, 'GET /goods?fields=name&limit=1', { fields: { accept: 'application/xml' } })).payload, /<items><item><name>apple<\/name><\/item><\/items>$/)
+  t.match(
+    (await ask(app, 'GET /goods/1?fields=name', { fields: { accept: 'application/xml' } })).payload,
+    /<item><name>apple<\/name><\/item>$/
+  )
+  t.match(
+    (await ask(app, 'GET /goods?fields=name&limit=1', { fields: { accept: 'application/xml' } })).payload,
+    /<items><item><name>apple<\/name><\/item><\/items>$/
+  )
 })
 
-test('X-Total-Count is told when asked, by parameter or by preference (RFC 7240)', async t => {
+test('X-Total-Count is told when asked, by parameter or by preference (RFC 7240)', async (t) => {
   const app = await build(t, goods())
   const plain = await ask(app, 'GET /goods?limit=2')
   t.notOk('x-total-count' in plain.headers)
@@ -252,35 +428,79 @@ test('X-Total-Count is told when asked, by parameter or by preference (RFC 7240)
   t.equal(asked.headers['x-total-count'], '2')
   t.notOk('preference-applied' in asked.headers)
   for (const target of ['GET /goods?limit=2', 'HEAD /goods?limit=2', 'GET /goods', 'QUERY /goods']) {
-    const preferred = await ask(app, target, { fields: { prefer: 'count=exact' }, ...target.startsWith('Q') && { content: {} } })
-    t.match(preferred.headers, { 'x-total-count': '5', 'preference-applied': 'count=exact', vary: /\bPrefer\b/ }, target)
+    const preferred = await ask(app, target, {
+      fields: { prefer: 'count=exact' },
+      ...(target.startsWith('Q') && { content: {} })
+    })
+    t.match(
+      preferred.headers,
+      { 'x-total-count': '5', 'preference-applied': 'count=exact', vary: /\bPrefer\b/ },
+      target
+    )
   }
-  const again = await ask(app, 'GET /goods?limit=2', { fields: { prefer: 'count=exact', 'if-none-match': String(plain.headers.etag) } })
+  const again = await ask(app, 'GET /goods?limit=2', {
+    fields: { prefer: 'count=exact', 'if-none-match': String(plain.headers.etag) }
+  })
   t.equal(again.statusCode, 304)
   t.match(again.headers, { 'x-total-count': '5', 'preference-applied': 'count=exact' })
   const declined = await ask(app, 'GET /goods?count=false', { fields: { prefer: 'count=exact' } })
   t.notOk('x-total-count' in declined.headers || 'preference-applied' in declined.headers, 'the parameter counts')
   const both = await ask(app, 'GET /goods?colour=red', { fields: { prefer: 'handling=lenient, count=exact' } })
   t.match(both.headers, { 'x-total-count': '5', 'preference-applied': 'handling=lenient, count=exact' })
-  t.match((await ask(app, 'GET /goods?count=1')).json(), { status: 400, parameter: 'count', detail: 'count must be true or false.' })
+  t.match((await ask(app, 'GET /goods?count=1')).json(), {
+    status: 400,
+    parameter: 'count',
+    detail: 'count must be true or false.'
+  })
 })
 
-test('q finds the items that have all words, in any letter case, in the properties that are searched', async t => {
+test('q finds the items that have all words, in any letter case, in the properties that are searched', async (t) => {
   const app = await build(t, goods())
-  for (const [text, expected] of [['apple', '14'], ['APPLE', '14'], ['pie app', '4'], ['ÄPFEL', '2'], ['apple rome', '1'], ['ome', '1'], ['draft', ''], ['ada', ''], ['*', '3'], ['\\', '3'], ['😀', '5']] as const) {
+  for (const [text, expected] of [
+    ['apple', '14'],
+    ['APPLE', '14'],
+    ['pie app', '4'],
+    ['ÄPFEL', '2'],
+    ['apple rome', '1'],
+    ['ome', '1'],
+    ['draft', ''],
+    ['ada', ''],
+    ['*', '3'],
+    ['\\', '3'],
+    ['😀', '5']
+  ] as const) {
     t.equal(await get(app, `q=${encodeURIComponent(text)}`), expected, text)
   }
   t.equal(await get(app, 'q=apple&price=2.5&sort=-id&limit=1'), '4')
   t.equal((await ask(app, 'GET /goods?q=apple&count=true')).headers['x-total-count'], '2')
-  for (const text of ['', '%20', '%00', 'a'.repeat(201)]) t.match((await ask(app, `GET /goods?q=${text}`)).json(), { status: 400, parameter: 'q', detail: 'q must be text of up to 200 characters and 10 different words.' })
+  for (const text of ['', '%20', '%00', 'a'.repeat(201)]) {
+    t.match((await ask(app, `GET /goods?q=${text}`)).json(), {
+      status: 400,
+      parameter: 'q',
+      detail: 'q must be text of up to 200 characters and 10 different words.'
+    })
+  }
   const closed = await build(t, goods({ list: { search: [] } }))
   t.match((await ask(closed, 'GET /goods?q=a')).json(), { status: 400, parameter: 'q' })
 })
 
-test('a cursor goes with the sort, the filter and the search that gave it', async t => {
+test('a cursor goes with the sort, the filter and the search that gave it', async (t) => {
   const app = await build(t, goods({ list: { order: ['name'] } }))
-  const cursor = async (query: string) => new URL(links(await ask(app, `GET /goods?${query}&limit=1`)).next!, 'http://x').searchParams.get('cursor')!
-  const questions = ['', 'sort=price', 'sort=-price', 'sort=price,-id', 'status=draft', 'status.ne=draft', 'status.in=draft,published', 'status=draft&price=2.5', 'q=apple', 'q=app', 'q=apple&status=draft']
+  const cursor = async (query: string) =>
+    new URL(links(await ask(app, `GET /goods?${query}&limit=1`)).next!, 'http://x').searchParams.get('cursor')!
+  const questions = [
+    '',
+    'sort=price',
+    'sort=-price',
+    'sort=price,-id',
+    'status=draft',
+    'status.ne=draft',
+    'status.in=draft,published',
+    'status=draft&price=2.5',
+    'q=apple',
+    'q=app',
+    'q=apple&status=draft'
+  ]
   const cursors = await Promise.all(questions.map(cursor))
   t.equal(new Set(cursors).size, questions.length)
   for (const [index, query] of questions.entries()) {
@@ -291,66 +511,153 @@ test('a cursor goes with the sort, the filter and the search that gave it', asyn
     }
   }
   const [plain] = cursors
-  for (const query of ['limit=2', 'fields=name', 'count=true', 'sort=name', 'sort=name,id']) t.equal((await ask(app, `GET /goods?${query}&cursor=${plain}`)).statusCode, 200, `${query} asks for the same list`)
+  for (const query of ['limit=2', 'fields=name', 'count=true', 'sort=name', 'sort=name,id']) {
+    t.equal((await ask(app, `GET /goods?${query}&cursor=${plain}`)).statusCode, 200, `${query} asks for the same list`)
+  }
 })
 
-test('a POST asks its precondition of the list that GET of the same URI gives', async t => {
+test('a POST asks its precondition of the list that GET of the same URI gives', async (t) => {
   const app = await build(t, goods())
   const { etag } = (await ask(app, 'GET /goods?fields=id&limit=2')).headers
-  const post = (at: string) => ask(app, `POST ${at}`, { content: { name: 'new' }, fields: { 'if-match': String(etag), prefer: 'handling=lenient' } })
+  const post = (at: string) =>
+    ask(app, `POST ${at}`, {
+      content: { name: 'new' },
+      fields: { 'if-match': String(etag), prefer: 'handling=lenient' }
+    })
   t.equal((await post('/goods?limit=2')).statusCode, 412)
   t.equal((await post('/goods?fields=id&limit=2')).statusCode, 201)
 })
 
-test('what the storage does not support is not offered', async t => {
-  const app = await build(t, goods({ storage: without('filter', 'order', 'search', 'count'), list: { search: undefined as never } }))
-  for (const [query, parameter] of [['name=a', 'name'], ['sort=id', 'sort'], ['sort=name', 'sort'], ['q=a', 'q'], ['count=true', 'count']] as const) {
-    t.match((await ask(app, `GET /goods?${query}`)).json(), { status: 400, parameter, detail: /Available: limit, cursor, fields\. A list can be filtered by: nothing\.$/ })
+test('what the storage does not support is not offered', async (t) => {
+  const app = await build(
+    t,
+    goods({ storage: without('filter', 'order', 'search', 'count'), list: { search: undefined as never } })
+  )
+  for (const [query, parameter] of [
+    ['name=a', 'name'],
+    ['sort=id', 'sort'],
+    ['sort=name', 'sort'],
+    ['q=a', 'q'],
+    ['count=true', 'count']
+  ] as const) {
+    t.match((await ask(app, `GET /goods?${query}`)).json(), {
+      status: 400,
+      parameter,
+      detail: /Available: limit, cursor, fields\. A list can be filtered by: nothing\.$/
+    })
   }
   const preferred = await ask(app, 'GET /goods', { fields: { prefer: 'count=exact' } })
   t.equal(preferred.statusCode, 200)
   t.notOk('preference-applied' in preferred.headers || 'x-total-count' in preferred.headers)
-  t.match((await ask(app, 'QUERY /goods', { content: { filter: { name: 'a' }, sort: ['id'], q: 'a', count: true } })).json().errors, [{ pointer: '/filter/name' }, { pointer: '/sort' }, { pointer: '/q' }, { pointer: '/count' }])
+  t.match(
+    (await ask(app, 'QUERY /goods', { content: { filter: { name: 'a' }, sort: ['id'], q: 'a', count: true } })).json()
+      .errors,
+    [{ pointer: '/filter/name' }, { pointer: '/sort' }, { pointer: '/q' }, { pointer: '/count' }]
+  )
 })
 
-test('options that name what lists cannot be asked by are errors at boot', async t => {
+test('options that name what lists cannot be asked by are errors at boot', async (t) => {
   for (const option of ['filter', 'sort', 'search'] as const) {
     for (const name of ['colour', 'tags', 'place', 'place.colour', 'secret', 'mixed', '']) {
-      t.throws(() => goods({ list: { [option]: ['name', name] } }), { code: 'FST_COLLECTION_BAD_OPTION', message: new RegExp(`list\\.${option} contains "${name}".*Available properties: .*name`) })
+      t.throws(() => goods({ list: { [option]: ['name', name] } }), {
+        code: 'FST_COLLECTION_BAD_OPTION',
+        message: new RegExp(`list\\.${option} contains "${name}".*Available properties: .*name`)
+      })
     }
-    t.throws(() => goods({ list: { [option]: 'name' as never } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /an array/ })
+    t.throws(() => goods({ list: { [option]: 'name' as never } }), {
+      code: 'FST_COLLECTION_BAD_OPTION',
+      message: /an array/
+    })
   }
-  t.throws(() => goods({ list: { search: ['price' as 'name'] } }), { code: 'FST_COLLECTION_BAD_OPTION', message: /list\.search contains "price", which is not a string/ })
-  for (const [need, options] of [['filter', { list: { filter: ['name'] } }], ['order', { list: { sort: ['name'] } }], ['search', { list: { search: ['name'] } }]] as const) {
-    t.throws(() => goods({ storage: without(need), list: { search: undefined as never, ...options.list } }), { code: 'FST_COLLECTION_UNSUPPORTED', message: /memory/ }, need)
+  t.throws(() => goods({ list: { search: ['price' as 'name'] } }), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: /list\.search contains "price", which is not a string/
+  })
+  for (const [need, options] of [
+    ['filter', { list: { filter: ['name'] } }],
+    ['order', { list: { sort: ['name'] } }],
+    ['search', { list: { search: ['name'] } }]
+  ] as const) {
+    t.throws(
+      () => goods({ storage: without(need), list: { search: undefined as never, ...options.list } }),
+      { code: 'FST_COLLECTION_UNSUPPORTED', message: /memory/ },
+      need
+    )
   }
 })
 
-test('every key stands in the query schema of OpenAPI, one by one', async t => {
+test('every key stands in the query schema of OpenAPI, one by one', async (t) => {
   const app = await build(t, [])
   await app.register(swagger, { openapi: { openapi: '3.1.0' } })
-  await app.register(collection, goods({ list: { filter: ['name', 'price', 'sold', 'status', 'limit', 'place.city'], sort: ['name', 'price'] } }))
+  await app.register(
+    collection,
+    goods({ list: { filter: ['name', 'price', 'sold', 'status', 'limit', 'place.city'], sort: ['name', 'price'] } })
+  )
   await app.ready()
-  const paths = (app.swagger() as unknown as { paths: Record<string, Record<string, { parameters: Array<{ name: string, in: string, schema: Record<string, unknown>, style?: string, explode?: boolean, description?: string }> }>> }).paths
-  const parameters = paths['/goods']!.get!.parameters.filter(parameter => parameter.in === 'query')
-  const of = (name: string) => parameters.find(parameter => parameter.name === name)
+  const paths = (
+    app.swagger() as unknown as {
+      paths: Record<
+        string,
+        Record<
+          string,
+          {
+            parameters: Array<{
+              name: string
+              in: string
+              schema: Record<string, unknown>
+              style?: string
+              explode?: boolean
+              description?: string
+            }>
+          }
+        >
+      >
+    }
+  ).paths
+  const parameters = paths['/goods']!.get!.parameters.filter((parameter) => parameter.in === 'query')
+  const of = (name: string) => parameters.find((parameter) => parameter.name === name)
   const text = ['', '.ne', '.lt', '.lte', '.gt', '.gte', '.in', '.nin', '.like', '.null']
-  const expected = ['limit', 'cursor', 'sort', 'fields', 'count', 'q', ...text.map(end => `name${end}`), ...text.filter(end => end !== '.like').map(end => `price${end}`), ...['', '.ne', '.in', '.nin', '.null'].map(end => `sold${end}`), ...text.map(end => `status${end}`), ...text.filter(end => end !== '.like').map(end => `limit${end || '.eq'}`), ...text.map(end => `place.city${end}`)]
-  t.strictSame(parameters.map(({ name }) => name), expected)
+  const expected = [
+    'limit',
+    'cursor',
+    'sort',
+    'fields',
+    'count',
+    'q',
+    ...text.map((end) => `name${end}`),
+    ...text.filter((end) => end !== '.like').map((end) => `price${end}`),
+    ...['', '.ne', '.in', '.nin', '.null'].map((end) => `sold${end}`),
+    ...text.map((end) => `status${end}`),
+    ...text.filter((end) => end !== '.like').map((end) => `limit${end || '.eq'}`),
+    ...text.map((end) => `place.city${end}`)
+  ]
+  t.strictSame(
+    parameters.map(({ name }) => name),
+    expected
+  )
   t.match(of('limit')?.schema, { type: 'integer', minimum: 1, maximum: 100, default: 20 })
   t.match(of('limit.eq')?.schema, { type: 'integer' })
   t.match(of('status')?.schema, { type: 'string', enum: ['draft', 'published'] })
   t.match(of('price.gte')?.schema, { type: 'number' })
   t.match(of('price.null')?.schema, { type: 'boolean' })
   t.equal(of('name')?.description, 'Only items whose name equals this value. What it is called')
-  t.match(of('status.in'), { style: 'form', explode: false, schema: { type: 'array', maxItems: 1000, items: { enum: ['draft', 'published'] } } })
+  t.match(of('status.in'), {
+    style: 'form',
+    explode: false,
+    schema: { type: 'array', maxItems: 1000, items: { enum: ['draft', 'published'] } }
+  })
   t.match(of('sort')?.description, /: name, price$/)
   t.match(of('q')?.description, /name, place\.city$/)
-  t.strictSame(paths['/goods/{id}']!.get!.parameters.filter(parameter => parameter.in === 'query').map(({ name }) => name), ['fields'])
-  for (const name of expected) t.not((await ask(app, `GET /goods?${name}=%00`)).json().detail?.includes('is not known'), true, name)
+  t.strictSame(
+    paths['/goods/{id}']!.get!.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
+    ['fields']
+  )
+  for (const name of expected) {
+    t.not((await ask(app, `GET /goods?${name}=%00`)).json().detail?.includes('is not known'), true, name)
+  }
 })
 
-test('properties that are written in other ways are asked by as well', async t => {
+test('properties that are written in other ways are asked by as well', async (t) => {
   const Odd = Type.Object({
     id: Type.String(),
     nullable: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
@@ -362,14 +669,48 @@ test('properties that are written in other ways are asked by as well', async t =
     parts: Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.String() })])
   })
   const app = await build(t, [])
-  await app.register(collection, define({ name: 'odd', schema: Odd, storage: memory({ items: [{ id: 'i', nullable: null, constant: 'c', bare: 'b', listed: 'x', mixed: 'x', several: 1, parts: { a: '', b: '' } }] as never }), id: { generate: 'client' } }))
-  for (const query of ['nullable.null=true', 'constant=c', 'bare=b', 'listed=x', 'listed.in=x,y', 'id=i']) t.equal((await ask(app, `GET /odd?${query}`)).json().length, 1, query)
+  await app.register(
+    collection,
+    define({
+      name: 'odd',
+      schema: Odd,
+      storage: memory({
+        items: [
+          {
+            id: 'i',
+            nullable: null,
+            constant: 'c',
+            bare: 'b',
+            listed: 'x',
+            mixed: 'x',
+            several: 1,
+            parts: { a: '', b: '' }
+          }
+        ] as never
+      }),
+      id: { generate: 'client' }
+    })
+  )
+  for (const query of ['nullable.null=true', 'constant=c', 'bare=b', 'listed=x', 'listed.in=x,y', 'id=i']) {
+    t.equal((await ask(app, `GET /odd?${query}`)).json().length, 1, query)
+  }
   t.match((await ask(app, 'GET /odd?listed=z')).json(), { detail: 'listed must be one of x, y.' })
-  for (const name of ['mixed', 'several', 'parts.a']) t.equal((await ask(app, `GET /odd?${name}=x`)).statusCode, 400, name)
+  for (const name of ['mixed', 'several', 'parts.a']) {
+    t.equal((await ask(app, `GET /odd?${name}=x`)).statusCode, 400, name)
+  }
 })
 
-test('a faulty storage is a 500 also where only some properties are wanted', async t => {
-  const app = await build(t, goods({ storage: altered((): Partial<Storage<object>> => ({ list: async () => { throw new Error('down') } })) as never }))
+test('a faulty storage is a 500 also where only some properties are wanted', async (t) => {
+  const app = await build(
+    t,
+    goods({
+      storage: altered((): Partial<Storage<object>> => ({
+        list: async () => {
+          throw new Error('down')
+        }
+      })) as never
+    })
+  )
   t.equal((await ask(app, 'GET /goods?fields=id')).statusCode, 500)
   t.equal(idsOf(await ask(await build(t, goods({ schema: Good })), 'GET /goods')).length, items.length)
 })

@@ -9,9 +9,15 @@ import { ask, build } from '../app.ts'
 import { define } from '../define.ts'
 
 const Note = Type.Object({ id: Type.Integer({ readOnly: true }), text: Type.String() })
-const notes = () => define({ name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items: [1, 2, 3].map(id => ({ id, text: `Note ${id}` })) }) }) as Collection
+const notes = () =>
+  define({
+    name: 'notes',
+    schema: Note,
+    id: { generate: 'storage' },
+    storage: memory({ items: [1, 2, 3].map((id) => ({ id, text: `Note ${id}` })) })
+  }) as Collection
 
-test('a page that was answered before is answered anew as soon as anything of it changes', async t => {
+test('a page that was answered before is answered anew as soon as anything of it changes', async (t) => {
   const app = await build(t, notes())
   const list = async (query: string) => {
     const { headers, body } = await ask(app, `GET /notes${query}`)
@@ -19,7 +25,10 @@ test('a page that was answered before is answered anew as soon as anything of it
   }
   const first = await list('?limit=2')
   t.strictSame(await list('?limit=2'), first, 'the same entries')
-  await ask(app, 'PATCH /notes/2', { content: '{"text":"changed"}', fields: { 'content-type': 'application/merge-patch+json' } })
+  await ask(app, 'PATCH /notes/2', {
+    content: '{"text":"changed"}',
+    fields: { 'content-type': 'application/merge-patch+json' }
+  })
   const changed = await list('?limit=2')
   t.not(changed.etag, first.etag)
   t.match(changed.body, /changed/)
@@ -31,14 +40,15 @@ test('a page that was answered before is answered anew as soon as anything of it
   t.equal((await ask(app, 'GET /notes?limit=2', { fields: { 'if-none-match': last.etag as string } })).statusCode, 304)
 })
 
-test('only so many pages are kept, and none that is long', async t => {
+test('only so many pages are kept, and none that is long', async (t) => {
   const collection = notes()
   // All that a page is known by.
   const asked = (search: string) => ({ path: '/notes', search, format: json }) as Request
   const answer = (content: string) => ({ versions: 'v', total: undefined, fields: {}, whole: {}, content })
   t.equal(getCachedPage(collection, asked(''), { versions: 'v', total: undefined }), undefined)
   for (let number = 0; number < 33; number++) cachePage(collection, asked(String(number)), answer(`[${number}]`))
-  const known = (search: string) => getCachedPage(collection, asked(search), { versions: 'v', total: undefined })?.content
+  const known = (search: string) =>
+    getCachedPage(collection, asked(search), { versions: 'v', total: undefined })?.content
   t.equal(known('0'), undefined, 'the oldest is gone')
   t.equal(known('1'), '[1]')
   t.equal(known('32'), '[32]')
@@ -48,21 +58,34 @@ test('only so many pages are kept, and none that is long', async t => {
   t.equal(getCachedPage(collection, asked('1'), { versions: 'v', total: 1 }), undefined, 'another total')
 })
 
-test('a page that one caller was sent is never sent to a caller who sees other items or other properties', async t => {
-  const Secret = Type.Object({ id: Type.Integer(), owner: Type.String(), salary: Type.Optional(Type.Integer()), text: Type.String() })
-  const items = ['ada', 'bob', 'ada', 'bob'].map((owner, index) => ({ id: index + 1, owner, salary: index, text: `of ${owner}` }))
-  const app = await build(t, define({
-    name: 'secrets',
-    schema: Secret,
-    id: { generate: 'storage' },
-    storage: memory({ items }),
-    access: {
-      authenticate: ({ request }) => request.headers['x-user']?.toString(),
-      scope: ({ caller }) => caller === 'hr' || caller === 'auditor' ? undefined : { values: { owner: caller! } },
-      visible: { salary: ({ caller }) => caller === 'hr' }
-    },
-    links: ({ item }) => ({ owner: { href: `/owners/${item.owner}` } })
-  }) as Collection)
+test('a page that one caller was sent is never sent to a caller who sees other items or other properties', async (t) => {
+  const Secret = Type.Object({
+    id: Type.Integer(),
+    owner: Type.String(),
+    salary: Type.Optional(Type.Integer()),
+    text: Type.String()
+  })
+  const items = ['ada', 'bob', 'ada', 'bob'].map((owner, index) => ({
+    id: index + 1,
+    owner,
+    salary: index,
+    text: `of ${owner}`
+  }))
+  const app = await build(
+    t,
+    define({
+      name: 'secrets',
+      schema: Secret,
+      id: { generate: 'storage' },
+      storage: memory({ items }),
+      access: {
+        authenticate: ({ request }) => request.headers['x-user']?.toString(),
+        scope: ({ caller }) => (caller === 'hr' || caller === 'auditor' ? undefined : { values: { owner: caller! } }),
+        visible: { salary: ({ caller }) => caller === 'hr' }
+      },
+      links: ({ item }) => ({ owner: { href: `/owners/${item.owner}` } })
+    }) as Collection
+  )
   const callers = ['ada', 'bob', 'hr', 'auditor', 'eve']
   const list = async (caller: string, url: string, accept = 'application/json') => {
     const { headers, body } = await ask(app, `GET ${url}`, { fields: { 'x-user': caller, accept } })
@@ -75,16 +98,18 @@ test('a page that one caller was sent is never sent to a caller who sees other i
         // Several times: the later responses are built from what was kept.
         for (let time = 0; time < 3; time++) alone.set(caller, await list(caller, url, accept))
       }
-      for (const caller of [...callers, ...callers.toReversed(), ...callers]) t.strictSame(await list(caller, url, accept), alone.get(caller), `${caller} ${url} ${accept}`)
+      for (const caller of [...callers, ...callers.toReversed(), ...callers]) {
+        t.strictSame(await list(caller, url, accept), alone.get(caller), `${caller} ${url} ${accept}`)
+      }
       for (const caller of ['ada', 'bob', 'eve']) {
         const { body } = await list(caller, url, accept)
         t.notMatch(body, /salary/)
-        for (const other of ['ada', 'bob'].filter(name => name !== caller)) t.notMatch(body, `of ${other}`)
+        for (const other of ['ada', 'bob'].filter((name) => name !== caller)) t.notMatch(body, `of ${other}`)
       }
       t.notMatch((await list('auditor', url, accept)).body, /salary/)
       t.match((await list('hr', url, accept)).body, /salary/)
     }
   }
-  const tags = await Promise.all(['hr', 'auditor'].map(async caller => (await list(caller, '/secrets')).etag))
+  const tags = await Promise.all(['hr', 'auditor'].map(async (caller) => (await list(caller, '/secrets')).etag))
   t.not(tags[0], tags[1], 'what differs has another tag')
 })

@@ -5,7 +5,8 @@ import { goods, idsOf, links } from './goods.ts'
 
 // QUERY (RFC 10008): what a query string can ask, and more, in content.
 
-const query = (app: FastifyInstance, content: unknown, fields: Record<string, string> = {}, at = '/goods') => ask(app, `QUERY ${at}`, { content, fields })
+const query = (app: FastifyInstance, content: unknown, fields: Record<string, string> = {}, at = '/goods') =>
+  ask(app, `QUERY ${at}`, { content, fields })
 
 const trees: ReadonlyArray<readonly [content: object, expected: string]> = [
   [{}, '12345'],
@@ -25,7 +26,16 @@ const trees: ReadonlyArray<readonly [content: object, expected: string]> = [
   [{ filter: { all: [{ status: 'draft', sold: true }, { price: 2.5 }] } }, '1'],
   [{ filter: { not: { status: 'draft' } } }, '235'],
   [{ filter: { not: { any: [{ 'price.null': true }, { not: { 'stock.null': true } }] } } }, '3'],
-  [{ filter: { status: 'draft', any: [{ sold: true }, { all: [{ 'owner.name': 'Grace' }, { not: { sold: true } }] }], not: { id: 1 } } }, '4'],
+  [
+    {
+      filter: {
+        status: 'draft',
+        any: [{ sold: true }, { all: [{ 'owner.name': 'Grace' }, { not: { sold: true } }] }],
+        not: { id: 1 }
+      }
+    },
+    '4'
+  ],
   [{ filter: { 'all.eq': true } }, '1'],
   [{ filter: { limit: 2 } }, '2'],
   [{ filter: { limit: 2, 'limit.eq': 2 } }, '2'],
@@ -34,12 +44,14 @@ const trees: ReadonlyArray<readonly [content: object, expected: string]> = [
   [{ sort: ['-price', 'stock'], limit: 3 }, '254']
 ]
 
-test('QUERY asks by trees of conditions (RFC 10008 2)', async t => {
+test('QUERY asks by trees of conditions (RFC 10008 2)', async (t) => {
   const app = await build(t, goods())
-  for (const [content, expected] of trees) t.equal(idsOf(await query(app, content)).join(''), expected, JSON.stringify(content).slice(0, 100))
+  for (const [content, expected] of trees) {
+    t.equal(idsOf(await query(app, content)).join(''), expected, JSON.stringify(content).slice(0, 100))
+  }
 })
 
-test('Content-Location is the equal GET, which has the same content, tag and pages, in every format', async t => {
+test('Content-Location is the equal GET, which has the same content, tag and pages, in every format', async (t) => {
   const app = await build(t, goods())
   for (const [content] of trees) {
     for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
@@ -48,25 +60,42 @@ test('Content-Location is the equal GET, which has the same content, tag and pag
       if (location === undefined) continue
       const same = await ask(app, `GET ${location}`, { fields: { accept } })
       t.equal(same.payload, answer.payload, String(location).slice(0, 100))
-      for (const field of ['etag', 'link', 'content-type', 'x-total-count']) t.equal(same.headers[field], answer.headers[field])
+      for (const field of ['etag', 'link', 'content-type', 'x-total-count']) {
+        t.equal(same.headers[field], answer.headers[field])
+      }
     }
   }
-  const location = async (content: object, at?: string) => (await query(app, content, {}, at)).headers['content-location']
+  const location = async (content: object, at?: string) =>
+    (await query(app, content, {}, at)).headers['content-location']
   t.equal(await location({}), '/goods')
   t.equal(await location({ filter: { all: [{}, { all: [] }] } }), '/goods')
   t.equal(await location({ filter: { name: 'a b&c' } }), '/goods?name=a+b%26c')
-  t.equal(await location({ filter: { limit: 1, all: [{ 'limit.gte': 1 }] }, limit: 5 }), '/goods?limit.eq=1&limit.gte=1&limit=5')
+  t.equal(
+    await location({ filter: { limit: 1, all: [{ 'limit.gte': 1 }] }, limit: 5 }),
+    '/goods?limit.eq=1&limit.gte=1&limit=5'
+  )
   t.equal(await location({ filter: { 'name.in': ['a,b', 'c\\d'] } }), '/goods?name.in=a%5C%2Cb%2Cc%5C%5Cd')
-  t.equal(await location({ sort: ['-price'], fields: ['name', 'id'], count: true, q: 'a' }), '/goods?sort=-price&fields=id%2Cname&count=true&q=a')
+  t.equal(
+    await location({ sort: ['-price'], fields: ['name', 'id'], count: true, q: 'a' }),
+    '/goods?sort=-price&fields=id%2Cname&count=true&q=a'
+  )
   t.equal(await location({ sort: ['price', '-id'] }), '/goods?sort=price%2C-id')
   t.equal(await location({ sort: ['id'] }), '/goods?sort=id')
   t.equal(await location({ filter: { 'price.gte': 1 } }, '/goods?status=draft'), '/goods?status=draft&price.gte=1')
   t.equal(await location({ filter: { status: 'draft' } }, '/goods?status=draft'), '/goods?status=draft')
 })
 
-test('there is no Content-Location where no GET asks the same', async t => {
+test('there is no Content-Location where no GET asks the same', async (t) => {
   const app = await build(t, goods())
-  for (const filter of [{ any: [] }, { any: [{ name: 'a' }] }, { not: { name: 'a' } }, { all: [{ name: 'a' }, { name: 'b' }] }, { 'name.in': [''] }, { name: 'a'.repeat(2000) }, { 'id.in': Array.from({ length: 999 }, (_, index) => index) }]) {
+  for (const filter of [
+    { any: [] },
+    { any: [{ name: 'a' }] },
+    { not: { name: 'a' } },
+    { all: [{ name: 'a' }, { name: 'b' }] },
+    { 'name.in': [''] },
+    { name: 'a'.repeat(2000) },
+    { 'id.in': Array.from({ length: 999 }, (_, index) => index) }
+  ]) {
     const answer = await query(app, { filter })
     t.equal(answer.statusCode, 200)
     t.notOk('content-location' in answer.headers, JSON.stringify(filter).slice(0, 80))
@@ -74,7 +103,7 @@ test('there is no Content-Location where no GET asks the same', async t => {
   t.notOk('content-location' in (await query(app, { filter: { name: 'b' } }, {}, '/goods?name=a')).headers)
 })
 
-test('QUERY is conditional as GET is (RFC 10008 2.6, RFC 9110 13)', async t => {
+test('QUERY is conditional as GET is (RFC 10008 2.6, RFC 9110 13)', async (t) => {
   const app = await build(t, goods())
   let stock = 70
   for (const content of [{ filter: { status: 'draft' } }, { filter: { not: { status: 'draft' } } }]) {
@@ -95,11 +124,14 @@ test('QUERY is conditional as GET is (RFC 10008 2.6, RFC 9110 13)', async t => {
   }
 })
 
-test('the pages of a QUERY are followed by the same QUERY, and by GET where one asks the same', async t => {
+test('the pages of a QUERY are followed by the same QUERY, and by GET where one asks the same', async (t) => {
   const app = await build(t, goods())
   for (const [content, expected] of trees.filter(([content]) => !('limit' in content))) {
     const start = await query(app, content, {}, '/goods?limit=1')
-    const follows = { QUERY: (at: string) => query(app, content, {}, at), ...'content-location' in start.headers && { GET: (at: string) => ask(app, `GET ${at}`) } }
+    const follows = {
+      QUERY: (at: string) => query(app, content, {}, at),
+      ...('content-location' in start.headers && { GET: (at: string) => ask(app, `GET ${at}`) })
+    }
     for (const [method, follow] of Object.entries(follows)) {
       let page = start
       const seen = idsOf(page)
@@ -113,7 +145,7 @@ test('the pages of a QUERY are followed by the same QUERY, and by GET where one 
   }
 })
 
-test('a cursor in the content counts until a link brings the next one', async t => {
+test('a cursor in the content counts until a link brings the next one', async (t) => {
   const app = await build(t, goods())
   const filter = { not: { id: 3 } }
   const first = await query(app, { filter, limit: 1 })
@@ -123,23 +155,36 @@ test('a cursor in the content counts until a link brings the next one', async t 
   t.strictSame(idsOf(await query(app, { filter, limit: 1, cursor }, {}, links(second).next)), [4])
 })
 
-test('cursors of GET and QUERY go with the question, not with the method', async t => {
+test('cursors of GET and QUERY go with the question, not with the method', async (t) => {
   const app = await build(t, goods())
-  const cursorOf = async (content: object) => new URL(links(await query(app, { ...content, limit: 1 })).next!, 'http://x').searchParams.get('cursor')!
+  const cursorOf = async (content: object) =>
+    new URL(links(await query(app, { ...content, limit: 1 })).next!, 'http://x').searchParams.get('cursor')!
   const flat = await cursorOf({ filter: { all: [{ 'stock.gte': 3, 'id.gt': 0 }, { 'stock.gte': 3 }] } })
   t.equal(idsOf(await ask(app, `GET /goods?stock.gte=3&id.gt=0&cursor=${flat}`)).join(''), '45')
   t.equal((await ask(app, `GET /goods?stock.gte=3&cursor=${flat}`)).statusCode, 400)
   const tree = await cursorOf({ filter: { not: { 'stock.null': true } } })
-  for (const search of ['', 'stock.null=false&']) t.match((await ask(app, `GET /goods?${search}cursor=${tree}`)).json(), { status: 400, parameter: 'cursor' })
+  for (const search of ['', 'stock.null=false&']) {
+    t.match((await ask(app, `GET /goods?${search}cursor=${tree}`)).json(), { status: 400, parameter: 'cursor' })
+  }
   const other = await query(app, { filter: { not: { 'stock.null': false } }, cursor: tree })
   t.equal(other.statusCode, 400)
   t.match(other.json(), { code: 'invalid-query', parameter: 'cursor' })
 })
 
-test('everything that is not understood is told at once, by its pointer', async t => {
+test('everything that is not understood is told at once, by its pointer', async (t) => {
   const app = await build(t, goods())
   const content = {
-    filter: { colour: 1, 'price.like': 'x', name: 3, any: [{ status: 'gone' }, 7, { 'stock.in': ['1'] }], all: {}, not: [], 'a/b~c': 1, 'name.null': 'true', secret: 'a' },
+    filter: {
+      colour: 1,
+      'price.like': 'x',
+      name: 3,
+      any: [{ status: 'gone' }, 7, { 'stock.in': ['1'] }],
+      all: {},
+      not: [],
+      'a/b~c': 1,
+      'name.null': 'true',
+      secret: 'a'
+    },
     sort: ['colour'],
     fields: 'name',
     limit: 0,
@@ -153,11 +198,17 @@ test('everything that is not understood is told at once, by its pointer', async 
   t.match(answer.json(), { code: 'validation-failed', detail: 'The query is invalid.' })
   t.match(answer.json().errors, [
     { pointer: '/filter/colour', message: /^is not a known property\. A list can be filtered by: id, name/ },
-    { pointer: '/filter/price.like', message: 'is not a known property. price can be followed by: .eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .null.' },
+    {
+      pointer: '/filter/price.like',
+      message: 'is not a known property. price can be followed by: .eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .null.'
+    },
     { pointer: '/filter/name', message: 'must be text' },
     { pointer: '/filter/any/0/status', message: 'must be one of draft, published' },
     { pointer: '/filter/any/1', message: 'must be an object' },
-    { pointer: '/filter/any/2/stock.in', message: 'must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991' },
+    {
+      pointer: '/filter/any/2/stock.in',
+      message: 'must be up to 1000 values, each a whole number from -9007199254740991 to 9007199254740991'
+    },
     { pointer: '/filter/all', message: 'must be an array of filters' },
     { pointer: '/filter/not', message: 'must be an object' },
     { pointer: '/filter/a~1b~0c', message: /^is not a known property/ },
@@ -169,37 +220,78 @@ test('everything that is not understood is told at once, by its pointer', async 
     { pointer: '/cursor', message: 'must be text' },
     { pointer: '/count', message: 'must be true or false' },
     { pointer: '/q', message: 'must be text of up to 200 characters' },
-    { pointer: '/page', message: 'is not a known property. A query can have: filter, limit, cursor, sort, fields, count, q.' }
+    {
+      pointer: '/page',
+      message: 'is not a known property. A query can have: filter, limit, cursor, sort, fields, count, q.'
+    }
   ])
   t.equal(answer.json().errors.length, 18)
-  for (const whole of [[], 'x', 1, null, true]) t.match((await query(app, JSON.stringify(whole))).json(), { status: 422, errors: [{ pointer: '', message: 'must be an object' }] })
-  for (const part of [{ sort: [] }, { sort: [1] }, { fields: [] }, { fields: ['name', 1] }, { limit: '5' }, { limit: 1.5 }, { limit: null }, { filter: null }, { list: { filter: [] } }, { filter: { __proto__x: 1 } }]) t.equal((await query(app, part)).statusCode, 422, JSON.stringify(part))
+  for (const whole of [[], 'x', 1, null, true]) {
+    t.match((await query(app, JSON.stringify(whole))).json(), {
+      status: 422,
+      errors: [{ pointer: '', message: 'must be an object' }]
+    })
+  }
+  for (const part of [
+    { sort: [] },
+    { sort: [1] },
+    { fields: [] },
+    { fields: ['name', 1] },
+    { limit: '5' },
+    { limit: 1.5 },
+    { limit: null },
+    { filter: null },
+    { list: { filter: [] } },
+    { filter: { __proto__x: 1 } }
+  ]) {
+    t.equal((await query(app, part)).statusCode, 422, JSON.stringify(part))
+  }
   t.equal((await query(app, '{ "filter": { "__proto__": { "name": "a" } } }')).statusCode, 400)
 })
 
-test('a query has bounds: how deep, how many conditions and values, and how many failures are told', async t => {
+test('a query has bounds: how deep, how many conditions and values, and how many failures are told', async (t) => {
   const app = await build(t, goods())
-  const deep = (levels: number): object => levels === 1 ? { id: 1 } : { not: deep(levels - 1) }
+  const deep = (levels: number): object => (levels === 1 ? { id: 1 } : { not: deep(levels - 1) })
   t.equal((await query(app, { filter: deep(16) })).statusCode, 200)
-  t.match((await query(app, { filter: deep(17) })).json(), { status: 422, errors: [{ pointer: `/filter${'/not'.repeat(16)}`, message: 'is nested deeper than 16 levels' }] })
+  t.match((await query(app, { filter: deep(17) })).json(), {
+    status: 422,
+    errors: [{ pointer: `/filter${'/not'.repeat(16)}`, message: 'is nested deeper than 16 levels' }]
+  })
   const wide = (count: number) => ({ filter: { any: Array.from({ length: count }, (_, id) => ({ id })) } })
-  const message = 'is too large: a filter can have at most 100 conditions, each like counting as 20, and 1000 values in all its lists'
+  const message =
+    'is too large: a filter can have at most 100 conditions, each like counting as 20, and 1000 values in all its lists'
   t.equal((await query(app, wide(100))).statusCode, 200)
   t.strictSame((await query(app, wide(50_000))).json().errors, [{ pointer: '/filter/any/100/id', message }])
   for (const nothing of [{}, { any: [] }, { not: {} }]) {
     t.equal((await query(app, { filter: { any: Array(100).fill(nothing) } })).statusCode, 200)
-    t.match((await query(app, { filter: { any: Array(101).fill(nothing) } })).json(), { status: 422, errors: [{ message }] })
+    t.match((await query(app, { filter: { any: Array(101).fill(nothing) } })).json(), {
+      status: 422,
+      errors: [{ message }]
+    })
   }
   const list = Array.from({ length: 1000 }, (_, id) => id)
-  t.equal((await query(app, { filter: { any: list.slice(0, 4).map(() => ({ 'id.in': list.slice(0, 250) })) } })).statusCode, 200)
-  t.match((await query(app, { filter: { any: [{ 'id.in': list }, { 'id.in': [1] }] } })).json(), { errors: [{ pointer: '/filter/any/1/id.in', message }] })
-  t.match((await query(app, { filter: { 'id.in': [...list, 1] } })).json(), { errors: [{ pointer: '/filter/id.in', message }] })
-  t.equal((await query(app, { filter: { any: Array.from({ length: 500 }, () => ({ colour: 1 })) } })).json().errors.length, 100)
+  t.equal(
+    (await query(app, { filter: { any: list.slice(0, 4).map(() => ({ 'id.in': list.slice(0, 250) })) } })).statusCode,
+    200
+  )
+  t.match((await query(app, { filter: { any: [{ 'id.in': list }, { 'id.in': [1] }] } })).json(), {
+    errors: [{ pointer: '/filter/any/1/id.in', message }]
+  })
+  t.match((await query(app, { filter: { 'id.in': [...list, 1] } })).json(), {
+    errors: [{ pointer: '/filter/id.in', message }]
+  })
+  t.equal(
+    (await query(app, { filter: { any: Array.from({ length: 500 }, () => ({ colour: 1 })) } })).json().errors.length,
+    100
+  )
 })
 
-test('Accept-Query is told by OPTIONS, by 415, and where the Content-Type is missing: 400 (RFC 10008 2, 3)', async t => {
+test('Accept-Query is told by OPTIONS, by 415, and where the Content-Type is missing: 400 (RFC 10008 2, 3)', async (t) => {
   const app = await build(t, goods())
-  t.match((await ask(app, 'OPTIONS /goods')).headers, { allow: 'GET, HEAD, POST, QUERY, OPTIONS', 'accept-query': 'application/json' })
+  t.match((await ask(app, 'OPTIONS /goods')).headers, {
+    allow: 'GET, HEAD, POST, QUERY, OPTIONS',
+    'accept-query': 'application/json'
+  })
   const other = await ask(app, 'QUERY /goods', { content: 'name=apple', type: 'application/x-www-form-urlencoded' })
   t.equal(other.statusCode, 415)
   t.equal(other.headers['accept-query'], 'application/json')
@@ -207,18 +299,39 @@ test('Accept-Query is told by OPTIONS, by 415, and where the Content-Type is mis
   const untyped = await app.inject({ method: 'QUERY', url: '/goods', payload: Buffer.from('{}') })
   t.equal(untyped.statusCode, 400)
   t.equal(untyped.headers['accept-query'], 'application/json')
-  t.match(untyped.json(), { code: 'malformed-content', detail: 'A query needs content and a Content-Type. Supported: application/json.' })
-  t.match((await ask(app, 'QUERY /goods')).json(), { status: 400, code: 'malformed-content', detail: 'A query needs content and a Content-Type. Supported: application/json.' })
-  for (const content of ['', '{', '{"limit":1,"limit":2}', '{"limit":1e400}']) t.match((await query(app, content)).json(), { status: 400, code: 'malformed-content' }, content)
+  t.match(untyped.json(), {
+    code: 'malformed-content',
+    detail: 'A query needs content and a Content-Type. Supported: application/json.'
+  })
+  t.match((await ask(app, 'QUERY /goods')).json(), {
+    status: 400,
+    code: 'malformed-content',
+    detail: 'A query needs content and a Content-Type. Supported: application/json.'
+  })
+  for (const content of ['', '{', '{"limit":1,"limit":2}', '{"limit":1e400}']) {
+    t.match((await query(app, content)).json(), { status: 400, code: 'malformed-content' }, content)
+  }
   t.equal((await query(app, {}, { accept: 'image/png' })).statusCode, 406)
   t.match((await query(app, {}, {}, '/goods?colour=red')).json(), { status: 400, parameter: 'colour' })
   t.equal((await ask(app, 'QUERY /goods/1', { content: {} })).statusCode, 405)
   t.equal((await ask(await build(t, goods({ actions: ['read'] })), 'QUERY /goods', { content: {} })).statusCode, 405)
 })
 
-test('hooks of the action list run for QUERY, which is safe in every other way too', async t => {
+test('hooks of the action list run for QUERY, which is safe in every other way too', async (t) => {
   const seen: string[] = []
-  const app = await build(t, goods({ cache: 'max-age=60', routes: { list: { onRequest: async ({ method }) => { seen.push(method) } } } }))
+  const app = await build(
+    t,
+    goods({
+      cache: 'max-age=60',
+      routes: {
+        list: {
+          onRequest: async ({ method }) => {
+            seen.push(method)
+          }
+        }
+      }
+    })
+  )
   const answer = await query(app, {})
   t.strictSame(seen, ['QUERY'])
   t.equal(answer.headers['cache-control'], 'max-age=60')

@@ -23,7 +23,14 @@ const Thing = Type.Object({
 type Item = Static<typeof Thing>
 type Scalar = string | number | boolean
 
-const types = { id: 'number', text: 'string', rank: 'number', size: 'number', done: 'boolean', 'place.city': 'string' } as const
+const types = {
+  id: 'number',
+  text: 'string',
+  rank: 'number',
+  size: 'number',
+  done: 'boolean',
+  'place.city': 'string'
+} as const
 
 type Name = keyof typeof types
 
@@ -31,7 +38,11 @@ const names = Object.keys(types) as Name[]
 
 // The reference: written for being read, and for nothing else.
 
-interface Condition { readonly name: Name, readonly is: string, readonly value: Scalar | readonly Scalar[] }
+interface Condition {
+  readonly name: Name
+  readonly is: string
+  readonly value: Scalar | readonly Scalar[]
+}
 type Tree = Condition | { readonly all: readonly Tree[] } | { readonly any: readonly Tree[] } | { readonly not: Tree }
 
 function valueOf (thing: Item, name: Name): Scalar | null {
@@ -45,65 +56,113 @@ function compared (a: Scalar | null, b: Scalar | null): number {
 }
 
 function matches (thing: Item, tree: Tree): boolean {
-  if ('all' in tree) return tree.all.every(part => matches(thing, part))
-  if ('any' in tree) return tree.any.some(part => matches(thing, part))
+  if ('all' in tree) return tree.all.every((part) => matches(thing, part))
+  if ('any' in tree) return tree.any.some((part) => matches(thing, part))
   if ('not' in tree) return !matches(thing, tree.not)
   const value = valueOf(thing, tree.name)
   const given = tree.value as Scalar
   const among = () => (tree.value as readonly Scalar[]).includes(value as Scalar)
   switch (tree.is) {
-    case 'eq': return value === given
-    case 'ne': return value !== given
-    case 'lt': return value !== null && compared(value, given) < 0
-    case 'lte': return value !== null && compared(value, given) <= 0
-    case 'gt': return value !== null && compared(value, given) > 0
-    case 'gte': return value !== null && compared(value, given) >= 0
-    case 'in': return among()
-    case 'nin': return !among()
-    case 'null': return (value === null) === given
-    default: return typeof value === 'string' && expression(String(given)).test(value)
+    case 'eq':
+      return value === given
+    case 'ne':
+      return value !== given
+    case 'lt':
+      return value !== null && compared(value, given) < 0
+    case 'lte':
+      return value !== null && compared(value, given) <= 0
+    case 'gt':
+      return value !== null && compared(value, given) > 0
+    case 'gte':
+      return value !== null && compared(value, given) >= 0
+    case 'in':
+      return among()
+    case 'nin':
+      return !among()
+    case 'null':
+      return (value === null) === given
+    default:
+      return typeof value === 'string' && expression(String(given)).test(value)
   }
 }
 
 function expression (pattern: string): RegExp {
-  return new RegExp(`^${pattern.replace(/\\([^])|([^])/gu, (_, escaped?: string, plain?: string) => plain === '*' ? '[^]*' : (escaped ?? plain)!.replace(/[.*+?^${}()|[\]\\/]/u, '\\$&'))}$`, 'u')
+  return new RegExp(
+    `^${pattern.replace(/\\([^])|([^])/gu, (_, escaped?: string, plain?: string) => (plain === '*' ? '[^]*' : (escaped ?? plain)!.replace(/[.*+?^${}()|[\]\\/]/u, '\\$&')))}$`,
+    'u'
+  )
 }
 
 function expected (things: readonly Item[], tree: Tree | undefined, sort: readonly string[]): number[] {
-  const by = [...sort, 'id'].map(name => ({ name: name.replace('-', '') as Name, sign: name.startsWith('-') ? -1 : 1 }))
-  return things.filter(thing => tree === undefined || matches(thing, tree))
-    .sort((a, b) => by.reduce((difference, { name, sign }) => difference || compared(valueOf(a, name), valueOf(b, name)) * sign, 0))
+  const by = [...sort, 'id'].map((name) => ({
+    name: name.replace('-', '') as Name,
+    sign: name.startsWith('-') ? -1 : 1
+  }))
+  return things
+    .filter((thing) => tree === undefined || matches(thing, tree))
+    .sort((a, b) =>
+      by.reduce((difference, { name, sign }) => difference || compared(valueOf(a, name), valueOf(b, name)) * sign, 0)
+    )
     .map(({ id }) => id)
 }
 
 // What is random: few values, so that there are ties, and letters that UTF-16 orders otherwise than code points are.
 
-const letters = fc.array(fc.constantFrom('a', 'b', 'B', 'é', '😀', '\uffee', ',', '\\', '*', ' ', '%', '_', "'"), { maxLength: 3 }).map(all => all.join(''))
+const letters = fc
+  .array(fc.constantFrom('a', 'b', 'B', 'é', '😀', '\uffee', ',', '\\', '*', ' ', '%', '_', "'"), { maxLength: 3 })
+  .map((all) => all.join(''))
 const values = { string: letters, number: fc.constantFrom(-2, -1, 0, 1, 2, 3, 10), boolean: fc.boolean() } as const
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 4 })
 
-const things: fc.Arbitrary<Item[]> = fc.array(fc.record({
-  text: maybe(fc.option(letters, { freq: 4 })),
-  rank: maybe(fc.option(values.number, { freq: 4 })),
-  size: maybe(fc.constantFrom(-0.5, 0, 0.5, 1e21, 1e-7)),
-  done: maybe(fc.boolean()),
-  place: maybe(fc.option(fc.record({ city: maybe(letters) })))
-}), { maxLength: 25 }).map(all => all.map((thing, index) => JSON.parse(JSON.stringify({ id: index + 1, ...thing })) as Item))
+const things: fc.Arbitrary<Item[]> = fc
+  .array(
+    fc.record({
+      text: maybe(fc.option(letters, { freq: 4 })),
+      rank: maybe(fc.option(values.number, { freq: 4 })),
+      size: maybe(fc.constantFrom(-0.5, 0, 0.5, 1e21, 1e-7)),
+      done: maybe(fc.boolean()),
+      place: maybe(fc.option(fc.record({ city: maybe(letters) })))
+    }),
+    { maxLength: 25 }
+  )
+  .map((all) => all.map((thing, index) => JSON.parse(JSON.stringify({ id: index + 1, ...thing })) as Item))
 
-const operators = { string: ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'nin', 'like', 'null'], number: ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'nin', 'null'], boolean: ['eq', 'ne', 'in', 'nin', 'null'] } as const
+const operators = {
+  string: ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'nin', 'like', 'null'],
+  number: ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'nin', 'null'],
+  boolean: ['eq', 'ne', 'in', 'nin', 'null']
+} as const
 
-const condition: fc.Arbitrary<Condition> = fc.constantFrom(...names).chain(name => {
+const condition: fc.Arbitrary<Condition> = fc.constantFrom(...names).chain((name) => {
   const value: fc.Arbitrary<Scalar> = values[types[name]]
-  return fc.constantFrom<string>(...operators[types[name]]).chain(is => (is === 'null' ? fc.boolean() : is === 'in' || is === 'nin' ? fc.array(value, { maxLength: 3 }) : value).map(value => ({ name, is, value })))
+  return fc
+    .constantFrom<string>(...operators[types[name]])
+    .chain((is) =>
+      (is === 'null' ? fc.boolean() : is === 'in' || is === 'nin' ? fc.array(value, { maxLength: 3 }) : value).map(
+        (value) => ({ name, is, value })
+      )
+    )
 })
 
 const flat = fc.uniqueArray(condition, { maxLength: 2, selector: ({ name, is }) => `${name}.${is}` })
 
-const { tree } = fc.letrec<{ tree: Tree }>(tie => ({
-  tree: fc.oneof({ maxDepth: 4, depthSize: 'small' }, condition, fc.record({ all: fc.array(tie('tree'), { maxLength: 3 }) }), fc.record({ any: fc.array(tie('tree'), { maxLength: 3 }) }), fc.record({ not: tie('tree') }))
+const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 4, depthSize: 'small' },
+    condition,
+    fc.record({ all: fc.array(tie('tree'), { maxLength: 3 }) }),
+    fc.record({ any: fc.array(tie('tree'), { maxLength: 3 }) }),
+    fc.record({ not: tie('tree') })
+  )
 }))
 
-const sorts = fc.subarray(names.filter(name => name !== 'id'), { maxLength: 3 }).chain(chosen => fc.shuffledSubarray(chosen, { minLength: chosen.length })).chain(chosen => fc.tuple(...chosen.map(name => fc.constantFrom(name, `-${name}`))))
+const sorts = fc
+  .subarray(
+    names.filter((name) => name !== 'id'),
+    { maxLength: 3 }
+  )
+  .chain((chosen) => fc.shuffledSubarray(chosen, { minLength: chosen.length }))
+  .chain((chosen) => fc.tuple(...chosen.map((name) => fc.constantFrom(name, `-${name}`))))
 
 function content (tree: Tree): object {
   if ('all' in tree) return { all: tree.all.map(content) }
@@ -113,12 +172,20 @@ function content (tree: Tree): object {
 }
 
 function parameters (conditions: readonly Condition[]): URLSearchParams {
-  return new URLSearchParams(conditions.map(({ name, is, value }): [string, string] => [is === 'eq' ? name : `${name}.${is}`, Array.isArray(value) ? value.map(each => String(each).replace(/[\\,]/g, '\\$&')).join() : String(value)]))
+  return new URLSearchParams(
+    conditions.map(({ name, is, value }): [string, string] => [
+      is === 'eq' ? name : `${name}.${is}`,
+      Array.isArray(value) ? value.map((each) => String(each).replace(/[\\,]/g, '\\$&')).join() : String(value)
+    ])
+  )
 }
 
 async function served (items: readonly Item[]): Promise<FastifyInstance> {
   const app = Fastify()
-  await app.register(collection, define({ name: 'things', schema: Thing, storage: memory({ items }), id: { generate: 'storage' } }))
+  await app.register(
+    collection,
+    define({ name: 'things', schema: Thing, storage: memory({ items }), id: { generate: 'storage' } })
+  )
   return app
 }
 
@@ -130,7 +197,7 @@ function idsOf (answer: LightMyRequestResponse): number[] {
 }
 
 /** The ids on the way through next and back through prev, the latter turned round. */
-async function walk (follow: Follow, start: string): Promise<{ there: number[], back: number[] }> {
+async function walk (follow: Follow, start: string): Promise<{ there: number[]; back: number[] }> {
   let page = await follow(start)
   const there = idsOf(page)
   const pages = [there.slice()]
@@ -153,58 +220,86 @@ function same (one: readonly number[], other: readonly number[], what: string): 
   if (one.join() !== other.join()) throw new Error(`${what}: ${one.join()} instead of ${other.join()}`)
 }
 
-test('a walk through a filtered and sorted list gives what a plain filter and sort give', async t => {
+test('a walk through a filtered and sorted list gives what a plain filter and sort give', async (t) => {
   t.setTimeout(120_000)
-  await fc.assert(fc.asyncProperty(things, flat, sorts, fc.integer({ min: 1, max: 9 }), async (items, conditions, sort, limit) => {
-    // A list of nothing but an empty text is no list in a query string.
-    fc.pre(!conditions.some(({ value }) => Array.isArray(value) && value.length === 1 && value[0] === ''))
-    const app = await served(items)
-    const search = parameters(conditions)
-    search.set('limit', String(limit))
-    if (sort.length > 0) search.set('sort', sort.join())
-    const { there, back } = await walk(at => ask(app, `GET ${at}`), `/things?${search}`)
-    const reference = expected(items, { all: conditions }, sort)
-    same(there, reference, 'forward')
-    same(back, reference, 'backward')
-    search.set('count', 'true')
-    if ((await ask(app, `GET /things?${search}`)).headers['x-total-count'] !== String(reference.length)) throw new Error('the count is wrong')
-  }), { numRuns: 150 })
+  await fc.assert(
+    fc.asyncProperty(things, flat, sorts, fc.integer({ min: 1, max: 9 }), async (items, conditions, sort, limit) => {
+      // A list of nothing but an empty text is no list in a query string.
+      fc.pre(!conditions.some(({ value }) => Array.isArray(value) && value.length === 1 && value[0] === ''))
+      const app = await served(items)
+      const search = parameters(conditions)
+      search.set('limit', String(limit))
+      if (sort.length > 0) search.set('sort', sort.join())
+      const { there, back } = await walk((at) => ask(app, `GET ${at}`), `/things?${search}`)
+      const reference = expected(items, { all: conditions }, sort)
+      same(there, reference, 'forward')
+      same(back, reference, 'backward')
+      search.set('count', 'true')
+      if ((await ask(app, `GET /things?${search}`)).headers['x-total-count'] !== String(reference.length)) {
+        throw new Error('the count is wrong')
+      }
+    }),
+    { numRuns: 150 }
+  )
   t.pass('150 lists')
 })
 
-test('a walk through a QUERY gives what a plain filter and sort give, and its equal GET the same', async t => {
+test('a walk through a QUERY gives what a plain filter and sort give, and its equal GET the same', async (t) => {
   t.setTimeout(120_000)
   let equal = 0
-  await fc.assert(fc.asyncProperty(things, tree, sorts, fc.integer({ min: 1, max: 9 }), async (items, tree, sort, limit) => {
-    const app = await served(items)
-    const asked = { filter: content(tree), ...sort.length > 0 && { sort } }
-    const { there, back } = await walk(at => ask(app, `QUERY ${at}`, { content: asked }), `/things?limit=${limit}`)
-    const reference = expected(items, tree, sort)
-    same(there, reference, 'forward')
-    same(back, reference, 'backward')
-    const first = await ask(app, 'QUERY /things', { content: { ...asked, limit } })
-    const location = first.headers['content-location']
-    if (location === undefined) return
-    equal++
-    const get = await ask(app, `GET ${location}`)
-    if (get.payload !== first.payload || get.headers.etag !== first.headers.etag || get.headers.link !== first.headers.link) throw new Error(`${location} is not equal`)
-    same((await walk(at => ask(app, `GET ${at}`), String(location))).there, reference, String(location))
-  }), { numRuns: 150 })
+  await fc.assert(
+    fc.asyncProperty(things, tree, sorts, fc.integer({ min: 1, max: 9 }), async (items, tree, sort, limit) => {
+      const app = await served(items)
+      const asked = { filter: content(tree), ...(sort.length > 0 && { sort }) }
+      const { there, back } = await walk((at) => ask(app, `QUERY ${at}`, { content: asked }), `/things?limit=${limit}`)
+      const reference = expected(items, tree, sort)
+      same(there, reference, 'forward')
+      same(back, reference, 'backward')
+      const first = await ask(app, 'QUERY /things', { content: { ...asked, limit } })
+      const location = first.headers['content-location']
+      if (location === undefined) return
+      equal++
+      const get = await ask(app, `GET ${location}`)
+      if (
+        get.payload !== first.payload ||
+        get.headers.etag !== first.headers.etag ||
+        get.headers.link !== first.headers.link
+      ) {
+        throw new Error(`${location} is not equal`)
+      }
+      same((await walk((at) => ask(app, `GET ${at}`), String(location))).there, reference, String(location))
+    }),
+    { numRuns: 150 }
+  )
   t.ok(equal > 10, `${equal} of them have an equal GET`)
 })
 
-test('a walk sees what was there all along exactly once, while others insert, change and delete', async t => {
+test('a walk sees what was there all along exactly once, while others insert, change and delete', async (t) => {
   t.setTimeout(120_000)
   let seed = 1
-  const random = (below: number): number => { seed = (seed * 48271) % 2147483647; return seed % below }
+  const random = (below: number): number => {
+    seed = (seed * 48271) % 2147483647
+    return seed % below
+  }
   for (const sort of ['', 'rank', '-rank', 'text,-rank', '-place.city,done', '-id', 'done']) {
     for (const relation of ['next', 'prev'] as const) {
-      const make = (): object => JSON.parse(JSON.stringify({ text: [undefined, null, 'a', 'b', '😀'][random(5)], rank: [undefined, null, 1, 2, 3][random(5)], done: [undefined, true, false][random(3)], place: [undefined, null, { city: 'x' }, {}][random(4)] }))
+      const make = (): object =>
+        JSON.parse(
+          JSON.stringify({
+            text: [undefined, null, 'a', 'b', '😀'][random(5)],
+            rank: [undefined, null, 1, 2, 3][random(5)],
+            done: [undefined, true, false][random(3)],
+            place: [undefined, null, { city: 'x' }, {}][random(4)]
+          })
+        )
       const items = Array.from({ length: 60 }, (_, index) => ({ id: index + 1, ...make() })) as Item[]
       // Others touch every third; of the rest, some change in what is not sorted by.
       const steady = new Set(items.filter(({ id }) => id % 3 !== 0).map(({ id }) => id))
       const app = await build(t, [])
-      await app.register(collection, define({ name: 'things', schema: Thing, storage: memory({ items }), id: { generate: 'storage' } }))
+      await app.register(
+        collection,
+        define({ name: 'things', schema: Thing, storage: memory({ items }), id: { generate: 'storage' } })
+      )
       const start = `/things?limit=7${sort === '' ? '' : `&sort=${sort}`}`
       let page = await ask(app, `GET ${start}`)
       const way: number[] = []
@@ -219,13 +314,15 @@ test('a walk sees what was there all along exactly once, while others insert, ch
           const id = 3 * (1 + random(20))
           if (turn === 0) return ask(app, 'POST /things', { content: make() })
           if (turn === 1) return ask(app, `DELETE /things/${id}`)
-          if (turn === 2) return ask(app, `PATCH /things/${[...steady][random(steady.size)]}`, { content: { size: random(9) } })
+          if (turn === 2) {
+            return ask(app, `PATCH /things/${[...steady][random(steady.size)]}`, { content: { size: random(9) } })
+          }
           return ask(app, `PUT /things/${id}`, { content: make() })
         })
         const [next] = await Promise.all([ask(app, `GET ${at}`), ...writes])
         page = next
       }
-      const seen = way.filter(id => steady.has(id))
+      const seen = way.filter((id) => steady.has(id))
       t.equal(seen.length, steady.size, `${relation} by ${sort || 'id'}: none is missing or given twice`)
       t.equal(new Set(seen).size, steady.size)
     }

@@ -30,11 +30,40 @@ import { listen } from '../wire.ts'
 t.setTimeout(300_000)
 
 type Json = Record<string, unknown>
-interface Media { schema: Json, example?: unknown }
-interface Answer { description: string, headers?: Record<string, { $ref: string }>, content?: Record<string, Media> }
-interface Parameter { name: string, in: string, required?: boolean, schema: Json, example?: unknown, description?: string, style?: string, explode?: boolean }
-interface Operation { operationId: string, summary: string, description: string, tags: string[], parameters: Parameter[], requestBody?: { required: boolean, content: Record<string, Media> }, responses: Record<string, Answer> }
-interface Document { openapi: string, tags: Array<{ name: string, description: string }>, components: Record<string, Record<string, Json>>, paths: Record<string, Record<string, Operation>> }
+interface Media {
+  schema: Json
+  example?: unknown
+}
+interface Answer {
+  description: string
+  headers?: Record<string, { $ref: string }>
+  content?: Record<string, Media>
+}
+interface Parameter {
+  name: string
+  in: string
+  required?: boolean
+  schema: Json
+  example?: unknown
+  description?: string
+  style?: string
+  explode?: boolean
+}
+interface Operation {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  parameters: Parameter[]
+  requestBody?: { required: boolean; content: Record<string, Media> }
+  responses: Record<string, Answer>
+}
+interface Document {
+  openapi: string
+  tags: Array<{ name: string; description: string }>
+  components: Record<string, Record<string, Json>>
+  paths: Record<string, Record<string, Operation>>
+}
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -43,7 +72,12 @@ function documentOf (app: FastifyInstance): Document {
 }
 
 /** An app with these collections, and its document. */
-async function documented (t: { after (close: () => Promise<unknown>): void }, collections: readonly Collection[], openapi: object = { openapi: '3.1.0' }, options: object = {}): Promise<{ app: FastifyInstance, document: Document }> {
+async function documented (
+  t: { after(close: () => Promise<unknown>): void },
+  collections: readonly Collection[],
+  openapi: object = { openapi: '3.1.0' },
+  options: object = {}
+): Promise<{ app: FastifyInstance; document: Document }> {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(swagger, { openapi, ...options })
@@ -56,33 +90,55 @@ async function documented (t: { after (close: () => Promise<unknown>): void }, c
 function at (document: Document, part: object): Json {
   const { $ref } = part as { $ref?: string }
   if ($ref === undefined) return part as Json
-  return $ref.slice(2).split('/').reduce<Json>((found, segment) => found[segment] as Json, document as unknown as Json)
+  return $ref
+    .slice(2)
+    .split('/')
+    .reduce<Json>((found, segment) => found[segment] as Json, document as unknown as Json)
 }
 
 /** A validator of the schemas of a document. */
 function validators (document: Document): (schema: Json) => (value: unknown) => string[] {
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true, validateSchema: true }))
   ajv.addSchema({ $id: 'https://example.com/document', components: document.components })
-  return schema => {
-    const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"https://example.com/document#/components')) as Json)
-    return value => validate(value) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+  return (schema) => {
+    const validate = ajv.compile(
+      JSON.parse(
+        JSON.stringify(schema).replaceAll('"#/components', '"https://example.com/document#/components')
+      ) as Json
+    )
+    return (value) =>
+      validate(value) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
   }
 }
 
-const operationsOf = (document: Document) => Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })))
+const operationsOf = (document: Document) =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation }))
+  )
 
 async function lint (document: object): Promise<string[]> {
   const source = JSON.stringify(document)
   const linter = new spectral.Spectral()
   // The order of tags is the order in which the app registers its collections.
-  linter.setRuleset({ extends: [[rulesets.oas as never, 'all'], [owasp as never, 'all']], rules: { 'openapi-tags-alphabetical': 'off' } })
+  linter.setRuleset({
+    extends: [
+      [rulesets.oas as never, 'all'],
+      [owasp as never, 'all']
+    ],
+    rules: { 'openapi-tags-alphabetical': 'off' }
+  })
   const found = (await linter.run(source)).map(({ code, message, path }) => `${code}: ${message} ${path.join('/')}`)
   const config = await createConfig({ extends: ['recommended'] })
-  return [...found, ...(await lintFromString({ source, config })).map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)]
+  return [
+    ...found,
+    ...(await lintFromString({ source, config })).map(
+      ({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`
+    )
+  ]
 }
 
 for (const version of ['3.1.0', '3.0.3']) {
-  test(`a document of ${version} lints clean with Spectral, by the rules of OpenAPI and of OWASP, and with Redocly`, async t => {
+  test(`a document of ${version} lints clean with Spectral, by the rules of OpenAPI and of OWASP, and with Redocly`, async (t) => {
     const app = await service(version)
     t.after(() => app.close())
     await app.ready()
@@ -92,12 +148,19 @@ for (const version of ['3.1.0', '3.0.3']) {
     Reflect.deleteProperty(spoilt.paths['/users']!.get!, 'description')
     Reflect.deleteProperty(spoilt.paths['/users']!.get!.responses, '500')
     spoilt.paths['/users']!.post!.requestBody!.content['application/json']!.example = { nothing: 'of it' }
-    const told = (await lint(spoilt)).map(line => line.slice(0, line.indexOf(':', line.startsWith('owasp') ? 20 : 0)))
-    for (const rule of ['operation-description', 'owasp:api8:2023-define-error-responses-500', 'oas3-valid-media-example', 'no-invalid-media-type-examples']) t.ok(told.includes(rule), `${rule} would be told: ${told.join()}`)
+    const told = (await lint(spoilt)).map((line) => line.slice(0, line.indexOf(':', line.startsWith('owasp') ? 20 : 0)))
+    for (const rule of [
+      'operation-description',
+      'owasp:api8:2023-define-error-responses-500',
+      'oas3-valid-media-example',
+      'no-invalid-media-type-examples'
+    ]) {
+      t.ok(told.includes(rule), `${rule} would be told: ${told.join()}`)
+    }
   })
 }
 
-test('every operation is told whole: id, tag, summary, parameters, content and every status', async t => {
+test('every operation is told whole: id, tag, summary, parameters, content and every status', async (t) => {
   const app = await service()
   t.after(() => app.close())
   await app.ready()
@@ -106,7 +169,10 @@ test('every operation is told whole: id, tag, summary, parameters, content and e
   const ids = operations.map(({ operation }) => operation.operationId)
   t.equal(ids.length, 30)
   t.equal(new Set(ids).size, ids.length)
-  t.strictSame(document.tags.map(({ name }) => name), ['users', 'articles', 'products', 'goods'])
+  t.strictSame(
+    document.tags.map(({ name }) => name),
+    ['users', 'articles', 'products', 'goods']
+  )
   t.equal(document.tags[0]?.description, 'Who reads and writes')
   const statuses = (path: string, method: string) => Object.keys(document.paths[path]![method]!.responses).map(Number)
   const shared = [400, 401, 403, 412, 429, 500, 503]
@@ -121,33 +187,94 @@ test('every operation is told whole: id, tag, summary, parameters, content and e
   t.strictSame(statuses('/users/{parent}/articles', 'get'), sorted(200, 304, 404, 406))
   for (const { path, operation } of operations) {
     t.ok(operation.summary && operation.description && operation.tags.length === 1, operation.operationId)
-    const named = operation.parameters.map(parameter => at(document, parameter) as unknown as Parameter)
-    t.strictSame(named.filter(parameter => parameter.in === 'path').map(({ name }) => name), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
-    t.ok(named.filter(parameter => parameter.in === 'path').every(({ example }) => example !== undefined), 'with examples of what stands in the path')
+    const named = operation.parameters.map((parameter) => at(document, parameter) as unknown as Parameter)
+    t.strictSame(
+      named.filter((parameter) => parameter.in === 'path').map(({ name }) => name),
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    )
+    t.ok(
+      named.filter((parameter) => parameter.in === 'path').every(({ example }) => example !== undefined),
+      'with examples of what stands in the path'
+    )
   }
-  const needs = (path: string, method: string) => document.paths[path]![method]!.parameters.map(parameter => at(document, parameter) as unknown as Parameter).find(({ name }) => name === 'If-Match')?.required
-  t.strictSame(['put', 'patch', 'delete'].map(method => needs('/products/{id}', method)), [true, true, true], 'a precondition that is required')
-  t.strictSame(['put', 'patch', 'delete'].map(method => needs('/users/{id}', method)), [false, false, false])
-  t.strictSame(Object.keys(document.paths['/users']!.get!.responses['200']!.content!), ['application/json', 'application/hal+json', 'application/xml'])
-  t.strictSame(Object.keys(document.paths['/users']!.post!.requestBody!.content), ['application/json', 'application/xml'])
-  t.strictSame(Object.keys(document.paths['/users/{id}']!.patch!.requestBody!.content), ['application/merge-patch+json', 'application/json-patch+json', 'application/json'])
-  t.match(document.paths['/products']!.post!.requestBody!.content['application/json']!.schema, { oneOf: [{ $ref: '#/components/schemas/ProductCreate' }, { type: 'array', maxItems: 50 }] })
-  const fields = (path: string, method: string, status: number) => Object.keys(document.paths[path]![method]!.responses[status]!.headers ?? {})
-  t.ok(['ETag', 'Link', 'X-Total-Count', 'Cache-Control', 'Vary', 'Cache-Groups'].every(name => fields('/users', 'get', 200).includes(name)))
+  const needs = (path: string, method: string) =>
+    document.paths[path]![method]!.parameters.map((parameter) => at(document, parameter) as unknown as Parameter).find(
+      ({ name }) => name === 'If-Match'
+    )?.required
+  t.strictSame(
+    ['put', 'patch', 'delete'].map((method) => needs('/products/{id}', method)),
+    [true, true, true],
+    'a precondition that is required'
+  )
+  t.strictSame(
+    ['put', 'patch', 'delete'].map((method) => needs('/users/{id}', method)),
+    [false, false, false]
+  )
+  t.strictSame(Object.keys(document.paths['/users']!.get!.responses['200']!.content!), [
+    'application/json',
+    'application/hal+json',
+    'application/xml'
+  ])
+  t.strictSame(Object.keys(document.paths['/users']!.post!.requestBody!.content), [
+    'application/json',
+    'application/xml'
+  ])
+  t.strictSame(Object.keys(document.paths['/users/{id}']!.patch!.requestBody!.content), [
+    'application/merge-patch+json',
+    'application/json-patch+json',
+    'application/json'
+  ])
+  t.match(document.paths['/products']!.post!.requestBody!.content['application/json']!.schema, {
+    oneOf: [{ $ref: '#/components/schemas/ProductCreate' }, { type: 'array', maxItems: 50 }]
+  })
+  const fields = (path: string, method: string, status: number) =>
+    Object.keys(document.paths[path]![method]!.responses[status]!.headers ?? {})
+  t.ok(
+    ['ETag', 'Link', 'X-Total-Count', 'Cache-Control', 'Vary', 'Cache-Groups'].every((name) =>
+      fields('/users', 'get', 200).includes(name)
+    )
+  )
   t.notOk(fields('/users', 'get', 200).includes('Content-Range'))
   t.ok(fields('/goods', 'get', 200).includes('Content-Range'))
-  t.ok(['Location', 'Content-Location', 'ETag'].every(name => fields('/users', 'post', 201).includes(name)))
-  t.strictSame(Object.keys((document.components.responses!.TooManyRequests as unknown as Answer).headers!).includes('Retry-After'), true)
-  const asked = (path: string) => document.paths[path]!.get!.parameters.filter(parameter => parameter.in === 'query')
-  t.ok(['range', 'filter', '_start', '_end', '_sort', '_order'].every(name => asked('/goods').some(parameter => parameter.name === name)), 'with what the clients of profiles ask by')
-  t.match(asked('/users/{parent}/articles').find(({ name }) => name === 'expand'), { style: 'form', explode: false, schema: { type: 'array', items: { enum: ['writer'] } } })
-  t.match(asked('/users').find(({ name }) => name === 'role.in'), { explode: false, schema: { type: 'array', items: { type: 'string', enum: ['reader', 'author'] } }, description: 'Only items whose role is one of these' })
+  t.ok(['Location', 'Content-Location', 'ETag'].every((name) => fields('/users', 'post', 201).includes(name)))
+  t.strictSame(
+    Object.keys((document.components.responses!.TooManyRequests as unknown as Answer).headers!).includes('Retry-After'),
+    true
+  )
+  const asked = (path: string) => document.paths[path]!.get!.parameters.filter((parameter) => parameter.in === 'query')
+  t.ok(
+    ['range', 'filter', '_start', '_end', '_sort', '_order'].every((name) =>
+      asked('/goods').some((parameter) => parameter.name === name)
+    ),
+    'with what the clients of profiles ask by'
+  )
+  t.match(
+    asked('/users/{parent}/articles').find(({ name }) => name === 'expand'),
+    { style: 'form', explode: false, schema: { type: 'array', items: { enum: ['writer'] } } }
+  )
+  t.match(
+    asked('/users').find(({ name }) => name === 'role.in'),
+    {
+      explode: false,
+      schema: { type: 'array', items: { type: 'string', enum: ['reader', 'author'] } },
+      description: 'Only items whose role is one of these'
+    }
+  )
 })
 
-test('schemas have names: by title, by $id, or by the name of the collection, and never one for two', async t => {
+test('schemas have names: by title, by $id, or by the name of the collection, and never one for two', async (t) => {
   const named = (title: string) => ({ schema: Type.Object({ id: Type.String({ readOnly: true }) }, { title }) })
   const plain = notes()
-  const others = [plain, { ...notes(), prefix: '/v2' }, { ...notes(), prefix: '/v2/deep' }, define({ name: 'a', ...named('Thing'), storage: memory() }), define({ name: 'b', ...named('Thing'), storage: memory() }), define({ name: 'c', ...named('Thing'), storage: memory() }), define({ name: 'd', ...named('?!'), storage: memory() }), { ...plain, prefix: '/again' }] as Collection[]
+  const others = [
+    plain,
+    { ...notes(), prefix: '/v2' },
+    { ...notes(), prefix: '/v2/deep' },
+    define({ name: 'a', ...named('Thing'), storage: memory() }),
+    define({ name: 'b', ...named('Thing'), storage: memory() }),
+    define({ name: 'c', ...named('Thing'), storage: memory() }),
+    define({ name: 'd', ...named('?!'), storage: memory() }),
+    { ...plain, prefix: '/again' }
+  ] as Collection[]
   const own = { Problem: { type: 'string' }, NotesItem: { type: 'integer' } }
   const components = { schemas: own, responses: { NotFound: { description: 'Of the app' } } }
   const { app, document } = await documented(t, others, { openapi: '3.1.0', components })
@@ -163,13 +290,20 @@ test('schemas have names: by title, by $id, or by the name of the collection, an
   t.strictSame(document.components.schemas!.Problem, { type: 'string' })
   t.strictSame(document.components.responses!.NotFound, { description: 'Of the app' })
   t.match(document.paths['/notes/{id}']!.get!.responses['404'], { $ref: '#/components/responses/NotFound2' })
-  t.strictSame(components, { schemas: { Problem: { type: 'string' }, NotesItem: { type: 'integer' } }, responses: { NotFound: { description: 'Of the app' } } }, 'the options of the app stay as they are')
+  t.strictSame(
+    components,
+    {
+      schemas: { Problem: { type: 'string' }, NotesItem: { type: 'integer' } },
+      responses: { NotFound: { description: 'Of the app' } }
+    },
+    'the options of the app stay as they are'
+  )
   const yaml = app.swagger({ yaml: true })
   t.notMatch(yaml, /[&*]a\d/, 'nothing is shared in YAML')
   t.match(yaml, /NotesItem2:/)
 })
 
-test('examples fit their schemas, and there is one of every item, list and patch in JSON', async t => {
+test('examples fit their schemas, and there is one of every item, list and patch in JSON', async (t) => {
   const app = await service()
   t.after(() => app.close())
   await app.ready()
@@ -200,28 +334,51 @@ test('examples fit their schemas, and there is one of every item, list and patch
   t.ok(count > 500, `${count} examples`)
 })
 
-test('what is answered is what the document says: status, fields, media type and content', async t => {
+test('what is answered is what the document says: status, fields, media type and content', async (t) => {
   const app = await service()
   t.after(() => app.close())
   await app.ready()
   const document = documentOf(app)
   const compile = validators(document)
-  const unspoken = new Set(['date', 'connection', 'keep-alive', 'content-length', 'content-type', 'x-content-type-options'])
+  const unspoken = new Set([
+    'date',
+    'connection',
+    'keep-alive',
+    'content-length',
+    'content-type',
+    'x-content-type-options'
+  ])
   const seen = new Set<number>()
-  const check = async (path: string, answer: LightMyRequestResponse, method: string): Promise<LightMyRequestResponse> => {
+  const check = async (
+    path: string,
+    answer: LightMyRequestResponse,
+    method: string
+  ): Promise<LightMyRequestResponse> => {
     const told = document.paths[path]![method]!.responses[answer.statusCode]
     seen.add(answer.statusCode)
     t.ok(told, `${method} ${path} ${answer.statusCode}`)
     const { headers = {}, content = {} } = at(document, told!) as unknown as Answer
-    const names = new Set(Object.keys(headers).map(name => name.toLowerCase()))
-    t.strictSame(Object.keys(answer.headers).filter(name => !names.has(name) && !unspoken.has(name)), [], `the fields of ${method} ${path} ${answer.statusCode}`)
+    const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+    t.strictSame(
+      Object.keys(answer.headers).filter((name) => !names.has(name) && !unspoken.has(name)),
+      [],
+      `the fields of ${method} ${path} ${answer.statusCode}`
+    )
     const type = String(answer.headers['content-type'] ?? '')
     if (answer.payload !== '') t.ok(content[type], `${method} ${path} ${answer.statusCode} ${type}`)
-    if (type.endsWith('json')) t.strictSame(compile(content[type]!.schema)(answer.json()), [], `${method} ${path} ${answer.statusCode} ${type}`)
+    if (type.endsWith('json')) {
+      t.strictSame(compile(content[type]!.schema)(answer.json()), [], `${method} ${path} ${answer.statusCode} ${type}`)
+    }
     return answer
   }
-  const example = (path: string, method: string, type = 'application/json'): Json => document.paths[path]![method]!.requestBody!.content[type]!.example as Json
-  const asked = async (target: string, path: string, options: Parameters<typeof ask>[2] = {}): Promise<LightMyRequestResponse> => check(path, await ask(app, target, options), target.split(' ')[0]!.toLowerCase())
+  const example = (path: string, method: string, type = 'application/json'): Json =>
+    document.paths[path]![method]!.requestBody!.content[type]!.example as Json
+  const asked = async (
+    target: string,
+    path: string,
+    options: Parameters<typeof ask>[2] = {}
+  ): Promise<LightMyRequestResponse> =>
+    check(path, await ask(app, target, options), target.split(' ')[0]!.toLowerCase())
 
   const made = await asked('POST /users', '/users', { content: example('/users', 'post') })
   t.equal(made.statusCode, 201, 'the example of the document can be sent')
@@ -232,7 +389,9 @@ test('what is answered is what the document says: status, fields, media type and
   await asked('POST /users', '/users', { content: 'x', type: 'text/plain' })
   await asked('POST /users', '/users', { content: JSON.stringify('x'.repeat(1_100_000)) })
   await asked('GET /users', '/users')
-  await asked('GET /users?count=true&sort=name,-role&fields=id,name,email,role,createdAt,updatedAt', '/users', { fields: { prefer: 'count=exact' } })
+  await asked('GET /users?count=true&sort=name,-role&fields=id,name,email,role,createdAt,updatedAt', '/users', {
+    fields: { prefer: 'count=exact' }
+  })
   await asked('GET /users', '/users', { fields: { accept: 'application/hal+json' } })
   await asked('GET /users', '/users', { fields: { accept: 'application/xml' } })
   await asked('GET /users', '/users', { fields: { accept: 'text/csv' } })
@@ -245,10 +404,23 @@ test('what is answered is what the document says: status, fields, media type and
   await asked(`GET ${user}`, '/users/{id}', { fields: { 'if-match': '"other"' } })
   await asked('GET /users/0199a8f0-5c1e-7b3a-9d42-6f1e2a3b4c5d', '/users/{id}')
   await asked(`PUT ${user}`, '/users/{id}', { content: example('/users/{id}', 'put') })
-  await asked(`PUT ${user}`, '/users/{id}', { content: example('/users/{id}', 'put'), fields: { prefer: 'return=minimal' } })
-  for (const type of ['application/merge-patch+json', 'application/json-patch+json']) t.equal((await asked(`PATCH ${user}`, '/users/{id}', { content: example('/users/{id}', 'patch', type), type })).statusCode, 200, type)
+  await asked(`PUT ${user}`, '/users/{id}', {
+    content: example('/users/{id}', 'put'),
+    fields: { prefer: 'return=minimal' }
+  })
+  for (const type of ['application/merge-patch+json', 'application/json-patch+json']) {
+    t.equal(
+      (await asked(`PATCH ${user}`, '/users/{id}', { content: example('/users/{id}', 'patch', type), type }))
+        .statusCode,
+      200,
+      type
+    )
+  }
   await asked(`PATCH ${user}`, '/users/{id}', { content: { password: null, nickname: null } })
-  await asked(`PATCH ${user}`, '/users/{id}', { content: [{ op: 'test', path: '/name', value: 'other' }], type: 'application/json-patch+json' })
+  await asked(`PATCH ${user}`, '/users/{id}', {
+    content: [{ op: 'test', path: '/name', value: 'other' }],
+    type: 'application/json-patch+json'
+  })
   await asked(`PATCH ${user}`, '/users/{id}', { content: {}, fields: { 'if-match': '"other"' } })
 
   const article = { ...example('/articles', 'post'), author: made.json().id }
@@ -262,7 +434,10 @@ test('what is answered is what the document says: status, fields, media type and
   t.equal((await asked('POST /products', '/products', { content: [example('/products', 'post')] })).statusCode, 201)
   const product = `/products/${example('/products', 'post').sku}`
   await asked(`PUT ${product}`, '/products/{id}', { content: example('/products/{id}', 'put') })
-  await asked('PUT /products/NEW-0001', '/products/{id}', { content: { ...example('/products/{id}', 'put'), sku: 'NEW-0001' }, fields: { 'if-none-match': '*' } })
+  await asked('PUT /products/NEW-0001', '/products/{id}', {
+    content: { ...example('/products/{id}', 'put'), sku: 'NEW-0001' },
+    fields: { 'if-none-match': '*' }
+  })
   await asked(`DELETE ${product}`, '/products/{id}', { fields: { 'if-match': '*' } })
   await asked(`DELETE ${user}`, '/users/{id}', { fields: { prefer: 'return=representation' } })
 
@@ -270,41 +445,69 @@ test('what is answered is what the document says: status, fields, media type and
   await asked('GET /goods?range=[0,9]', '/goods')
   await asked('POST /goods', '/goods', { content: { label: 1 } })
   await asked(`DELETE ${good.headers.location}`, '/goods/{id}')
-  t.strictSame([...seen].sort((a, b) => a - b), [200, 201, 204, 304, 400, 404, 406, 409, 412, 413, 415, 422, 428])
+  t.strictSame(
+    [...seen].sort((a, b) => a - b),
+    [200, 201, 204, 304, 400, 404, 406, 409, 412, 413, 415, 422, 428]
+  )
 })
 
-test('schemas are of JSON Schema 2020-12: tuples, constants, recursion, and null in a merge patch', async t => {
-  const Node = Type.Recursive(This => Type.Object({ name: Type.String(), children: Type.Array(This) }), { $id: 'Node' })
-  const schema = Type.Object({
-    id: Type.String({ readOnly: true }),
-    tuple: Type.Tuple([Type.String(), Type.Integer({ exclusiveMaximum: 0 })]),
-    open: Type.Unsafe<unknown[]>({ type: 'array', items: [{ type: 'boolean' }], additionalItems: { type: 'number' } }),
-    rest: Type.Unsafe<unknown[]>({ type: 'array', prefixItems: [{ type: 'number' }], items: { type: 'number', exclusiveMinimum: 3 }, examples: [[4]] }),
-    odd: Type.Unsafe<unknown[]>({ type: 'array', items: { type: 'string' }, additionalItems: false }),
-    one: Type.Literal('only'),
-    some: Type.Union([Type.Literal('a'), Type.Literal('b')]),
-    mixed: Type.Union([Type.Literal('a'), Type.Literal(1)]),
-    either: Type.Optional(Type.Unsafe<string | number | null>({ type: ['string', 'number', 'null'] })),
-    both: Type.Unsafe<string | number>({ type: ['string', 'number'] }),
-    null: Type.Null(),
-    any: Type.Any(),
-    map: Type.Record(Type.String(), Type.Integer({ multipleOf: 5 })),
-    sum: Type.Intersect([Type.Object({ a: Type.String({ immutable: true }) }), Type.Object({ b: Type.Not(Type.String()) })]),
-    tree: Node,
-    choice: Type.Optional(Type.Union([Type.Unsafe<unknown>({ $ref: 'Node' }), Type.Null()])),
-    again: Type.Optional(Type.Unsafe<unknown>({ $ref: 'Node' })),
-    self: Type.Optional(Type.Unsafe<unknown>({ $ref: '#/properties/one' })),
-    whole: Type.Optional(Type.Array(Type.Unsafe<unknown>({ $ref: '#' }))),
-    called: Type.Optional(Type.Array(Type.Unsafe<unknown>({ $ref: 'Odd' }))),
-    list: Type.Array(Type.Object({ x: Type.String(), y: Type.Optional(Type.String({ default: 'y' })) }), { minItems: 2 }),
-    flag: Type.Boolean(),
-    limited: Type.Integer({ minimum: 7 }),
-    negative: Type.Number({ maximum: -1 })
-  }, { $id: 'Odd', $schema: 'https://json-schema.org/draft/2019-09/schema' })
+test('schemas are of JSON Schema 2020-12: tuples, constants, recursion, and null in a merge patch', async (t) => {
+  const Node = Type.Recursive((This) => Type.Object({ name: Type.String(), children: Type.Array(This) }), {
+    $id: 'Node'
+  })
+  const schema = Type.Object(
+    {
+      id: Type.String({ readOnly: true }),
+      tuple: Type.Tuple([Type.String(), Type.Integer({ exclusiveMaximum: 0 })]),
+      open: Type.Unsafe<unknown[]>({
+        type: 'array',
+        items: [{ type: 'boolean' }],
+        additionalItems: { type: 'number' }
+      }),
+      rest: Type.Unsafe<unknown[]>({
+        type: 'array',
+        prefixItems: [{ type: 'number' }],
+        items: { type: 'number', exclusiveMinimum: 3 },
+        examples: [[4]]
+      }),
+      odd: Type.Unsafe<unknown[]>({ type: 'array', items: { type: 'string' }, additionalItems: false }),
+      one: Type.Literal('only'),
+      some: Type.Union([Type.Literal('a'), Type.Literal('b')]),
+      mixed: Type.Union([Type.Literal('a'), Type.Literal(1)]),
+      either: Type.Optional(Type.Unsafe<string | number | null>({ type: ['string', 'number', 'null'] })),
+      both: Type.Unsafe<string | number>({ type: ['string', 'number'] }),
+      null: Type.Null(),
+      any: Type.Any(),
+      map: Type.Record(Type.String(), Type.Integer({ multipleOf: 5 })),
+      sum: Type.Intersect([
+        Type.Object({ a: Type.String({ immutable: true }) }),
+        Type.Object({ b: Type.Not(Type.String()) })
+      ]),
+      tree: Node,
+      choice: Type.Optional(Type.Union([Type.Unsafe<unknown>({ $ref: 'Node' }), Type.Null()])),
+      again: Type.Optional(Type.Unsafe<unknown>({ $ref: 'Node' })),
+      self: Type.Optional(Type.Unsafe<unknown>({ $ref: '#/properties/one' })),
+      whole: Type.Optional(Type.Array(Type.Unsafe<unknown>({ $ref: '#' }))),
+      called: Type.Optional(Type.Array(Type.Unsafe<unknown>({ $ref: 'Odd' }))),
+      list: Type.Array(Type.Object({ x: Type.String(), y: Type.Optional(Type.String({ default: 'y' })) }), {
+        minItems: 2
+      }),
+      flag: Type.Boolean(),
+      limited: Type.Integer({ minimum: 7 }),
+      negative: Type.Number({ maximum: -1 })
+    },
+    { $id: 'Odd', $schema: 'https://json-schema.org/draft/2019-09/schema' }
+  )
   const odd = define({ name: 'odd', schema, storage: memory() }) as Collection
   const { document } = await documented(t, [odd])
-  const properties = (name: string): Record<string, Json> => document.components.schemas![name]!.properties as Record<string, Json>
-  t.match(properties('Odd').tuple, { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: {}, maxItems: 2 })
+  const properties = (name: string): Record<string, Json> =>
+    document.components.schemas![name]!.properties as Record<string, Json>
+  t.match(properties('Odd').tuple, {
+    type: 'array',
+    prefixItems: [{ type: 'string' }, { type: 'integer' }],
+    items: {},
+    maxItems: 2
+  })
   t.match(properties('Odd').open, { prefixItems: [{ type: 'boolean' }], items: { type: 'number' } })
   t.match(properties('Odd').rest, { prefixItems: [{ type: 'number' }], items: { type: 'number' } })
   t.strictSame(properties('Odd').odd, { type: 'array', items: { type: 'string' } })
@@ -313,17 +516,37 @@ test('schemas are of JSON Schema 2020-12: tuples, constants, recursion, and null
   t.match(properties('Odd').mixed, { anyOf: [{ const: 'a' }, { const: 1 }] })
   t.match(properties('Odd').tree, { $ref: '#/components/schemas/OddNode' })
   t.match(properties('Odd').again, { $ref: '#/components/schemas/OddNode' })
-  t.match(document.components.schemas!.OddNode, { properties: { children: { items: { $ref: '#/components/schemas/OddNode' } } } })
+  t.match(document.components.schemas!.OddNode, {
+    properties: { children: { items: { $ref: '#/components/schemas/OddNode' } } }
+  })
   t.match(properties('Odd').self, { $ref: '#/components/schemas/Odd/properties/one' })
-  t.match([properties('Odd').whole, properties('OddCreate').called], [{ items: { $ref: '#/components/schemas/Odd' } }, { items: { $ref: '#/components/schemas/OddCreate' } }])
+  t.match(
+    [properties('Odd').whole, properties('OddCreate').called],
+    [{ items: { $ref: '#/components/schemas/Odd' } }, { items: { $ref: '#/components/schemas/OddCreate' } }]
+  )
   t.notOk(JSON.stringify(document).includes('"$id"'))
   t.notOk(JSON.stringify(document).includes('"immutable"'))
-  t.match(properties('Odd').sum, { allOf: [{ properties: { a: { 'x-immutable': true } } }, { properties: { b: { not: { type: 'string' } } } }] })
+  t.match(properties('Odd').sum, {
+    allOf: [{ properties: { a: { 'x-immutable': true } } }, { properties: { b: { not: { type: 'string' } } } }]
+  })
   const patch = document.components.schemas!.OddPatch!
   t.notOk('required' in patch)
   t.match(properties('OddPatch').either, { type: ['string', 'number', 'null'] })
   t.match(properties('OddPatch').choice, { anyOf: [{ $ref: '#/components/schemas/OddPatchNode' }, { type: 'null' }] })
-  t.strictSame(properties('OddPatch').list, { type: 'array', minItems: 2, items: { type: 'object', required: ['x'], properties: { x: { type: 'string' }, y: { type: 'string' } }, additionalProperties: false } }, 'an array is given as a whole')
+  t.strictSame(
+    properties('OddPatch').list,
+    {
+      type: 'array',
+      minItems: 2,
+      items: {
+        type: 'object',
+        required: ['x'],
+        properties: { x: { type: 'string' }, y: { type: 'string' } },
+        additionalProperties: false
+      }
+    },
+    'an array is given as a whole'
+  )
   const content = document.paths['/odd']!.post!.requestBody!.content['application/json']!
   t.strictSame(validators(document)(content.schema)(content.example), [], 'with an example')
 
@@ -338,21 +561,33 @@ test('schemas are of JSON Schema 2020-12: tuples, constants, recursion, and null
   t.match(was.choice, { anyOf: [{ $ref: '#/components/schemas/OddNode' }, { nullable: true, enum: [null] }] })
   t.match(was.map, { additionalProperties: { anyOf: [{ type: 'integer' }] } })
   const text = JSON.stringify(older)
-  for (const gone of ['prefixItems', 'patternProperties', 'unevaluatedProperties', '"const"', '"examples"']) t.notOk(text.includes(gone), gone)
+  for (const gone of ['prefixItems', 'patternProperties', 'unevaluatedProperties', '"const"', '"examples"']) {
+    t.notOk(text.includes(gone), gone)
+  }
 })
 
-test('schemas of both generations of TypeBox are told', async t => {
-  const Recursive = TypeBox.Type.Object({ id: TypeBox.Type.String({ readOnly: true }), pair: TypeBox.Type.Tuple([TypeBox.Type.String(), TypeBox.Type.Number()]) })
-  const { document } = await documented(t, [define({ name: 'new', schema: Recursive, storage: memory() }) as Collection])
-  t.match(document.components.schemas!.NewItem, { properties: { pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }] } } })
+test('schemas of both generations of TypeBox are told', async (t) => {
+  const Recursive = TypeBox.Type.Object({
+    id: TypeBox.Type.String({ readOnly: true }),
+    pair: TypeBox.Type.Tuple([TypeBox.Type.String(), TypeBox.Type.Number()])
+  })
+  const { document } = await documented(t, [
+    define({ name: 'new', schema: Recursive, storage: memory() }) as Collection
+  ])
+  t.match(document.components.schemas!.NewItem, {
+    properties: { pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }] } }
+  })
 })
 
-test('where no example can be made up there is none, and where the schema tells one it is that', async t => {
+test('where no example can be made up there is none, and where the schema tells one it is that', async (t) => {
   const of = async (property: Json): Promise<unknown> => {
     const schema = Type.Object({ id: Type.String({ readOnly: true }), property: Type.Unsafe<unknown>(property) })
     const { document } = await documented(t, [define({ name: 'one', schema, storage: memory() }) as Collection])
     const { example } = document.paths['/one']!.post!.requestBody!.content['application/json']!
-    t.equal(document.paths['/one/{id}']!.patch!.requestBody!.content['application/json-patch+json']!.example === undefined, example === undefined)
+    t.equal(
+      document.paths['/one/{id}']!.patch!.requestBody!.content['application/json-patch+json']!.example === undefined,
+      example === undefined
+    )
     return (example as Json | undefined)?.property
   }
   const unusual = { type: 'string', pattern: '^ISBN [0-9]{13}$' }
@@ -366,68 +601,133 @@ test('where no example can be made up there is none, and where the schema tells 
   t.strictSame(await of({ type: 'array', items: { type: 'boolean' }, minItems: 2 }), [true, true])
   t.strictSame(await of({ type: 'array' }), [])
   t.strictSame(await of({ oneOf: [{ type: 'null' }, { type: 'string', format: 'date' }] }), '2026-01-31')
-  t.equal(await of({ type: 'array', uniqueItems: true, minItems: 2, items: { type: 'boolean' } }), undefined, 'none that would not fit')
+  t.equal(
+    await of({ type: 'array', uniqueItems: true, minItems: 2, items: { type: 'boolean' } }),
+    undefined,
+    'none that would not fit'
+  )
 })
 
-test('a collection of other formats and actions is told as it is', async t => {
-  const csv = { name: 'csv', mediaType: 'text/csv', item: () => '', list: () => '', describe: () => ({ type: 'string' }) }
-  const { document } = await documented(t, [notes({ formats: [json, csv], actions: ['list', 'remove'] }), users({ actions: ['create'], storage: memory() })])
+test('a collection of other formats and actions is told as it is', async (t) => {
+  const csv = {
+    name: 'csv',
+    mediaType: 'text/csv',
+    item: () => '',
+    list: () => '',
+    describe: () => ({ type: 'string' })
+  }
+  const { document } = await documented(t, [
+    notes({ formats: [json, csv], actions: ['list', 'remove'] }),
+    users({ actions: ['create'], storage: memory() })
+  ])
   t.strictSame(Object.keys(document.paths), ['/notes', '/notes/{id}', '/users'])
   t.strictSame(Object.keys(document.paths['/notes/{id}']!), ['delete'])
-  t.match(document.paths['/notes']!.get!.responses['200']!.content, { 'text/csv': { schema: { $ref: '#/components/schemas/NotesListCsv' } } })
+  t.match(document.paths['/notes']!.get!.responses['200']!.content, {
+    'text/csv': { schema: { $ref: '#/components/schemas/NotesListCsv' } }
+  })
   t.match(document.components.schemas!.NotesListCsv, { type: 'string' })
-  t.notOk(Object.keys(document.paths['/users']!.post!.responses).some(status => ['401', '403', '404', '429'].includes(status)), 'no status that this app does not give')
+  t.notOk(
+    Object.keys(document.paths['/users']!.post!.responses).some((status) =>
+      ['401', '403', '404', '429'].includes(status)
+    ),
+    'no status that this app does not give'
+  )
 })
 
-test('who is asked for credentials is told so, action by action', async t => {
-  const { document } = await documented(t, [notes({ access: { allow: { all: 'public', create: 'authenticated', list: () => 'hidden' }, authenticate: () => 'ada' } })])
-  const refused = (path: string, method: string) => Object.keys(document.paths[path]![method]!.responses).filter(status => ['401', '403', '404'].includes(status))
+test('who is asked for credentials is told so, action by action', async (t) => {
+  const { document } = await documented(t, [
+    notes({
+      access: { allow: { all: 'public', create: 'authenticated', list: () => 'hidden' }, authenticate: () => 'ada' }
+    })
+  ])
+  const refused = (path: string, method: string) =>
+    Object.keys(document.paths[path]![method]!.responses).filter((status) => ['401', '403', '404'].includes(status))
   t.strictSame(refused('/notes', 'post'), ['401', '403'])
   t.strictSame(refused('/notes', 'get'), ['401', '403', '404'])
   t.strictSame(refused('/notes/{id}', 'get'), ['404'])
   const readers = users({ access: { allow: 'authenticated', authenticate: () => 'ada' } })
   const nested = await documented(t, [notes().with(within(readers, 'text' as never)) as Collection])
-  t.ok('401' in nested.document.paths['/users/{parent}/notes']!.get!.responses, 'also of what lies in an item that not everybody sees')
+  t.ok(
+    '401' in nested.document.paths['/users/{parent}/notes']!.get!.responses,
+    'also of what lies in an item that not everybody sees'
+  )
 })
 
-test('what can be repeated, has moved, was removed or is deprecated is told', async t => {
-  const schema = Type.Object({ id: Type.String({ readOnly: true }), removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true })) })
-  const kept = define({ name: 'kept', schema, storage: memory() }).with(redirects({ to: () => undefined }), softDelete({ property: 'removedAt', allow: () => true }), idempotency({ actions: ['create'], required: true })).with(deprecation({ since: new Date('2026-01-01') })) as Collection
+test('what can be repeated, has moved, was removed or is deprecated is told', async (t) => {
+  const schema = Type.Object({
+    id: Type.String({ readOnly: true }),
+    removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
+  })
+  const kept = define({ name: 'kept', schema, storage: memory() })
+    .with(
+      redirects({ to: () => undefined }),
+      softDelete({ property: 'removedAt', allow: () => true }),
+      idempotency({ actions: ['create'], required: true })
+    )
+    .with(deprecation({ since: new Date('2026-01-01') })) as Collection
   const { document } = await documented(t, [kept])
   const { get, patch } = document.paths['/kept/{id}']!
-  t.ok(['301', '410'].every(status => status in get!.responses))
+  t.ok(['301', '410'].every((status) => status in get!.responses))
   t.ok('Deprecation' in get!.responses['200']!.headers!)
   t.equal((get as { deprecated?: boolean }).deprecated, true)
   t.ok(get!.parameters.some(({ name }) => name === 'deleted'))
   const post = document.paths['/kept']!.post!
-  t.match(post.parameters.map(parameter => at(document, parameter)).find(({ name }) => name === 'Idempotency-Key'), { in: 'header', required: true })
-  t.notOk(patch!.parameters.map(parameter => at(document, parameter)).some(({ name }) => name === 'Idempotency-Key'))
+  t.match(
+    post.parameters.map((parameter) => at(document, parameter)).find(({ name }) => name === 'Idempotency-Key'),
+    { in: 'header', required: true }
+  )
+  t.notOk(patch!.parameters.map((parameter) => at(document, parameter)).some(({ name }) => name === 'Idempotency-Key'))
   const optional = (await documented(t, [notes().with(idempotency())])).document
-  t.match(at(optional, optional.paths['/notes']!.post!.parameters.at(-1)!), { name: 'Idempotency-Key', required: false })
+  t.match(at(optional, optional.paths['/notes']!.post!.parameters.at(-1)!), {
+    name: 'Idempotency-Key',
+    required: false
+  })
 })
 
-test('the transform of the app is asked, and what it hides or moves stays so', async t => {
-  const transform = ({ schema, url }: { schema: object, url: string }) => ({ schema: { ...schema, hide: url.includes('notes') || 'hide' in schema }, url: url.replace('/inner', '') })
-  const { app, document } = await documented(t, [notes(), { ...users(), prefix: '/inner' } as Collection], { openapi: '3.1.0' }, { transform })
+test('the transform of the app is asked, and what it hides or moves stays so', async (t) => {
+  const transform = ({ schema, url }: { schema: object; url: string }) => ({
+    schema: { ...schema, hide: url.includes('notes') || 'hide' in schema },
+    url: url.replace('/inner', '')
+  })
+  const { app, document } = await documented(
+    t,
+    [notes(), { ...users(), prefix: '/inner' } as Collection],
+    { openapi: '3.1.0' },
+    { transform }
+  )
   t.strictSame(Object.keys(document.paths), ['/users', '/users/{id}'])
   t.equal(Object.keys(document.paths['/users/{id}']!).length, 4)
   t.match(document.paths['/users']!.get!.responses['304'], { description: 'The client has the current representation' })
   t.notOk(document.components.schemas!.NotesItem, 'what is hidden brings no schemas')
-  t.strictSame(document.tags.map(({ name }) => name), ['users'])
+  t.strictSame(
+    document.tags.map(({ name }) => name),
+    ['users']
+  )
   t.equal((await ask(app, 'GET /notes')).statusCode, 200)
 
-  const based = await documented(t, [{ ...notes(), prefix: '/v1' } as Collection], { openapi: '3.1.0', servers: [{ url: 'https://example.com/v1' }], tags: [{ name: 'notes', description: 'Own words' }] })
+  const based = await documented(t, [{ ...notes(), prefix: '/v1' } as Collection], {
+    openapi: '3.1.0',
+    servers: [{ url: 'https://example.com/v1' }],
+    tags: [{ name: 'notes', description: 'Own words' }]
+  })
   t.strictSame(Object.keys(based.document.paths), ['/notes', '/notes/{id}'])
   t.strictSame(based.document.tags, [{ name: 'notes', description: 'Own words' }])
-  const whole = await documented(t, [{ ...notes(), prefix: '/v1' } as Collection], { openapi: '3.1.0', servers: [{ url: 'https://example.com/v1' }] }, { stripBasePath: false })
+  const whole = await documented(
+    t,
+    [{ ...notes(), prefix: '/v1' } as Collection],
+    { openapi: '3.1.0', servers: [{ url: 'https://example.com/v1' }] },
+    { stripBasePath: false }
+  )
   t.ok(whole.document.paths['/v1/notes']!.get!.responses['304'])
 })
 
-test('Swagger 2.0 is told of the operations, and the config of routes stays the user\'s', async t => {
+test("Swagger 2.0 is told of the operations, and the config of routes stays the user's", async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   const configs: unknown[] = []
-  app.addHook('onRequest', async request => { configs.push(request.routeOptions.config) })
+  app.addHook('onRequest', async (request) => {
+    configs.push(request.routeOptions.config)
+  })
   await app.register(swagger, { swagger: { info: { title: 'Old', version: '1' } } })
   await app.register(collection, notes({ routes: { all: { config: { mine: 1 } as object } } }))
   await app.ready()
@@ -437,14 +737,22 @@ test('Swagger 2.0 is told of the operations, and the config of routes stays the 
   t.match(configs, [{ mine: 1 }, { mine: 1 }])
 })
 
-test('openapi-typescript and openapi-fetch make a client that compiles and does all six actions', async t => {
+test('openapi-typescript and openapi-fetch make a client that compiles and does all six actions', async (t) => {
   const app = await service()
   t.after(() => app.close())
   const port = await listen(app)
-  const folder = t.testdir({ 'tsconfig.json': JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions: { rootDir: root, lib: ['es2023', 'dom'], types: ['node'] }, include: ['*.ts'] }) })
+  const folder = t.testdir({
+    'tsconfig.json': JSON.stringify({
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: { rootDir: root, lib: ['es2023', 'dom'], types: ['node'] },
+      include: ['*.ts']
+    })
+  })
   const types = astToString(await openapiTS(documentOf(app) as never, { defaultNonNullable: false }))
   writeFileSync(join(folder, 'service.ts'), types)
-  writeFileSync(join(folder, 'client.ts'), `
+  writeFileSync(
+    join(folder, 'client.ts'),
+    `
 import createClient from 'openapi-fetch'
 import type { components, paths } from './service.ts'
 
@@ -472,14 +780,28 @@ export async function actions (baseUrl: string): Promise<unknown[]> {
   void (() => client.GET('/users', { params: { query: { 'password.gte': 'a' } } }))
   return [list.data?.map(({ name }) => name), read.data?.name, replaced.data?.name, updated.data?.role, refused.error?.errors?.map(({ pointer }) => pointer), removed.response.status]
 }
-`)
-  const { stdout, status } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], { encoding: 'utf8' })
+`
+  )
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder],
+    { encoding: 'utf8' }
+  )
   t.equal(status, 0, stdout)
-  const { actions } = await import(pathToFileURL(join(folder, 'client.ts')).href) as { actions: (baseUrl: string) => Promise<unknown[]> }
-  t.strictSame(await actions(`http://127.0.0.1:${port}`), [['Ada'], 'Ada', 'Ada Lovelace', 'author', ['/email', '/name'], 204])
+  const { actions } = (await import(pathToFileURL(join(folder, 'client.ts')).href)) as {
+    actions: (baseUrl: string) => Promise<unknown[]>
+  }
+  t.strictSame(await actions(`http://127.0.0.1:${port}`), [
+    ['Ada'],
+    'Ada',
+    'Ada Lovelace',
+    'author',
+    ['/email', '/name'],
+    204
+  ])
 })
 
-test('a document of many collections does not repeat what they share', async t => {
+test('a document of many collections does not repeat what they share', async (t) => {
   const count = 60
   const collections = Array.from({ length: count }, (_, index) => users({ name: `users${index}`, storage: memory() }))
   const { document } = await documented(t, collections)

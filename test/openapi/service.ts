@@ -20,22 +20,30 @@ const line = (maxLength: number) => ({ minLength: 1, maxLength, pattern: '^[^\\u
 
 export const users = define({
   name: 'users',
-  schema: Type.Object({
-    id: Type.String({ ...uuid, readOnly: true }),
-    email: Type.String({ format: 'email', maxLength: 254 }),
-    name: Type.String(line(100)),
-    role: Type.Union([Type.Literal('reader'), Type.Literal('author')], { default: 'reader' }),
-    password: Type.Optional(Type.String({ ...line(100), writeOnly: true })),
-    nickname: Type.Optional(Type.Union([Type.String(line(20)), Type.Null()])),
-    createdAt: stamp,
-    updatedAt: stamp
-  }, { title: 'User', description: 'Who reads and writes' }),
+  schema: Type.Object(
+    {
+      id: Type.String({ ...uuid, readOnly: true }),
+      email: Type.String({ format: 'email', maxLength: 254 }),
+      name: Type.String(line(100)),
+      role: Type.Union([Type.Literal('reader'), Type.Literal('author')], { default: 'reader' }),
+      password: Type.Optional(Type.String({ ...line(100), writeOnly: true })),
+      nickname: Type.Optional(Type.Union([Type.String(line(20)), Type.Null()])),
+      createdAt: stamp,
+      updatedAt: stamp
+    },
+    { title: 'User', description: 'Who reads and writes' }
+  ),
   unique: ['email'],
   cache: 'max-age=60',
   storage: memory()
 })
 
-const Place = Type.Object({ city: Type.String(line(80)), at: Type.Optional(Type.Tuple([Type.Number({ minimum: -90, maximum: 90 }), Type.Number({ minimum: -180, maximum: 180 })])) })
+const Place = Type.Object({
+  city: Type.String(line(80)),
+  at: Type.Optional(
+    Type.Tuple([Type.Number({ minimum: -90, maximum: 90 }), Type.Number({ minimum: -180, maximum: 180 })])
+  )
+})
 
 export const articles = define({
   name: 'articles',
@@ -55,14 +63,25 @@ export const articles = define({
 
 export const products = define({
   name: 'products',
-  schema: Type.Object({
-    sku: Type.String({ maxLength: 8, pattern: '^[A-Z]{3}-\\d{4}$', description: 'What it is ordered by' }),
-    name: Type.String(line(100)),
-    price: Type.String({ maxLength: 12, pattern: '^\\d+\\.\\d{2}$' }),
-    stock: Type.Integer({ format: 'int32', minimum: 0, maximum: 1_000_000 }),
-    weight: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000 })),
-    sizes: Type.Optional(Type.Array(Type.Object({ label: Type.String(line(10)), stock: Type.Integer({ format: 'int32', minimum: 0, maximum: 1000 }) }), { maxItems: 20 }))
-  }, { $id: 'Product' }),
+  schema: Type.Object(
+    {
+      sku: Type.String({ maxLength: 8, pattern: '^[A-Z]{3}-\\d{4}$', description: 'What it is ordered by' }),
+      name: Type.String(line(100)),
+      price: Type.String({ maxLength: 12, pattern: '^\\d+\\.\\d{2}$' }),
+      stock: Type.Integer({ format: 'int32', minimum: 0, maximum: 1_000_000 }),
+      weight: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000 })),
+      sizes: Type.Optional(
+        Type.Array(
+          Type.Object({
+            label: Type.String(line(10)),
+            stock: Type.Integer({ format: 'int32', minimum: 0, maximum: 1000 })
+          }),
+          { maxItems: 20 }
+        )
+      )
+    },
+    { $id: 'Product' }
+  ),
   id: { property: 'sku', generate: 'client' },
   put: { create: true },
   etag: { required: true },
@@ -75,37 +94,64 @@ export const goods = define({
   storage: memory()
 }).with(reactAdmin(), refine())
 
-interface Described { headers?: Record<string, unknown> }
+interface Described {
+  headers?: Record<string, unknown>
+}
 
-/** What only the app knows: where it runs, who may ask, how often, and from which pages. docs/openapi.md says the same. */
+/**
+ * What only the app knows: where it runs, who may ask, how often, and from which pages. docs/openapi.md says the
+ * same.
+ */
 export async function service (version = '3.1.0'): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true })
   await app.register(rateLimit, { global: false })
   await app.register(swagger, {
     openapi: {
       openapi: version,
-      info: { title: 'Example', version: '1.0.0', description: 'Users, articles and products', contact: { name: 'Ada', email: 'ada@example.com', url: 'https://example.com/' }, license: { name: 'MIT', url: 'https://example.org/license' } },
+      info: {
+        title: 'Example',
+        version: '1.0.0',
+        description: 'Users, articles and products',
+        contact: { name: 'Ada', email: 'ada@example.com', url: 'https://example.com/' },
+        license: { name: 'MIT', url: 'https://example.org/license' }
+      },
       servers: [{ url: 'https://api.example.org', description: 'Production', 'x-internal': false } as { url: string }],
       security: [{ token: [] }],
       components: {
         securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'An opaque token' } },
         headers: {
-          'Access-Control-Allow-Origin': { description: 'The pages that may read the answer', schema: { type: 'string', maxLength: 100, format: 'uri' } },
-          RateLimit: { description: 'How often one may still ask', schema: { type: 'string', maxLength: 100, pattern: '^[ -~]*$' } }
+          'Access-Control-Allow-Origin': {
+            description: 'The pages that may read the answer',
+            schema: { type: 'string', maxLength: 100, format: 'uri' }
+          },
+          RateLimit: {
+            description: 'How often one may still ask',
+            schema: { type: 'string', maxLength: 100, pattern: '^[ -~]*$' }
+          }
         }
       }
     },
-    transformObject: documented => {
+    transformObject: (documented) => {
       if (!('openapiObject' in documented)) return documented.swaggerObject
       const { openapiObject: document } = documented
-      const shared = { 'Access-Control-Allow-Origin': { $ref: '#/components/headers/Access-Control-Allow-Origin' }, RateLimit: { $ref: '#/components/headers/RateLimit' } }
-      const operations = Object.values(document.paths ?? {}).flatMap(item => Object.values(item ?? {}) as Array<{ responses: Record<string, Described> }>)
-      for (const answer of [...Object.values(document.components?.responses ?? {}) as Described[], ...operations.flatMap(({ responses }) => Object.values(responses))]) {
+      const shared = {
+        'Access-Control-Allow-Origin': { $ref: '#/components/headers/Access-Control-Allow-Origin' },
+        RateLimit: { $ref: '#/components/headers/RateLimit' }
+      }
+      const operations = Object.values(document.paths ?? {}).flatMap(
+        (item) => Object.values(item ?? {}) as Array<{ responses: Record<string, Described> }>
+      )
+      for (const answer of [
+        ...(Object.values(document.components?.responses ?? {}) as Described[]),
+        ...operations.flatMap(({ responses }) => Object.values(responses))
+      ]) {
         if (!('$ref' in answer)) answer.headers = { ...answer.headers, ...shared }
       }
       return document
     }
   })
-  for (const each of [users, articles.with(within(users, 'author')), articles, products, goods]) await app.register(collection, each)
+  for (const each of [users, articles.with(within(users, 'author')), articles, products, goods]) {
+    await app.register(collection, each)
+  }
   return app
 }

@@ -11,11 +11,15 @@ import type { WireAnswer } from '../wire.ts'
 
 // Each is a clear 4xx problem; the process lives, the next request on the same connection is served, nothing is stored.
 
-const open = (): Collection => define({
-  name: 'open',
-  schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), any: Type.Unknown() }, { additionalProperties: true }),
-  storage: memory()
-}) as Collection
+const open = (): Collection =>
+  define({
+    name: 'open',
+    schema: Type.Object(
+      { id: Type.String({ format: 'uuid', readOnly: true }), any: Type.Unknown() },
+      { additionalProperties: true }
+    ),
+    storage: memory()
+  }) as Collection
 
 const json = 'Content-Type: application/json'
 const deep = (open: string, close: string, depth = 10_000): string => open.repeat(depth) + '1' + close.repeat(depth)
@@ -62,7 +66,7 @@ const contents: ReadonlyArray<readonly [what: string, content: string | Buffer, 
   ['10,000 arrays without an end', '['.repeat(10_000), 400]
 ]
 
-function held (t: Test, answer: WireAnswer, [what, status]: [string, number | readonly number[]]): void {
+function held (t: Test, answer: WireAnswer, what: string, status: number | readonly number[]): void {
   t.ok([status].flat().includes(answer.status), `${what}: ${answer.status}`)
   t.equal(answer.fields['content-type'], 'application/problem+json', what)
   const problem = JSON.parse(answer.content.toString())
@@ -73,18 +77,18 @@ function held (t: Test, answer: WireAnswer, [what, status]: [string, number | re
   t.notMatch(answer.content.toString(), /node_modules|\bat .*:\d+:\d+/, 'nothing of a stack')
 }
 
-test('content that is malformed, hostile or does not fit', async t => {
+test('content that is malformed, hostile or does not fit', async (t) => {
   const app = await build(t, [notes(), open()])
   const { at, tag } = await created(app, '/notes', { text: 'kept' })
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
   for (const [what, content, status] of contents) {
-    held(t, await wire.ask(['POST /notes', json], content), [what, status])
-    held(t, await wire.ask([`PUT ${at}`, json], content), [what, status])
+    held(t, await wire.ask(['POST /notes', json], content), what, status)
+    held(t, await wire.ask([`PUT ${at}`, json], content), what, status)
     if (status === 400) {
-      held(t, await wire.ask([`PATCH ${at}`, 'Content-Type: application/merge-patch+json'], content), [what, status])
-      held(t, await wire.ask([`PATCH ${at}`, 'Content-Type: application/json-patch+json'], content), [what, status])
-      held(t, await wire.ask(['POST /open', json], content), [`${what} where the schema is open`, [400, 422]])
+      held(t, await wire.ask([`PATCH ${at}`, 'Content-Type: application/merge-patch+json'], content), what, status)
+      held(t, await wire.ask([`PATCH ${at}`, 'Content-Type: application/json-patch+json'], content), what, status)
+      held(t, await wire.ask(['POST /open', json], content), `${what} where the schema is open`, [400, 422])
     }
     const after = await wire.ask('GET /notes')
     t.equal(after.status, 200, 'the next request is served')
@@ -95,42 +99,87 @@ test('content that is malformed, hostile or does not fit', async t => {
   t.notOk('admin' in {}, 'nothing reached the prototype of all objects')
 })
 
-test('what looks odd and is right is stored as it was sent', async t => {
+test('what looks odd and is right is stored as it was sent', async (t) => {
   const app = await build(t, notes())
-  for (const text of ['__proto__', 'constructor', '\\u0000', '😀', '\u2028', '\ufeff', '\u007f', 'a"b\\c', '<script>', "' OR 1=1 --", '日本語'.repeat(1000)]) {
+  for (const text of [
+    '__proto__',
+    'constructor',
+    '\\u0000',
+    '😀',
+    '\u2028',
+    '\ufeff',
+    '\u007f',
+    'a"b\\c',
+    '<script>',
+    "' OR 1=1 --",
+    '日本語'.repeat(1000)
+  ]) {
     const { at } = await created(app, '/notes', { text })
     t.equal((await ask(app, `GET ${at}`)).json().text, text)
   }
   t.equal((await ask(app, 'POST /notes', { content: '{"text":"\\ud83d\\ude00"}' })).json().text, '😀')
-  t.equal((await ask(app, 'POST /notes', { content: '\ufeff{"text":"bom"}' })).statusCode, 201, 'a byte order mark is ignored (RFC 8259 8.1)')
+  t.equal(
+    (await ask(app, 'POST /notes', { content: '\ufeff{"text":"bom"}' })).statusCode,
+    201,
+    'a byte order mark is ignored (RFC 8259 8.1)'
+  )
 })
 
-test('no content where content is due is 400, and content that is none of our types 415 (RFC 9110 15.5.16, RFC 5789 2.2)', async t => {
+test('no content where content is due is 400, and content that is none of our types 415 (RFC 9110 15.5.16, RFC 5789 2.2)', async (t) => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'kept' })
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
-  const [taken, patches] = ['application/json, application/xml', 'application/merge-patch+json, application/json-patch+json, application/json']
-  for (const [head, field, list] of [['POST /notes', 'accept', taken], [`PUT ${at}`, 'accept', taken], [`PATCH ${at}`, 'accept-patch', patches]] as const) {
-    for (const fields of [[], ['Content-Length: 0'], [json, 'Content-Length: 0'], [json]]) held(t, await wire.ask([head, ...fields]), [`${head} without content`, 400])
-    for (const type of ['text/plain', 'text/json', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/hal+json', 'application/jsonx', 'application/problem+json', 'application', '/', 'application/json, application/json', 'application/json x', '*/*', ';charset=utf-8']) {
+  const [taken, patches] = [
+    'application/json, application/xml',
+    'application/merge-patch+json, application/json-patch+json, application/json'
+  ]
+  for (const [head, field, list] of [
+    ['POST /notes', 'accept', taken],
+    [`PUT ${at}`, 'accept', taken],
+    [`PATCH ${at}`, 'accept-patch', patches]
+  ] as const) {
+    for (const fields of [[], ['Content-Length: 0'], [json, 'Content-Length: 0'], [json]]) {
+      held(t, await wire.ask([head, ...fields]), `${head} without content`, 400)
+    }
+    for (const type of [
+      'text/plain',
+      'text/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/hal+json',
+      'application/jsonx',
+      'application/problem+json',
+      'application',
+      '/',
+      'application/json, application/json',
+      'application/json x',
+      '*/*',
+      ';charset=utf-8'
+    ]) {
       const answer = await wire.ask([head, `Content-Type: ${type}`], '{"text":"a"}')
-      held(t, answer, [`${head} as ${type}`, 415])
+      held(t, answer, `${head} as ${type}`, 415)
       t.equal(answer.fields[field], list)
       t.notOk('accept-encoding' in answer.fields, 'a media type is not a coding (RFC 9110 12.5.3)')
     }
     const untyped = await wire.ask(head, '{"text":"a"}')
-    held(t, untyped, [`${head} without Content-Type`, 415])
+    held(t, untyped, `${head} without Content-Type`, 415)
     t.match(JSON.parse(untyped.content.toString()).detail, /The request has no Content-Type/)
     wire.write([head, 'Transfer-Encoding: chunked'])
     wire.socket.write('2\r\n{}\r\n0\r\n\r\n')
-    held(t, await wire.answer(), [`${head} in chunks without Content-Type`, 415])
+    held(t, await wire.answer(), `${head} in chunks without Content-Type`, 415)
   }
-  for (const type of ['Application/JSON', 'application/json;charset=utf-8', 'application/json ; charset="UTF-8"; x=y']) t.equal((await wire.ask(['POST /notes', `Content-Type: ${type}`], '{"text":"b"}')).status, 201, type)
+  for (const type of [
+    'Application/JSON',
+    'application/json;charset=utf-8',
+    'application/json ; charset="UTF-8"; x=y'
+  ]) {
+    t.equal((await wire.ask(['POST /notes', `Content-Type: ${type}`], '{"text":"b"}')).status, 201, type)
+  }
   t.equal((await wire.ask('GET /notes')).status, 200)
 })
 
-test('PUT and POST with Content-Range are 400 (RFC 9110 14.5)', async t => {
+test('PUT and POST with Content-Range are 400 (RFC 9110 14.5)', async (t) => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'kept' })
   for (const target of ['POST /notes', `PUT ${at}`, `PATCH ${at}`]) {
@@ -140,26 +189,44 @@ test('PUT and POST with Content-Range are 400 (RFC 9110 14.5)', async t => {
   }
 })
 
-test('content in a known coding is decoded, anything else is 415 with Accept-Encoding (RFC 9110 8.4, 12.5.3, 15.5.16)', async t => {
+test('content in a known coding is decoded, anything else is 415 with Accept-Encoding (RFC 9110 8.4, 12.5.3, 15.5.16)', async (t) => {
   const app = await build(t, notes())
   const port = await listen(app)
   let wire = new Wire(port)
   t.teardown(() => wire.close())
   const content = Buffer.from('{"text":"coded"}')
-  const coded = [['gzip', gzipSync(content)], ['GZIP', gzipSync(content)], ['x-gzip', gzipSync(content)], ['deflate', deflateSync(content)], ['br', brotliCompressSync(content)], ['identity', content]] as const
-  for (const [coding, bytes] of coded) t.equal((await wire.ask(['POST /notes', json, `Content-Encoding: ${coding}`], bytes)).status, 201, coding)
+  const coded = [
+    ['gzip', gzipSync(content)],
+    ['GZIP', gzipSync(content)],
+    ['x-gzip', gzipSync(content)],
+    ['deflate', deflateSync(content)],
+    ['br', brotliCompressSync(content)],
+    ['identity', content]
+  ] as const
+  for (const [coding, bytes] of coded) {
+    t.equal((await wire.ask(['POST /notes', json, `Content-Encoding: ${coding}`], bytes)).status, 201, coding)
+  }
   const stored = (await wire.ask('GET /notes')).content.toString()
   t.equal(JSON.parse(stored).length, coded.length)
   const noise = Buffer.alloc(300_000, 'noise')
   const refused: ReadonlyArray<readonly [string, Buffer]> = [
-    ['zstd', content], ['compress', content], ['gzip, gzip', gzipSync(gzipSync(content))], ['none', content],
-    ['gzip', content], ['deflate', content], ['br', content], ['gzip', noise], ['deflate', noise], ['br', noise],
-    ['gzip', gzipSync(content).subarray(0, 20)], ['br', brotliCompressSync(content).subarray(0, 5)],
+    ['zstd', content],
+    ['compress', content],
+    ['gzip, gzip', gzipSync(gzipSync(content))],
+    ['none', content],
+    ['gzip', content],
+    ['deflate', content],
+    ['br', content],
+    ['gzip', noise],
+    ['deflate', noise],
+    ['br', noise],
+    ['gzip', gzipSync(content).subarray(0, 20)],
+    ['br', brotliCompressSync(content).subarray(0, 5)],
     ['gzip', Buffer.concat([gzipSync(content).subarray(0, -8), Buffer.alloc(8)])]
   ]
   for (const [coding, bytes] of refused) {
     const answer = await wire.ask(['POST /notes', json, `Content-Encoding: ${coding}`], bytes)
-    held(t, answer, [`${coding} of ${bytes.length} bytes`, 415])
+    held(t, answer, `${coding} of ${bytes.length} bytes`, 415)
     t.equal(answer.fields['accept-encoding'], 'gzip, deflate, br')
     t.notOk('accept' in answer.fields)
     // What cannot be decoded is not read to its end: Fastify says so, and closes.
@@ -168,7 +235,7 @@ test('content in a known coding is decoded, anything else is 415 with Accept-Enc
   }
 })
 
-test('content past the limit is 413, and so is a small one that inflates past it (RFC 9110 15.5.14)', async t => {
+test('content past the limit is 413, and so is a small one that inflates past it (RFC 9110 15.5.14)', async (t) => {
   const app = await build(t, notes({ routes: { all: { bodyLimit: 100_000 } } }))
   const port = await listen(app)
   const large = Buffer.from(`{"text":"${'x'.repeat(3_000_000)}"}`)
@@ -182,29 +249,36 @@ test('content past the limit is 413, and so is a small one that inflates past it
   for (const [what, fields, bytes] of bombs) {
     const wire = new Wire(port)
     const before = process.memoryUsage.rss()
-    held(t, await wire.ask(['POST /notes', json, ...fields], bytes), [what, 413])
+    held(t, await wire.ask(['POST /notes', json, ...fields], bytes), what, 413)
     t.ok(process.memoryUsage.rss() - before < 40_000_000, 'it is not inflated')
     wire.close()
   }
   const chunked = new Wire(port)
   chunked.write(['POST /notes', json, 'Transfer-Encoding: chunked'])
   for (let count = 0; count < 30; count++) chunked.socket.write(`${(10_000).toString(16)}\r\n${'x'.repeat(10_000)}\r\n`)
-  held(t, await chunked.answer(), ['chunks without an end', 413])
+  held(t, await chunked.answer(), 'chunks without an end', 413)
   chunked.close()
   const wire = new Wire(port)
   t.teardown(() => wire.close())
   t.equal((await wire.ask('GET /notes')).content.toString(), '[]', 'nothing is stored, and the server lives')
 })
 
-test('content that ends too early stores nothing and harms nobody', async t => {
+test('content that ends too early stores nothing and harms nobody', async (t) => {
   let fails = (): void => {}
   const app = await build(t, notes({ routes: { all: { onError: async () => fails() } } }))
   const port = await listen(app)
-  for (const [content, ...fields] of [['{"text":', 'Content-Length: 1000'], ['{"text":', 'Transfer-Encoding: chunked'], ['{"text":', 'Content-Length: 1000', 'Content-Encoding: gzip'], [gzipSync('{"text":"a"}').subarray(0, 15), 'Content-Length: 1000', 'Content-Encoding: gzip']] as const) {
+  for (const [content, ...fields] of [
+    ['{"text":', 'Content-Length: 1000'],
+    ['{"text":', 'Transfer-Encoding: chunked'],
+    ['{"text":', 'Content-Length: 1000', 'Content-Encoding: gzip'],
+    [gzipSync('{"text":"a"}').subarray(0, 15), 'Content-Length: 1000', 'Content-Encoding: gzip']
+  ] as const) {
     const wire = new Wire(port)
-    const failed = new Promise<void>(resolve => { fails = resolve })
+    const failed = new Promise<void>((resolve) => {
+      fails = resolve
+    })
     wire.write(['POST /notes', json, ...fields], content)
-    await new Promise(resolve => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, 20))
     wire.close()
     await t.resolves(failed, 'the request comes to an end')
   }
@@ -213,14 +287,43 @@ test('content that ends too early stores nothing and harms nobody', async t => {
   t.equal((await wire.ask('GET /notes')).content.toString(), '[]')
 })
 
-test('ids that cannot exist are 404, never an error of a driver; ids that cannot be decoded are 400', async t => {
+test('ids that cannot exist are 404, never an error of a driver; ids that cannot be decoded are 400', async (t) => {
   const app = await build(t, [notes(), users()])
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
-  const ids = ['x', '1', '%00', 'a%00b', '%20', '%2F', '%2e%2e', '%F0%9F%98%80', "'%20OR%201=1", '__proto__', 'constructor', 'null', 'undefined', '[object%20Object]', '{}', '%25', '%252F', '018f4e6a-0000-7000-8000-00000000000', '018f4e6a-0000-7000-8000-000000000000%00', 'x'.repeat(101), 'x'.repeat(8000), '%41'.repeat(2000), '']
+  const ids = [
+    'x',
+    '1',
+    '%00',
+    'a%00b',
+    '%20',
+    '%2F',
+    '%2e%2e',
+    '%F0%9F%98%80',
+    "'%20OR%201=1",
+    '__proto__',
+    'constructor',
+    'null',
+    'undefined',
+    '[object%20Object]',
+    '{}',
+    '%25',
+    '%252F',
+    '018f4e6a-0000-7000-8000-00000000000',
+    '018f4e6a-0000-7000-8000-000000000000%00',
+    'x'.repeat(101),
+    'x'.repeat(8000),
+    '%41'.repeat(2000),
+    ''
+  ]
   for (const id of ids) {
-    for (const head of [[`GET /notes/${id}`], [`PUT /notes/${id}`, json], [`PATCH /notes/${id}`, json], [`DELETE /notes/${id}`]]) {
-      held(t, await wire.ask(head, head.length > 1 ? '{"text":"a"}' : ''), [head[0]!.slice(0, 60), 404])
+    for (const head of [
+      [`GET /notes/${id}`],
+      [`PUT /notes/${id}`, json],
+      [`PATCH /notes/${id}`, json],
+      [`DELETE /notes/${id}`]
+    ]) {
+      held(t, await wire.ask(head, head.length > 1 ? '{"text":"a"}' : ''), head[0]!.slice(0, 60), 404)
     }
     t.equal((await wire.ask(`HEAD /notes/${id}`)).status, 404)
   }
@@ -229,7 +332,19 @@ test('ids that cannot exist are 404, never an error of a driver; ids that cannot
     t.equal(answer.status, 400, `${id}, which Fastify itself refuses`)
     t.equal((await wire.ask('GET /notes')).status, 200)
   }
-  for (const query of ['limit=%zz', 'limit=%', 'cursor=%ff', '%zz=1', '%00=1', 'limit=1%00', `${'a'.repeat(5000)}=1`, 'a[]=1', '=', '&=&', 'limit[a]=1']) {
+  for (const query of [
+    'limit=%zz',
+    'limit=%',
+    'cursor=%ff',
+    '%zz=1',
+    '%00=1',
+    'limit=1%00',
+    `${'a'.repeat(5000)}=1`,
+    'a[]=1',
+    '=',
+    '&=&',
+    'limit[a]=1'
+  ]) {
     const answer = await wire.ask(`GET /notes?${query}`)
     t.equal(answer.status, 400, query.slice(0, 40))
     t.equal(answer.fields['content-type'], 'application/problem+json')
@@ -237,7 +352,7 @@ test('ids that cannot exist are 404, never an error of a driver; ids that cannot
   t.equal((await wire.ask('GET /notes')).content.toString(), '[]')
 })
 
-test('fields that are hostile harm nobody', async t => {
+test('fields that are hostile harm nobody', async (t) => {
   const app = await build(t, notes())
   const { at, tag } = await created(app, '/notes', { text: 'kept' })
   const wire = new Wire(await listen(app))

@@ -13,34 +13,52 @@ function sized (bytes: number): string {
   return JSON.stringify({ text: 'x'.repeat(bytes - rest) })
 }
 
-test('each route has its own limit, the one of the app where none is said', async t => {
-  const app = await build(t, notes({ routes: { create: { bodyLimit: 50 }, replace: { bodyLimit: 500 } } }), { bodyLimit: 100 })
+test('each route has its own limit, the one of the app where none is said', async (t) => {
+  const app = await build(t, notes({ routes: { create: { bodyLimit: 50 }, replace: { bodyLimit: 500 } } }), {
+    bodyLimit: 100
+  })
   const { at } = await created(app, '/notes', { text: 'a' })
-  for (const [target, limit, type] of [['POST /notes', 50], [`PUT ${at}`, 500], [`PATCH ${at}`, 100, 'application/merge-patch+json']] as const) {
+  for (const [target, limit, type] of [
+    ['POST /notes', 50],
+    [`PUT ${at}`, 500],
+    [`PATCH ${at}`, 100, 'application/merge-patch+json']
+  ] as const) {
     for (const content of [sized(limit), gzipSync(sized(limit))]) {
       const fields: Record<string, string> = typeof content === 'string' ? {} : { 'content-encoding': 'gzip' }
-      t.ok((await ask(app, target, { content, fields, ...type && { type } })).statusCode < 300, `${target}, ${limit} bytes`)
+      t.ok(
+        (await ask(app, target, { content, fields, ...(type && { type }) })).statusCode < 300,
+        `${target}, ${limit} bytes`
+      )
     }
     for (const content of [sized(limit + 1), gzipSync(sized(limit + 1))]) {
       const fields: Record<string, string> = typeof content === 'string' ? {} : { 'content-encoding': 'gzip' }
-      const refused = await ask(app, target, { content, fields, ...type && { type } })
-      t.match(refused.json(), { status: 413, code: 'content-too-large', detail: `The content can have up to ${limit} bytes after decoding.` })
+      const refused = await ask(app, target, { content, fields, ...(type && { type }) })
+      t.match(refused.json(), {
+        status: 413,
+        code: 'content-too-large',
+        detail: `The content can have up to ${limit} bytes after decoding.`
+      })
       t.equal(refused.headers.connection, 'close', 'the rest of it is not waited for')
     }
   }
 })
 
-test('a limit that the app sets from outside, route by route, holds as well', async t => {
+test('a limit that the app sets from outside, route by route, holds as well', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
-  app.addHook('onRoute', route => { route.bodyLimit = 20 })
+  app.addHook('onRoute', (route) => {
+    route.bodyLimit = 20
+  })
   await app.register(collection, notes())
   t.equal((await ask(app, 'POST /notes', { content: sized(20) })).statusCode, 201)
   t.equal((await ask(app, 'POST /notes', { content: sized(21) })).statusCode, 413)
 })
 
 /** An app with a plugin that puts another stream in the place of the content. */
-async function swapping (t: Parameters<typeof build>[0], swap: (payload: Readable) => Readable): Promise<[FastifyInstance, ReturnType<typeof logged>['lines']]> {
+async function swapping (
+  t: Parameters<typeof build>[0],
+  swap: (payload: Readable) => Readable
+): Promise<[FastifyInstance, ReturnType<typeof logged>['lines']]> {
   const { lines, logger } = logged()
   const app = Fastify({ logger, bodyLimit: 100 })
   t.after(() => app.close())
@@ -54,7 +72,7 @@ function counting (stream: Readable, receivedEncodedLength: number): Readable {
   return Object.assign(stream, { receivedEncodedLength })
 }
 
-test('what a plugin of the app has put in the place of the content is taken as it is, in bytes or in text', async t => {
+test('what a plugin of the app has put in the place of the content is taken as it is, in bytes or in text', async (t) => {
   for (const chunks of [['{"text":', '"Käse"}'], [Buffer.from('{"text":"Kä'), 'se"}'], ['{"text":"Käse"}']]) {
     const [app] = await swapping(t, () => counting(Readable.from(chunks), 'whatever'.length))
     const answer = await ask(app, 'POST /notes', { content: 'whatever', fields: { 'content-encoding': 'gzip' } })
@@ -64,41 +82,76 @@ test('what a plugin of the app has put in the place of the content is taken as i
   t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413, 'it is counted in what comes out')
 })
 
-test('a stream of a plugin that fails does so with the status of its error, or with 400', async t => {
-  for (const [error, status] of [[new Error('The seal is broken.'), 400], [Object.assign(new Error('Not for you.'), { statusCode: 403 }), 403]] as const) {
-    const [app, lines] = await swapping(t, payload => payload.pipe(new PassThrough({ transform: (_chunk, _coding, done) => { done(error) } })))
+test('a stream of a plugin that fails does so with the status of its error, or with 400', async (t) => {
+  for (const [error, status] of [
+    [new Error('The seal is broken.'), 400],
+    [Object.assign(new Error('Not for you.'), { statusCode: 403 }), 403]
+  ] as const) {
+    const [app, lines] = await swapping(t, (payload) =>
+      payload.pipe(
+        new PassThrough({
+          transform: (_chunk, _coding, done) => {
+            done(error)
+          }
+        })
+      )
+    )
     const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
     t.match(answer.json(), { status, detail: error.message })
     t.strictSame(lines, [], 'which is no fault of the server')
   }
 })
 
-test('content in many pieces is put together in order, and none is none', async t => {
-  const [app] = await swapping(t, payload => payload.pipe(new PassThrough({ transform: (chunk: Buffer, _coding, done) => { done(null, chunk) } })))
+test('content in many pieces is put together in order, and none is none', async (t) => {
+  const [app] = await swapping(t, (payload) =>
+    payload.pipe(
+      new PassThrough({
+        transform: (chunk: Buffer, _coding, done) => {
+          done(null, chunk)
+        }
+      })
+    )
+  )
   t.equal((await app.inject({ method: 'POST', url: '/notes', ...sent('') })).statusCode, 400)
-  const [inPieces] = await swapping(t, () => counting(Readable.from([...'{"text":"one after the other"}'].map(letter => Buffer.from(letter))), '{}'.length))
+  const [inPieces] = await swapping(t, () =>
+    counting(Readable.from([...'{"text":"one after the other"}'].map((letter) => Buffer.from(letter))), '{}'.length)
+  )
   t.equal((await ask(inPieces, 'POST /notes', { content: {} })).json().text, 'one after the other')
 })
 
-test('content that is not as long as Content-Length says is malformed, and nothing may follow its coding', async t => {
-  const told = { status: 400, code: 'malformed-content', detail: 'The length of the content differs from Content-Length.' }
+test('content that is not as long as Content-Length says is malformed, and nothing may follow its coding', async (t) => {
+  const told = {
+    status: 400,
+    code: 'malformed-content',
+    detail: 'The length of the content differs from Content-Length.'
+  }
   const app = await build(t, notes())
   t.match((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'content-length': '5' } })).json(), told)
   const [swapped] = await swapping(t, () => Readable.from(['{"text":"longer than what was sent"}']))
-  t.match((await ask(swapped, 'POST /notes', { content: {} })).json(), told, 'of a stream that does not count, what comes out is taken for what came in')
-  for (const [rest, expected] of [[Buffer.alloc(50), told], [Buffer.from('rubbish'), { status: 415, code: 'unsupported-content-coding' }]] as const) {
-    const answer = await ask(app, 'POST /notes', { content: Buffer.concat([gzipSync('{"text":"a"}'), rest]), fields: { 'content-encoding': 'gzip' } })
+  t.match(
+    (await ask(swapped, 'POST /notes', { content: {} })).json(),
+    told,
+    'of a stream that does not count, what comes out is taken for what came in'
+  )
+  for (const [rest, expected] of [
+    [Buffer.alloc(50), told],
+    [Buffer.from('rubbish'), { status: 415, code: 'unsupported-content-coding' }]
+  ] as const) {
+    const answer = await ask(app, 'POST /notes', {
+      content: Buffer.concat([gzipSync('{"text":"a"}'), rest]),
+      fields: { 'content-encoding': 'gzip' }
+    })
     t.match(answer.json(), expected)
   }
 })
 
-test('what comes in is held to the limit as well as what comes out', async t => {
+test('what comes in is held to the limit as well as what comes out', async (t) => {
   const [app] = await swapping(t, () => counting(Readable.from(['{"text":"a"}']), 101))
   t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413)
 })
 
-test('the rest of a bomb is not inflated', async t => {
-  const decoders: Array<NodeJS.WritableStream & { receivedEncodedLength?: number, closed?: boolean }> = []
+test('the rest of a bomb is not inflated', async (t) => {
+  const decoders: Array<NodeJS.WritableStream & { receivedEncodedLength?: number; closed?: boolean }> = []
   const bomb = gzipSync(Buffer.alloc(50_000_000))
   const app = Fastify({ bodyLimit: 100_000 })
   t.after(() => app.close())

@@ -25,37 +25,58 @@ const item = { id: 1, name: 'Ada', secret: 'enigma', updatedAt: '2026-01-01T00:0
 
 /** One storage, which both deploys use. */
 function shared (): Storage<object> {
-  return memory<object>({ items: [item] })({ name: 'people', schema: Type.Object({ id }), id: { property: 'id', generate: 'storage' }, unique: [] })
+  return memory<object>({ items: [item] })({
+    name: 'people',
+    schema: Type.Object({ id }),
+    id: { property: 'id', generate: 'storage' },
+    unique: []
+  })
 }
 
 const People = Type.Object({ id, name, secret: Type.String(), updatedAt })
 
 function people (storage: Storage<object>, options: Partial<Omit<Options<any>, 'storage'>> = {}): Collection {
-  return define({ name: 'people', schema: People, id: { generate: 'storage' }, ...options, storage: () => storage } as Options<any>) as Collection
+  return define({
+    name: 'people',
+    schema: People,
+    id: { generate: 'storage' },
+    ...options,
+    storage: () => storage
+  } as Options<any>) as Collection
 }
 
 const formats = ['application/json', 'application/hal+json', 'application/xml']
 const targets = ['/people/1', '/people', '/people?fields=id', '/people?count=true']
 
 /** What each target answers in each format, and whether the answer is still what `known` has. */
-async function read (t: Test, collections: Collection | readonly Collection[], known?: ReadonlyMap<string, LightMyRequestResponse>) {
+async function read (
+  t: Test,
+  collections: Collection | readonly Collection[],
+  known?: ReadonlyMap<string, LightMyRequestResponse>
+) {
   const app = await build(t, collections)
   const answers = new Map<string, LightMyRequestResponse>()
   for (const target of targets) {
     for (const accept of formats) {
       const key = `${target} ${accept}`
       const tag = known?.get(key)?.headers.etag
-      answers.set(key, await ask(app, `GET ${target}`, { fields: { accept, ...tag !== undefined && { 'if-none-match': String(tag) } } }))
+      answers.set(
+        key,
+        await ask(app, `GET ${target}`, {
+          fields: { accept, ...(tag !== undefined && { 'if-none-match': String(tag) }) }
+        })
+      )
     }
   }
   return { app, answers }
 }
 
-test('a property that becomes writeOnly changes every entity tag, and an old one is not 304', async t => {
+test('a property that becomes writeOnly changes every entity tag, and an old one is not 304', async (t) => {
   const storage = shared()
   const before = await read(t, people(storage))
   t.match(before.answers.get('/people/1 application/json')?.body, /enigma/)
-  const concealed = () => people(storage, { schema: Type.Object({ ...People.properties, secret: Type.String({ writeOnly: true }) }) })
+  const concealed = () =>
+    people(storage, { schema: Type.Object({ ...People.properties, secret: Type.String({ writeOnly: true }) }) })
   const after = await read(t, concealed(), before.answers)
   for (const [key, answer] of after.answers) {
     t.equal(answer.statusCode, 200, key)
@@ -64,60 +85,132 @@ test('a property that becomes writeOnly changes every entity tag, and an old one
   }
   const stale = String(before.answers.get('/people/1 application/json')?.headers.etag)
   for (const method of ['PATCH', 'PUT', 'DELETE']) {
-    t.equal((await ask(after.app, `${method} /people/1`, { ...method !== 'DELETE' && { content: { name: 'Eve', secret: 'x' } }, fields: { 'if-match': stale } })).statusCode, 412, method)
+    t.equal(
+      (
+        await ask(after.app, `${method} /people/1`, {
+          ...(method !== 'DELETE' && { content: { name: 'Eve', secret: 'x' } }),
+          fields: { 'if-match': stale }
+        })
+      ).statusCode,
+      412,
+      method
+    )
   }
   const again = await read(t, concealed(), after.answers)
-  for (const [key, answer] of again.answers) t.equal(answer.statusCode, 304, `the same definition in another process: ${key}`)
-  const fields = { 'if-match': String(after.answers.get('/people/1 application/xml')?.headers.etag), 'content-type': 'application/merge-patch+json' }
-  t.equal((await ask(again.app, 'PATCH /people/1', { content: { name: 'Eve' }, fields })).statusCode, 200, 'in whatever format it was read')
+  for (const [key, answer] of again.answers) {
+    t.equal(answer.statusCode, 304, `the same definition in another process: ${key}`)
+  }
+  const fields = {
+    'if-match': String(after.answers.get('/people/1 application/xml')?.headers.etag),
+    'content-type': 'application/merge-patch+json'
+  }
+  t.equal(
+    (await ask(again.app, 'PATCH /people/1', { content: { name: 'Eve' }, fields })).statusCode,
+    200,
+    'in whatever format it was read'
+  )
 })
 
-test('a date alone is no reason for a 304: the definition may have changed since', async t => {
+test('a date alone is no reason for a 304: the definition may have changed since', async (t) => {
   const storage = shared()
   const first = await build(t, people(storage))
   const { 'last-modified': modified } = (await ask(first, 'GET /people/1')).headers
   t.equal(modified, 'Thu, 01 Jan 2026 00:00:00 GMT')
-  const second = await build(t, people(storage, { schema: Type.Object({ ...People.properties, secret: Type.String({ writeOnly: true }) }) }))
+  const second = await build(
+    t,
+    people(storage, { schema: Type.Object({ ...People.properties, secret: Type.String({ writeOnly: true }) }) })
+  )
   const answer = await ask(second, 'GET /people/1', { fields: { 'if-modified-since': String(modified) } })
   t.equal(answer.statusCode, 200)
   t.notMatch(answer.body, /enigma/)
-  t.equal((await ask(second, 'GET /people/1', { fields: { 'if-unmodified-since': 'Thu, 01 Jan 2015 00:00:00 GMT' } })).statusCode, 412)
+  t.equal(
+    (await ask(second, 'GET /people/1', { fields: { 'if-unmodified-since': 'Thu, 01 Jan 2015 00:00:00 GMT' } }))
+      .statusCode,
+    412
+  )
 })
 
-test('whatever else determines the bytes changes the entity tags of the formats that it concerns', async t => {
+test('whatever else determines the bytes changes the entity tags of the formats that it concerns', async (t) => {
   const storage = shared()
   const plain = await read(t, people(storage))
   const changes: Array<[what: string, options: Partial<Options<any>>, formats: readonly string[]]> = [
     ['the order of properties', { schema: Type.Object({ name, id, secret: Type.String(), updatedAt }) }, formats],
-    ['a property of another type', { schema: Type.Object({ ...People.properties, secret: Type.Union([Type.String(), Type.Null()]) }) }, formats],
+    [
+      'a property of another type',
+      { schema: Type.Object({ ...People.properties, secret: Type.Union([Type.String(), Type.Null()]) }) },
+      formats
+    ],
     ['a property that not every caller sees', { access: { visible: { secret: () => true } } }, formats],
     ['links', { links: () => ({ home: { href: '/' } }) }, ['application/hal+json']],
-    ['a format that writes otherwise', { formats: [json, { ...hal, item: (item, links) => `${hal.item(item, links, {})} ` }, xml] }, ['application/hal+json']],
-    ['a title, which a format could show', { schema: Type.Object({ ...People.properties, name: Type.String({ title: 'Name' }) }) }, formats],
-    ['a default, which is stored in the item', { schema: Type.Object({ ...People.properties, name: Type.String({ default: String(Math.random()) }) }) }, []],
+    [
+      'a format that writes otherwise',
+      { formats: [json, { ...hal, item: (item, links) => `${hal.item(item, links, {})} ` }, xml] },
+      ['application/hal+json']
+    ],
+    [
+      'a title, which a format could show',
+      { schema: Type.Object({ ...People.properties, name: Type.String({ title: 'Name' }) }) },
+      formats
+    ],
+    [
+      'a default, which is stored in the item',
+      { schema: Type.Object({ ...People.properties, name: Type.String({ default: String(Math.random()) }) }) },
+      []
+    ],
     ['what clients can do', { actions: ['list', 'read'], list: { limit: { default: 50 }, sort: ['name'] } }, []]
   ]
   for (const [what, options, concerned] of changes) {
     const { answers } = await read(t, people(storage, options))
     for (const [key, answer] of answers) {
-      t.equal(answer.headers.etag !== plain.answers.get(key)?.headers.etag, concerned.includes(key.split(' ')[1]!), `${what}: ${key}`)
+      t.equal(
+        answer.headers.etag !== plain.answers.get(key)?.headers.etag,
+        concerned.includes(key.split(' ')[1]!),
+        `${what}: ${key}`
+      )
     }
   }
   const parent = people(storage)
-  const notes = define({ name: 'notes', schema: Type.Object({ id, person: Type.Integer() }), id: { generate: 'storage' }, storage: memory() })
+  const notes = define({
+    name: 'notes',
+    schema: Type.Object({ id, person: Type.Integer() }),
+    id: { generate: 'storage' },
+    storage: memory()
+  })
   const { answers } = await read(t, [parent, notes.with(within(parent, 'person')) as Collection])
-  for (const [key, answer] of answers) t.equal(answer.headers.etag !== plain.answers.get(key)?.headers.etag, key.endsWith('hal+json'), `a nested collection: ${key}`)
+  for (const [key, answer] of answers) {
+    t.equal(
+      answer.headers.etag !== plain.answers.get(key)?.headers.etag,
+      key.endsWith('hal+json'),
+      `a nested collection: ${key}`
+    )
+  }
 })
 
-test('the entity tag covers the definition of what is expanded', async t => {
+test('the entity tag covers the definition of what is expanded', async (t) => {
   const storage = shared()
-  const articles = memory({ items: [{ id: 1, author: 1 }] })({ name: 'articles', schema: Type.Object({ id }), id: { property: 'id', generate: 'storage' }, unique: [] })
-  const open = async (secret: TSchema) => build(t, define({
+  const articles = memory({ items: [{ id: 1, author: 1 }] })({
     name: 'articles',
-    schema: Type.Object({ id, author: Type.Integer() }),
-    id: { generate: 'storage' },
-    storage: () => articles
-  }).with(expand({ person: { collection: people(storage, { schema: Type.Object({ ...People.properties, secret }) }), property: 'author' } })) as Collection)
+    schema: Type.Object({ id }),
+    id: { property: 'id', generate: 'storage' },
+    unique: []
+  })
+  const open = async (secret: TSchema) =>
+    build(
+      t,
+      define({
+        name: 'articles',
+        schema: Type.Object({ id, author: Type.Integer() }),
+        id: { generate: 'storage' },
+        storage: () => articles
+      }).with(
+        expand({
+          person: {
+            collection: people(storage, { schema: Type.Object({ ...People.properties, secret }) }),
+            property: 'author'
+          }
+        })
+      ) as Collection
+    )
   const [before, after] = [await open(Type.String()), await open(Type.String({ writeOnly: true }))]
   for (const url of ['/articles?expand=person', '/articles/1?expand=person']) {
     const old = await ask(before, `GET ${url}`)
@@ -126,15 +219,22 @@ test('the entity tag covers the definition of what is expanded', async t => {
     t.equal(fresh.statusCode, 200)
     t.notMatch(fresh.body, /enigma/)
   }
-  const plain = await Promise.all([before, after].map(async app => (await ask(app, 'GET /articles/1')).headers.etag))
+  const plain = await Promise.all([before, after].map(async (app) => (await ask(app, 'GET /articles/1')).headers.etag))
   t.equal(plain[0], plain[1])
 })
 
-test('an older version whose items are presented otherwise has other entity tags', async t => {
+test('an older version whose items are presented otherwise has other entity tags', async (t) => {
   const storage = shared()
   const Old = Type.Object({ id, title: Type.String() })
-  const tag = async (present: (item: any) => { id: number, title: string }) => {
-    const app = await build(t, version(people(storage), 'v1', { schema: Old, present, accept: ({ title }) => ({ name: title }) as object }) as Collection)
+  const tag = async (present: (item: any) => { id: number; title: string }) => {
+    const app = await build(
+      t,
+      version(people(storage), 'v1', {
+        schema: Old,
+        present,
+        accept: ({ title }) => ({ name: title }) as object
+      }) as Collection
+    )
     return (await ask(app, 'GET /people/1')).headers.etag
   }
   const one = await tag(({ id, name }) => ({ id, title: name }))
@@ -142,14 +242,32 @@ test('an older version whose items are presented otherwise has other entity tags
   t.equal(await tag(({ id, name }) => ({ id, title: name })), one)
 })
 
-test('the built-in formats write the bytes that this revision of the library stands for', async t => {
-  const schema = { type: 'object', properties: { id: { type: 'integer' }, tags: { type: 'array', items: { type: 'string' } }, at: { type: ['string', 'null'] } } }
+test('the built-in formats write the bytes that this revision of the library stands for', async (t) => {
+  const schema = {
+    type: 'object',
+    properties: {
+      id: { type: 'integer' },
+      tags: { type: 'array', items: { type: 'string' } },
+      at: { type: ['string', 'null'] }
+    }
+  }
   const sample = { id: 1, text: '<a & "b"> ü\u2028', tags: ['x', ''], at: null, nested: { a: 1.5, b: true, c: [] } }
   const links = { self: { href: '/a/1' }, up: { href: '/a', title: 'ü' } }
-  const digests = Object.fromEntries([json, hal, xml].map(format => [format.name, hash('sha256', [
-    format.item(sample, links, schema), format.list([sample, { id: 2 }], { list: links, items: [links, {}] }, schema), format.join?.([format.item(sample, {}, schema), '{}']) ?? ''
-  ].join('\n'))]))
-  // A change here means that representations have other bytes: increase `revision` in lib/definition-digest.ts, then enter the new digests.
+  const digests = Object.fromEntries(
+    [json, hal, xml].map((format) => [
+      format.name,
+      hash(
+        'sha256',
+        [
+          format.item(sample, links, schema),
+          format.list([sample, { id: 2 }], { list: links, items: [links, {}] }, schema),
+          format.join?.([format.item(sample, {}, schema), '{}']) ?? ''
+        ].join('\n')
+      )
+    ])
+  )
+  // A change here means that representations have other bytes: increase `revision` in lib/definition-digest.ts, then
+  // enter the new digests.
   t.strictSame(digests, {
     json: 'caa6ec0a68bc90c1664e540070ddaa7e23df809908e0c5663e55aef5bcc73dd0',
     hal: '62fa906eff896b6515a3249602bf575c4a43e66bf2433ba94311607aa8c8e1ae',

@@ -17,14 +17,21 @@ const Book = Type.Object({
   shelf: Type.Optional(Type.Union([Type.String(), Type.Null()]))
 })
 
-const items = Array.from({ length: 25 }, (_, index) => ({ id: index + 1, title: `T${index % 3}`, ...index % 4 !== 0 && { year: 1900 + index % 7 }, ...index % 5 === 0 && { shelf: null } }))
+const items = Array.from({ length: 25 }, (_, index) => ({
+  id: index + 1,
+  title: `T${index % 3}`,
+  ...(index % 4 !== 0 && { year: 1900 + (index % 7) }),
+  ...(index % 5 === 0 && { shelf: null })
+}))
 
 function books (name: string, order: ReadonlyArray<'title' | '-year' | '-id' | 'shelf'> = []) {
   return define({ name, schema: Book, storage: memory({ items }), id: { generate: 'storage' }, list: { order } })
 }
 
 function links (field: unknown): Record<string, string> {
-  return Object.fromEntries([...String(field ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, href, rel]) => [rel, href]))
+  return Object.fromEntries(
+    [...String(field ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, href, rel]) => [rel, href])
+  )
 }
 
 async function walk (app: FastifyInstance, from: string, relation: string): Promise<number[][]> {
@@ -49,9 +56,15 @@ async function lastOf (app: FastifyInstance, from: string): Promise<string> {
   throw new Error('the walk does not end')
 }
 
-test('a list is walked forward and back through Link next, prev and first, in any order (RFC 8288)', async t => {
+test('a list is walked forward and back through Link next, prev and first, in any order (RFC 8288)', async (t) => {
   const app = await build(t, [])
-  const orders = { plain: [], reverse: ['-id'], titles: ['title'], years: ['-year', 'title'], shelves: ['shelf', '-id'] } as const
+  const orders = {
+    plain: [],
+    reverse: ['-id'],
+    titles: ['title'],
+    years: ['-year', 'title'],
+    shelves: ['shelf', '-id']
+  } as const
   for (const [name, order] of Object.entries(orders)) await app.register(collection, books(name, order))
   for (const name of Object.keys(orders)) {
     for (const limit of [1, 4, 5, 24, 25, 100]) {
@@ -60,7 +73,10 @@ test('a list is walked forward and back through Link next, prev and first, in an
       const all = forward.flat()
       t.equal(forward.length, Math.ceil(25 / limit), `${start} has no empty page at its end`)
       t.equal(new Set(all).size, 25, `${start} gives each item once`)
-      t.strictSame(all, (await ask(app, `GET /${name}?limit=100`)).json().map(({ id }: { id: number }) => id))
+      t.strictSame(
+        all,
+        (await ask(app, `GET /${name}?limit=100`)).json().map(({ id }: { id: number }) => id)
+      )
       const last = await lastOf(app, start)
       const back = await walk(app, last, 'prev')
       const [nearest = [], ...others] = back
@@ -70,7 +86,7 @@ test('a list is walked forward and back through Link next, prev and first, in an
   }
 })
 
-test('Link keeps the other parameters and tells only what there is', async t => {
+test('Link keeps the other parameters and tells only what there is', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   const whole = await ask(app, 'GET /books?limit=25')
@@ -84,17 +100,23 @@ test('Link keeps the other parameters and tells only what there is', async t => 
   t.match(links(lenient.headers.link), { first: '/books?limit=3&x=%26%3E', next: /^\/books\?limit=3&x=%26%3E&cursor=/ })
 })
 
-test('parameters are the same however they are written, and empty ones are none (URL 5.1)', async t => {
+test('parameters are the same however they are written, and empty ones are none (URL 5.1)', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   const { next } = links((await ask(app, 'GET /books?&%6cimit=2&')).headers.link)
   const second = await ask(app, `GET ${next!.replace('cursor=', '%63ursor=')}`)
-  t.strictSame(second.json().map(({ id }: { id: number }) => id), [3, 4])
+  t.strictSame(
+    second.json().map(({ id }: { id: number }) => id),
+    [3, 4]
+  )
   const third = links(second.headers.link).next!
-  t.strictSame((await ask(app, `GET ${third}`)).json().map(({ id }: { id: number }) => id), [5, 6])
+  t.strictSame(
+    (await ask(app, `GET ${third}`)).json().map(({ id }: { id: number }) => id),
+    [5, 6]
+  )
 })
 
-test('the page before the first is empty, and leads back', async t => {
+test('the page before the first is empty, and leads back', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   const { next } = links((await ask(app, 'GET /books?limit=1')).headers.link)
@@ -108,27 +130,57 @@ test('the page before the first is empty, and leads back', async t => {
   t.strictSame(links(empty.headers.link), { first: '/books?limit=1' })
 })
 
-test('limit is a whole number from 1 to the maximum, anything else is 400', async t => {
+test('limit is a whole number from 1 to the maximum, anything else is 400', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
-  await app.register(collection, define({ name: 'small', schema: Book, storage: memory({ items }), id: { generate: 'storage' }, list: { limit: { default: 2, maximum: 3 } } }))
+  await app.register(
+    collection,
+    define({
+      name: 'small',
+      schema: Book,
+      storage: memory({ items }),
+      id: { generate: 'storage' },
+      list: { limit: { default: 2, maximum: 3 } }
+    })
+  )
   t.equal((await ask(app, 'GET /books')).json().length, 20)
   t.equal((await ask(app, 'GET /small')).json().length, 2)
   t.equal((await ask(app, 'GET /small?limit=3')).json().length, 3)
   t.equal((await ask(app, 'GET /small?limit=03')).json().length, 3)
-  for (const [path, limits] of [['books', ['0', '101', '-1', '1.5', '1e1', '', 'ten', '0x1', '%31%00', '99999999999', 'Infinity', '1&limit=2', '%zz']], ['small', ['4']]] as const) {
+  for (const [path, limits] of [
+    [
+      'books',
+      ['0', '101', '-1', '1.5', '1e1', '', 'ten', '0x1', '%31%00', '99999999999', 'Infinity', '1&limit=2', '%zz']
+    ],
+    ['small', ['4']]
+  ] as const) {
     for (const limit of limits) {
       const answer = await ask(app, `GET /${path}?limit=${limit}`)
       t.equal(answer.statusCode, 400, limit)
-      t.match(answer.json(), { code: 'invalid-query', parameter: 'limit', detail: limit.includes('&') ? /^limit must be given once/ : /^limit must be a whole number from 1 to (100|3)\.$/ })
+      t.match(answer.json(), {
+        code: 'invalid-query',
+        parameter: 'limit',
+        detail: limit.includes('&') ? /^limit must be given once/ : /^limit must be a whole number from 1 to (100|3)\.$/
+      })
     }
   }
 })
 
-test('an unknown query parameter is 400 and named, unless the client prefers leniency (RFC 7240 4.4)', async t => {
+test('an unknown query parameter is 400 and named, unless the client prefers leniency (RFC 7240 4.4)', async (t) => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'a' })
-  for (const [target, name] of [['GET /notes?page=2', 'page'], ['HEAD /notes?page=2', 'page'], ['GET /notes?limit=1&Limit=2', 'Limit'], ['GET /notes?__proto__=1', '__proto__'], ['GET /notes?=', ''], ['POST /notes?limit=1', 'limit'], [`GET ${at}?properties=a`, 'properties'], [`PUT ${at}?x`, 'x'], [`PATCH ${at}?x`, 'x'], [`DELETE ${at}?x`, 'x']] as const) {
+  for (const [target, name] of [
+    ['GET /notes?page=2', 'page'],
+    ['HEAD /notes?page=2', 'page'],
+    ['GET /notes?limit=1&Limit=2', 'Limit'],
+    ['GET /notes?__proto__=1', '__proto__'],
+    ['GET /notes?=', ''],
+    ['POST /notes?limit=1', 'limit'],
+    [`GET ${at}?properties=a`, 'properties'],
+    [`PUT ${at}?x`, 'x'],
+    [`PATCH ${at}?x`, 'x'],
+    [`DELETE ${at}?x`, 'x']
+  ] as const) {
     const content = /^P/.test(target) ? { text: 'b' } : undefined
     const strict = await ask(app, target, { content })
     t.equal(strict.statusCode, 400, target)
@@ -141,23 +193,45 @@ test('an unknown query parameter is 400 and named, unless the client prefers len
     t.match(lenient.headers.vary, /\bPrefer\b/, 'a cache must not give it to who is strict')
   }
   t.equal((await ask(app, 'GET /notes?')).statusCode, 200)
-  t.notOk('preference-applied' in (await ask(app, 'GET /notes?limit=1', { fields: { prefer: 'handling=lenient' } })).headers)
-  t.equal((await ask(app, 'GET /notes?limit=0', { fields: { prefer: 'handling=lenient' } })).statusCode, 400, 'what is known and wrong stays wrong')
+  t.notOk(
+    'preference-applied' in (await ask(app, 'GET /notes?limit=1', { fields: { prefer: 'handling=lenient' } })).headers
+  )
+  t.equal(
+    (await ask(app, 'GET /notes?limit=0', { fields: { prefer: 'handling=lenient' } })).statusCode,
+    400,
+    'what is known and wrong stays wrong'
+  )
 })
 
-test('a cursor that this list has not given is 400', async t => {
+test('a cursor that this list has not given is 400', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   await app.register(collection, books('others'))
   await app.register(collection, books('titles', ['title']))
   await app.register(collection, notes())
-  const cursor = async (path: string): Promise<string> => new URL(links((await ask(app, `GET ${path}`)).headers.link).next!, 'http://x').searchParams.get('cursor')!
+  const cursor = async (path: string): Promise<string> =>
+    new URL(links((await ask(app, `GET ${path}`)).headers.link).next!, 'http://x').searchParams.get('cursor')!
   const own = await cursor('/books?limit=2')
   t.equal((await ask(app, `GET /books?cursor=${own}`)).json()[0].id, 3)
   const bytes = Buffer.from(own, 'base64url')
-  const tampered = Array.from(bytes, (byte, index) => Buffer.from(bytes.map((other, at) => at === index ? byte ^ 1 : other)).toString('base64url'))
+  const tampered = Array.from(bytes, (byte, index) =>
+    Buffer.from(bytes.map((other, at) => (at === index ? byte ^ 1 : other))).toString('base64url')
+  )
   const foreign = [await cursor('/others?limit=2'), await cursor('/titles?limit=2')]
-  const forged = ['', 'x', '%00', own.slice(1), own.slice(0, -1), own + own, `${own}&cursor=${own}`, 'null', Buffer.from('{"after":[1]}').toString('base64url'), Buffer.from([0xff, 0xfe]).toString('base64url'), 'é', 'a'.repeat(5000)]
+  const forged = [
+    '',
+    'x',
+    '%00',
+    own.slice(1),
+    own.slice(0, -1),
+    own + own,
+    `${own}&cursor=${own}`,
+    'null',
+    Buffer.from('{"after":[1]}').toString('base64url'),
+    Buffer.from([0xff, 0xfe]).toString('base64url'),
+    'é',
+    'a'.repeat(5000)
+  ]
   for (const given of [...tampered, ...foreign, ...forged]) {
     const answer = await ask(app, `GET /books?cursor=${given}`)
     t.equal(answer.statusCode, 400, given)
@@ -168,58 +242,103 @@ test('a cursor that this list has not given is 400', async t => {
 /** The seal of a cursor keeps no secret, so that anybody can make one. */
 function sealed (name: string, order: readonly string[], content: string): string {
   let hash = 0x811c9dc5
-  for (const text of [name, ...order, content]) for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  for (const text of [name, ...order, content]) {
+    for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  }
   return Buffer.from((hash >>> 0).toString(36).padStart(7, '0') + content).toString('base64url')
 }
 
-test('a cursor that was made up with a right seal is held to the schema, and 400 otherwise', async t => {
+test('a cursor that was made up with a right seal is held to the schema, and 400 otherwise', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('titles', ['title']))
   const get = (content: string) => ask(app, `GET /titles?cursor=${sealed('titles', ['title+', 'id+'], content)}`)
   t.equal((await get('["after","T1",3]')).statusCode, 200, 'the seal is the right one')
   t.equal((await get('["before",null,3]')).statusCode, 200)
-  for (const content of ['', '{', 'null', '1', '{}', '[]', '["after"]', '["after","T1"]', '["after","T1",3,4]', '["beside","T1",3]', '["__proto__","T1",3]', '["after",1,3]', '["after","T1","3"]', '["after","T1",1.5]', '["after","T1",1e999]', '["after","T1",9007199254740993]', '["after","T1",{}]', '["after","\\u0000",3]', '["after","\\ud800",3]', '["after",["T1"],3]']) {
+  for (const content of [
+    '',
+    '{',
+    'null',
+    '1',
+    '{}',
+    '[]',
+    '["after"]',
+    '["after","T1"]',
+    '["after","T1",3,4]',
+    '["beside","T1",3]',
+    '["__proto__","T1",3]',
+    '["after",1,3]',
+    '["after","T1","3"]',
+    '["after","T1",1.5]',
+    '["after","T1",1e999]',
+    '["after","T1",9007199254740993]',
+    '["after","T1",{}]',
+    '["after","\\u0000",3]',
+    '["after","\\ud800",3]',
+    '["after",["T1"],3]'
+  ]) {
     const answer = await get(content)
     t.equal(answer.statusCode, 400, content)
     t.match(answer.json(), { code: 'invalid-query', parameter: 'cursor' })
   }
 })
 
-test('a list of a service that has a description says where (RFC 8631 4.1)', async t => {
+test('a list of a service that has a description says where (RFC 8631 4.1)', async (t) => {
   const app = await build(t, notes(), { service: { description: '/openapi.json' } })
   t.equal((await ask(app, 'GET /notes')).headers.link, '</openapi.json>; rel="service-desc"')
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `GET ${at}`)).headers.link, '</notes>; rel="collection", </openapi.json>; rel="service-desc"')
 })
 
-test('an item that is added or removed between two pages is neither skipped nor given twice', async t => {
+test('an item that is added or removed between two pages is neither skipped nor given twice', async (t) => {
   const app = await build(t, notes())
   const made: string[] = []
-  for (let index = 0; index < 6; index++) made.push(String((await created(app, '/notes', { text: String(index) })).item.id))
+  for (let index = 0; index < 6; index++) {
+    made.push(String((await created(app, '/notes', { text: String(index) })).item.id))
+  }
   const first = await ask(app, 'GET /notes?limit=3')
   await ask(app, `DELETE /notes/${made[0]}`)
   await ask(app, `DELETE /notes/${made[2]}`)
   const added = (await created(app, '/notes', { text: 'late' })).item.id
   const { next } = links(first.headers.link)
-  t.strictSame((await ask(app, `GET ${next!.replace('limit=3', 'limit=9')}`)).json().map(({ id }: { id: string }) => id), [...made.slice(3), added])
+  t.strictSame(
+    (await ask(app, `GET ${next!.replace('limit=3', 'limit=9')}`)).json().map(({ id }: { id: string }) => id),
+    [...made.slice(3), added]
+  )
 })
 
-test('HAL carries the links of the page and of each item in its content', async t => {
+test('HAL carries the links of the page and of each item in its content', async (t) => {
   const app = await build(t, [])
-  const definition = define({ name: 'books', schema: Book, storage: memory({ items }), id: { generate: 'storage' }, links: ({ item: { title } }) => ({ author: { href: `/authors/${title}`, title } }) })
+  const definition = define({
+    name: 'books',
+    schema: Book,
+    storage: memory({ items }),
+    id: { generate: 'storage' },
+    links: ({ item: { title } }) => ({ author: { href: `/authors/${title}`, title } })
+  })
   await app.register(collection, { ...definition, prefix: '/v1' })
   const list = await ask(app, 'GET /v1/books?limit=2', { fields: { accept: 'application/hal+json' } })
   t.equal(list.headers['content-type'], 'application/hal+json')
   const { _links, _embedded } = list.json()
-  t.match(_links, { self: { href: '/v1/books' }, next: { href: /^\/v1\/books\?limit=2&cursor=/ }, first: { href: '/v1/books?limit=2' } })
-  t.strictSame(_embedded.items[1]._links, { self: { href: '/v1/books/2' }, collection: { href: '/v1/books' }, author: { href: '/authors/T1', title: 'T1' } })
+  t.match(_links, {
+    self: { href: '/v1/books' },
+    next: { href: /^\/v1\/books\?limit=2&cursor=/ },
+    first: { href: '/v1/books?limit=2' }
+  })
+  t.strictSame(_embedded.items[1]._links, {
+    self: { href: '/v1/books/2' },
+    collection: { href: '/v1/books' },
+    author: { href: '/authors/T1', title: 'T1' }
+  })
   const item = await ask(app, 'GET /v1/books/2', { fields: { accept: 'application/hal+json' } })
   t.strictSame(item.json(), _embedded.items[1])
 })
 
-test('an id that is no UUID is encoded in a link, whatever the schema says of ids', async t => {
+test('an id that is no UUID is encoded in a link, whatever the schema says of ids', async (t) => {
   const app = Fastify()
   const schema = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) })
-  app.register(collection, define({ name: 'notes', schema, formats: [hal], storage: memory({ items: [{ id: 'a b/c' }] }) }))
+  app.register(
+    collection,
+    define({ name: 'notes', schema, formats: [hal], storage: memory({ items: [{ id: 'a b/c' }] }) })
+  )
   t.equal((await app.inject('/notes')).json()._embedded.items[0]._links.self.href, '/notes/a%20b%2Fc')
 })

@@ -16,7 +16,7 @@ function fieldsOf ({ headers }: LightMyRequestResponse): Record<string, unknown>
   return fields
 }
 
-test('POST answers 201 with Location, Content-Location, the representation and its entity tag (RFC 9110 9.3.3, 15.3.2)', async t => {
+test('POST answers 201 with Location, Content-Location, the representation and its entity tag (RFC 9110 9.3.3, 15.3.2)', async (t) => {
   const app = await build(t, users())
   const answer = await ask(app, 'POST /users', { content: { ...ada, password: 'secret' } })
   const item = answer.json()
@@ -41,7 +41,7 @@ test('POST answers 201 with Location, Content-Location, the representation and i
   t.equal(read.headers.etag, answer.headers.etag)
 })
 
-test('GET of an item answers 200 with exactly the fields of its representation (RFC 9110 9.3.1)', async t => {
+test('GET of an item answers 200 with exactly the fields of its representation (RFC 9110 9.3.1)', async (t) => {
   const app = await build(t, users())
   const { at, tag, item } = await created(app, '/users', ada)
   const answer = await ask(app, `GET ${at}`)
@@ -59,7 +59,7 @@ test('GET of an item answers 200 with exactly the fields of its representation (
   })
 })
 
-test('GET of a list answers a bare array and its entity tag', async t => {
+test('GET of a list answers a bare array and its entity tag', async (t) => {
   const app = await build(t, users())
   t.equal((await ask(app, 'GET /users')).payload, '[]')
   const { item } = await created(app, '/users', ada)
@@ -75,7 +75,7 @@ test('GET of a list answers a bare array and its entity tag', async t => {
   })
 })
 
-test('HEAD has the fields of GET, a true Content-Length and no content (RFC 9110 9.3.2)', async t => {
+test('HEAD has the fields of GET, a true Content-Length and no content (RFC 9110 9.3.2)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', { ...ada, name: 'Adæ' })
   const wire = new Wire(await listen(app))
@@ -90,7 +90,7 @@ test('HEAD has the fields of GET, a true Content-Length and no content (RFC 9110
   }
 })
 
-test('PUT answers 200 with the representation and Content-Location, 204 with Prefer: return=minimal (RFC 9110 9.3.4, RFC 7240 4.2)', async t => {
+test('PUT answers 200 with the representation and Content-Location, 204 with Prefer: return=minimal (RFC 9110 9.3.4, RFC 7240 4.2)', async (t) => {
   const app = await build(t, users())
   const { at, item, tag } = await created(app, '/users', { ...ada, age: 36, password: 'secret' })
   const answer = await ask(app, `PUT ${at}`, { content: { ...ada, name: 'Countess' } })
@@ -110,13 +110,19 @@ test('PUT answers 200 with the representation and Content-Location, 204 with Pre
   const minimal = await ask(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=minimal' } })
   t.equal(minimal.statusCode, 204)
   t.equal(minimal.payload, '')
-  t.strictSame(fieldsOf(minimal), { link: '</users>; rel="collection"', 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff', 'preference-applied': 'return=minimal' })
+  t.strictSame(fieldsOf(minimal), {
+    link: '</users>; rel="collection"',
+    'cache-control': 'no-store',
+    vary: 'Accept',
+    'x-content-type-options': 'nosniff',
+    'preference-applied': 'return=minimal'
+  })
   const whole = await ask(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=representation' } })
   t.equal(whole.statusCode, 200)
   t.equal(whole.headers['preference-applied'], 'return=representation')
 })
 
-test('PUT bears an entity tag only where the stored representation equals the bytes sent, or where the definition says so (RFC 9110 9.3.4)', async t => {
+test('PUT bears an entity tag only where the stored representation equals the bytes sent, or where the definition says so (RFC 9110 9.3.4)', async (t) => {
   const app = await build(t, [notes(), users({ etag: { onPut: 'always' } })])
   const { at, item } = await created(app, '/notes', { text: 'a' })
   const equal = await ask(app, `PUT ${at}`, { content: { id: item.id, text: 'b' } })
@@ -126,7 +132,10 @@ test('PUT bears an entity tag only where the stored representation equals the by
   t.equal(spaced.statusCode, 200)
   t.notOk('etag' in spaced.headers)
   t.notOk('last-modified' in spaced.headers)
-  const xml = await ask(app, `PUT ${at}`, { content: { id: item.id, text: 'd' }, fields: { accept: 'application/xml' } })
+  const xml = await ask(app, `PUT ${at}`, {
+    content: { id: item.id, text: 'd' },
+    fields: { accept: 'application/xml' }
+  })
   t.equal(xml.headers['content-type'], 'application/xml')
   t.notOk('etag' in xml.headers)
   const user = await created(app, '/users', ada)
@@ -134,7 +143,7 @@ test('PUT bears an entity tag only where the stored representation equals the by
   t.equal(relaxed.headers.etag, (await ask(app, `GET ${user.at}`)).headers.etag)
 })
 
-test('PUT on an absent id is 404, and 201 with Location where replace.creates is set (RFC 9110 9.3.4)', async t => {
+test('PUT on an absent id is 404, and 201 with Location where replace.creates is set (RFC 9110 9.3.4)', async (t) => {
   const app = await build(t, [users(), notes({ put: { create: true } })])
   t.equal((await ask(app, `PUT ${nowhere}`, { content: ada })).statusCode, 404)
   const at = nowhere.replace('users', 'notes')
@@ -144,22 +153,40 @@ test('PUT on an absent id is 404, and 201 with Location where replace.creates is
   t.equal(answer.headers['content-location'], at)
   t.strictSame((await ask(app, `GET ${at}`)).json(), answer.json())
   t.equal((await ask(app, `PUT ${at}`, { content: { text: 'again' } })).statusCode, 200)
-  const minimal = await ask(app, `PUT ${at.replace(/0$/, '1')}`, { content: { text: 'new' }, fields: { prefer: 'return=minimal' } })
+  const minimal = await ask(app, `PUT ${at.replace(/0$/, '1')}`, {
+    content: { text: 'new' },
+    fields: { prefer: 'return=minimal' }
+  })
   t.equal(minimal.statusCode, 201)
   t.equal(minimal.payload, '')
   t.equal(minimal.headers['content-length'], '0')
   const contradiction = await ask(app, `PUT ${at.replace(/0$/, '2')}`, { content: { id: at.slice(7), text: 'other' } })
   t.equal(contradiction.statusCode, 422)
   t.match(contradiction.json().errors, [{ pointer: '/id', message: /differs from the URI/ }])
-  t.equal((await ask(app, 'PUT /notes/no-uuid', { content: { text: 'x' } })).statusCode, 404, 'an id that cannot exist is not made')
+  t.equal(
+    (await ask(app, 'PUT /notes/no-uuid', { content: { text: 'x' } })).statusCode,
+    404,
+    'an id that cannot exist is not made'
+  )
 })
 
-test('PATCH answers 200 with the representation and its tag, 204 and the tag with Prefer: return=minimal (RFC 5789 2.1)', async t => {
+test('PATCH answers 200 with the representation and its tag, 204 and the tag with Prefer: return=minimal (RFC 5789 2.1)', async (t) => {
   const app = await build(t, users())
   const { at, item } = await created(app, '/users', { ...ada, age: 36, address: { city: 'London', zip: 'W1' } })
-  const answer = await ask(app, `PATCH ${at}`, { content: { age: null, address: { zip: null } }, type: 'application/merge-patch+json' })
+  const answer = await ask(app, `PATCH ${at}`, {
+    content: { age: null, address: { zip: null } },
+    type: 'application/merge-patch+json'
+  })
   t.equal(answer.statusCode, 200)
-  t.strictSame(answer.json(), { id: item.id, email: ada.email, name: ada.name, role: 'reader', createdAt: item.createdAt, updatedAt: answer.json().updatedAt, address: { city: 'London' } })
+  t.strictSame(answer.json(), {
+    id: item.id,
+    email: ada.email,
+    name: ada.name,
+    role: 'reader',
+    createdAt: item.createdAt,
+    updatedAt: answer.json().updatedAt,
+    address: { city: 'London' }
+  })
   t.equal(answer.headers['content-location'], at)
   t.equal(answer.headers.etag, (await ask(app, `GET ${at}`)).headers.etag)
   const minimal = await ask(app, `PATCH ${at}`, { content: { age: 37 }, fields: { prefer: 'return=minimal' } })
@@ -170,14 +197,20 @@ test('PATCH answers 200 with the representation and its tag, 204 and the tag wit
   t.equal((await ask(app, `PATCH ${nowhere}`, { content: {} })).statusCode, 404)
 })
 
-test('PATCH takes a JSON Patch, as a whole or not at all (RFC 6902, RFC 5789 2.2)', async t => {
+test('PATCH takes a JSON Patch, as a whole or not at all (RFC 6902, RFC 5789 2.2)', async (t) => {
   const app = await build(t, users())
   const { at, tag } = await created(app, '/users', { ...ada, password: 'secret' })
   const patch = (content: unknown) => ask(app, `PATCH ${at}`, { content, type: 'application/json-patch+json' })
-  const failed = await patch([{ op: 'replace', path: '/name', value: 'B' }, { op: 'test', path: '/role', value: 'admin' }])
+  const failed = await patch([
+    { op: 'replace', path: '/name', value: 'B' },
+    { op: 'test', path: '/role', value: 'admin' }
+  ])
   t.equal(failed.statusCode, 409)
   t.match(failed.json(), { code: 'patch-test-failed', operation: 1, pointer: '/role' })
-  const lost = await patch([{ op: 'replace', path: '/name', value: 'B' }, { op: 'remove', path: '/nothing' }])
+  const lost = await patch([
+    { op: 'replace', path: '/name', value: 'B' },
+    { op: 'remove', path: '/nothing' }
+  ])
   t.equal(lost.statusCode, 422)
   t.match(lost.json(), { code: 'patch-not-applicable', operation: 1, pointer: '/nothing' })
   const malformed = await patch([{ op: 'jump', path: '/name' }])
@@ -186,22 +219,44 @@ test('PATCH takes a JSON Patch, as a whole or not at all (RFC 6902, RFC 5789 2.2
   const invalid = await patch([{ op: 'replace', path: '/name', value: '' }])
   t.equal(invalid.statusCode, 422)
   t.match(invalid.json(), { code: 'validation-failed', errors: [{ pointer: '/name' }] })
-  t.match((await patch([{ op: 'replace', path: '/id', value: 'x' }])).json(), { status: 422, errors: [{ pointer: '/id', message: 'is read-only' }] })
-  t.equal((await patch([{ op: 'test', path: '/password', value: 'secret' }])).statusCode, 422, 'a test tells nothing of what may not leave')
+  t.match((await patch([{ op: 'replace', path: '/id', value: 'x' }])).json(), {
+    status: 422,
+    errors: [{ pointer: '/id', message: 'is read-only' }]
+  })
+  t.equal(
+    (await patch([{ op: 'test', path: '/password', value: 'secret' }])).statusCode,
+    422,
+    'a test tells nothing of what may not leave'
+  )
   t.equal((await patch([{ op: 'copy', from: '/password', path: '/name' }])).statusCode, 422)
   t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'nothing was written')
-  const done = await patch([{ op: 'test', path: '/name', value: 'Ada' }, { op: 'replace', path: '/name', value: 'B' }, { op: 'add', path: '/age', value: 3 }])
+  const done = await patch([
+    { op: 'test', path: '/name', value: 'Ada' },
+    { op: 'replace', path: '/name', value: 'B' },
+    { op: 'add', path: '/age', value: 3 }
+  ])
   t.match(done.json(), { name: 'B', age: 3 })
 })
 
-test('DELETE answers a bare 204, 200 with the last representation where the client prefers it, and then 404 (RFC 9110 9.3.5)', async t => {
+test('DELETE answers a bare 204, 200 with the last representation where the client prefers it, and then 404 (RFC 9110 9.3.5)', async (t) => {
   const seen: unknown[] = []
-  const app = await build(t, users({ hooks: { afterCommit: ({ action, before, after }) => { seen.push([action, before?.name, after?.name]) } } }))
+  const app = await build(
+    t,
+    users({
+      hooks: {
+        afterCommit: ({ action, before, after }) => {
+          seen.push([action, before?.name, after?.name])
+        }
+      }
+    })
+  )
   const first = await created(app, '/users', ada)
   const bare = await ask(app, `DELETE ${first.at}`, { fields: { 'content-type': 'application/json' } })
   t.equal(bare.statusCode, 204)
   t.strictSame(fieldsOf(bare), { 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
-  for (const method of ['DELETE', 'GET', 'HEAD', 'PATCH']) t.equal((await ask(app, `${method} ${first.at}`)).statusCode, 404, method)
+  for (const method of ['DELETE', 'GET', 'HEAD', 'PATCH']) {
+    t.equal((await ask(app, `${method} ${first.at}`)).statusCode, 404, method)
+  }
   const second = await created(app, '/users', ada)
   const shown = await ask(app, `DELETE ${second.at}`, { fields: { prefer: 'return=representation' } })
   t.equal(shown.statusCode, 200)
@@ -210,11 +265,23 @@ test('DELETE answers a bare 204, 200 with the last representation where the clie
   t.notOk('etag' in shown.headers, 'what is gone has no tag')
   t.notOk('content-location' in shown.headers)
   const third = await created(app, '/users', ada)
-  t.equal((await ask(app, `DELETE ${third.at}`, { content: 'anything', type: 'text/plain', fields: { prefer: 'return=minimal', accept: 'image/png' } })).statusCode, 204)
-  t.strictSame(seen.filter(change => (change as string[])[0] === 'remove'), Array(3).fill(['remove', 'Ada', undefined]))
+  t.equal(
+    (
+      await ask(app, `DELETE ${third.at}`, {
+        content: 'anything',
+        type: 'text/plain',
+        fields: { prefer: 'return=minimal', accept: 'image/png' }
+      })
+    ).statusCode,
+    204
+  )
+  t.strictSame(
+    seen.filter((change) => (change as string[])[0] === 'remove'),
+    Array(3).fill(['remove', 'Ada', undefined])
+  )
 })
 
-test('DELETE without anybody who wants to know the item asks the storage once', async t => {
+test('DELETE without anybody who wants to know the item asks the storage once', async (t) => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
@@ -222,20 +289,37 @@ test('DELETE without anybody who wants to know the item asks the storage once', 
   t.equal((await ask(app, `DELETE ${at}`, { fields: { prefer: 'return=representation' } })).statusCode, 404)
 })
 
-test('OPTIONS answers 204 with Allow, Accept-Post, Accept-Query and Accept-Patch, whatever the preconditions (RFC 9110 9.3.7, RFC 5789 3.1, RFC 10008 3)', async t => {
+test('OPTIONS answers 204 with Allow, Accept-Post, Accept-Query and Accept-Patch, whatever the preconditions (RFC 9110 9.3.7, RFC 5789 3.1, RFC 10008 3)', async (t) => {
   const app = await build(t, users())
   const list = await ask(app, 'OPTIONS /users', { fields: { 'if-match': '"x"' } })
   t.equal(list.statusCode, 204)
-  t.strictSame(fieldsOf(list), { allow: listMethods, 'accept-post': 'application/json, application/xml', 'accept-query': 'application/json', 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
+  t.strictSame(fieldsOf(list), {
+    allow: listMethods,
+    'accept-post': 'application/json, application/xml',
+    'accept-query': 'application/json',
+    'cache-control': 'no-store',
+    vary: 'Accept',
+    'x-content-type-options': 'nosniff'
+  })
   const item = await ask(app, `OPTIONS ${nowhere}`, { fields: { 'if-none-match': '*' } })
   t.equal(item.statusCode, 204)
-  t.strictSame(fieldsOf(item), { allow: itemMethods, 'accept-patch': 'application/merge-patch+json, application/json-patch+json, application/json', 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
+  t.strictSame(fieldsOf(item), {
+    allow: itemMethods,
+    'accept-patch': 'application/merge-patch+json, application/json-patch+json, application/json',
+    'cache-control': 'no-store',
+    vary: 'Accept',
+    'x-content-type-options': 'nosniff'
+  })
 })
 
-test('every other method that the server knows is 405 with a truthful Allow (RFC 9110 15.5.6)', async t => {
+test('every other method that the server knows is 405 with a truthful Allow (RFC 9110 15.5.6)', async (t) => {
   const app = await build(t, users())
-  for (const [url, allow] of [['/users', listMethods], [nowhere, itemMethods], ['/users/no-uuid', itemMethods]] as const) {
-    const refused = app.supportedMethods.filter(method => !allow.split(', ').includes(method))
+  for (const [url, allow] of [
+    ['/users', listMethods],
+    [nowhere, itemMethods],
+    ['/users/no-uuid', itemMethods]
+  ] as const) {
+    const refused = app.supportedMethods.filter((method) => !allow.split(', ').includes(method))
     t.ok(refused.includes('TRACE'))
     t.equal(refused.includes('QUERY'), url !== '/users')
     for (const method of refused) {
@@ -243,14 +327,27 @@ test('every other method that the server knows is 405 with a truthful Allow (RFC
       t.equal(answer.statusCode, 405, `${method} ${url}`)
       t.equal(answer.headers.allow, allow)
       t.equal(answer.headers['content-type'], 'application/problem+json')
-      t.match(answer.json(), { status: 405, title: 'Method Not Allowed', type: 'about:blank', instance: url, code: 'method-not-allowed' })
+      t.match(answer.json(), {
+        status: 405,
+        title: 'Method Not Allowed',
+        type: 'about:blank',
+        instance: url,
+        code: 'method-not-allowed'
+      })
     }
   }
 })
 
-test('what `actions` leaves out is 405 and missing from Allow, HEAD with GET', async t => {
+test('what `actions` leaves out is 405 and missing from Allow, HEAD with GET', async (t) => {
   const app = await build(t, [users({ actions: ['read', 'update'] }), notes({ actions: [] })])
-  for (const [target, allow] of [['GET /users', 'OPTIONS'], ['HEAD /users', 'OPTIONS'], ['POST /users', 'OPTIONS'], [`PUT ${nowhere}`, 'GET, HEAD, PATCH, OPTIONS'], [`DELETE ${nowhere}`, 'GET, HEAD, PATCH, OPTIONS'], ['GET /notes/1', 'OPTIONS']] as const) {
+  for (const [target, allow] of [
+    ['GET /users', 'OPTIONS'],
+    ['HEAD /users', 'OPTIONS'],
+    ['POST /users', 'OPTIONS'],
+    [`PUT ${nowhere}`, 'GET, HEAD, PATCH, OPTIONS'],
+    [`DELETE ${nowhere}`, 'GET, HEAD, PATCH, OPTIONS'],
+    ['GET /notes/1', 'OPTIONS']
+  ] as const) {
     const answer = await ask(app, target)
     t.equal(answer.statusCode, 405, target)
     t.equal(answer.headers.allow, allow)
@@ -262,7 +359,7 @@ test('what `actions` leaves out is 405 and missing from Allow, HEAD with GET', a
   t.notOk('accept-patch' in (await ask(app, 'OPTIONS /notes/1')).headers)
 })
 
-test('405, 406 and 415 are told before content is read, and the connection goes on (RFC 9110 9.3, 15.5.6)', async t => {
+test('405, 406 and 415 are told before content is read, and the connection goes on (RFC 9110 9.3, 15.5.6)', async (t) => {
   const app = await build(t, users())
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
@@ -281,16 +378,23 @@ test('405, 406 and 415 are told before content is read, and the connection goes 
   }
 })
 
-test('a method override is ignored', async t => {
+test('a method override is ignored', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
-  t.equal((await ask(app, `GET ${at}`, { fields: { 'x-http-method-override': 'DELETE', 'x-method-override': 'DELETE', 'x-http-method': 'DELETE' } })).statusCode, 200)
+  t.equal(
+    (
+      await ask(app, `GET ${at}`, {
+        fields: { 'x-http-method-override': 'DELETE', 'x-method-override': 'DELETE', 'x-http-method': 'DELETE' }
+      })
+    ).statusCode,
+    200
+  )
   t.equal((await ask(app, `POST ${at}`, { fields: { 'x-http-method-override': 'DELETE' } })).statusCode, 405)
   t.equal((await ask(app, `GET ${at}?_method=DELETE`)).statusCode, 400)
   t.equal((await ask(app, `GET ${at}`)).statusCode, 200)
 })
 
-test('204 and 304 have neither Content-Length nor Content-Type on the wire (RFC 9110 8.6, 15.4.5)', async t => {
+test('204 and 304 have neither Content-Length nor Content-Type on the wire (RFC 9110 8.6, 15.4.5)', async (t) => {
   const app = await build(t, users())
   const { at, tag } = await created(app, '/users', ada)
   const wire = new Wire(await listen(app))
@@ -305,19 +409,23 @@ test('204 and 304 have neither Content-Length nor Content-Type on the wire (RFC 
   ] as const) {
     const answer = await wire.ask(head, content)
     t.equal(answer.status, status)
-    for (const field of ['content-length', 'content-type', 'transfer-encoding']) t.notOk(field in answer.fields, `${head[0]} has no ${field}`)
+    for (const field of ['content-length', 'content-type', 'transfer-encoding']) {
+      t.notOk(field in answer.fields, `${head[0]} has no ${field}`)
+    }
     t.ok(answer.fields.date)
     t.equal(wire.rest.length, 0)
   }
 })
 
-test('content may come in chunks, and after Expect: 100-continue (RFC 9112 7.1, RFC 9110 10.1.1)', async t => {
+test('content may come in chunks, and after Expect: 100-continue (RFC 9112 7.1, RFC 9110 10.1.1)', async (t) => {
   const app = await build(t, users())
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
   wire.write(['POST /users', 'Content-Type: application/json', 'Transfer-Encoding: chunked'])
   const content = JSON.stringify(ada)
-  for (const part of [content.slice(0, 7), content.slice(7), '']) wire.socket.write(`${part.length.toString(16)}\r\n${part}\r\n`)
+  for (const part of [content.slice(0, 7), content.slice(7), '']) {
+    wire.socket.write(`${part.length.toString(16)}\r\n${part}\r\n`)
+  }
   t.equal((await wire.answer()).status, 201)
   wire.write(['POST /users', 'Content-Type: application/json', 'Content-Length: 11', 'Expect: 100-continue'])
   t.equal((await wire.answer()).status, 100)
@@ -326,7 +434,7 @@ test('content may come in chunks, and after Expect: 100-continue (RFC 9112 7.1, 
   t.equal((await wire.ask('GET /users')).status, 200)
 })
 
-test('Range is ignored: never a wrong 206 (RFC 9110 14.2)', async t => {
+test('Range is ignored: never a wrong 206 (RFC 9110 14.2)', async (t) => {
   const app = await build(t, users())
   const { at, item } = await created(app, '/users', ada)
   for (const range of ['bytes=0-3', 'users=0-24', 'nonsense']) {
@@ -336,25 +444,34 @@ test('Range is ignored: never a wrong 206 (RFC 9110 14.2)', async t => {
   }
 })
 
-test('409 names the property that is taken', async t => {
+test('409 names the property that is taken', async (t) => {
   const app = await build(t, users())
   await created(app, '/users', ada)
   const { at } = await created(app, '/users', { ...ada, email: 'b@example.com' })
   for (const target of ['POST /users', `PUT ${at}`, `PATCH ${at}`]) {
     const answer = await ask(app, target, { content: ada })
     t.equal(answer.statusCode, 409, target)
-    t.match(answer.json(), { code: 'not-unique', status: 409, detail: 'Another item has this email already.', errors: [{ pointer: '/email', message: 'must be unique' }] })
+    t.match(answer.json(), {
+      code: 'not-unique',
+      status: 409,
+      detail: 'Another item has this email already.',
+      errors: [{ pointer: '/email', message: 'must be unique' }]
+    })
   }
 })
 
-test('409 where a PUT that creates names a value that is taken', async t => {
+test('409 where a PUT that creates names a value that is taken', async (t) => {
   const app = await build(t, users({ put: { create: true } }))
   await created(app, '/users', ada)
-  t.match((await ask(app, `PUT ${nowhere}`, { content: ada })).json(), { status: 409, code: 'not-unique', errors: [{ pointer: '/email' }] })
+  t.match((await ask(app, `PUT ${nowhere}`, { content: ada })).json(), {
+    status: 409,
+    code: 'not-unique',
+    errors: [{ pointer: '/email' }]
+  })
   t.equal((await ask(app, `GET ${nowhere}`)).statusCode, 404)
 })
 
-test('the problem has an absolute type where the definition gives a base (RFC 9457 3.1.1)', async t => {
+test('the problem has an absolute type where the definition gives a base (RFC 9457 3.1.1)', async (t) => {
   const app = await build(t, users(), { service: { problems: 'https://example.com/problems/' } })
   t.strictSame((await ask(app, `DELETE ${nowhere}?x=1`)).json(), {
     type: 'https://example.com/problems/invalid-query',
@@ -367,21 +484,39 @@ test('the problem has an absolute type where the definition gives a base (RFC 94
   })
 })
 
-test('422 tells every failing property at once, with its JSON Pointer (RFC 6901)', async t => {
+test('422 tells every failing property at once, with its JSON Pointer (RFC 6901)', async (t) => {
   const app = await build(t, users())
   const answer = await ask(app, 'POST /users', { content: { email: 'no', age: -1, extra: 1, address: { zip: 5 } } })
   t.equal(answer.statusCode, 422)
-  t.strictSame(answer.json().errors.map(({ pointer }: { pointer: string }) => pointer).sort(), ['/address/city', '/address/zip', '/age', '/email', '/extra', '/name'])
+  t.strictSame(
+    answer
+      .json()
+      .errors.map(({ pointer }: { pointer: string }) => pointer)
+      .sort(),
+    ['/address/city', '/address/zip', '/age', '/email', '/extra', '/name']
+  )
   t.equal(answer.json().detail, '6 properties are invalid.')
 })
 
-test('ids of the client, slugs and numbers, are found as they are written in the URI (RFC 3986 2.1)', async t => {
+test('ids of the client, slugs and numbers, are found as they are written in the URI (RFC 3986 2.1)', async (t) => {
   const Page = Type.Object({ slug: Type.String({ minLength: 1 }), title: Type.String() })
   const Counter = Type.Object({ id: Type.Integer({ minimum: 1 }), label: Type.String() })
   const app = Fastify({ routerOptions: { maxParamLength: 100 } })
   t.teardown(() => app.close())
-  await app.register(collection, define({ name: 'pages', schema: Page, storage: memory(), id: { property: 'slug', generate: 'client' }, put: { create: true } }))
-  await app.register(collection, define({ name: 'counters', schema: Counter, storage: memory(), id: { generate: 'storage' } }))
+  await app.register(
+    collection,
+    define({
+      name: 'pages',
+      schema: Page,
+      storage: memory(),
+      id: { property: 'slug', generate: 'client' },
+      put: { create: true }
+    })
+  )
+  await app.register(
+    collection,
+    define({ name: 'counters', schema: Counter, storage: memory(), id: { generate: 'storage' } })
+  )
   for (const slug of ['a/b', 'ä ö', '100%', 'x'.repeat(300), 'a?b#c', '..%2f', 'ключ']) {
     const answer = await ask(app, 'POST /pages', { content: { slug, title: 't' } })
     t.equal(answer.statusCode, 201, slug)
@@ -398,22 +533,37 @@ test('ids of the client, slugs and numbers, are found as they are written in the
     t.equal((await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode, 409, 'never an overwrite')
     t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
   }
-  for (const slug of ['.', '..', '']) t.equal((await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode, 422, `"${slug}" cannot be part of a URI`)
+  for (const slug of ['.', '..', '']) {
+    t.equal(
+      (await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode,
+      422,
+      `"${slug}" cannot be part of a URI`
+    )
+  }
   const long = await ask(app, `PUT /pages/${'y'.repeat(200)}`, { content: { slug: 'y'.repeat(200), title: 't' } })
   t.equal(long.statusCode, 201)
   t.equal(long.headers.location, `/pages/${'y'.repeat(200)}`)
   const first = await ask(app, 'POST /counters', { content: { label: 'a' } })
   t.equal(first.headers.location, '/counters/1')
   t.equal((await ask(app, 'GET /counters/1')).statusCode, 200)
-  for (const odd of ['01', '1.0', '+1', '1e0', '0x1', '9007199254740993', '-1', '%20', 'NaN']) t.equal((await ask(app, `GET /counters/${odd}`)).statusCode, 404, odd)
+  for (const odd of ['01', '1.0', '+1', '1e0', '0x1', '9007199254740993', '-1', '%20', 'NaN']) {
+    t.equal((await ask(app, `GET /counters/${odd}`)).statusCode, 404, odd)
+  }
 })
 
-test('a UUID is read in any letter case (RFC 9562 4)', async t => {
+test('a UUID is read in any letter case (RFC 9562 4)', async (t) => {
   const app = await build(t, users())
   const { at, item } = await created(app, '/users', ada)
   t.equal((await ask(app, `GET /users/${String(item.id).toUpperCase()}`)).statusCode, 200)
   const asked = `/users/${String(item.id).toUpperCase()}`
-  for (const method of ['PUT', 'PATCH']) t.equal((await ask(app, `${method} ${asked}`, { content: { email: 'a@example.com', name: 'Ada', password: 'secret' } })).headers['content-location'], asked, 'what is answered is what was asked for (RFC 9110 8.7)')
+  for (const method of ['PUT', 'PATCH']) {
+    t.equal(
+      (await ask(app, `${method} ${asked}`, { content: { email: 'a@example.com', name: 'Ada', password: 'secret' } }))
+        .headers['content-location'],
+      asked,
+      'what is answered is what was asked for (RFC 9110 8.7)'
+    )
+  }
   t.equal((await ask(app, `DELETE /users/${String(item.id).toUpperCase()}`)).statusCode, 204)
   t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
 })

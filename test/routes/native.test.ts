@@ -13,14 +13,19 @@ import { listen, Wire } from '../wire.ts'
 
 // Fastify's own means around a collection: prefix, route options, hooks, errors, logs, signals.
 
-test('prefix, also with a parameter, reaches Location, links and problems', async t => {
+test('prefix, also with a parameter, reaches Location, links and problems', async (t) => {
   const app = await build(t, [])
   const definition = notes()
   await app.register(collection, { ...definition, prefix: '/v1' })
-  await app.register(async scope => {
-    scope.addHook('preHandler', async (request, reply) => { reply.header('x-team', (request.params as { team: string }).team) })
-    await scope.register(collection, notes())
-  }, { prefix: '/teams/:team' })
+  await app.register(
+    async (scope) => {
+      scope.addHook('preHandler', async (request, reply) => {
+        reply.header('x-team', (request.params as { team: string }).team)
+      })
+      await scope.register(collection, notes())
+    },
+    { prefix: '/teams/:team' }
+  )
   for (const base of ['/v1', '/teams/a%20b']) {
     const { at } = await created(app, `${base}/notes`, { text: 'a' })
     t.ok(at.startsWith(`${base}/notes/`))
@@ -37,10 +42,13 @@ test('prefix, also with a parameter, reaches Location, links and problems', asyn
   t.equal((await ask(app, 'GET /notes')).headers['content-type'], 'application/json; charset=utf-8')
 })
 
-test('a parameter of the prefix may have the name of ours', async t => {
+test('a parameter of the prefix may have the name of ours', async (t) => {
   const app = await build(t, [])
   const Page = Type.Object({ slug: Type.String({ minLength: 1 }), title: Type.String() })
-  await app.register(collection, { ...define({ name: 'pages', schema: Page, storage: memory(), id: { property: 'slug', generate: 'client' } }), prefix: '/sites/:id' })
+  await app.register(collection, {
+    ...define({ name: 'pages', schema: Page, storage: memory(), id: { property: 'slug', generate: 'client' } }),
+    prefix: '/sites/:id'
+  })
   for (const slug of ['short', 'x'.repeat(150)]) {
     const { at } = await created(app, '/sites/7/pages', { slug, title: 't' })
     t.equal(at, `/sites/7/pages/${slug}`)
@@ -49,48 +57,99 @@ test('a parameter of the prefix may have the name of ours', async t => {
   }
 })
 
-test('one definition can be served at several places, of one storage', async t => {
+test('one definition can be served at several places, of one storage', async (t) => {
   const app = await build(t, [])
   const definition = notes()
   for (const prefix of ['/a', '/b']) await app.register(collection, { ...definition, prefix })
   const { at, item } = await created(app, '/a/notes', { text: 'a' })
   t.strictSame((await ask(app, `GET ${at.replace('/a/', '/b/')}`)).json(), item)
-  for (const base of ['/a', '/b', '/a']) t.equal((await ask(app, `GET ${base}/notes/${item.id}`, { fields: { accept: 'application/hal+json' } })).json()._links.collection.href, `${base}/notes`)
-})
-
-test('the registry tells the app of every collection, wherever it was registered and in any order', async t => {
-  const app = await build(t, [])
-  await app.register(collection, users())
-  await app.register(registry)
-  await app.register(async scope => { await scope.register(collection, notes()) }, { prefix: '/v1' })
-  t.strictSame(app.collections.map(({ path, collection }) => [path, collection.name]), [['/users', 'users'], ['/v1/notes', 'notes']])
-})
-
-test('two collections on one path are refused at boot, and an error that is not ours stays what it is', async t => {
-  const app = await build(t, users())
-  await t.rejects(async () => { await app.register(collection, users()) }, { code: 'FST_COLLECTION_DUPLICATE_PATH', message: /\/users/ })
-  const other = Fastify()
-  t.teardown(() => other.close().catch(() => {}))
-  await t.rejects(async () => { await other.register(collection, users({ routes: { list: { onRequest: 'no function' } as unknown as RouteOptions } })) }, { code: /^FST_ERR_/ })
-})
-
-test('register without a definition is refused at boot', async t => {
-  for (const given of [undefined, {}, { name: 'x' }, { storage: {} }]) {
-    const app = Fastify()
-    await t.rejects(async () => { await app.register(collection, given as unknown as Collection) }, { code: 'FST_COLLECTION_NO_DEFINITION' })
+  for (const base of ['/a', '/b', '/a']) {
+    t.equal(
+      (await ask(app, `GET ${base}/notes/${item.id}`, { fields: { accept: 'application/hal+json' } })).json()._links
+        .collection.href,
+      `${base}/notes`
+    )
   }
 })
 
-test('route options of Fastify pass through, for every action and for one; hooks add up', async t => {
+test('the registry tells the app of every collection, wherever it was registered and in any order', async (t) => {
+  const app = await build(t, [])
+  await app.register(collection, users())
+  await app.register(registry)
+  await app.register(
+    async (scope) => {
+      await scope.register(collection, notes())
+    },
+    { prefix: '/v1' }
+  )
+  t.strictSame(
+    app.collections.map(({ path, collection }) => [path, collection.name]),
+    [
+      ['/users', 'users'],
+      ['/v1/notes', 'notes']
+    ]
+  )
+})
+
+test('two collections on one path are refused at boot, and an error that is not ours stays what it is', async (t) => {
+  const app = await build(t, users())
+  await t.rejects(
+    async () => {
+      await app.register(collection, users())
+    },
+    { code: 'FST_COLLECTION_DUPLICATE_PATH', message: /\/users/ }
+  )
+  const other = Fastify()
+  t.teardown(() => other.close().catch(() => {}))
+  await t.rejects(
+    async () => {
+      await other.register(
+        collection,
+        users({ routes: { list: { onRequest: 'no function' } as unknown as RouteOptions } })
+      )
+    },
+    { code: /^FST_ERR_/ }
+  )
+})
+
+test('register without a definition is refused at boot', async (t) => {
+  for (const given of [undefined, {}, { name: 'x' }, { storage: {} }]) {
+    const app = Fastify()
+    await t.rejects(
+      async () => {
+        await app.register(collection, given as unknown as Collection)
+      },
+      { code: 'FST_COLLECTION_NO_DEFINITION' }
+    )
+  }
+})
+
+test('route options of Fastify pass through, for every action and for one; hooks add up', async (t) => {
   const seen: string[] = []
-  const mark = (name: string) => async () => { seen.push(name) }
-  const app = await build(t, notes({
-    routes: {
-      all: { onRequest: mark('every'), preHandler: [mark('first'), mark('second')], config: { area: 'x' } as never, bodyLimit: 50 },
-      list: { onRequest: mark('list'), logLevel: 'error', onSend: async (_request, reply) => { reply.header('x-area', (reply.routeOptions.config as unknown as { area: string }).area) } },
-      create: { bodyLimit: 200, preHandler: mark('create'), config: { area: 'y' } as never }
-    }
-  }))
+  const mark = (name: string) => async () => {
+    seen.push(name)
+  }
+  const app = await build(
+    t,
+    notes({
+      routes: {
+        all: {
+          onRequest: mark('every'),
+          preHandler: [mark('first'), mark('second')],
+          config: { area: 'x' } as never,
+          bodyLimit: 50
+        },
+        list: {
+          onRequest: mark('list'),
+          logLevel: 'error',
+          onSend: async (_request, reply) => {
+            reply.header('x-area', (reply.routeOptions.config as unknown as { area: string }).area)
+          }
+        },
+        create: { bodyLimit: 200, preHandler: mark('create'), config: { area: 'y' } as never }
+      }
+    })
+  )
   const list = await ask(app, 'GET /notes')
   t.strictSame(seen.splice(0), ['every', 'list', 'first', 'second'])
   t.equal(list.headers['x-area'], 'x')
@@ -106,74 +165,216 @@ test('route options of Fastify pass through, for every action and for one; hooks
   t.strictSame(seen, [], 'OPTIONS and 405 ask for no credentials')
 })
 
-test('constraints serve one URI by version and by host', async t => {
+test('constraints serve one URI by version and by host', async (t) => {
   const app = await build(t, [])
   await app.register(collection, notes({ routes: { all: { constraints: { version: '1.0.0' } } } }))
   await app.register(collection, notes({ routes: { all: { constraints: { version: '2.0.0' } } }, actions: ['list'] }))
   await app.register(collection, users({ routes: { all: { constraints: { host: 'a.example' } } } }))
   await app.register(collection, users({ routes: { all: { constraints: { host: 'b.example' } } } }))
-  const { at } = await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'accept-version': '1.x' } }).then(({ headers }) => ({ at: headers.location }))
+  const { at } = await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'accept-version': '1.x' } }).then(
+    ({ headers }) => ({ at: headers.location })
+  )
   t.equal((await ask(app, `GET ${at}`, { fields: { 'accept-version': '1.0.0' } })).statusCode, 200)
   t.equal((await ask(app, 'GET /notes', { fields: { 'accept-version': '2.0.0' } })).payload, '[]')
   t.equal((await ask(app, 'POST /notes', { content: {}, fields: { 'accept-version': '2.0.0' } })).statusCode, 405)
-  t.equal((await ask(app, 'OPTIONS /notes', { fields: { 'accept-version': '2.0.0' } })).headers.allow, 'GET, HEAD, QUERY, OPTIONS')
+  t.equal(
+    (await ask(app, 'OPTIONS /notes', { fields: { 'accept-version': '2.0.0' } })).headers.allow,
+    'GET, HEAD, QUERY, OPTIONS'
+  )
   t.equal((await ask(app, 'POST /users', { content: ada, fields: { host: 'a.example' } })).statusCode, 201)
   t.equal((await ask(app, 'GET /users', { fields: { host: 'a.example' } })).json().length, 1)
   t.equal((await ask(app, 'GET /users', { fields: { host: 'b.example' } })).json().length, 0)
 })
 
-test('an app that ignores trailing or duplicate slashes, or gets a whole URI, is still told where things are (RFC 9112 3.2.2)', async t => {
-  const app = Fastify({ routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, caseSensitive: false } })
+test('an app that ignores trailing or duplicate slashes, or gets a whole URI, is still told where things are (RFC 9112 3.2.2)', async (t) => {
+  const app = Fastify({
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, caseSensitive: false }
+  })
   t.teardown(() => app.close())
   await app.register(collection, { ...notes(), prefix: '/v1' })
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
-  for (const target of ['/v1/notes', '/v1/notes/', '//v1//notes', '/V1/Notes', 'http://other.example/v1/notes', 'http://other.example:81/v1/notes/']) {
-    const posted = await wire.ask([`POST ${target}`, 'Content-Type: application/json', 'Accept: application/hal+json'], '{"text":"a"}')
+  for (const target of [
+    '/v1/notes',
+    '/v1/notes/',
+    '//v1//notes',
+    '/V1/Notes',
+    'http://other.example/v1/notes',
+    'http://other.example:81/v1/notes/'
+  ]) {
+    const posted = await wire.ask(
+      [`POST ${target}`, 'Content-Type: application/json', 'Accept: application/hal+json'],
+      '{"text":"a"}'
+    )
     t.equal(posted.status, 201, target)
     t.match(posted.fields.location, /^\/v1\/+notes\/[\w-]+$/i, target)
     t.equal((await wire.ask(`GET ${posted.fields.location}`)).status, 200, 'Location dereferences')
-    const { _links } = JSON.parse((await wire.ask([`GET ${posted.fields.location}/`, 'Accept: application/hal+json'])).content.toString())
+    const { _links } = JSON.parse(
+      (await wire.ask([`GET ${posted.fields.location}/`, 'Accept: application/hal+json'])).content.toString()
+    )
     t.equal(_links.self.href, posted.fields.location)
     t.equal((await wire.ask(`GET ${_links.collection.href}`)).status, 200)
     const first = await wire.ask(`GET ${target}?limit=1`)
-    for (const [, href] of String(first.fields.link ?? '').matchAll(/<([^>]*)>/g)) t.equal((await wire.ask(`GET ${href}`)).status, 200)
+    for (const [, href] of String(first.fields.link ?? '').matchAll(/<([^>]*)>/g)) {
+      t.equal((await wire.ask(`GET ${href}`)).status, 200)
+    }
   }
 })
 
-test('an error of a hook, of the app or of the definition, is a problem with its status (RFC 9457)', async t => {
-  const thrown: ReadonlyArray<readonly [what: string, value: unknown, status: number, expected?: object, fields?: object]> = [
-    ['statusCode', Object.assign(new Error('No entry'), { statusCode: 403 }), 403, { code: 'forbidden', detail: 'No entry', title: 'Forbidden' }],
-    ['status', Object.assign(new Error('Pay first'), { status: 402 }), 402, { detail: 'Pay first', title: 'Payment Required' }],
-    ['headers', Object.assign(new Error('Who?'), { statusCode: 401, headers: { 'WWW-Authenticate': 'Bearer' } }), 401, { code: 'unauthenticated' }, { 'www-authenticate': 'Bearer' }],
-    ['fields of other content', Object.assign(new Error('x'), { statusCode: 400, headers: { 'Content-Type': 'text/html', 'content-length': '1', 'Transfer-Encoding': 'chunked', 'content-encoding': 'gzip', 'retry-after': 5 } }), 400, { detail: 'x' }, { 'content-type': 'application/problem+json', 'content-encoding': undefined, 'retry-after': '5' }],
+test('an error of a hook, of the app or of the definition, is a problem with its status (RFC 9457)', async (t) => {
+  const thrown: ReadonlyArray<
+    readonly [what: string, value: unknown, status: number, expected?: object, fields?: object]
+  > = [
+    [
+      'statusCode',
+      Object.assign(new Error('No entry'), { statusCode: 403 }),
+      403,
+      { code: 'forbidden', detail: 'No entry', title: 'Forbidden' }
+    ],
+    [
+      'status',
+      Object.assign(new Error('Pay first'), { status: 402 }),
+      402,
+      { detail: 'Pay first', title: 'Payment Required' }
+    ],
+    [
+      'headers',
+      Object.assign(new Error('Who?'), { statusCode: 401, headers: { 'WWW-Authenticate': 'Bearer' } }),
+      401,
+      { code: 'unauthenticated' },
+      { 'www-authenticate': 'Bearer' }
+    ],
+    [
+      'fields of other content',
+      Object.assign(new Error('x'), {
+        statusCode: 400,
+        headers: {
+          'Content-Type': 'text/html',
+          'content-length': '1',
+          'Transfer-Encoding': 'chunked',
+          'content-encoding': 'gzip',
+          'retry-after': 5
+        }
+      }),
+      400,
+      { detail: 'x' },
+      { 'content-type': 'application/problem+json', 'content-encoding': undefined, 'retry-after': '5' }
+    ],
     ['headers that are none', Object.assign(new Error('x'), { statusCode: 400, headers: 'x' }), 400, { detail: 'x' }],
     ['a plain error', new Error('secret of the driver'), 500, { title: 'Internal Server Error', detail: undefined }],
-    ['5xx with a message', Object.assign(new Error('secret'), { statusCode: 502 }), 502, { title: 'Bad Gateway', detail: undefined, code: undefined }],
-    ['503', Object.assign(new Error('secret'), { statusCode: 503 }), 503, { detail: undefined }, { 'retry-after': '1' }],
-    ['503 with its own field', Object.assign(new Error('secret'), { statusCode: 503, headers: { 'Retry-After': '30' } }), 503, {}, { 'retry-after': '30' }],
+    [
+      '5xx with a message',
+      Object.assign(new Error('secret'), { statusCode: 502 }),
+      502,
+      { title: 'Bad Gateway', detail: undefined, code: undefined }
+    ],
+    [
+      '503',
+      Object.assign(new Error('secret'), { statusCode: 503 }),
+      503,
+      { detail: undefined },
+      { 'retry-after': '1' }
+    ],
+    [
+      '503 with its own field',
+      Object.assign(new Error('secret'), { statusCode: 503, headers: { 'Retry-After': '30' } }),
+      503,
+      {},
+      { 'retry-after': '30' }
+    ],
     ['a status that is none', Object.assign(new Error('secret'), { statusCode: 200 }), 500, { detail: undefined }],
     ['a status beyond', Object.assign(new Error('secret'), { statusCode: 999 }), 500],
     ['a status between two', Object.assign(new Error('secret'), { statusCode: 400.5 }), 500],
-    ['a status that cannot be looked at', Object.defineProperty(new Error('x'), 'statusCode', { get () { throw new Error('secret') } }), 500, { code: 'internal-error' }],
-    ['a message that cannot be looked at', { statusCode: 400, get message () { throw new Error('secret') } }, 500, { code: 'internal-error' }],
-    ['headers that cannot be sent', Object.assign(new Error('x'), { statusCode: 400, headers: { 'x y': '1', 'x-z': 'a\r\nx-secret: 1', 'retry-after': 5 } }), 400, { detail: 'x' }, { 'x-z': undefined, 'retry-after': '5' }],
-    ['headers that are no text', Object.assign(new Error('secret'), { statusCode: 400, headers: { 'x-z': Object.create(null) } }), 500],
-    ['a problem that cannot be written', problem('forbidden', { detail: 'secret', members: { n: 5n } }), 500, { code: 'internal-error' }],
+    [
+      'a status that cannot be looked at',
+      Object.defineProperty(new Error('x'), 'statusCode', {
+        get () {
+          throw new Error('secret')
+        }
+      }),
+      500,
+      { code: 'internal-error' }
+    ],
+    [
+      'a message that cannot be looked at',
+      {
+        statusCode: 400,
+        get message () {
+          throw new Error('secret')
+        }
+      },
+      500,
+      { code: 'internal-error' }
+    ],
+    [
+      'headers that cannot be sent',
+      Object.assign(new Error('x'), {
+        statusCode: 400,
+        headers: { 'x y': '1', 'x-z': 'a\r\nx-secret: 1', 'retry-after': 5 }
+      }),
+      400,
+      { detail: 'x' },
+      { 'x-z': undefined, 'retry-after': '5' }
+    ],
+    [
+      'headers that are no text',
+      Object.assign(new Error('secret'), { statusCode: 400, headers: { 'x-z': Object.create(null) } }),
+      500
+    ],
+    [
+      'a problem that cannot be written',
+      problem('forbidden', { detail: 'secret', members: { n: 5n } }),
+      500,
+      { code: 'internal-error' }
+    ],
     ['an unknown 4xx', Object.assign(new Error('odd'), { statusCode: 499 }), 499, { title: 'Unknown', detail: 'odd' }],
     ['a string', 'secret', 500, { detail: undefined }],
     ['nothing', undefined, 500],
     ['null', null, 500],
     ['an object with a status', { statusCode: 418, message: 7 }, 418, { title: "I'm a Teapot", detail: undefined }],
-    ['a problem of ours', problem('forbidden', { detail: 'Not you', members: { who: 'you' } }), 403, { detail: 'Not you', who: 'you' }],
-    ['a problem of one’s own', new Problem(451, undefined, { detail: 'Censored' }), 451, { detail: 'Censored', title: 'Unavailable For Legal Reasons' }]
+    [
+      'a problem of ours',
+      problem('forbidden', { detail: 'Not you', members: { who: 'you' } }),
+      403,
+      { detail: 'Not you', who: 'you' }
+    ],
+    [
+      'a problem of one’s own',
+      new Problem(451, undefined, { detail: 'Censored' }),
+      451,
+      { detail: 'Censored', title: 'Unavailable For Legal Reasons' }
+    ]
   ]
   for (const [what, value, status, expected = {}, fields = {}] of thrown) {
     const ways: ReadonlyArray<readonly [string, RouteOptions]> = [
-      ['async onRequest', { onRequest: async () => { throw value } }],
-      ['async preHandler', { preHandler: async () => { throw value } }],
-      ['preHandler that calls back', { preHandler: (_request, _reply, done) => done((value ?? new Error('none')) as Error) }],
-      ['onRequest that throws at once', { onRequest: () => { throw value } }]
+      [
+        'async onRequest',
+        {
+          onRequest: async () => {
+            throw value
+          }
+        }
+      ],
+      [
+        'async preHandler',
+        {
+          preHandler: async () => {
+            throw value
+          }
+        }
+      ],
+      [
+        'preHandler that calls back',
+        { preHandler: (_request, _reply, done) => done((value ?? new Error('none')) as Error) }
+      ],
+      [
+        'onRequest that throws at once',
+        {
+          onRequest: () => {
+            throw value
+          }
+        }
+      ]
     ]
     for (const [way, list] of ways) {
       if (way.endsWith('at once') && value == null) continue
@@ -186,7 +387,23 @@ test('an error of a hook, of the app or of the definition, is a problem with its
       t.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.payload)))
     }
     const seen: unknown[] = []
-    const writing = await build(t, notes({ hooks: { beforeValidation: () => { throw value } }, routes: { create: { onError: async (_request, _reply, error) => { seen.push(error) } } } }))
+    const writing = await build(
+      t,
+      notes({
+        hooks: {
+          beforeValidation: () => {
+            throw value
+          }
+        },
+        routes: {
+          create: {
+            onError: async (_request, _reply, error) => {
+              seen.push(error)
+            }
+          }
+        }
+      })
+    )
     const refused = await ask(writing, 'POST /notes', { content: { text: 'a' } })
     t.equal(refused.statusCode, status, `${what} by prepare`)
     t.match(refused.headers, { 'content-type': 'application/problem+json', ...fields })
@@ -195,7 +412,9 @@ test('an error of a hook, of the app or of the definition, is a problem with its
     t.ok(seen.length === 1 && seen[0] === value, 'the onError hooks of the app are given what was thrown')
     t.strictSame((await ask(writing, 'GET /notes')).json(), [])
     const app = await build(t, [])
-    app.addHook('onRequest', async () => { throw value })
+    app.addHook('onRequest', async () => {
+      throw value
+    })
     app.setErrorHandler(async () => 'rewritten')
     await app.register(collection, notes())
     const answer = await ask(app, 'GET /notes')
@@ -204,44 +423,69 @@ test('an error of a hook, of the app or of the definition, is a problem with its
   }
 })
 
-test('@fastify/sensible of the host, before, after or never: its errors are problems', async t => {
+test('@fastify/sensible of the host, before, after or never: its errors are problems', async (t) => {
   for (const when of ['before', 'after', 'never']) {
     const app = await build(t, [])
     if (when === 'before') await app.register(sensible)
-    await app.register(collection, notes({
-      hooks: {
-        beforeValidation: ({ request, item }) => {
-          if (item.text === 'teapot') throw request?.server.httpErrors.imateapot('short')
-          if (item.text === 'no') throw request?.server.httpErrors.forbidden('never say no')
-          return item
+    await app.register(
+      collection,
+      notes({
+        hooks: {
+          beforeValidation: ({ request, item }) => {
+            if (item.text === 'teapot') throw request?.server.httpErrors.imateapot('short')
+            if (item.text === 'no') throw request?.server.httpErrors.forbidden('never say no')
+            return item
+          }
         }
-      }
-    }))
+      })
+    )
     if (when === 'after') await app.register(sensible)
     const tea = await ask(app, 'POST /notes', { content: { text: 'teapot' } })
     t.equal(tea.statusCode, 418, when)
     t.match(tea.json(), { status: 418, detail: 'short' })
-    t.match((await ask(app, 'POST /notes', { content: { text: 'no' } })).json(), { status: 403, detail: 'never say no', code: 'forbidden' })
+    t.match((await ask(app, 'POST /notes', { content: { text: 'no' } })).json(), {
+      status: 403,
+      detail: 'never say no',
+      code: 'forbidden'
+    })
     t.equal((await ask(app, 'POST /notes', { content: { text: 'yes' } })).statusCode, 201)
     t.equal((await ask(app, 'GET /notes')).json().length, 1, 'a throw in prepare refuses the write')
   }
 })
 
-test('a status that a hook has set before it throws is kept', async t => {
-  const app = await build(t, notes({ routes: { list: { preHandler: async (_request, reply) => { reply.code(403); throw new Error('closed') } } } }))
+test('a status that a hook has set before it throws is kept', async (t) => {
+  const app = await build(
+    t,
+    notes({
+      routes: {
+        list: {
+          preHandler: async (_request, reply) => {
+            reply.code(403)
+            throw new Error('closed')
+          }
+        }
+      }
+    })
+  )
   t.match((await ask(app, 'GET /notes')).json(), { status: 403, detail: 'closed' })
 })
 
-test('a hook may answer by itself', async t => {
-  const app = await build(t, notes({ routes: { list: { preHandler: async (_request, reply) => reply.code(202).send({ own: true }) } } }))
+test('a hook may answer by itself', async (t) => {
+  const app = await build(
+    t,
+    notes({ routes: { list: { preHandler: async (_request, reply) => reply.code(202).send({ own: true }) } } })
+  )
   const answer = await ask(app, 'GET /notes')
   t.equal(answer.statusCode, 202)
   t.match(answer.payload, 'own')
-  const other = await build(t, notes({ routes: { list: { preHandler: async (_request, reply) => reply.send({ own: true }) } } }))
+  const other = await build(
+    t,
+    notes({ routes: { list: { preHandler: async (_request, reply) => reply.send({ own: true }) } } })
+  )
   t.equal((await ask(other, 'GET /notes')).payload, '{"own":true}', 'also with a status that we describe')
 })
 
-test('a problem has none of the fields of an answer that a hook could not let go', async t => {
+test('a problem has none of the fields of an answer that a hook could not let go', async (t) => {
   let fails = true
   const onSend = async () => {
     fails = !fails
@@ -249,32 +493,65 @@ test('a problem has none of the fields of an answer that a hook could not let go
   }
   const app = await build(t, users({ cache: 'max-age=60', routes: { all: { onSend } } }))
   for (const target of ['POST /users', 'GET /users', 'HEAD /users']) {
-    const answer = await ask(app, target, { fields: { prefer: 'return=representation' }, content: target.startsWith('P') ? ada : undefined })
+    const answer = await ask(app, target, {
+      fields: { prefer: 'return=representation' },
+      content: target.startsWith('P') ? ada : undefined
+    })
     t.equal(answer.statusCode, 500, target)
     t.equal(answer.headers['cache-control'], 'no-store')
     t.equal(answer.headers['content-type'], 'application/problem+json')
-    for (const field of ['etag', 'last-modified', 'location', 'content-location', 'preference-applied', 'cache-groups', 'cache-group-invalidation']) t.notOk(field in answer.headers, field)
+    for (const field of [
+      'etag',
+      'last-modified',
+      'location',
+      'content-location',
+      'preference-applied',
+      'cache-groups',
+      'cache-group-invalidation'
+    ]) {
+      t.notOk(field in answer.headers, field)
+    }
   }
 })
 
-test('a fault of the storage is a bare 500 that leaks nothing, and one log line with the cause', async t => {
+test('a fault of the storage is a bare 500 that leaks nothing, and one log line with the cause', async (t) => {
   const faults: Record<string, () => unknown> = {
     plain: () => Object.assign(new Error('SELECT secret FROM users'), { code: '42P01', path: '/var/secret' }),
-    'with a status of its own': () => Object.assign(new Error('secret index'), { statusCode: 404, headers: { 'x-secret': '1' } }),
+    'with a status of its own': () =>
+      Object.assign(new Error('secret index'), { statusCode: 404, headers: { 'x-secret': '1' } }),
     'no error at all': () => 'secret'
   }
   for (const [what, fault] of Object.entries(faults)) {
     for (const verb of ['list', 'find', 'insert', 'replace', 'remove'] as const) {
       const { lines, logger } = logged()
       let broken = false
-      const definition = notes({ storage: altered(storage => ({ [verb]: async (...given: never[]) => { if (broken) throw fault(); return (storage[verb] as (...given: never[]) => Promise<unknown>)(...given) } })) })
+      const definition = notes({
+        storage: altered((storage) => ({
+          [verb]: async (...given: never[]) => {
+            if (broken) throw fault()
+            return (storage[verb] as (...given: never[]) => Promise<unknown>)(...given)
+          }
+        }))
+      })
       const app = await build(t, definition, { logger })
       const { at } = await created(app, '/notes', { text: 'a' })
       broken = true
-      const target = { list: 'GET /notes', find: `GET ${at}`, insert: 'POST /notes', replace: `PUT ${at}`, remove: `DELETE ${at}` }[verb]
+      const target = {
+        list: 'GET /notes',
+        find: `GET ${at}`,
+        insert: 'POST /notes',
+        replace: `PUT ${at}`,
+        remove: `DELETE ${at}`
+      }[verb]
       const answer = await ask(app, target, { content: target.startsWith('P') ? { text: 'b' } : undefined })
       t.equal(answer.statusCode, 500, `${what} of ${verb}`)
-      t.strictSame(answer.json(), { type: 'about:blank', title: 'Internal Server Error', status: 500, instance: target.split(' ')[1], code: 'internal-error' })
+      t.strictSame(answer.json(), {
+        type: 'about:blank',
+        title: 'Internal Server Error',
+        status: 500,
+        instance: target.split(' ')[1],
+        code: 'internal-error'
+      })
       t.notMatch(JSON.stringify(answer.headers), /secret/)
       t.equal(lines.length, 1, 'one log line')
       t.match(JSON.stringify(lines[0]), /secret/)
@@ -284,19 +561,43 @@ test('a fault of the storage is a bare 500 that leaks nothing, and one log line 
   }
 })
 
-test('a storage that says it cannot be reached is 503 with Retry-After (RFC 9110 15.6.4)', async t => {
-  for (const [retryAfter, seconds] of [[undefined, '1'], [7, '7'], [0.2, '1'], ['x', '1'], [NaN, '1'], [-5, '1'], [Infinity, '1']] as const) {
+test('a storage that says it cannot be reached is 503 with Retry-After (RFC 9110 15.6.4)', async (t) => {
+  for (const [retryAfter, seconds] of [
+    [undefined, '1'],
+    [7, '7'],
+    [0.2, '1'],
+    ['x', '1'],
+    [NaN, '1'],
+    [-5, '1'],
+    [Infinity, '1']
+  ] as const) {
     const { lines, logger } = logged()
-    const app = await build(t, notes({ storage: altered(() => ({ list: async () => { throw Object.assign(new Error('10.0.0.1 refused'), { unreachable: true, retryAfter }) } })) }), { logger })
+    const app = await build(
+      t,
+      notes({
+        storage: altered(() => ({
+          list: async () => {
+            throw Object.assign(new Error('10.0.0.1 refused'), { unreachable: true, retryAfter })
+          }
+        }))
+      }),
+      { logger }
+    )
     const answer = await ask(app, 'GET /notes')
     t.equal(answer.statusCode, 503)
     t.equal(answer.headers['retry-after'], seconds)
-    t.strictSame(answer.json(), { type: 'about:blank', title: 'Service Unavailable', status: 503, instance: '/notes', code: 'storage-unavailable' })
+    t.strictSame(answer.json(), {
+      type: 'about:blank',
+      title: 'Service Unavailable',
+      status: 503,
+      instance: '/notes',
+      code: 'storage-unavailable'
+    })
     t.equal(lines.length, 1)
   }
 })
 
-test('what the hook `prepare` throws refuses the write, with its own status where it has one', async t => {
+test('what the hook `prepare` throws refuses the write, with its own status where it has one', async (t) => {
   for (const [thrown, status, detail] of [
     [Object.assign(new Error('Pay first'), { statusCode: 402 }), 402, 'Pay first'],
     [problem('conflict', { detail: 'Not now' }), 409, 'Not now'],
@@ -306,7 +607,14 @@ test('what the hook `prepare` throws refuses the write, with its own status wher
     [undefined, 500, undefined],
     [null, 500, undefined]
   ] as const) {
-    for (const prepare of [() => { throw thrown }, async () => { throw thrown }]) {
+    for (const prepare of [
+      () => {
+        throw thrown
+      },
+      async () => {
+        throw thrown
+      }
+    ]) {
       const { lines, logger } = logged()
       const app = await build(t, notes({ hooks: { beforeValidation: prepare } }), { logger })
       const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
@@ -320,7 +628,7 @@ test('what the hook `prepare` throws refuses the write, with its own status wher
   }
 })
 
-test('a format of one’s own: what it cannot read is 400, what fails in it is 500', async t => {
+test('a format of one’s own: what it cannot read is 400, what fails in it is 500', async (t) => {
   const { lines, logger } = logged()
   const csv: Format = {
     name: 'csv',
@@ -331,26 +639,37 @@ test('a format of one’s own: what it cannot read is 400, what fails in it is 5
       if (!text.startsWith('text\n')) throw new Malformed('The first line is not "text".')
       return { text: text.slice(5) }
     },
-    item: item => `id,text\n${Object.values(item).join()}\n`,
-    list: items => `id,text\n${items.map(item => Object.values(item).join()).join('\n')}`,
+    item: (item) => `id,text\n${Object.values(item).join()}\n`,
+    list: (items) => `id,text\n${items.map((item) => Object.values(item).join()).join('\n')}`,
     describe: () => ({ type: 'string' })
   }
   const app = await build(t, notes({ formats: [json, csv] }), { logger })
-  const posted = await ask(app, 'POST /notes', { content: 'text\nhello', type: 'text/csv; header=present', fields: { accept: 'text/csv' } })
+  const posted = await ask(app, 'POST /notes', {
+    content: 'text\nhello',
+    type: 'text/csv; header=present',
+    fields: { accept: 'text/csv' }
+  })
   t.equal(posted.statusCode, 201)
   t.equal(posted.headers['content-type'], 'text/csv')
   t.match(posted.payload, /^id,text\n[\w-]+,hello\n$/)
   t.match((await ask(app, 'GET /notes', { fields: { accept: 'text/csv' } })).payload, /^id,text\n[\w-]+,hello$/)
-  t.match((await ask(app, 'POST /notes', { content: 'hello', type: 'text/csv' })).json(), { status: 400, code: 'malformed-content', detail: 'The first line is not "text".' })
+  t.match((await ask(app, 'POST /notes', { content: 'hello', type: 'text/csv' })).json(), {
+    status: 400,
+    code: 'malformed-content',
+    detail: 'The first line is not "text".'
+  })
   t.strictSame(lines, [])
   const failed = await ask(app, 'POST /notes', { content: 'bug', type: 'text/csv' })
   t.equal(failed.statusCode, 500)
   t.notMatch(failed.payload, /secret/)
   t.equal(lines.length, 1)
-  t.strictSame((await ask(app, 'GET /notes', { fields: { accept: 'application/xml' } })).json().available, ['application/json', 'text/csv'])
+  t.strictSame((await ask(app, 'GET /notes', { fields: { accept: 'application/xml' } })).json().available, [
+    'application/json',
+    'text/csv'
+  ])
 })
 
-test('what a client did wrong is not logged as an error', async t => {
+test('what a client did wrong is not logged as an error', async (t) => {
   const { lines, logger } = logged()
   const app = await build(t, notes(), { logger })
   for (const target of ['GET /notes/x', 'PATCH /notes', 'GET /notes?x=1']) await ask(app, target)
@@ -358,28 +677,44 @@ test('what a client did wrong is not logged as an error', async t => {
   t.strictSame(lines, [])
 })
 
-test('a throw in `changed` is logged and changes nothing; without it nothing is asked', async t => {
+test('a throw in `changed` is logged and changes nothing; without it nothing is asked', async (t) => {
   const { lines, logger } = logged()
-  const app = await build(t, notes({ hooks: { afterCommit: ({ action }) => { throw new Error(`no ${action}`) } } }), { logger })
+  const app = await build(
+    t,
+    notes({
+      hooks: {
+        afterCommit: ({ action }) => {
+          throw new Error(`no ${action}`)
+        }
+      }
+    }),
+    { logger }
+  )
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).statusCode, 200)
   t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'c' } })).statusCode, 200)
   t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
-  t.strictSame(lines.map(({ err }) => (err as Error).message), ['no create', 'no replace', 'no update', 'no remove'])
+  t.strictSame(
+    lines.map(({ err }) => (err as Error).message),
+    ['no create', 'no replace', 'no update', 'no remove']
+  )
 })
 
-test('handlerTimeout answers 503 with Retry-After, and the storage is told', async t => {
+test('handlerTimeout answers 503 with Retry-After, and the storage is told', async (t) => {
   const aborted = gate()
-  const app = await build(t, notes({
-    routes: { all: { handlerTimeout: 50 } },
-    storage: altered(storage => ({
-      async list (query, context) {
-        context.signal.addEventListener('abort', aborted.open)
-        await aborted.opened
-        return storage.list(query, context)
-      }
-    }))
-  }))
+  const app = await build(
+    t,
+    notes({
+      routes: { all: { handlerTimeout: 50 } },
+      storage: altered((storage) => ({
+        async list (query, context) {
+          context.signal.addEventListener('abort', aborted.open)
+          await aborted.opened
+          return storage.list(query, context)
+        }
+      }))
+    })
+  )
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
   const answer = await wire.ask('GET /notes')
@@ -390,15 +725,24 @@ test('handlerTimeout answers 503 with Retry-After, and the storage is told', asy
   t.equal((await wire.ask('OPTIONS /notes')).status, 204)
 })
 
-test('the signal of the storage is not aborted by content that is read, and is when the client goes', async t => {
-  const calls: Array<{ verb: string, signal: AbortSignal }> = []
+test('the signal of the storage is not aborted by content that is read, and is when the client goes', async (t) => {
+  const calls: Array<{ verb: string; signal: AbortSignal }> = []
   let delay = 40
-  const watched = altered(storage => Object.fromEntries((['list', 'find', 'insert', 'replace', 'remove'] as const).map(verb => [verb, async (...given: never[]) => {
-    const { signal } = given.at(-1) as unknown as Context
-    calls.push({ verb, signal })
-    await wait(delay, undefined, { signal }).catch(() => {})
-    return (storage[verb] as (...given: never[]) => Promise<unknown>)(...given).finally(() => { if (signal.aborted) calls.push({ verb: `${verb} aborted`, signal }) })
-  }])))
+  const watched = altered((storage) =>
+    Object.fromEntries(
+      (['list', 'find', 'insert', 'replace', 'remove'] as const).map((verb) => [
+        verb,
+        async (...given: never[]) => {
+          const { signal } = given.at(-1) as unknown as Context
+          calls.push({ verb, signal })
+          await wait(delay, undefined, { signal }).catch(() => {})
+          return (storage[verb] as (...given: never[]) => Promise<unknown>)(...given).finally(() => {
+            if (signal.aborted) calls.push({ verb: `${verb} aborted`, signal })
+          })
+        }
+      ])
+    )
+  )
   for (const every of [{}, { handlerTimeout: 60_000 }] as RouteOptions[]) {
     const app = await build(t, notes({ routes: { all: every }, storage: watched }))
     const port = await listen(app)
@@ -409,20 +753,28 @@ test('the signal of the storage is not aborted by content that is read, and is w
     const content = '{"text":"a"}'
     const posted = await wire.ask(['POST /notes', 'Content-Type: application/json'], content)
     const at = posted.fields.location
-    for (const [head, changed] of [[`PUT ${at}`, '{"text":"b"}'], [`PATCH ${at}`, '{"text":"c"}']] as const) {
+    for (const [head, changed] of [
+      [`PUT ${at}`, '{"text":"b"}'],
+      [`PATCH ${at}`, '{"text":"c"}']
+    ] as const) {
       t.equal((await wire.ask([head, 'Content-Type: application/json'], changed)).status, 200)
     }
     for (const head of [`GET ${at}`, 'GET /notes', `HEAD ${at}`]) t.equal((await wire.ask(head)).status, 200)
     t.equal((await wire.ask([`DELETE ${at}`, 'If-Match: *'])).status, 204)
-    t.strictSame(calls.splice(0).map(({ verb }) => verb), ['insert', 'find', 'replace', 'find', 'replace', 'find', 'list', 'find', 'find', 'remove'], 'never aborted in the normal course')
+    t.strictSame(
+      calls.splice(0).map(({ verb }) => verb),
+      ['insert', 'find', 'replace', 'find', 'replace', 'find', 'list', 'find', 'find', 'remove'],
+      'never aborted in the normal course'
+    )
     const again = (await wire.ask(['POST /notes', 'Content-Type: application/json'], content)).fields.location
     delay = 60_000
     for (const method of ['GET', 'PUT', 'POST', 'DELETE']) {
       calls.splice(0)
       const leaving = new Wire(port)
       const head = `${method} ${method === 'POST' ? '/notes' : again}`
-      if (method.startsWith('P')) leaving.write([head, 'Content-Type: application/json', `Content-Length: ${content.length}`], content)
-      else leaving.write(head)
+      if (method.startsWith('P')) {
+        leaving.write([head, 'Content-Type: application/json', `Content-Length: ${content.length}`], content)
+      } else leaving.write(head)
       while (calls.length === 0) await wait(5)
       t.equal(calls[0]?.signal.aborted, false)
       leaving.close()
@@ -432,24 +784,27 @@ test('the signal of the storage is not aborted by content that is read, and is w
   }
 })
 
-test('a signal that is first looked at when the client has gone is aborted', async t => {
+test('a signal that is first looked at when the client has gone is aborted', async (t) => {
   const [arrived, gone] = [gate(), gate()]
   const looked = gate()
   const signals: AbortSignal[] = []
-  const app = await build(t, notes({
-    storage: altered(storage => ({
-      async list (query, context) {
-        arrived.open()
-        await gone.opened
-        signals.push(context.signal)
-        looked.open()
-        return storage.list(query, context)
-      }
-    }))
-  }))
+  const app = await build(
+    t,
+    notes({
+      storage: altered((storage) => ({
+        async list (query, context) {
+          arrived.open()
+          await gone.opened
+          signals.push(context.signal)
+          looked.open()
+          return storage.list(query, context)
+        }
+      }))
+    })
+  )
   const ended = gate()
   const port = await listen(app)
-  app.server.on('connection', socket => socket.on('close', ended.open))
+  app.server.on('connection', (socket) => socket.on('close', ended.open))
   const wire = new Wire(port)
   wire.write('GET /notes')
   await arrived.opened
@@ -460,8 +815,8 @@ test('a signal that is first looked at when the client has gone is aborted', asy
   t.equal(signals[0]?.aborted, true)
 })
 
-test('an app on a server of its own works as well', async t => {
-  const app = Fastify({ serverFactory: handler => createServer(handler) })
+test('an app on a server of its own works as well', async (t) => {
+  const app = Fastify({ serverFactory: (handler) => createServer(handler) })
   t.teardown(() => app.close())
   await app.register(collection, notes())
   t.equal((await ask(app, 'GET /notes')).statusCode, 200)

@@ -25,55 +25,187 @@ const held = (schema: object) => compileValidator(rewriteSchema(schemaOf(schema)
 const secret = Type.String({ writeOnly: true })
 const given = Type.String({ readOnly: true })
 
-test('marks are known at any depth', async t => {
+test('marks are known at any depth', async (t) => {
   const schemas: Array<[string, object, unknown, unknown]> = [
     ['a property', Type.Object({ s: secret, p: Type.String() }), { s: 'x', p: 'y' }, { p: 'y' }],
-    ['a nested object', Type.Object({ o: Type.Object({ s: secret, p: Type.String() }) }), { o: { s: 'x', p: 'y' } }, { o: { p: 'y' } }],
+    [
+      'a nested object',
+      Type.Object({ o: Type.Object({ s: secret, p: Type.String() }) }),
+      { o: { s: 'x', p: 'y' } },
+      { o: { p: 'y' } }
+    ],
     ['an optional object', Type.Object({ o: Type.Optional(Type.Object({ s: secret })) }), { o: { s: 'x' } }, { o: {} }],
-    ['items of an array', Type.Object({ a: Type.Array(Type.Object({ s: secret, p: Type.String() })) }), { a: [{ s: 'x', p: 'y' }, { s: 'z', p: 'q' }] }, { a: [{ p: 'y' }, { p: 'q' }] }],
-    ['arrays of arrays', Type.Object({ a: Type.Array(Type.Array(Type.Object({ s: secret }))) }), { a: [[{ s: 'x' }], []] }, { a: [[{}], []] }],
-    ['a tuple', Type.Object({ t: Type.Tuple([Type.String(), Type.Object({ s: secret, p: Type.String() })]) }), { t: ['a', { s: 'x', p: 'y' }] }, { t: ['a', { p: 'y' }] }],
-    ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Object({ s: secret, p: Type.String() })) }), { r: { a: { s: 'x', p: 'y' }, b: { s: 'z', p: 'q' } } }, { r: { a: { p: 'y' }, b: { p: 'q' } } }],
-    ['additional properties', Type.Object({}, { additionalProperties: Type.Object({ s: secret, p: Type.String() }) }), { any: { s: 'x', p: 'y' } }, { any: { p: 'y' } }],
-    ['several patterns', { type: 'object', patternProperties: { '^a': { type: 'object', properties: { s: { writeOnly: true } } }, '^b': { type: 'object', properties: { p: {} } } } }, { a1: { s: 1 }, b1: { s: 2, p: 3 } }, { a1: {}, b1: { p: 3 } }],
-    ['a nullable object', Type.Object({ n: Type.Union([Type.Object({ s: secret, p: Type.String() }), Type.Null()]) }), { n: { s: 'x', p: 'y' } }, { n: { p: 'y' } }],
-    ['a nullable object that is null', Type.Object({ n: Type.Union([Type.Object({ s: secret }), Type.Null()]) }), { n: null }, { n: null }],
-    ['a union of objects, of which one has the mark', Type.Object({ u: Type.Union([Type.Object({ s: secret, p: Type.String() }), Type.Object({ s: Type.String() })]) }), { u: { s: 'x', p: 'y' } }, { u: { p: 'y' } }],
-    ['a property that is a union, of which one branch is marked', Type.Object({ u: Type.Union([secret, Type.Null()]) }), { u: 'x' }, {}],
-    ['an intersection', Type.Object({ i: Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ s: secret })]) }), { i: { a: 'a', s: 'x' } }, { i: { a: 'a' } }],
-    ['a branch that stands there twice', { type: 'object', properties: { o: { allOf: [{ $ref: '#/$defs/S' }, { $ref: '#/$defs/S' }] } }, $defs: { S: { type: 'object', properties: { s: { writeOnly: true } } } } }, { o: { s: 1 } }, { o: {} }],
-    ['oneOf', { type: 'object', properties: { o: { oneOf: [{ type: 'null' }, { type: 'object', properties: { s: { writeOnly: true } } }] } } }, { o: { s: 1 } }, { o: {} }]
+    [
+      'items of an array',
+      Type.Object({ a: Type.Array(Type.Object({ s: secret, p: Type.String() })) }),
+      {
+        a: [
+          { s: 'x', p: 'y' },
+          { s: 'z', p: 'q' }
+        ]
+      },
+      { a: [{ p: 'y' }, { p: 'q' }] }
+    ],
+    [
+      'arrays of arrays',
+      Type.Object({ a: Type.Array(Type.Array(Type.Object({ s: secret }))) }),
+      { a: [[{ s: 'x' }], []] },
+      { a: [[{}], []] }
+    ],
+    [
+      'a tuple',
+      Type.Object({ t: Type.Tuple([Type.String(), Type.Object({ s: secret, p: Type.String() })]) }),
+      { t: ['a', { s: 'x', p: 'y' }] },
+      { t: ['a', { p: 'y' }] }
+    ],
+    [
+      'a record',
+      Type.Object({ r: Type.Record(Type.String(), Type.Object({ s: secret, p: Type.String() })) }),
+      { r: { a: { s: 'x', p: 'y' }, b: { s: 'z', p: 'q' } } },
+      { r: { a: { p: 'y' }, b: { p: 'q' } } }
+    ],
+    [
+      'additional properties',
+      Type.Object({}, { additionalProperties: Type.Object({ s: secret, p: Type.String() }) }),
+      { any: { s: 'x', p: 'y' } },
+      { any: { p: 'y' } }
+    ],
+    [
+      'several patterns',
+      {
+        type: 'object',
+        patternProperties: {
+          '^a': { type: 'object', properties: { s: { writeOnly: true } } },
+          '^b': { type: 'object', properties: { p: {} } }
+        }
+      },
+      { a1: { s: 1 }, b1: { s: 2, p: 3 } },
+      { a1: {}, b1: { p: 3 } }
+    ],
+    [
+      'a nullable object',
+      Type.Object({ n: Type.Union([Type.Object({ s: secret, p: Type.String() }), Type.Null()]) }),
+      { n: { s: 'x', p: 'y' } },
+      { n: { p: 'y' } }
+    ],
+    [
+      'a nullable object that is null',
+      Type.Object({ n: Type.Union([Type.Object({ s: secret }), Type.Null()]) }),
+      { n: null },
+      { n: null }
+    ],
+    [
+      'a union of objects, of which one has the mark',
+      Type.Object({ u: Type.Union([Type.Object({ s: secret, p: Type.String() }), Type.Object({ s: Type.String() })]) }),
+      { u: { s: 'x', p: 'y' } },
+      { u: { p: 'y' } }
+    ],
+    [
+      'a property that is a union, of which one branch is marked',
+      Type.Object({ u: Type.Union([secret, Type.Null()]) }),
+      { u: 'x' },
+      {}
+    ],
+    [
+      'an intersection',
+      Type.Object({ i: Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ s: secret })]) }),
+      { i: { a: 'a', s: 'x' } },
+      { i: { a: 'a' } }
+    ],
+    [
+      'a branch that stands there twice',
+      {
+        type: 'object',
+        properties: { o: { allOf: [{ $ref: '#/$defs/S' }, { $ref: '#/$defs/S' }] } },
+        $defs: { S: { type: 'object', properties: { s: { writeOnly: true } } } }
+      },
+      { o: { s: 1 } },
+      { o: {} }
+    ],
+    [
+      'oneOf',
+      {
+        type: 'object',
+        properties: { o: { oneOf: [{ type: 'null' }, { type: 'object', properties: { s: { writeOnly: true } } }] } }
+      },
+      { o: { s: 1 } },
+      { o: {} }
+    ]
   ]
   for (const [where, schema, item, visible] of schemas) {
     t.strictSame(omitAnnotated(item, properties(schema), 'writeOnly'), visible, where)
   }
 })
 
-test('marks are known behind references, in any order of the properties', async t => {
-  const Tree = Type.Recursive(This => Type.Object({
-    up: Type.Union([This, Type.Null()]),
-    children: Type.Array(This),
-    name: Type.String(),
-    s: Type.Optional(secret)
-  }))
+test('marks are known behind references, in any order of the properties', async (t) => {
+  const Tree = Type.Recursive((This) =>
+    Type.Object({
+      up: Type.Union([This, Type.Null()]),
+      children: Type.Array(This),
+      name: Type.String(),
+      s: Type.Optional(secret)
+    })
+  )
   const leaf = { name: 'b', s: 'hidden', children: [], up: null }
   const shown = { name: 'b', children: [], up: null }
   const tree = { up: { ...leaf, up: leaf }, children: [{ ...leaf, children: [leaf] }], name: 'a', s: 'hidden' }
   const visible = { up: { ...shown, up: shown }, children: [{ ...shown, children: [shown] }], name: 'a' }
   t.strictSame(omitAnnotated(tree, properties(Tree), 'writeOnly'), visible, 'the schema itself is recursive')
-  t.strictSame(omitAnnotated({ tree }, properties(Type.Object({ tree: Tree })), 'writeOnly'), { tree: visible }, 'a property is recursive')
+  t.strictSame(
+    omitAnnotated({ tree }, properties(Type.Object({ tree: Tree })), 'writeOnly'),
+    { tree: visible },
+    'a property is recursive'
+  )
 
   const Node = { name: Type1.String(), s: Type1.String({ writeOnly: true }), next: Type1.Array(Type1.Ref('Node')) }
   const Chain = Type1.Object({ chain: Type1.Cyclic({ Node: Type1.Object(Node) }, 'Node') })
-  t.strictSame(omitAnnotated({ chain: { name: 'a', s: 'x', next: [{ name: 'b', s: 'y', next: [] }] } }, properties(Chain), 'writeOnly'), { chain: { name: 'a', next: [{ name: 'b', next: [] }] } }, 'Type.Cyclic of typebox 1')
+  t.strictSame(
+    omitAnnotated(
+      { chain: { name: 'a', s: 'x', next: [{ name: 'b', s: 'y', next: [] }] } },
+      properties(Chain),
+      'writeOnly'
+    ),
+    { chain: { name: 'a', next: [{ name: 'b', next: [] }] } },
+    'Type.Cyclic of typebox 1'
+  )
 
-  const pointed = { type: 'object', $defs: { s: { type: 'string', writeOnly: true } }, properties: { a: { $ref: '#/$defs/s' }, b: { $ref: '#/$defs/absent/deeper' }, c: { $ref: 'nowhere' }, d: { $ref: 'nowhere', writeOnly: true }, e: { $ref: '#' } } }
-  t.strictSame(omitAnnotated({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, properties(pointed), 'writeOnly'), { b: 2, c: 3, e: { b: 6 } }, 'paths within the schema, marks beside a reference, and references to nothing')
+  const pointed = {
+    type: 'object',
+    $defs: { s: { type: 'string', writeOnly: true } },
+    properties: {
+      a: { $ref: '#/$defs/s' },
+      b: { $ref: '#/$defs/absent/deeper' },
+      c: { $ref: 'nowhere' },
+      d: { $ref: 'nowhere', writeOnly: true },
+      e: { $ref: '#' }
+    }
+  }
+  t.strictSame(
+    omitAnnotated({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, properties(pointed), 'writeOnly'),
+    { b: 2, c: 3, e: { b: 6 } },
+    'paths within the schema, marks beside a reference, and references to nothing'
+  )
 })
 
-test('a value of another type than the schema has is left as it is', async t => {
-  const about = properties(Type.Object({ o: Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given }), a: Type.Array(Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given })) }))
-  for (const value of ['text', 1, null, true, undefined, [], ['text'], { o: 'text', a: 'text' }, { o: [1], a: [1] }, { o: null, a: null }]) {
+test('a value of another type than the schema has is left as it is', async (t) => {
+  const about = properties(
+    Type.Object({
+      o: Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given }),
+      a: Type.Array(Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given }))
+    })
+  )
+  for (const value of [
+    'text',
+    1,
+    null,
+    true,
+    undefined,
+    [],
+    ['text'],
+    { o: 'text', a: 'text' },
+    { o: [1], a: [1] },
+    { o: null, a: null }
+  ]) {
     t.strictSame(omitAnnotated(value, about, 'writeOnly'), value)
     t.strictSame(fillDefaults(value, about), value)
     t.strictSame(carryOver(value, value, about), value)
@@ -85,102 +217,318 @@ test('a value of another type than the schema has is left as it is', async t => 
   t.strictSame(carryOver({ a: [{ r: 'sent' }] }, { a: 'text' }, about), { a: [{}] })
 })
 
-test('defaults stand in for absent properties at any depth', async t => {
+test('defaults stand in for absent properties at any depth', async (t) => {
   const schemas: Array<[string, object, unknown, unknown]> = [
     ['a property', Type.Object({ d: Type.String({ default: 'x' }) }), {}, { d: 'x' }],
     ['null', Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: null }) }), {}, { d: null }],
-    ['false and zero', Type.Object({ b: Type.Boolean({ default: false }), n: Type.Number({ default: 0 }) }), {}, { b: false, n: 0 }],
-    ['a property that is there, even if null, keeps its value', Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: 'x' }) }), { d: null }, { d: null }],
-    ['a nested object', Type.Object({ o: Type.Object({ d: Type.Integer({ default: 1 }) }) }), { o: {} }, { o: { d: 1 } }],
-    ['an absent object has no properties to fill', Type.Object({ o: Type.Optional(Type.Object({ d: Type.Integer({ default: 1 }) })) }), {}, {}],
-    ['a default that has defaults', Type.Object({ o: Type.Object({ d: Type.Integer({ default: 1 }) }, { default: {} }) }), {}, { o: { d: 1 } }],
-    ['items of an array', Type.Object({ a: Type.Array(Type.Object({ d: Type.Integer({ default: 1 }) })) }), { a: [{}, { d: 2 }] }, { a: [{ d: 1 }, { d: 2 }] }],
-    ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Object({ d: Type.Integer({ default: 1 }) })) }), { r: { k: {} } }, { r: { k: { d: 1 } } }],
-    ['a nullable object', Type.Object({ n: Type.Union([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Null()]) }), { n: {} }, { n: { d: 1 } }],
-    ['an intersection', Type.Object({ i: Type.Intersect([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Object({ e: Type.Integer({ default: 2 }) })]) }), { i: {} }, { i: { d: 1, e: 2 } }],
-    ['a default beside an intersection', { type: 'object', properties: { i: { allOf: [{ type: 'string', default: 'x' }] } } }, {}, { i: 'x' }],
-    ['a union of several objects is left alone', Type.Object({ u: Type.Union([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Object({ e: Type.Integer({ default: 2 }) })]) }), { u: {} }, { u: {} }],
-    ['a tuple is left alone', Type.Object({ t: Type.Tuple([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Object({})]) }), { t: [{}, {}] }, { t: [{}, {}] }],
-    ['a default of one branch is only about that branch', Type.Object({ u: Type.Union([Type.String({ default: 'x' }), Type.Null()]) }), {}, {}],
-    ['a recursive schema', Type.Recursive(This => Type.Object({ d: Type.Integer({ default: 1 }), children: Type.Array(This, { default: [] }) })), { children: [{}] }, { children: [{ d: 1, children: [] }], d: 1 }]
+    [
+      'false and zero',
+      Type.Object({ b: Type.Boolean({ default: false }), n: Type.Number({ default: 0 }) }),
+      {},
+      { b: false, n: 0 }
+    ],
+    [
+      'a property that is there, even if null, keeps its value',
+      Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: 'x' }) }),
+      { d: null },
+      { d: null }
+    ],
+    [
+      'a nested object',
+      Type.Object({ o: Type.Object({ d: Type.Integer({ default: 1 }) }) }),
+      { o: {} },
+      { o: { d: 1 } }
+    ],
+    [
+      'an absent object has no properties to fill',
+      Type.Object({ o: Type.Optional(Type.Object({ d: Type.Integer({ default: 1 }) })) }),
+      {},
+      {}
+    ],
+    [
+      'a default that has defaults',
+      Type.Object({ o: Type.Object({ d: Type.Integer({ default: 1 }) }, { default: {} }) }),
+      {},
+      { o: { d: 1 } }
+    ],
+    [
+      'items of an array',
+      Type.Object({ a: Type.Array(Type.Object({ d: Type.Integer({ default: 1 }) })) }),
+      { a: [{}, { d: 2 }] },
+      { a: [{ d: 1 }, { d: 2 }] }
+    ],
+    [
+      'a record',
+      Type.Object({ r: Type.Record(Type.String(), Type.Object({ d: Type.Integer({ default: 1 }) })) }),
+      { r: { k: {} } },
+      { r: { k: { d: 1 } } }
+    ],
+    [
+      'a nullable object',
+      Type.Object({ n: Type.Union([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Null()]) }),
+      { n: {} },
+      { n: { d: 1 } }
+    ],
+    [
+      'an intersection',
+      Type.Object({
+        i: Type.Intersect([
+          Type.Object({ d: Type.Integer({ default: 1 }) }),
+          Type.Object({ e: Type.Integer({ default: 2 }) })
+        ])
+      }),
+      { i: {} },
+      { i: { d: 1, e: 2 } }
+    ],
+    [
+      'a default beside an intersection',
+      { type: 'object', properties: { i: { allOf: [{ type: 'string', default: 'x' }] } } },
+      {},
+      { i: 'x' }
+    ],
+    [
+      'a union of several objects is left alone',
+      Type.Object({
+        u: Type.Union([
+          Type.Object({ d: Type.Integer({ default: 1 }) }),
+          Type.Object({ e: Type.Integer({ default: 2 }) })
+        ])
+      }),
+      { u: {} },
+      { u: {} }
+    ],
+    [
+      'a tuple is left alone',
+      Type.Object({ t: Type.Tuple([Type.Object({ d: Type.Integer({ default: 1 }) }), Type.Object({})]) }),
+      { t: [{}, {}] },
+      { t: [{}, {}] }
+    ],
+    [
+      'a default of one branch is only about that branch',
+      Type.Object({ u: Type.Union([Type.String({ default: 'x' }), Type.Null()]) }),
+      {},
+      {}
+    ],
+    [
+      'a recursive schema',
+      Type.Recursive((This) =>
+        Type.Object({ d: Type.Integer({ default: 1 }), children: Type.Array(This, { default: [] }) })
+      ),
+      { children: [{}] },
+      { children: [{ d: 1, children: [] }], d: 1 }
+    ]
   ]
-  for (const [where, schema, value, whole] of schemas) t.strictSame(fillDefaults(value, properties(schema)), whole, where)
+  for (const [where, schema, value, whole] of schemas) {
+    t.strictSame(fillDefaults(value, properties(schema)), whole, where)
+  }
 })
 
-test('a default is never shared between items', async t => {
+test('a default is never shared between items', async (t) => {
   const about = properties(Type.Object({ tags: Type.Array(Type.String(), { default: ['a'] }) }))
   const [one, other] = [fillDefaults({}, about) as { tags: string[] }, fillDefaults({}, about) as { tags: string[] }]
   one.tags.push('b')
   t.strictSame(other.tags, ['a'])
 })
 
-test('what takes the place of an item keeps what the client cannot write or has not seen', async t => {
+test('what takes the place of an item keeps what the client cannot write or has not seen', async (t) => {
   const Item = Type.Object({
     name: Type.String(),
     r: Type.Optional(given),
     s: Type.Optional(secret),
-    o: Type.Optional(Type.Object({ n: Type.Optional(Type.Integer()), r: Type.Optional(given), s: Type.Optional(secret) })),
+    o: Type.Optional(
+      Type.Object({ n: Type.Optional(Type.Integer()), r: Type.Optional(given), s: Type.Optional(secret) })
+    ),
     map: Type.Optional(Type.Record(Type.String(), Type.Object({ r: Type.Optional(given) })))
   })
   const before = { name: 'a', r: 'kept', s: 'kept', o: { n: 1, r: 'kept', s: 'kept' } }
   const cases: Array<[string, object, object]> = [
-    ['absent properties are put back', { name: 'b', o: { n: 2 } }, { name: 'b', o: { n: 2, r: 'kept', s: 'kept' }, r: 'kept', s: 'kept' }],
-    ['readOnly ones also in place of what was sent', { r: 'x', name: 'b', o: { r: 'x' } }, { r: 'kept', name: 'b', o: { r: 'kept', s: 'kept' }, s: 'kept' }],
-    ['writeOnly ones are taken where they are sent', { name: 'b', s: 'new', o: { s: 'new' } }, { name: 'b', s: 'new', o: { s: 'new', r: 'kept' }, r: 'kept' }],
+    [
+      'absent properties are put back',
+      { name: 'b', o: { n: 2 } },
+      { name: 'b', o: { n: 2, r: 'kept', s: 'kept' }, r: 'kept', s: 'kept' }
+    ],
+    [
+      'readOnly ones also in place of what was sent',
+      { r: 'x', name: 'b', o: { r: 'x' } },
+      { r: 'kept', name: 'b', o: { r: 'kept', s: 'kept' }, s: 'kept' }
+    ],
+    [
+      'writeOnly ones are taken where they are sent',
+      { name: 'b', s: 'new', o: { s: 'new' } },
+      { name: 'b', s: 'new', o: { s: 'new', r: 'kept' }, r: 'kept' }
+    ],
     ['what held them is gone', { name: 'b' }, { name: 'b', r: 'kept', s: 'kept' }],
-    ['what holds them is new', { name: 'b', map: { k: { r: 'x' } } }, { name: 'b', map: { k: {} }, r: 'kept', s: 'kept' }]
+    [
+      'what holds them is new',
+      { name: 'b', map: { k: { r: 'x' } } },
+      { name: 'b', map: { k: {} }, r: 'kept', s: 'kept' }
+    ]
   ]
   for (const [what, sent, whole] of cases) t.strictSame(carryOver(sent, before, properties(Item)), whole, what)
-  t.strictSame(JSON.stringify(carryOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, properties(Item))), '{"r":"kept","name":"b"}', 'the order is that of the client')
+  t.strictSame(
+    JSON.stringify(carryOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, properties(Item))),
+    '{"r":"kept","name":"b"}',
+    'the order is that of the client'
+  )
   const Open = Type.Record(Type.String(), given)
-  t.strictSame(carryOver({ a: 'x', b: 'x' }, { a: 'kept', c: 'kept' }, properties(Open)), { a: 'kept', c: 'kept' }, 'whatever they are called')
+  t.strictSame(
+    carryOver({ a: 'x', b: 'x' }, { a: 'kept', c: 'kept' }, properties(Open)),
+    { a: 'kept', c: 'kept' },
+    'whatever they are called'
+  )
 })
 
-test('an item of an array keeps what is its own, wherever it goes', async t => {
-  const Keys = properties(Type.Object({ keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })) }))
-  const keys = [{ name: 'a', s: '1' }, { name: 'b', s: '2' }, { name: 'b', s: '3' }]
-  const put = (sent: unknown[], about = Keys, before: unknown[] = keys) => (carryOver({ keys: sent }, { keys: before }, about) as { keys: unknown[] }).keys
+test('an item of an array keeps what is its own, wherever it goes', async (t) => {
+  const Keys = properties(
+    Type.Object({ keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })) })
+  )
+  const keys = [
+    { name: 'a', s: '1' },
+    { name: 'b', s: '2' },
+    { name: 'b', s: '3' }
+  ]
+  const put = (sent: unknown[], about = Keys, before: unknown[] = keys) =>
+    (carryOver({ keys: sent }, { keys: before }, about) as { keys: unknown[] }).keys
   t.strictSame(put([{ name: 'a' }, { name: 'b' }, { name: 'b' }]), keys, 'unchanged')
-  t.strictSame(put([{ name: 'b' }, { name: 'new' }, { name: 'a' }]), [{ name: 'b', s: '2' }, { name: 'new' }, { name: 'a', s: '1' }], 'moved, with a new one')
-  t.strictSame(put([{ name: 'other' }], Keys, [{ name: 'a', s: '1' }]), [{ name: 'other' }], 'what was of one is never given to another')
+  t.strictSame(
+    put([{ name: 'b' }, { name: 'new' }, { name: 'a' }]),
+    [{ name: 'b', s: '2' }, { name: 'new' }, { name: 'a', s: '1' }],
+    'moved, with a new one'
+  )
+  t.strictSame(
+    put([{ name: 'other' }], Keys, [{ name: 'a', s: '1' }]),
+    [{ name: 'other' }],
+    'what was of one is never given to another'
+  )
   t.strictSame(put([{ name: 'a', s: 'new' }]), [{ name: 'a', s: 'new' }], 'set anew')
   t.strictSame(put(['text', { name: 'a' }]), ['text', { name: 'a', s: '1' }], 'among others')
 
-  const Lines = properties(Type.Object({ keys: Type.Array(Type.Object({ id: Type.Optional(given), n: Type.Integer(), s: Type.Optional(secret) })) }))
-  const lines = [{ id: 'x', n: 1, s: '1' }, { id: 'y', n: 2, s: '2' }]
-  t.strictSame(put([{ id: 'y', n: 20 }, { id: 'x', n: 1 }], Lines, lines), [{ id: 'y', n: 20, s: '2' }, { id: 'x', n: 1, s: '1' }], 'known by its readOnly properties, edited and moved')
-  t.strictSame(put([{ id: 'made up', n: 3 }], Lines, lines), [{ n: 3 }], 'a readOnly property that no item had is ignored')
+  const Lines = properties(
+    Type.Object({
+      keys: Type.Array(Type.Object({ id: Type.Optional(given), n: Type.Integer(), s: Type.Optional(secret) }))
+    })
+  )
+  const lines = [
+    { id: 'x', n: 1, s: '1' },
+    { id: 'y', n: 2, s: '2' }
+  ]
+  t.strictSame(
+    put(
+      [
+        { id: 'y', n: 20 },
+        { id: 'x', n: 1 }
+      ],
+      Lines,
+      lines
+    ),
+    [
+      { id: 'y', n: 20, s: '2' },
+      { id: 'x', n: 1, s: '1' }
+    ],
+    'known by its readOnly properties, edited and moved'
+  )
+  t.strictSame(
+    put([{ id: 'made up', n: 3 }], Lines, lines),
+    [{ n: 3 }],
+    'a readOnly property that no item had is ignored'
+  )
   t.strictSame(put([{ n: 2 }], Lines, lines), [{ n: 2, id: 'y', s: '2' }], 'known by all else')
-  t.strictSame(put([{ id: 'x', n: 5 }, { id: 'x', n: 1 }], Lines, [{ id: 'x', n: 1, s: '1' }, { id: 'x', n: 2, s: '2' }]), [{ n: 5 }, { id: 'x', n: 1, s: '1' }], 'ambiguous readOnly properties say nothing about a secret')
+  t.strictSame(
+    put(
+      [
+        { id: 'x', n: 5 },
+        { id: 'x', n: 1 }
+      ],
+      Lines,
+      [
+        { id: 'x', n: 1, s: '1' },
+        { id: 'x', n: 2, s: '2' }
+      ]
+    ),
+    [{ n: 5 }, { id: 'x', n: 1, s: '1' }],
+    'ambiguous readOnly properties say nothing about a secret'
+  )
 
-  const Flags = properties(Type.Object({ keys: Type.Array(Type.Object({ flag: Type.Optional(Type.Boolean({ readOnly: true })), n: Type.Integer() })) }))
-  t.strictSame(put([{ flag: true, n: 9 }, { flag: false, n: 8 }], Flags, [{ flag: true, n: 1 }, { flag: true, n: 2 }]), [{ flag: true, n: 9 }, { n: 8 }], 'where nothing is hidden, those that are alike can stand for each other')
+  const Flags = properties(
+    Type.Object({
+      keys: Type.Array(Type.Object({ flag: Type.Optional(Type.Boolean({ readOnly: true })), n: Type.Integer() }))
+    })
+  )
+  t.strictSame(
+    put(
+      [
+        { flag: true, n: 9 },
+        { flag: false, n: 8 }
+      ],
+      Flags,
+      [
+        { flag: true, n: 1 },
+        { flag: true, n: 2 }
+      ]
+    ),
+    [{ flag: true, n: 9 }, { n: 8 }],
+    'where nothing is hidden, those that are alike can stand for each other'
+  )
 })
 
-test('a patch sees nothing of writeOnly properties, and loses none of them', async t => {
-  const about = properties(Type.Object({
-    s: Type.Optional(secret),
-    keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })),
-    open: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
-  }))
-  const item = { s: 'x', keys: [{ name: 'a', s: '1' }, { name: 'b', s: '2' }] }
-  const seen = hideWriteOnly(item, about) as { keys: Array<Record<string, unknown>>, s?: string, open?: unknown }
+test('a patch sees nothing of writeOnly properties, and loses none of them', async (t) => {
+  const about = properties(
+    Type.Object({
+      s: Type.Optional(secret),
+      keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })),
+      open: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
+    })
+  )
+  const item = {
+    s: 'x',
+    keys: [
+      { name: 'a', s: '1' },
+      { name: 'b', s: '2' }
+    ]
+  }
+  const seen = hideWriteOnly(item, about) as { keys: Array<Record<string, unknown>>; s?: string; open?: unknown }
   t.equal(JSON.stringify(seen), '{"keys":[{"name":"a"},{"name":"b"}]}')
   t.strictSame(restoreWriteOnly(seen, about), item)
-  t.strictSame(restoreWriteOnly({ ...seen, s: 'new', keys: [seen.keys[1], { ...seen.keys[0], name: 'c' }, { name: 'd' }] }, about), { s: 'new', keys: [{ name: 'b', s: '2' }, { name: 'c', s: '1' }, { name: 'd' }] }, 'moved, edited, added')
+  t.strictSame(
+    restoreWriteOnly({ ...seen, s: 'new', keys: [seen.keys[1], { ...seen.keys[0], name: 'c' }, { name: 'd' }] }, about),
+    { s: 'new', keys: [{ name: 'b', s: '2' }, { name: 'c', s: '1' }, { name: 'd' }] },
+    'moved, edited, added'
+  )
   const open = restoreWriteOnly({ keys: [], open: { moved: seen.keys[0] } }, about) as { open: { moved: object } }
   t.strictSame(open, { keys: [], open: { moved: { name: 'a' } } }, 'moved out of its place, nothing comes to light')
   t.strictSame(Object.getOwnPropertySymbols(open.open.moved), [])
 })
 
-test('marked properties that differ are told by their paths', async t => {
-  const Item = properties(Type.Object({
-    r: Type.Optional(given),
-    'a/b~c': Type.Optional(given),
-    o: Type.Optional(Type.Object({ r: Type.Optional(Type.Object({ x: Type.Integer(), y: Type.Integer() }, { readOnly: true })), w: Type.Optional(Type.String()) })),
-    a: Type.Optional(Type.Array(Type.Object({ r: Type.Optional(given), n: Type.Optional(Type.Integer()), b: Type.Optional(Type.Array(Type.Object({ r: Type.Optional(given) }))) })))
-  }))
-  const before = { r: '1', o: { r: { x: 1, y: 2 }, w: 'w' }, a: [{ r: 'x', n: 1 }, { r: 'y', n: 2 }] }
+test('marked properties that differ are told by their paths', async (t) => {
+  const Item = properties(
+    Type.Object({
+      r: Type.Optional(given),
+      'a/b~c': Type.Optional(given),
+      o: Type.Optional(
+        Type.Object({
+          r: Type.Optional(Type.Object({ x: Type.Integer(), y: Type.Integer() }, { readOnly: true })),
+          w: Type.Optional(Type.String())
+        })
+      ),
+      a: Type.Optional(
+        Type.Array(
+          Type.Object({
+            r: Type.Optional(given),
+            n: Type.Optional(Type.Integer()),
+            b: Type.Optional(Type.Array(Type.Object({ r: Type.Optional(given) })))
+          })
+        )
+      )
+    })
+  )
+  const before = {
+    r: '1',
+    o: { r: { x: 1, y: 2 }, w: 'w' },
+    a: [
+      { r: 'x', n: 1 },
+      { r: 'y', n: 2 }
+    ]
+  }
   const cases: Array<[string, object, string[][]]> = [
     ['nothing', before, []],
     ['the order of properties does not count', { ...before, o: { w: 'w', r: { y: 2, x: 1 } } }, []],
@@ -190,37 +538,68 @@ test('marked properties that differ are told by their paths', async t => {
     ['removed with what holds it', { r: '1' }, [['o', 'r']]],
     ['added', { ...before, 'a/b~c': 'x' }, [['a/b~c']]],
     ['items moved, removed, edited and added', { ...before, a: [{ r: 'y', n: 5 }, { n: 7 }] }, []],
-    ['items with what no item had, each of them', { ...before, a: [{ r: 'z' }, { r: 'y' }, { r: 'q' }] }, [['a', '0', 'r'], ['a', '2', 'r']]],
+    [
+      'items with what no item had, each of them',
+      { ...before, a: [{ r: 'z' }, { r: 'y' }, { r: 'q' }] },
+      [
+        ['a', '0', 'r'],
+        ['a', '2', 'r']
+      ]
+    ],
     ['an array within an item', { ...before, a: [{ r: 'x', b: [{ r: 'new' }, {}] }] }, [['a', '0', 'b', '0', 'r']]],
     ['no array any more', { ...before, a: 'text' }, []]
   ]
   for (const [what, after, paths] of cases) t.strictSame(findChanges(before, after, Item, 'readOnly'), paths, what)
   t.strictSame(findChanges({}, { a: [{ r: 'x' }] }, Item, 'readOnly'), [['a', '0', 'r']], 'there was no array')
   const Open = properties(Type.Record(Type.String(), Type.Object({ r: Type.Optional(given) })))
-  t.strictSame(findChanges({ x: { r: '1' }, y: {} }, { x: {}, z: { r: '2' } }, Open, 'readOnly'), [['x', 'r'], ['z', 'r']], 'below names that the schema does not state')
+  t.strictSame(
+    findChanges({ x: { r: '1' }, y: {} }, { x: {}, z: { r: '2' } }, Open, 'readOnly'),
+    [
+      ['x', 'r'],
+      ['z', 'r']
+    ],
+    'below names that the schema does not state'
+  )
 })
 
-test('a large array is compared in time', async t => {
-  const about = properties(Type.Object({ a: Type.Array(Type.Object({ n: Type.Integer(), r: Type.Optional(given), s: Type.Optional(secret) })) }))
+test('a large array is compared in time', async (t) => {
+  const about = properties(
+    Type.Object({
+      a: Type.Array(Type.Object({ n: Type.Integer(), r: Type.Optional(given), s: Type.Optional(secret) }))
+    })
+  )
   const compare = (length: number) => {
     const before = { a: Array.from({ length }, (_, n) => ({ n, r: String(n), s: 's' })) }
     const after = { a: before.a.toReversed().map(({ n }) => ({ n })) }
-    return [findChanges(before, { a: before.a.toReversed() }, about, 'readOnly'), (carryOver(after, before, about) as typeof before).a[0]]
+    return [
+      findChanges(before, { a: before.a.toReversed() }, about, 'readOnly'),
+      (carryOver(after, before, about) as typeof before).a[0]
+    ]
   }
   t.match(compare(20_000), [[], { n: 19_999, r: '19999', s: 's' }])
   t.ok(await isProportional(compare, 5_000), 'not by comparing each with each')
 })
 
-test('what is equal as JSON has one canonical text', async t => {
+test('what is equal as JSON has one canonical text', async (t) => {
   t.equal(toCanonicalJson({ b: 1, a: [{ d: 1, c: null }] }), '{"a":[{"c":null,"d":1}],"b":1}')
   t.equal(toCanonicalJson({ b: 1, a: 2 }), toCanonicalJson({ a: 2, b: 1 }))
   t.not(toCanonicalJson([1, 2]), toCanonicalJson([2, 1]))
   t.equal(toCanonicalJson(undefined), undefined)
 })
 
-test('the schema of a message keeps, drops and relaxes properties at any depth', async t => {
+test('the schema of a message keeps, drops and relaxes properties at any depth', async (t) => {
   const Inner = Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }) })
-  const schema = schemaOf(Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }), o: Inner, a: Type.Array(Inner), t: Type.Tuple([Inner]), u: Type.Union([Inner, Type.Null()]) }))
+  const schema = schemaOf(
+    Type.Object({
+      r: given,
+      s: secret,
+      p: Type.String({ default: 'x' }),
+      o: Inner,
+      a: Type.Array(Inner),
+      t: Type.Tuple([Inner]),
+      u: Type.Union([Inner, Type.Null()])
+    })
+  )
   const inner = (wanted: object) => {
     const closed = { type: 'object', additionalProperties: false, ...wanted }
     return { o: closed, a: { items: closed }, t: { items: [closed] }, u: { anyOf: [closed, { type: 'null' }] } }
@@ -245,24 +624,60 @@ test('the schema of a message keeps, drops and relaxes properties at any depth',
   t.strictSame(names(read), ['r', 'p', 'o', 'a', 't', 'u'])
   t.notOk(JSON.stringify(read).includes('writeOnly'))
 
-  t.strictSame(rewriteSchema({ type: 'object', properties: { r: { readOnly: true } }, required: ['r', 'other'], patternProperties: { '^o': {} } }, { drop: 'readOnly' }).required, ['other'], 'what is required without being named stays so')
-  t.strictSame(schema, schemaOf(Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }), o: Inner, a: Type.Array(Inner), t: Type.Tuple([Inner]), u: Type.Union([Inner, Type.Null()]) })), 'the schema given is left as it is')
+  t.strictSame(
+    rewriteSchema(
+      {
+        type: 'object',
+        properties: { r: { readOnly: true } },
+        required: ['r', 'other'],
+        patternProperties: { '^o': {} }
+      },
+      { drop: 'readOnly' }
+    ).required,
+    ['other'],
+    'what is required without being named stays so'
+  )
+  t.strictSame(
+    schema,
+    schemaOf(
+      Type.Object({
+        r: given,
+        s: secret,
+        p: Type.String({ default: 'x' }),
+        o: Inner,
+        a: Type.Array(Inner),
+        t: Type.Tuple([Inner]),
+        u: Type.Union([Inner, Type.Null()])
+      })
+    ),
+    'the schema given is left as it is'
+  )
 })
 
-test('a mark is found in branches and behind references', async t => {
-  const root: JsonSchema = { type: 'object', $defs: { stamp: { $id: 'stamp', type: 'string', readOnly: true } }, properties: { self: { $ref: '#' } } }
+test('a mark is found in branches and behind references', async (t) => {
+  const root: JsonSchema = {
+    type: 'object',
+    $defs: { stamp: { $id: 'stamp', type: 'string', readOnly: true } },
+    properties: { self: { $ref: '#' } }
+  }
   t.ok(hasAnnotation({ $ref: 'stamp' }, 'readOnly', root))
   t.ok(hasAnnotation({ anyOf: [{ type: 'null' }, { $ref: '#/$defs/stamp' }] }, 'readOnly', root))
   t.ok(hasAnnotation({ oneOf: [{ allOf: [{ readOnly: true }] }] }, 'readOnly', root))
   t.notOk(hasAnnotation({ $ref: '#' }, 'readOnly', root))
   t.notOk(hasAnnotation({ readOnly: false }, 'readOnly', root))
   t.strictSame(resolveSchema({ $ref: '#/properties' }, { properties: {} }), [{ $ref: '#/properties' }, {}])
-  t.strictSame(getSubschemas({ type: 'array', prefixItems: [{ const: 1 }], items: { const: 2 } }), [{ const: 2 }, { const: 1 }])
-  const relaxed = rewriteSchema({ type: 'object', ...root, properties: { a: { $ref: 'stamp' }, b: {} }, required: ['a', 'b'] }, { optional: ['readOnly'] })
+  t.strictSame(getSubschemas({ type: 'array', prefixItems: [{ const: 1 }], items: { const: 2 } }), [
+    { const: 2 },
+    { const: 1 }
+  ])
+  const relaxed = rewriteSchema(
+    { type: 'object', ...root, properties: { a: { $ref: 'stamp' }, b: {} }, required: ['a', 'b'] },
+    { optional: ['readOnly'] }
+  )
   t.strictSame(relaxed.required, ['b'])
 })
 
-test('an object is closed at any depth, unless the schema opens it', async t => {
+test('an object is closed at any depth, unless the schema opens it', async (t) => {
   const Open = Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: true })
   const One = Type.Object({ a: Type.Optional(Type.String()) })
   const Two = Type.Object({ b: Type.Optional(Type.String()) })
@@ -275,27 +690,73 @@ test('an object is closed at any depth, unless the schema opens it', async t => 
     ['a tuple', Type.Object({ t: Type.Tuple([One]) }), { t: [{ y: 1 }] }, ['/t/0/y']],
     ['a nullable object', Type.Object({ n: Type.Union([One, Type.Null()]) }), { n: { y: 1 } }, ['/n/y']],
     ['a union', Type.Object({ u: Type.Union([One, Two]) }), { u: { b: 'x', y: 1 } }, ['/u/y']],
-    ['an intersection, as a whole', Type.Object({ i: Type.Intersect([One, Two]) }), { i: { a: 'x', b: 'y', c: 'z' } }, ['/i/c']],
+    [
+      'an intersection, as a whole',
+      Type.Object({ i: Type.Intersect([One, Two]) }),
+      { i: { a: 'x', b: 'y', c: 'z' } },
+      ['/i/c']
+    ],
     ['an intersection that fits', Type.Object({ i: Type.Intersect([One, Two]) }), { i: { a: 'x', b: 'y' } }, []],
-    ['an intersection of an object and a union', Type.Object({ i: Type.Intersect([One, Type.Union([Two, Type.Object({ c: Type.String() })])]) }), { i: { a: 'x', c: 'y' } }, []],
-    ['an intersection within an intersection', Type.Object({ i: Type.Intersect([One, Type.Intersect([Two, Type.Object({ c: Type.String() })])]) }), { i: { a: 'x', b: 'y', c: 'z', d: 1 } }, ['/i/d']],
+    [
+      'an intersection of an object and a union',
+      Type.Object({ i: Type.Intersect([One, Type.Union([Two, Type.Object({ c: Type.String() })])]) }),
+      { i: { a: 'x', c: 'y' } },
+      []
+    ],
+    [
+      'an intersection within an intersection',
+      Type.Object({ i: Type.Intersect([One, Type.Intersect([Two, Type.Object({ c: Type.String() })])]) }),
+      { i: { a: 'x', b: 'y', c: 'z', d: 1 } },
+      ['/i/d']
+    ],
     ['an intersection with an open part', Type.Object({ i: Type.Intersect([Open, Two]) }), { i: { a: 'x', c: 1 } }, []],
-    ['an intersection that is open itself', Type.Object({ i: Type.Intersect([One, Two], { unevaluatedProperties: Type.Object({ n: Type.Integer() }) }) }), { i: { c: { n: 1, y: 2 } } }, ['/i/c/y']],
-    ['within a part of an intersection', Type.Object({ i: Type.Intersect([Type.Object({ o: One }), Two]) }), { i: { o: { y: 1 } } }, ['/i/o/y']],
+    [
+      'an intersection that is open itself',
+      Type.Object({ i: Type.Intersect([One, Two], { unevaluatedProperties: Type.Object({ n: Type.Integer() }) }) }),
+      { i: { c: { n: 1, y: 2 } } },
+      ['/i/c/y']
+    ],
+    [
+      'within a part of an intersection',
+      Type.Object({ i: Type.Intersect([Type.Object({ o: One }), Two]) }),
+      { i: { o: { y: 1 } } },
+      ['/i/o/y']
+    ],
     ['an open object', Open, { y: 1, z: { q: 1 } }, []],
     ['additional properties of a kind', Type.Object({}, { additionalProperties: One }), { any: { y: 1 } }, ['/any/y']],
     ['additional properties that are refused', Type.Object({}, { additionalProperties: false }), { any: 1 }, ['/any']],
     ['a record', Type.Object({ r: Type.Record(Type.String(), Type.Integer()) }), { r: { any: 1, other: 2 } }, []],
-    ['a record, to what is in it', Type.Object({ r: Type.Record(Type.String(), One) }), { r: { any: { y: 1 } } }, ['/r/any/y']],
-    ['a record with names of a pattern', Type.Object({ r: Type.Record(Type.String({ pattern: '^x-' }), Type.Integer()) }), { r: { 'x-a': 1, b: 2 } }, ['/r/b']],
-    ['a recursive schema', Type.Recursive(This => Type.Object({ next: Type.Optional(This) })), { next: { next: { y: 1 } } }, ['/next/next/y']],
+    [
+      'a record, to what is in it',
+      Type.Object({ r: Type.Record(Type.String(), One) }),
+      { r: { any: { y: 1 } } },
+      ['/r/any/y']
+    ],
+    [
+      'a record with names of a pattern',
+      Type.Object({ r: Type.Record(Type.String({ pattern: '^x-' }), Type.Integer()) }),
+      { r: { 'x-a': 1, b: 2 } },
+      ['/r/b']
+    ],
+    [
+      'a recursive schema',
+      Type.Recursive((This) => Type.Object({ next: Type.Optional(This) })),
+      { next: { next: { y: 1 } } },
+      ['/next/next/y']
+    ],
     ['unknown', Type.Object({ u: Type.Unknown() }), { u: { any: { deep: 1 } } }, []],
     ['not', Type.Object({ u: Type.Not(Two) }), { u: 1 }, []]
   ]
-  for (const [where, schema, value, pointers] of cases) t.strictSame((held(schema)(value) ?? []).map(({ pointer }) => pointer), pointers, where)
+  for (const [where, schema, value, pointers] of cases) {
+    t.strictSame(
+      (held(schema)(value) ?? []).map(({ pointer }) => pointer),
+      pointers,
+      where
+    )
+  }
 })
 
-test('every property that does not fit is told at once, with a pointer and a message', async t => {
+test('every property that does not fit is told at once, with a pointer and a message', async (t) => {
   const Item = Type.Object({
     name: Type.String({ minLength: 2 }),
     email: Type.String({ format: 'email' }),
@@ -307,43 +768,117 @@ test('every property that does not fit is told at once, with a pointer and a mes
     nick: Type.Union([Type.String({ minLength: 3 }), Type.Null()]),
     missing: Type.String()
   })
-  const found = held(Item)({ name: 'x', email: 'no', age: '41', role: 'owner', color: 'green', one: 2, lines: [{ 'a/b~c': 1 }, { 'a/b~c': 'x' }], nick: 'no', typo: true })
-  t.strictSame(new Map(found?.map(({ pointer, message }) => [pointer, message])), new Map([
-    ['/missing', 'is required'],
-    ['/typo', 'is not a known property'],
-    ['/name', 'must NOT have fewer than 2 characters'],
-    ['/email', 'must match format "email"'],
-    ['/age', 'must be integer'],
-    ['/role', 'must be one of "admin", "guest"'],
-    ['/color', 'must be one of "red", "blue"'],
-    ['/one', 'must be 1'],
-    ['/lines/1/a~1b~0c', 'must be integer'],
-    ['/nick', 'must NOT have fewer than 3 characters, or must be null']
-  ]))
-  t.equal(held(Item)({ name: 'xx', email: 'a@example.com', age: 41, role: 'guest', color: 'red', one: 1, lines: [], nick: null, missing: '' }), undefined)
+  const found = held(Item)({
+    name: 'x',
+    email: 'no',
+    age: '41',
+    role: 'owner',
+    color: 'green',
+    one: 2,
+    lines: [{ 'a/b~c': 1 }, { 'a/b~c': 'x' }],
+    nick: 'no',
+    typo: true
+  })
+  t.strictSame(
+    new Map(found?.map(({ pointer, message }) => [pointer, message])),
+    new Map([
+      ['/missing', 'is required'],
+      ['/typo', 'is not a known property'],
+      ['/name', 'must NOT have fewer than 2 characters'],
+      ['/email', 'must match format "email"'],
+      ['/age', 'must be integer'],
+      ['/role', 'must be one of "admin", "guest"'],
+      ['/color', 'must be one of "red", "blue"'],
+      ['/one', 'must be 1'],
+      ['/lines/1/a~1b~0c', 'must be integer'],
+      ['/nick', 'must NOT have fewer than 3 characters, or must be null']
+    ])
+  )
+  t.equal(
+    held(Item)({
+      name: 'xx',
+      email: 'a@example.com',
+      age: 41,
+      role: 'guest',
+      color: 'red',
+      one: 1,
+      lines: [],
+      nick: null,
+      missing: ''
+    }),
+    undefined
+  )
   t.strictSame(held(Item)('text'), [{ pointer: '', message: 'must be object' }])
   t.strictSame(held(Item)(undefined), [{ pointer: '', message: 'must be object' }])
 })
 
-test('of a union, the branch that was meant is told', async t => {
+test('of a union, the branch that was meant is told', async (t) => {
   const Cat = Type.Object({ kind: Type.Literal('cat'), lives: Type.Integer() })
   const Dog = Type.Object({ kind: Type.Literal('dog'), breed: Type.String() })
-  const Tree = Type.Recursive(This => Type.Object({ name: Type.String(), up: Type.Union([This, Type.Null()]) }))
+  const Tree = Type.Recursive((This) => Type.Object({ name: Type.String(), up: Type.Union([This, Type.Null()]) }))
   const cases: Array<[string, object, unknown, Record<string, string>]> = [
     ['by its constant', Type.Union([Cat, Dog]), { kind: 'dog', breed: 5 }, { '/u/breed': 'must be string' }],
-    ['by its constant, with properties of the other', Type.Union([Cat, Dog]), { kind: 'dog', breed: 'x', lives: 9 }, { '/u/lives': 'is not a known property' }],
+    [
+      'by its constant, with properties of the other',
+      Type.Union([Cat, Dog]),
+      { kind: 'dog', breed: 'x', lives: 9 },
+      { '/u/lives': 'is not a known property' }
+    ],
     ['no constant fits', Type.Union([Cat, Dog]), { kind: 'cow' }, { '/u/kind': 'must be one of "cat", "dog"' }],
-    ['the one that fits best', Type.Union([Type.Object({ a: Type.String(), b: Type.String() }), Type.Object({ c: Type.String() })]), { c: 1 }, { '/u/c': 'must be string' }],
-    ['the one that fits best, when it comes first', Type.Union([Type.Object({ c: Type.String() }), Type.Object({ a: Type.String(), b: Type.String() })]), { c: 1 }, { '/u/c': 'must be string' }],
+    [
+      'the one that fits best',
+      Type.Union([Type.Object({ a: Type.String(), b: Type.String() }), Type.Object({ c: Type.String() })]),
+      { c: 1 },
+      { '/u/c': 'must be string' }
+    ],
+    [
+      'the one that fits best, when it comes first',
+      Type.Union([Type.Object({ c: Type.String() }), Type.Object({ a: Type.String(), b: Type.String() })]),
+      { c: 1 },
+      { '/u/c': 'must be string' }
+    ],
     ['a nullable object', Type.Union([Cat, Type.Null()]), { kind: 'dog', lives: 9 }, { '/u/kind': 'must be "cat"' }],
     ['another type altogether', Type.Union([Cat, Type.Null()]), 'text', { '/u': 'must be object or null' }],
-    ['a constant of another type', Type.Union([Type.Literal('a'), Type.Literal('b')]), 5, { '/u': 'must be one of "a", "b"' }],
-    ['constants and types', Type.Union([Type.Literal('auto'), Type.Integer()]), 'x', { '/u': 'must be one of "auto", or must be integer' }],
+    [
+      'a constant of another type',
+      Type.Union([Type.Literal('a'), Type.Literal('b')]),
+      5,
+      { '/u': 'must be one of "a", "b"' }
+    ],
+    [
+      'constants and types',
+      Type.Union([Type.Literal('auto'), Type.Integer()]),
+      'x',
+      { '/u': 'must be one of "auto", or must be integer' }
+    ],
     ['behind a reference', Tree, { name: 'a', up: { name: 5, up: null } }, { '/u/up/name': 'must be string' }],
-    ['behind a reference, deeper', Tree, { name: 'a', up: { name: 'b', up: { name: 'c', up: 7 } } }, { '/u/up/up/up': 'must be object or null' }],
-    ['within an intersection, beside other failures', Type.Intersect([Type.Object({ a: Type.String() }), Type.Union([Type.Object({ b: Type.String() }), Type.Object({ c: Type.String() })])]), { a: 1, b: 2 }, { '/u/a': 'must be string', '/u/b': 'must be string' }],
-    ['a union in a union', Type.Union([Type.Object({ v: Type.Union([Type.Literal('x'), Type.Literal('y')]) }), Type.Null()]), { v: 'z' }, { '/u/v': 'must be one of "x", "y"' }],
-    ['one of several that all fit', Type.Unsafe({ oneOf: [{ type: 'string' }, { minLength: 1 }] }), 'x', { '/u': 'must match exactly one schema in oneOf' }]
+    [
+      'behind a reference, deeper',
+      Tree,
+      { name: 'a', up: { name: 'b', up: { name: 'c', up: 7 } } },
+      { '/u/up/up/up': 'must be object or null' }
+    ],
+    [
+      'within an intersection, beside other failures',
+      Type.Intersect([
+        Type.Object({ a: Type.String() }),
+        Type.Union([Type.Object({ b: Type.String() }), Type.Object({ c: Type.String() })])
+      ]),
+      { a: 1, b: 2 },
+      { '/u/a': 'must be string', '/u/b': 'must be string' }
+    ],
+    [
+      'a union in a union',
+      Type.Union([Type.Object({ v: Type.Union([Type.Literal('x'), Type.Literal('y')]) }), Type.Null()]),
+      { v: 'z' },
+      { '/u/v': 'must be one of "x", "y"' }
+    ],
+    [
+      'one of several that all fit',
+      Type.Unsafe({ oneOf: [{ type: 'string' }, { minLength: 1 }] }),
+      'x',
+      { '/u': 'must match exactly one schema in oneOf' }
+    ]
   ]
   for (const [what, schema, value, wanted] of cases) {
     const found = held(Type.Object({ u: Type.Unsafe(schema) }))({ u: value }) ?? []
@@ -351,52 +886,95 @@ test('of a union, the branch that was meant is told', async t => {
   }
 })
 
-test('a failure of one item of an array does not hide that of another', async t => {
-  const values = Array.from({ length: 12 }, (_, index) => index === 1 ? 'text' : { a: index === 10 ? 'x' : 1 })
-  const found = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))({ u: values })
-  t.strictSame(found?.map(({ pointer }) => pointer), ['/u/1', '/u/10/a'])
+test('a failure of one item of an array does not hide that of another', async (t) => {
+  const values = Array.from({ length: 12 }, (_, index) => (index === 1 ? 'text' : { a: index === 10 ? 'x' : 1 }))
+  const found = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))({
+    u: values
+  })
+  t.strictSame(
+    found?.map(({ pointer }) => pointer),
+    ['/u/1', '/u/10/a']
+  )
 })
 
-test('failures are bounded in number and in the time to find them', async t => {
+test('failures are bounded in number and in the time to find them', async (t) => {
   const holds = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))
   const find = (length: number) => holds({ u: Array.from({ length }, () => ({ a: 'x' })) })
   t.equal(find(20_000)?.length, 100)
   t.ok(await isProportional(find, 5_000))
 })
 
-test('validation takes time in proportion to the content', async t => {
+test('validation takes time in proportion to the content', async (t) => {
   // Ajv compares each item of an array with each other, unless they are known to be text or numbers.
-  const Points = Type.Object({ points: Type.Array(Type.Object({ x: Type.Integer(), y: Type.Integer() }), { uniqueItems: true }) })
+  const Points = Type.Object({
+    points: Type.Array(Type.Object({ x: Type.Integer(), y: Type.Integer() }), { uniqueItems: true })
+  })
   const pointsOf = (length: number) => Array.from({ length }, (_, x) => ({ x, y: 0 }))
   t.equal(held(Points)({ points: pointsOf(30_000) }), undefined)
-  t.ok(await isProportional(length => held(Points)({ points: pointsOf(length) }), 7_500))
-  t.strictSame(held(Points)({ points: [...pointsOf(30_000), { y: 0, x: 5 }] }), [{ pointer: '/points', message: 'must NOT have duplicate items' }])
-  t.equal(held(Type.Object({ points: Type.Array(Type.Integer(), { uniqueItems: false }) }))({ points: [1, 1] }), undefined)
+  t.ok(await isProportional((length) => held(Points)({ points: pointsOf(length) }), 7_500))
+  t.strictSame(held(Points)({ points: [...pointsOf(30_000), { y: 0, x: 5 }] }), [
+    { pointer: '/points', message: 'must NOT have duplicate items' }
+  ])
+  t.equal(
+    held(Type.Object({ points: Type.Array(Type.Integer(), { uniqueItems: false }) }))({ points: [1, 1] }),
+    undefined
+  )
 
-  // Each level of a recursive union is tried once more by each branch of the level above: without a limit, this would not end.
-  const branch = (kind: string, This: ReturnType<typeof Type.Unsafe>) => Type.Object({ of: This, kind: Type.Literal(kind) })
-  const Expression = Type.Object({ e: Type.Recursive(This => Type.Union([branch('and', This), branch('or', This), Type.Object({ kind: Type.Literal('leaf') })]), { $id: 'Expression' }) })
-  const nested = (levels: number, kind: string, leaf: unknown = { kind: 'leaf' }): unknown => levels === 0 ? leaf : { kind, of: nested(levels - 1, kind, leaf) }
+  // Each level of a recursive union is tried once more by each branch of the level above: without a limit, this would
+  // not end.
+  const branch = (kind: string, This: ReturnType<typeof Type.Unsafe>) =>
+    Type.Object({ of: This, kind: Type.Literal(kind) })
+  const Expression = Type.Object({
+    e: Type.Recursive(
+      (This) => Type.Union([branch('and', This), branch('or', This), Type.Object({ kind: Type.Literal('leaf') })]),
+      { $id: 'Expression' }
+    )
+  })
+  const nested = (levels: number, kind: string, leaf: unknown = { kind: 'leaf' }): unknown =>
+    levels === 0 ? leaf : { kind, of: nested(levels - 1, kind, leaf) }
   t.equal(held(Expression)({ e: nested(10, 'or') }), undefined)
   t.ok(held(Expression)({ e: nested(6, 'and', { kind: 'none' }) }), 'what does not fit is told')
-  t.strictSame(held(Expression)({ e: nested(60, 'or') }), [{ pointer: '', message: 'is nested in too many ways to be validated' }])
-  const told = held(Type.Object({ e: Type.Recursive(This => Type.Union([Type.Object({ kind: Type.Literal('and'), of: This }), Type.Object({ kind: Type.Literal('or'), of: This })]), { $id: 'Told' }) }))({ e: nested(30, 'and') })
+  t.strictSame(held(Expression)({ e: nested(60, 'or') }), [
+    { pointer: '', message: 'is nested in too many ways to be validated' }
+  ])
+  const told = held(
+    Type.Object({
+      e: Type.Recursive(
+        (This) =>
+          Type.Union([
+            Type.Object({ kind: Type.Literal('and'), of: This }),
+            Type.Object({ kind: Type.Literal('or'), of: This })
+          ]),
+        { $id: 'Told' }
+      )
+    })
+  )({ e: nested(30, 'and') })
   t.ok(told !== undefined && told.length >= 1, 'where all would be too much, the first is told')
 
-  t.equal(held(Type.Object({ a: Type.Union([Type.Array(Type.Integer()), Type.Null()]) }))({ a: Array.from({ length: 330_000 }, () => '') })?.length, 100)
+  t.equal(
+    held(Type.Object({ a: Type.Union([Type.Array(Type.Integer()), Type.Null()]) }))({
+      a: Array.from({ length: 330_000 }, () => '')
+    })?.length,
+    100
+  )
 
   const Site = Type.Object({ site: Type.String({ format: 'url' }) })
   t.equal(held(Site)({ site: `http://${':'.repeat(300_000)}!` })?.length, 1)
-  t.ok(await isProportional(length => held(Site)({ site: `http://${':'.repeat(length)}!` }), 75_000))
+  t.ok(await isProportional((length) => held(Site)({ site: `http://${':'.repeat(length)}!` }), 75_000))
   t.equal(held(Site)({ site: 'https://ada:secret@example.com:8080/a?b#c' }), undefined)
 })
 
-test('a fault of validation is no answer', async t => {
-  const value = Object.defineProperty({}, 'a', { enumerable: true, get () { throw new Error('unreadable') } })
+test('a fault of validation is no answer', async (t) => {
+  const value = Object.defineProperty({}, 'a', {
+    enumerable: true,
+    get () {
+      throw new Error('unreadable')
+    }
+  })
   t.throws(() => held(Type.Object({ a: Type.Union([Type.Null(), Type.Integer()]) }))(value), { message: 'unreadable' })
 })
 
-test('nothing is coerced, removed or filled in by validation', async t => {
+test('nothing is coerced, removed or filled in by validation', async (t) => {
   const value = { n: '1', extra: true }
   t.ok(held(Type.Object({ n: Type.Integer(), d: Type.String({ default: 'x' }) }))(value))
   t.strictSame(value, { n: '1', extra: true })
@@ -404,7 +982,7 @@ test('nothing is coerced, removed or filled in by validation', async t => {
   t.ok(held(Type.Object({ b: Type.Boolean() }))({ b: 'true' }))
 })
 
-test('one $id may stand in several schemas', async t => {
+test('one $id may stand in several schemas', async (t) => {
   const first = held(Type.Object({ a: Type.String() }, { $id: 'Thing' }))
   const second = held(Type.Object({ b: Type.String() }, { $id: 'Thing' }))
   t.equal(first({ a: 'x' }), undefined)
@@ -412,7 +990,7 @@ test('one $id may stand in several schemas', async t => {
   t.ok(second({ a: 'x' }))
 })
 
-test('a validator is made once for a schema', async t => {
+test('a validator is made once for a schema', async (t) => {
   const schema: JsonSchema = { type: 'integer' }
   t.equal(getValidator(schema), getValidator(schema))
   t.ok(getValidator(schema)('x'))
@@ -420,36 +998,83 @@ test('a validator is made once for a schema', async t => {
   t.notOk(isKnownFormat('constructor'))
 })
 
-test('ids are read from path segments; those that no item can have are told', async t => {
-  const read = (id: object, generate: 'uuid' | 'client' | 'storage' = 'client') => readIdentity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { generate }).read
+test('ids are read from path segments; those that no item can have are told', async (t) => {
+  const read = (id: object, generate: 'uuid' | 'client' | 'storage' = 'client') =>
+    readIdentity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { generate }).read
   const cases: Array<[string, (segment: string) => unknown, Record<string, unknown>]> = [
-    ['integers', read(Type.Integer({ minimum: 1 }), 'storage'), { 1: 1, 42: 42, 0: undefined, '01': undefined, '1.0': undefined, '1e3': undefined, '-1': undefined, ' 1': undefined, '': undefined, '9007199254740993': undefined, abc: undefined, Infinity: undefined }],
+    [
+      'integers',
+      read(Type.Integer({ minimum: 1 }), 'storage'),
+      {
+        1: 1,
+        42: 42,
+        0: undefined,
+        '01': undefined,
+        '1.0': undefined,
+        '1e3': undefined,
+        '-1': undefined,
+        ' 1': undefined,
+        '': undefined,
+        '9007199254740993': undefined,
+        abc: undefined,
+        Infinity: undefined
+      }
+    ],
     ['numbers', read(Type.Number()), { 7: 7, 1.5: undefined }],
-    ['text', read(Type.String()), { a: 'a', 'a/b': 'a/b', 'ü ': 'ü ', '': undefined, '.': undefined, '..': undefined, '...': '...', 'a\0': undefined }],
+    [
+      'text',
+      read(Type.String()),
+      {
+        a: 'a',
+        'a/b': 'a/b',
+        'ü ': 'ü ',
+        '': undefined,
+        '.': undefined,
+        '..': undefined,
+        '...': '...',
+        'a\0': undefined
+      }
+    ],
     ['patterns', read(Type.String({ pattern: '^[a-z]+$' })), { abc: 'abc', ABC: undefined, 1: undefined }],
     ['constants', read(Type.Union([Type.Literal('a'), Type.Literal('b')])), { a: 'a', c: undefined }],
-    ['uuids of the client, as they are', read(Type.String({ format: 'uuid' })), { '0190A000-0000-7000-8000-00000000ABCD': '0190A000-0000-7000-8000-00000000ABCD', x: undefined }],
-    ['uuids of the library, in any letter case (RFC 9562 section 4)', read(Type.String({ format: 'uuid' }), 'uuid'), { '0190A000-0000-7000-8000-00000000ABCD': '0190a000-0000-7000-8000-00000000abcd', x: undefined }]
+    [
+      'uuids of the client, as they are',
+      read(Type.String({ format: 'uuid' })),
+      { '0190A000-0000-7000-8000-00000000ABCD': '0190A000-0000-7000-8000-00000000ABCD', x: undefined }
+    ],
+    [
+      'uuids of the library, in any letter case (RFC 9562 section 4)',
+      read(Type.String({ format: 'uuid' }), 'uuid'),
+      { '0190A000-0000-7000-8000-00000000ABCD': '0190a000-0000-7000-8000-00000000abcd', x: undefined }
+    ]
   ]
   for (const [what, reader, segments] of cases) {
-    for (const [segment, id] of Object.entries(segments)) t.equal(reader(segment), id, `${what}: ${JSON.stringify(segment)}`)
+    for (const [segment, id] of Object.entries(segments)) {
+      t.equal(reader(segment), id, `${what}: ${JSON.stringify(segment)}`)
+    }
   }
 })
 
-test('UUIDs of version 7 are in the order of their creation (RFC 9562 sections 5.7 and 6.2)', async t => {
+test('UUIDs of version 7 are in the order of their creation (RFC 9562 sections 5.7 and 6.2)', async (t) => {
   const ids = Array.from({ length: 20_000 }, createUuid)
   t.strictSame(ids.toSorted(), ids)
   t.equal(new Set(ids).size, ids.length)
-  for (const id of ids.slice(0, 100)) t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  const seen = (at: number) => [...new Set(ids.map(id => id[at]!))].toSorted().join('')
+  for (const id of ids.slice(0, 100)) {
+    t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  }
+  const seen = (at: number) => [...new Set(ids.map((id) => id[at]!))].toSorted().join('')
   t.equal(seen(19), '89ab', 'what is random in the digit of the variant')
-  for (const at of [20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35]) t.equal(seen(at), '0123456789abcdef', `what is random at ${at}`)
+  for (const at of [20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35]) {
+    t.equal(seen(at), '0123456789abcdef', `what is random at ${at}`)
+  }
   t.ok(Math.abs(Number.parseInt(ids[0]!.replace('-', '').slice(0, 12), 16) - Date.now()) < 60_000)
 })
 
-test('a clock that goes backwards does not bring ids out of order', async t => {
+test('a clock that goes backwards does not bring ids out of order', async (t) => {
   const { now } = Date
-  t.teardown(() => { Date.now = now })
+  t.teardown(() => {
+    Date.now = now
+  })
   const first = createUuid()
   Date.now = () => now() - 60_000
   const ids = [first, ...Array.from({ length: 10_000 }, createUuid)]

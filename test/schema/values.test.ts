@@ -6,7 +6,8 @@ import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created } from '../app.ts'
 
-// What the library makes of date-times and decimals, whatever the storage. How storages keep them: test/storage/values.test.ts.
+// What the library makes of date-times and decimals, whatever the storage. How storages keep them:
+// test/storage/values.test.ts.
 
 const instant = (options: object = {}) => Type.String({ format: 'date-time', ...options })
 
@@ -20,17 +21,30 @@ const Task = Type.Object({
   orNull: Type.Optional(Type.Union([instant(), Type.Null()])),
   orNumber: Type.Optional(Type.Union([instant(), Type.Integer()])),
   byName: Type.Optional(Type.Record(Type.String(), Type.Object({ at: instant() }))),
-  shapes: Type.Optional(Type.Union([Type.Object({ at: instant() }), Type.Object({ at: Type.String(), word: Type.Literal('x') })])),
+  shapes: Type.Optional(
+    Type.Union([Type.Object({ at: instant() }), Type.Object({ at: Type.String(), word: Type.Literal('x') })])
+  ),
   open: Type.Optional(Type.Union([Type.Object({ at: instant() }), Type.Record(Type.String(), Type.String())])),
-  tree: Type.Optional(Type.Recursive(self => Type.Object({ at: Type.Optional(instant()), inner: Type.Optional(Type.Array(self)) }), { $id: 'Tree' }))
+  tree: Type.Optional(
+    Type.Recursive((self) => Type.Object({ at: Type.Optional(instant()), inner: Type.Optional(Type.Array(self)) }), {
+      $id: 'Tree'
+    })
+  )
 })
 
-const tasks = (options: object = {}): Collection => define({ name: 'tasks', schema: Task, id: { generate: 'client' }, storage: memory(), ...options } as never) as Collection
+const tasks = (options: object = {}): Collection =>
+  define({
+    name: 'tasks',
+    schema: Task,
+    id: { generate: 'client' },
+    storage: memory(),
+    ...options
+  } as never) as Collection
 
 const local = '2026-01-01T05:00:00+01:00'
 const utc = '2026-01-01T04:00:00.000Z'
 
-test('date-times are brought into one form wherever the schema leaves no doubt', async t => {
+test('date-times are brought into one form wherever the schema leaves no doubt', async (t) => {
   const app = await build(t, tasks())
   const { item } = await created(app, '/tasks', {
     id: 1,
@@ -57,42 +71,72 @@ test('date-times are brought into one form wherever the schema leaves no doubt',
     open: { at: local },
     tree: { at: utc, inner: [{ at: utc }, { inner: [{ at: utc }] }] }
   })
-  t.match((await created(app, '/tasks', { id: 2, due: '2016-12-31T23:59:60Z', orNull: null, orNumber: 5, free: 'someday' })).item, { due: '2017-01-01T00:00:00.000Z', orNull: null, orNumber: 5, free: 'someday' })
-  for (const due of ['2026-02-30T00:00:00+01:00', '2026-01-01', '2026-01-01T00:00:00', 'now', 5]) t.equal((await ask(app, 'POST /tasks', { content: { id: 3, due } })).statusCode, 422, String(due))
+  t.match(
+    (await created(app, '/tasks', { id: 2, due: '2016-12-31T23:59:60Z', orNull: null, orNumber: 5, free: 'someday' }))
+      .item,
+    { due: '2017-01-01T00:00:00.000Z', orNull: null, orNumber: 5, free: 'someday' }
+  )
+  for (const due of ['2026-02-30T00:00:00+01:00', '2026-01-01', '2026-01-01T00:00:00', 'now', 5]) {
+    t.equal((await ask(app, 'POST /tasks', { content: { id: 3, due } })).statusCode, 422, String(due))
+  }
 })
 
-test('another spelling of the same instant is no change of what cannot be changed', async t => {
+test('another spelling of the same instant is no change of what cannot be changed', async (t) => {
   const app = await build(t, tasks({ storage: memory({ items: [{ id: 1, begun: utc, seen: local, from: local }] }) }))
-  t.same((await ask(app, 'GET /tasks/1')).json(), { id: 1, begun: utc, seen: utc, from: utc }, 'a seed is in the same form')
-  for (const content of [{ begun: local }, { seen: local }]) t.equal((await ask(app, 'PATCH /tasks/1', { content })).statusCode, 200, JSON.stringify(content))
-  t.equal((await ask(app, 'PATCH /tasks/1', { content: [{ op: 'replace', path: '/begun', value: local }], type: 'application/json-patch+json' })).statusCode, 200)
+  t.same(
+    (await ask(app, 'GET /tasks/1')).json(),
+    { id: 1, begun: utc, seen: utc, from: utc },
+    'a seed is in the same form'
+  )
+  for (const content of [{ begun: local }, { seen: local }]) {
+    t.equal((await ask(app, 'PATCH /tasks/1', { content })).statusCode, 200, JSON.stringify(content))
+  }
+  t.equal(
+    (
+      await ask(app, 'PATCH /tasks/1', {
+        content: [{ op: 'replace', path: '/begun', value: local }],
+        type: 'application/json-patch+json'
+      })
+    ).statusCode,
+    200
+  )
   t.equal((await ask(app, 'PUT /tasks/1', { content: { begun: local, from: local } })).statusCode, 200)
-  t.match((await ask(app, 'PATCH /tasks/1', { content: { begun: '2026-01-01T05:00:01+01:00' } })).json(), { errors: [{ pointer: '/begun', message: 'cannot be changed once it is set' }] })
-  t.match((await ask(app, 'PATCH /tasks/1', { content: { seen: '2026-01-01T05:00:01+01:00' } })).json(), { errors: [{ pointer: '/seen', message: 'is read-only' }] })
+  t.match((await ask(app, 'PATCH /tasks/1', { content: { begun: '2026-01-01T05:00:01+01:00' } })).json(), {
+    errors: [{ pointer: '/begun', message: 'cannot be changed once it is set' }]
+  })
+  t.match((await ask(app, 'PATCH /tasks/1', { content: { seen: '2026-01-01T05:00:01+01:00' } })).json(), {
+    errors: [{ pointer: '/seen', message: 'is read-only' }]
+  })
 })
 
-test('what was stored in another spelling before is no obstacle to a PATCH', async t => {
+test('what was stored in another spelling before is no obstacle to a PATCH', async (t) => {
   const collection = tasks()
-  await collection.storage.insert({ id: 1, begun: local, from: utc }, { signal: new AbortController().signal, scope: undefined })
+  await collection.storage.insert(
+    { id: 1, begun: local, from: utc },
+    { signal: new AbortController().signal, scope: undefined }
+  )
   const app = await build(t, collection)
   t.match((await ask(app, 'PATCH /tasks/1', { content: { due: local } })).json(), { begun: utc, due: utc })
 })
 
-test('prepare may give any spelling, and unique instants are instants', async t => {
-  const app = await build(t, tasks({ unique: ['due'], hooks: { beforeValidation: ({ item }: { item: object }) => ({ ...item, seen: local }) } }))
+test('prepare may give any spelling, and unique instants are instants', async (t) => {
+  const app = await build(
+    t,
+    tasks({ unique: ['due'], hooks: { beforeValidation: ({ item }: { item: object }) => ({ ...item, seen: local }) } })
+  )
   t.match((await created(app, '/tasks', { id: 1, due: local })).item, { due: utc, seen: utc })
   const taken = await ask(app, 'POST /tasks', { content: { id: 2, due: '2025-12-31T23:00:00-05:00' } })
   t.match([taken.statusCode, taken.json()], [409, { code: 'not-unique', errors: [{ pointer: '/due' }] }])
 })
 
-test('an older version of a collection takes and gives any spelling', async t => {
+test('an older version of a collection takes and gives any spelling', async (t) => {
   const current = define({ name: 'tasks', schema: Task, id: { generate: 'client' }, storage: memory() })
   const Old = Type.Object({ id: Type.Integer(), until: Type.Optional(instant()) })
   const old = version(current, 'v1', {
     name: 'old-tasks',
     schema: Old,
-    present: ({ id, due }) => ({ id, ...due !== undefined && { until: due.replace('.000Z', '+00:00') } }),
-    accept: ({ id, until }) => ({ id, ...until !== undefined && { due: until } })
+    present: ({ id, due }) => ({ id, ...(due !== undefined && { until: due.replace('.000Z', '+00:00') }) }),
+    accept: ({ id, until }) => ({ id, ...(until !== undefined && { due: until }) })
   })
   const app = await build(t, [current as Collection, old as Collection])
   t.equal((await ask(app, 'POST /old-tasks', { content: { id: 1, until: local } })).statusCode, 201)
@@ -101,24 +145,53 @@ test('an older version of a collection takes and gives any spelling', async t =>
   t.match((await ask(app, 'GET /tasks/1')).json(), { due: '2026-01-01T05:00:00.000Z' })
 })
 
-test('a PUT has an entity tag where the item is stored as it was sent, and none where a date-time was rewritten', async t => {
+test('a PUT has an entity tag where the item is stored as it was sent, and none where a date-time was rewritten', async (t) => {
   const app = await build(t, tasks())
   await created(app, '/tasks', { id: 1 })
   t.ok((await ask(app, 'PUT /tasks/1', { content: { id: 1, due: utc, from: utc } })).headers.etag)
   t.equal((await ask(app, 'PUT /tasks/1', { content: { id: 1, due: local, from: utc } })).headers.etag, undefined)
 })
 
-test('an id is a name, whatever its format', async t => {
-  const app = await build(t, define({ name: 'slots', schema: Type.Object({ id: instant() }), id: { generate: 'client' }, storage: memory() }) as Collection)
+test('an id is a name, whatever its format', async (t) => {
+  const app = await build(
+    t,
+    define({
+      name: 'slots',
+      schema: Type.Object({ id: instant() }),
+      id: { generate: 'client' },
+      storage: memory()
+    }) as Collection
+  )
   t.match((await created(app, '/slots', { id: local })).item, { id: local })
 })
 
-test('a schema whose date-times cannot be in that form is refused at boot', async t => {
-  for (const due of [instant({ maxLength: 20 }), instant({ pattern: '^.{19}Z$' }), instant({ const: local }), instant({ enum: [local] })]) {
-    t.throws(() => define({ name: 'tasks', schema: Type.Object({ id: Type.Integer(), due }), id: { generate: 'client' }, storage: memory() }), { code: 'FST_COLLECTION_BAD_SCHEMA', message: /stored in UTC with milliseconds.*Remove pattern/ })
+test('a schema whose date-times cannot be in that form is refused at boot', async (t) => {
+  for (const due of [
+    instant({ maxLength: 20 }),
+    instant({ pattern: '^.{19}Z$' }),
+    instant({ const: local }),
+    instant({ enum: [local] })
+  ]) {
+    t.throws(
+      () =>
+        define({
+          name: 'tasks',
+          schema: Type.Object({ id: Type.Integer(), due }),
+          id: { generate: 'client' },
+          storage: memory()
+        }),
+      { code: 'FST_COLLECTION_BAD_SCHEMA', message: /stored in UTC with milliseconds.*Remove pattern/ }
+    )
   }
   for (const due of [instant({ maxLength: 40 }), instant({ pattern: '^20' }), instant({ const: utc })]) {
-    t.doesNotThrow(() => define({ name: 'tasks', schema: Type.Object({ id: Type.Integer(), due }), id: { generate: 'client' }, storage: memory() }))
+    t.doesNotThrow(() =>
+      define({
+        name: 'tasks',
+        schema: Type.Object({ id: Type.Integer(), due }),
+        id: { generate: 'client' },
+        storage: memory()
+      })
+    )
   }
 })
 
@@ -131,22 +204,60 @@ const Product = Type.Object({
   more: Type.Optional(Type.Object({ net: Type.String({ pattern: '^\\d+(,\\d\\d)?$' }) }))
 })
 
-const products = (options: object = {}): Collection => define({ name: 'products', schema: Product, id: { generate: 'client' }, storage: memory(), ...options } as never) as Collection
+const products = (options: object = {}): Collection =>
+  define({
+    name: 'products',
+    schema: Product,
+    id: { generate: 'client' },
+    storage: memory(),
+    ...options
+  } as never) as Collection
 
-test('decimals that are text have no order: they can be compared for equality alone', async t => {
+test('decimals that are text have no order: they can be compared for equality alone', async (t) => {
   const app = await build(t, products())
-  for (const [id, price] of [[1, '9.50'], [2, '10.00']] as const) await created(app, '/products', { id, price, discount: '5', more: { net: '8' } })
-  t.same((await ask(app, 'GET /products?price=9.50')).json().map(({ id }: { id: number }) => id), [1])
-  t.same((await ask(app, 'GET /products?price.in=10.00,11.00&price.like=1*&more.net.ne=7')).json().map(({ id }: { id: number }) => id), [2])
+  for (const [id, price] of [
+    [1, '9.50'],
+    [2, '10.00']
+  ] as const) {
+    await created(app, '/products', { id, price, discount: '5', more: { net: '8' } })
+  }
+  t.same(
+    (await ask(app, 'GET /products?price=9.50')).json().map(({ id }: { id: number }) => id),
+    [1]
+  )
+  t.same(
+    (await ask(app, 'GET /products?price.in=10.00,11.00&price.like=1*&more.net.ne=7'))
+      .json()
+      .map(({ id }: { id: number }) => id),
+    [2]
+  )
   const answer = await ask(app, 'GET /products?price.lt=10.00')
-  t.match([answer.statusCode, answer.json()], [400, { parameter: 'price.lt', detail: /price can be followed by: \.eq, \.ne, \.in, \.nin, \.like, \.null\.$/ }])
-  for (const query of ['discount.gte=1', 'more.net.gt=1', 'sort=price', 'sort=-discount', 'sort=more.net']) t.equal((await ask(app, `GET /products?${query}`)).statusCode, 400, query)
+  t.match(
+    [answer.statusCode, answer.json()],
+    [400, { parameter: 'price.lt', detail: /price can be followed by: \.eq, \.ne, \.in, \.nin, \.like, \.null\.$/ }]
+  )
+  for (const query of ['discount.gte=1', 'more.net.gt=1', 'sort=price', 'sort=-discount', 'sort=more.net']) {
+    t.equal((await ask(app, `GET /products?${query}`)).statusCode, 400, query)
+  }
   t.equal((await ask(app, 'QUERY /products', { content: { filter: { 'price.gt': '1.00' } } })).statusCode, 422)
-  for (const query of ['postcode.lt=20000', 'serial.gte=a', 'sort=postcode,-serial']) t.equal((await ask(app, `GET /products?${query}`)).statusCode, 200, query)
+  for (const query of ['postcode.lt=20000', 'serial.gte=a', 'sort=postcode,-serial']) {
+    t.equal((await ask(app, `GET /products?${query}`)).statusCode, 200, query)
+  }
 })
 
-test('to sort by decimals that are text is refused at boot, with the way out', async t => {
-  const wrong = { code: 'FST_COLLECTION_BAD_OPTION', message: /names "\S+", whose values are numbers written as text: "10\.00" would come before "9\.50"\. Store the smallest unit as an integer/ }
-  for (const options of [{ list: { sort: ['price'] } }, { list: { sort: ['more.net'] } }, { list: { order: ['-price'] } }, { list: { order: ['discount'] } }]) t.throws(() => products(options), wrong, JSON.stringify(options))
+test('to sort by decimals that are text is refused at boot, with the way out', async (t) => {
+  const wrong = {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message:
+      /names "\S+", whose values are numbers written as text: "10\.00" would come before "9\.50"\. Store the smallest unit as an integer/
+  }
+  for (const options of [
+    { list: { sort: ['price'] } },
+    { list: { sort: ['more.net'] } },
+    { list: { order: ['-price'] } },
+    { list: { order: ['discount'] } }
+  ]) {
+    t.throws(() => products(options), wrong, JSON.stringify(options))
+  }
   t.doesNotThrow(() => products({ list: { sort: ['postcode', 'serial'], order: ['postcode'], filter: ['price'] } }))
 })

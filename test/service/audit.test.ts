@@ -25,7 +25,10 @@ interface Given {
   readonly audit?: ServiceOptions['audit']
 }
 
-async function audited (t: Test, { server = {}, before, collections = [users()], after, audit = {} }: Given): Promise<[codes: string[], app: FastifyInstance, lines: Array<Record<string, unknown>>]> {
+async function audited (
+  t: Test,
+  { server = {}, before, collections = [users()], after, audit = {} }: Given
+): Promise<[codes: string[], app: FastifyInstance, lines: Array<Record<string, unknown>>]> {
   const { lines, logger } = logged()
   const app = Fastify({ ...server, logger: { ...logger, level: 'warn' } }) as unknown as FastifyInstance
   t.teardown(() => app.close())
@@ -42,70 +45,197 @@ const openapi = { openapi: { openapi: '3.1.0' } } as const
 
 const cases: ReadonlyArray<readonly [what: string, found: readonly string[], given: Given]> = [
   ['nothing at all', [], {}],
-  ['CORS as it is by itself', ['CORS_METHODS', 'CORS_FIELDS', 'CORS_OPTIONS'], { before: async app => app.register(cors, { origin: '*' }) }],
-  ['CORS after the collections', ['CORS_METHODS', 'CORS_FIELDS', 'CORS_OPTIONS'], { after: async app => app.register(cors, { origin: '*' }) }],
-  ['CORS as we have it', [], { before: async app => app.register(cors, { origin: '*', ...corsOptions() }) }],
-  ['CORS without QUERY, with what is needed', [], { before: async app => app.register(cors, { origin: '*', methods: 'GET,HEAD,POST,PUT,PATCH,DELETE', exposedHeaders: 'etag, location, link', strictPreflight: false }) }],
-  ['CORS with all fields', [], { before: async app => app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: '*' }) }],
-  ['CORS for a collection that is read alone', [], { before: async app => app.register(cors, { origin: '*', strictPreflight: false, exposedHeaders: 'ETag, Link' }), collections: [notes({ actions: ['list', 'read'] })] }],
-  ['CORS without the total that react-admin needs', ['CORS_FIELDS'], { before: async app => app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: 'ETag, Link, Location' }), collections: [notes().with(reactAdmin())] }],
-  ['CORS that lets nobody in', [], { before: async app => app.register(cors, { origin: false, strictPreflight: false }) }],
-  ['CORS for one origin, asked by another', ['CORS_METHODS'], { before: async app => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }) }],
-  ['CORS for one origin, asked by it', ['CORS_METHODS', 'CORS_FIELDS'], { before: async app => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }), audit: { origin: 'https://app.example' } }],
-  ['@fastify/etag over the collections', ['ETAG'], { before: async app => app.register(etag) }],
-  ['@fastify/etag beside them', [], { before: async app => app.register(async scope => { await scope.register(etag); scope.get('/own', async () => 'own') }) }],
+  [
+    'CORS as it is by itself',
+    ['CORS_METHODS', 'CORS_FIELDS', 'CORS_OPTIONS'],
+    { before: async (app) => app.register(cors, { origin: '*' }) }
+  ],
+  [
+    'CORS after the collections',
+    ['CORS_METHODS', 'CORS_FIELDS', 'CORS_OPTIONS'],
+    { after: async (app) => app.register(cors, { origin: '*' }) }
+  ],
+  ['CORS as we have it', [], { before: async (app) => app.register(cors, { origin: '*', ...corsOptions() }) }],
+  [
+    'CORS without QUERY, with what is needed',
+    [],
+    {
+      before: async (app) =>
+        app.register(cors, {
+          origin: '*',
+          methods: 'GET,HEAD,POST,PUT,PATCH,DELETE',
+          exposedHeaders: 'etag, location, link',
+          strictPreflight: false
+        })
+    }
+  ],
+  [
+    'CORS with all fields',
+    [],
+    { before: async (app) => app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: '*' }) }
+  ],
+  [
+    'CORS for a collection that is read alone',
+    [],
+    {
+      before: async (app) => app.register(cors, { origin: '*', strictPreflight: false, exposedHeaders: 'ETag, Link' }),
+      collections: [notes({ actions: ['list', 'read'] })]
+    }
+  ],
+  [
+    'CORS without the total that react-admin needs',
+    ['CORS_FIELDS'],
+    {
+      before: async (app) =>
+        app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: 'ETag, Link, Location' }),
+      collections: [notes().with(reactAdmin())]
+    }
+  ],
+  [
+    'CORS that lets nobody in',
+    [],
+    { before: async (app) => app.register(cors, { origin: false, strictPreflight: false }) }
+  ],
+  [
+    'CORS for one origin, asked by another',
+    ['CORS_METHODS'],
+    { before: async (app) => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }) }
+  ],
+  [
+    'CORS for one origin, asked by it',
+    ['CORS_METHODS', 'CORS_FIELDS'],
+    {
+      before: async (app) => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }),
+      audit: { origin: 'https://app.example' }
+    }
+  ],
+  ['@fastify/etag over the collections', ['ETAG'], { before: async (app) => app.register(etag) }],
+  [
+    '@fastify/etag beside them',
+    [],
+    {
+      before: async (app) =>
+        app.register(async (scope) => {
+          await scope.register(etag)
+          scope.get('/own', async () => 'own')
+        })
+    }
+  ],
   ['a limit that nobody keeps', ['RATE_LIMIT'], { collections: [limited()] }],
-  ['a limit that comes too late', ['RATE_LIMIT'], { collections: [limited()], after: async app => app.register(rateLimit) }],
-  ['a limit that is kept', [], { before: async app => app.register(rateLimit, { global: false }), collections: [limited(), notes({ name: 'others', routes: { all: { config: { rateLimit: false } as never } } } as never)] }],
-  ['@fastify/rate-limit for others alone', [], { after: async app => app.register(rateLimit, { global: false }) }],
+  [
+    'a limit that comes too late',
+    ['RATE_LIMIT'],
+    { collections: [limited()], after: async (app) => app.register(rateLimit) }
+  ],
+  [
+    'a limit that is kept',
+    [],
+    {
+      before: async (app) => app.register(rateLimit, { global: false }),
+      collections: [
+        limited(),
+        notes({ name: 'others', routes: { all: { config: { rateLimit: false } as never } } } as never)
+      ]
+    }
+  ],
+  ['@fastify/rate-limit for others alone', [], { after: async (app) => app.register(rateLimit, { global: false }) }],
   ['a router that knows no case', ['ROUTER_CASE'], { server: { routerOptions: { caseSensitive: false } } }],
   ['a name in capital letters', [], { collections: [notes({ name: 'NOTES' } as never)] }],
   ['a name without letters', [], { collections: [notes({ name: '2026' } as never)] }],
-  ['@fastify/swagger with schemas of the app', [], { before: async app => { await app.register(swagger, openapi); app.addSchema({ $id: 'Own', type: 'object' }); app.get('/own', { schema: { response: { 200: { $ref: 'Own#' } } } }, async () => ({})) } }],
-  ['@fastify/swagger after the collections', ['SWAGGER'], { after: async app => app.register(swagger, openapi) }],
-  ['everybody is asked for credentials', ['ETAG'], { before: async app => { await app.register(etag); app.addHook('onRequest', async request => { if (request.method !== 'OPTIONS') throw Object.assign(new Error(), { statusCode: 401 }) }) } }],
-  ['no audit', [], { before: async app => app.register(cors, { origin: '*' }), audit: false }]
+  [
+    '@fastify/swagger with schemas of the app',
+    [],
+    {
+      before: async (app) => {
+        await app.register(swagger, openapi)
+        app.addSchema({ $id: 'Own', type: 'object' })
+        app.get('/own', { schema: { response: { 200: { $ref: 'Own#' } } } }, async () => ({}))
+      }
+    }
+  ],
+  ['@fastify/swagger after the collections', ['SWAGGER'], { after: async (app) => app.register(swagger, openapi) }],
+  [
+    'everybody is asked for credentials',
+    ['ETAG'],
+    {
+      before: async (app) => {
+        await app.register(etag)
+        app.addHook('onRequest', async (request) => {
+          if (request.method !== 'OPTIONS') throw Object.assign(new Error(), { statusCode: 401 })
+        })
+      }
+    }
+  ],
+  ['no audit', [], { before: async (app) => app.register(cors, { origin: '*' }), audit: false }]
 ]
 
 for (const [what, found, given] of cases) {
-  test(`${what}: ${found.join(', ') || 'no finding'}`, async t => {
+  test(`${what}: ${found.join(', ') || 'no finding'}`, async (t) => {
     const [codes, , lines] = await audited(t, given)
     t.strictSame(codes, found)
     for (const { msg } of lines) t.match(msg, /^\/v1\/:team\/\w+: .*\. (?:Register|Leave) /)
   })
 }
 
-test('no setup of @fastify/swagger gives our schemas names like def-0', async t => {
-  for (const options of [openapi, {}, { ...openapi, refResolver: { buildLocalReference: (_json: unknown, _base: unknown, _fragment: unknown, index: number) => `def-${index}` } }]) {
-    const [codes, app] = await audited(t, { before: async app => app.register(swagger, options as never) })
+test('no setup of @fastify/swagger gives our schemas names like def-0', async (t) => {
+  for (const options of [
+    openapi,
+    {},
+    {
+      ...openapi,
+      refResolver: {
+        buildLocalReference: (_json: unknown, _base: unknown, _fragment: unknown, index: number) => `def-${index}`
+      }
+    }
+  ]) {
+    const [codes, app] = await audited(t, { before: async (app) => app.register(swagger, options as never) })
     t.strictSame(codes, [])
     t.notMatch(JSON.stringify(app.swagger()), /def-\d/)
     t.ok(JSON.stringify(app.swagger()).includes('/v1/{team}/users'))
   }
 })
 
-test('a strict audit refuses the app, and says everything at once; one without findings lets it start', async t => {
+test('a strict audit refuses the app, and says everything at once; one without findings lets it start', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close().catch(() => {}))
   await app.register(cors, { origin: '*' })
   await app.register(collection, users())
   await app.register(service, { audit: { strict: true } })
-  await t.rejects(async () => { await app.ready() }, { code: 'FST_COLLECTION_AUDIT', message: /CORS_METHODS: \/users: .*PUT, PATCH, DELETE.*CORS_FIELDS.*CORS_OPTIONS/ })
-  const [, well] = await audited(t, { audit: { strict: true }, before: async app => app.register(cors, { origin: '*', ...corsOptions() }) })
+  await t.rejects(
+    async () => {
+      await app.ready()
+    },
+    { code: 'FST_COLLECTION_AUDIT', message: /CORS_METHODS: \/users: .*PUT, PATCH, DELETE.*CORS_FIELDS.*CORS_OPTIONS/ }
+  )
+  const [, well] = await audited(t, {
+    audit: { strict: true },
+    before: async (app) => app.register(cors, { origin: '*', ...corsOptions() })
+  })
   t.equal((await ask(well, 'GET /v1/a/users')).statusCode, 200)
 })
 
-test('no storage is asked, and what is served by more than its path is left alone', async t => {
+test('no storage is asked, and what is served by more than its path is left alone', async (t) => {
   let asked = 0
   const definition = notes({ routes: { all: { constraints: { host: 'api.example' } } } })
   const { storage } = definition
-  for (const verb of ['list', 'find', 'insert', 'replace', 'remove'] as const) storage[verb] = async () => { asked++; throw new Error() }
-  t.strictSame((await audited(t, { collections: [definition], before: async app => app.register(cors, { origin: '*' }) }))[0], [])
+  for (const verb of ['list', 'find', 'insert', 'replace', 'remove'] as const) {
+    storage[verb] = async () => {
+      asked++
+      throw new Error()
+    }
+  }
+  t.strictSame(
+    (await audited(t, { collections: [definition], before: async (app) => app.register(cors, { origin: '*' }) }))[0],
+    []
+  )
   await audited(t, { collections: [notes({ storage: () => storage as never })] })
   t.equal(asked, 0)
 })
 
-test('docs/service.md has every finding, and no other', async t => {
+test('docs/service.md has every finding, and no other', async (t) => {
   const page = readFileSync(new URL('../../docs/service.md', import.meta.url), 'utf8')
-  t.strictSame([...page.matchAll(/^\| `(FST_COLLECTION_AUDIT_\w+)` \|/gm)].map(match => match[1]), Object.keys(auditRules))
+  t.strictSame(
+    [...page.matchAll(/^\| `(FST_COLLECTION_AUDIT_\w+)` \|/gm)].map((match) => match[1]),
+    Object.keys(auditRules)
+  )
 })

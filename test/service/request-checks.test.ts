@@ -16,19 +16,31 @@ import { listen, Wire } from '../wire.ts'
 
 // What the server answers before Fastify has a route: over real connections, byte by byte.
 
-async function served (t: Test, { options = {}, ...server }: FastifyServerOptions & { options?: ServiceOptions } = {}): Promise<[FastifyInstance, number]> {
+async function served (
+  t: Test,
+  { options = {}, ...server }: FastifyServerOptions & { options?: ServiceOptions } = {}
+): Promise<[FastifyInstance, number]> {
   const app = await build(t, notes(), server as FastifyServerOptions)
   await app.register(service, options)
   return [app, await listen(app)]
 }
 
-interface Said { readonly status: number, readonly fields: Record<string, string>, readonly content: string, readonly whole: string }
+interface Said {
+  readonly status: number
+  readonly fields: Record<string, string>
+  readonly content: string
+  readonly whole: string
+}
 
 /** All that comes back until the server closes, or nothing more comes. */
 async function said (port: number, ...parts: readonly string[]): Promise<Said> {
   const socket = connect(port, '127.0.0.1')
   let whole = ''
-  socket.on('data', chunk => { whole += chunk.toString('latin1') }).on('error', () => {})
+  socket
+    .on('data', (chunk) => {
+      whole += chunk.toString('latin1')
+    })
+    .on('error', () => {})
   const closed = once(socket, 'close')
   for (const part of parts) {
     if (!socket.destroyed) socket.write(part)
@@ -38,43 +50,87 @@ async function said (port: number, ...parts: readonly string[]): Promise<Said> {
   socket.destroy()
   const [head = '', content = ''] = whole.split('\r\n\r\n')
   const [start = '', ...lines] = head.split('\r\n')
-  return { status: Number(start.split(' ')[1]), fields: Object.fromEntries(lines.map(line => [line.split(': ')[0]!.toLowerCase(), line.slice(line.indexOf(': ') + 2)])), content, whole }
+  return {
+    status: Number(start.split(' ')[1]),
+    fields: Object.fromEntries(
+      lines.map((line) => [line.split(': ')[0]!.toLowerCase(), line.slice(line.indexOf(': ') + 2)])
+    ),
+    content,
+    whole
+  }
 }
 
 const host = 'Host: localhost\r\n'
 
-const refused: ReadonlyArray<readonly [what: string, text: string | readonly string[], status: number, code: string]> = [
-  ['two Host fields', `GET /notes HTTP/1.1\r\n${host}host: other\r\n\r\n`, 400, 'bad-request'],
-  ['two equal Host fields', `GET /notes HTTP/1.1\r\n${host}${host}\r\n`, 400, 'bad-request'],
-  ['no Host', 'GET /notes HTTP/1.1\r\n\r\n', 400, 'bad-request'],
-  ['a percent sign that begins nothing', `GET /notes/%zz HTTP/1.1\r\n${host}\r\n`, 400, 'bad-request'],
-  ['a byte that is no UTF-8', `GET /notes/%ff HTTP/1.1\r\n${host}\r\n`, 400, 'bad-request'],
-  ['a star with another method', `GET * HTTP/1.1\r\n${host}\r\n`, 400, 'bad-request'],
-  ['a method that Fastify does not know', `PURGE /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
-  ['a method that nobody knows', `FOO /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
-  ['a method that begins like another', `GETX /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
-  ['a method in lower case', `get /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
-  ['HTTP/2.0 in a request line', `GET /notes HTTP/2.0\r\n${host}\r\n`, 505, 'version-not-supported'],
-  ['HTTP/3.7', `GET /notes HTTP/3.7\r\n${host}\r\n`, 505, 'version-not-supported'],
-  ['no HTTP at all', 'garbage\r\n\r\n', 400, 'bad-request'],
-  ['another protocol', `GET / HTTQ/1.1\r\n${host}\r\n`, 400, 'bad-request'],
-  ['a field name with a space', 'GET /notes HTTP/1.1\r\nHo st: a\r\n\r\n', 400, 'bad-request'],
-  ['two lengths of content', `POST /notes HTTP/1.1\r\n${host}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`, 400, 'bad-request'],
-  ['a transfer coding that is not known', `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: foo\r\n\r\n`, 501, 'not-implemented'],
-  ['a chunk that is none', `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'bad-request'],
-  ['extensions of chunks without an end', `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`, 413, 'too-large'],
-  ['a URI that is too long', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${host}\r\n`, 414, 'uri-too-long'],
-  ['fields that are too long', `GET /notes HTTP/1.1\r\n${host}X: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers-too-large'],
-  ['fields that are too long, in pieces', [`GET /notes HTTP/1.1\r\n${host}X: ${'x'.repeat(9000)}`, 'x'.repeat(9000)], 431, 'headers-too-large'],
-  ['an expectation that is not known', `GET /notes HTTP/1.1\r\n${host}Expect: tea\r\n\r\n`, 417, 'expectation-failed']
-]
+const refused: ReadonlyArray<readonly [what: string, text: string | readonly string[], status: number, code: string]> =
+  [
+    ['two Host fields', `GET /notes HTTP/1.1\r\n${host}host: other\r\n\r\n`, 400, 'bad-request'],
+    ['two equal Host fields', `GET /notes HTTP/1.1\r\n${host}${host}\r\n`, 400, 'bad-request'],
+    ['no Host', 'GET /notes HTTP/1.1\r\n\r\n', 400, 'bad-request'],
+    ['a percent sign that begins nothing', `GET /notes/%zz HTTP/1.1\r\n${host}\r\n`, 400, 'bad-request'],
+    ['a byte that is no UTF-8', `GET /notes/%ff HTTP/1.1\r\n${host}\r\n`, 400, 'bad-request'],
+    ['a star with another method', `GET * HTTP/1.1\r\n${host}\r\n`, 400, 'bad-request'],
+    ['a method that Fastify does not know', `PURGE /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
+    ['a method that nobody knows', `FOO /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
+    ['a method that begins like another', `GETX /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
+    ['a method in lower case', `get /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
+    ['HTTP/2.0 in a request line', `GET /notes HTTP/2.0\r\n${host}\r\n`, 505, 'version-not-supported'],
+    ['HTTP/3.7', `GET /notes HTTP/3.7\r\n${host}\r\n`, 505, 'version-not-supported'],
+    ['no HTTP at all', 'garbage\r\n\r\n', 400, 'bad-request'],
+    ['another protocol', `GET / HTTQ/1.1\r\n${host}\r\n`, 400, 'bad-request'],
+    ['a field name with a space', 'GET /notes HTTP/1.1\r\nHo st: a\r\n\r\n', 400, 'bad-request'],
+    [
+      'two lengths of content',
+      `POST /notes HTTP/1.1\r\n${host}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      400,
+      'bad-request'
+    ],
+    [
+      'a transfer coding that is not known',
+      `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: foo\r\n\r\n`,
+      501,
+      'not-implemented'
+    ],
+    [
+      'a chunk that is none',
+      `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      400,
+      'bad-request'
+    ],
+    [
+      'extensions of chunks without an end',
+      `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`,
+      413,
+      'too-large'
+    ],
+    ['a URI that is too long', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${host}\r\n`, 414, 'uri-too-long'],
+    [
+      'fields that are too long',
+      `GET /notes HTTP/1.1\r\n${host}X: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'headers-too-large'
+    ],
+    [
+      'fields that are too long, in pieces',
+      [`GET /notes HTTP/1.1\r\n${host}X: ${'x'.repeat(9000)}`, 'x'.repeat(9000)],
+      431,
+      'headers-too-large'
+    ],
+    ['an expectation that is not known', `GET /notes HTTP/1.1\r\n${host}Expect: tea\r\n\r\n`, 417, 'expectation-failed']
+  ]
 
-test('requests that reach no route are problems with a Date, and close the connection (RFC 9110 6.6.1, 9.1, 15.5, 15.6; RFC 9112 3.2, 6.1)', async t => {
+test('requests that reach no route are problems with a Date, and close the connection (RFC 9110 6.6.1, 9.1, 15.5, 15.6; RFC 9112 3.2, 6.1)', async (t) => {
   const [, port] = await served(t)
   for (const [what, text, status, code] of refused) {
     const answer = await said(port, ...[text].flat())
     t.equal(answer.status, status, what)
-    t.match(answer.fields, { 'content-type': 'application/problem+json', connection: 'close', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', date: /GMT$/ })
+    t.match(answer.fields, {
+      'content-type': 'application/problem+json',
+      connection: 'close',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      date: /GMT$/
+    })
     t.equal(answer.fields['content-length'], String(answer.content.length), 'and nothing comes after it')
     t.match(JSON.parse(answer.content), { type: 'about:blank', status, code })
   }
@@ -83,16 +139,20 @@ test('requests that reach no route are problems with a Date, and close the conne
   const head = await said(port, `HEAD /notes/%zz HTTP/1.1\r\n${host}\r\n`)
   t.strictSame([head.status, head.content], [400, ''])
   const percent = await said(port, `GET /notes?limit=%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)
-  t.match(JSON.parse(percent.content), { status: 400, code: 'invalid-query' }, 'a query is the affair of the collection')
+  t.match(
+    JSON.parse(percent.content),
+    { status: 400, code: 'invalid-query' },
+    'a query is the affair of the collection'
+  )
 })
 
-test('the types of these problems are as the option says', async t => {
+test('the types of these problems are as the option says', async (t) => {
   const [, port] = await served(t, { options: { problems: 'https://example.com/problems/' } })
   t.equal(JSON.parse((await said(port, 'garbage\r\n\r\n')).content).type, 'https://example.com/problems/bad-request')
   t.equal(JSON.parse((await said(port, `PURGE /x?y HTTP/1.1\r\n${host}\r\n`)).content).instance, '/x')
 })
 
-test('OPTIONS * is 204 with Allow, also beside @fastify/cors (RFC 9110 9.3.7)', async t => {
+test('OPTIONS * is 204 with Allow, also beside @fastify/cors (RFC 9110 9.3.7)', async (t) => {
   for (const withCors of [false, true]) {
     const app = await build(t, notes())
     if (withCors) await app.register(cors, { origin: true })
@@ -107,9 +167,19 @@ test('OPTIONS * is 204 with Allow, also beside @fastify/cors (RFC 9110 9.3.7)', 
   }
 })
 
-test('what cannot be read behind a request that is answered yet does not pass for its answer', async t => {
+test('what cannot be read behind a request that is answered yet does not pass for its answer', async (t) => {
   const slow = gate()
-  const app = await build(t, notes({ storage: altered(storage => ({ async list (...asked) { await slow.opened; return storage.list(...asked) } })) }))
+  const app = await build(
+    t,
+    notes({
+      storage: altered((storage) => ({
+        async list (...asked) {
+          await slow.opened
+          return storage.list(...asked)
+        }
+      }))
+    })
+  )
   await app.register(service)
   const port = await listen(app)
   const answer = said(port, `GET /notes HTTP/1.1\r\n${host}\r\ngarbage\r\n\r\n`)
@@ -118,7 +188,7 @@ test('what cannot be read behind a request that is answered yet does not pass fo
   t.match(whole, /^HTTP\/1\.1 200 [^]*\r\n\r\n\[\]HTTP\/1\.1 400 /)
 })
 
-test('an answer that is on its way already is not written into, and a client that has gone is told nothing', async t => {
+test('an answer that is on its way already is not written into, and a client that has gone is told nothing', async (t) => {
   const app = await build(t, notes())
   app.post('/stream', async (request, reply) => {
     reply.hijack()
@@ -131,10 +201,14 @@ test('an answer that is on its way already is not written into, and a client tha
   const port = await listen(app)
   const begun = connect(port, '127.0.0.1')
   begun.write(`POST /stream HTTP/1.1\r\n${host}Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n`)
-  const [first] = await once(begun, 'data') as [Buffer]
+  const [first] = (await once(begun, 'data')) as [Buffer]
   t.match(first.toString(), /^HTTP\/1\.1 200 /)
   let rest = ''
-  begun.on('data', chunk => { rest += chunk.toString() }).on('error', () => {})
+  begun
+    .on('data', (chunk) => {
+      rest += chunk.toString()
+    })
+    .on('error', () => {})
   begun.write('zz\r\n')
   await once(begun, 'close')
   t.notMatch(rest, /400/)
@@ -153,20 +227,49 @@ test('an answer that is on its way already is not written into, and a client tha
   t.ok(half.destroyed, 'what cannot be written to is closed')
 })
 
-test('an app keeps what it has set itself: clientErrorHandler, checkContinue, checkExpectation, requireHostHeader', async t => {
-  const own = { http: { requireHostHeader: false }, clientErrorHandler: (_error: Error, socket: Socket) => { socket.end('HTTP/1.1 418 Own\r\n\r\n') } }
+test('an app keeps what it has set itself: clientErrorHandler, checkContinue, checkExpectation, requireHostHeader', async (t) => {
+  const own = {
+    http: { requireHostHeader: false },
+    clientErrorHandler: (_error: Error, socket: Socket) => {
+      socket.end('HTTP/1.1 418 Own\r\n\r\n')
+    }
+  }
   const app = await build(t, notes(), own)
-  app.server.on('checkContinue', (_request, response) => { response.writeHead(418).end() })
-  app.server.on('checkExpectation', (_request, response) => { response.writeHead(418).end() })
+  app.server.on('checkContinue', (_request, response) => {
+    response.writeHead(418).end()
+  })
+  app.server.on('checkExpectation', (_request, response) => {
+    response.writeHead(418).end()
+  })
   await app.register(service)
   const port = await listen(app)
-  for (const text of ['garbage\r\n\r\n', `POST /notes HTTP/1.1\r\n${host}Expect: 100-continue\r\nConnection: close\r\n\r\n`, `POST /notes HTTP/1.1\r\n${host}Expect: tea\r\nConnection: close\r\n\r\n`]) t.equal((await said(port, text)).status, 418)
+  for (const text of [
+    'garbage\r\n\r\n',
+    `POST /notes HTTP/1.1\r\n${host}Expect: 100-continue\r\nConnection: close\r\n\r\n`,
+    `POST /notes HTTP/1.1\r\n${host}Expect: tea\r\nConnection: close\r\n\r\n`
+  ]) {
+    t.equal((await said(port, text)).status, 418)
+  }
 })
 
 const json = 'Content-Type: application/json'
 
-test('Expect: 100-continue on a doomed request is answered by the final status, without 100 (RFC 9110 10.1.1)', async t => {
-  const app = await build(t, [notes({ routes: { create: { onRequest: async request => { if (request.headers.authorization === 'bad') throw Object.assign(new Error('who?'), { statusCode: 401 }) } } } })], { bodyLimit: 1000 })
+test('Expect: 100-continue on a doomed request is answered by the final status, without 100 (RFC 9110 10.1.1)', async (t) => {
+  const app = await build(
+    t,
+    [
+      notes({
+        routes: {
+          create: {
+            onRequest: async (request) => {
+              if (request.headers.authorization === 'bad') throw Object.assign(new Error('who?'), { statusCode: 401 })
+            }
+          }
+        }
+      })
+    ],
+    { bodyLimit: 1000 }
+  )
   await app.register(service)
   const port = await listen(app)
   for (const [target, fields, status] of [
@@ -189,12 +292,15 @@ test('Expect: 100-continue on a doomed request is answered by the final status, 
   }
 })
 
-test('Expect: 100-continue on a request that is taken is answered 100 once, then by its answer, and the connection goes on', async t => {
+test('Expect: 100-continue on a request that is taken is answered 100 once, then by its answer, and the connection goes on', async (t) => {
   const [, port] = await served(t)
   const wire = new Wire(port)
   t.teardown(() => wire.close())
   const content = '{"text":"expected"}'
-  for (const [body, fields] of [[content, []], [gzipSync(content), ['Content-Encoding: gzip']]] as const) {
+  for (const [body, fields] of [
+    [content, []],
+    [gzipSync(content), ['Content-Encoding: gzip']]
+  ] as const) {
     wire.write(['POST /notes', json, `Content-Length: ${body.length}`, 'Expect: 100-continue', ...fields])
     t.equal((await wire.answer()).status, 100)
     wire.socket.write(body)
@@ -206,26 +312,34 @@ test('Expect: 100-continue on a request that is taken is answered 100 once, then
   t.equal((await wire.answer()).status, 200, 'what has no content needs no 100')
 })
 
-test('who reads content after the answer has begun sends no 100 into it', async t => {
+test('who reads content after the answer has begun sends no 100 into it', async (t) => {
   const app = await build(t, notes())
-  app.post('/early', {
-    onRequest: (request, reply) => {
-      reply.hijack()
-      reply.raw.writeHead(200, { 'content-length': '5' })
-      request.raw.on('data', () => {})
-      reply.raw.end('early')
-    }
-  }, async () => '')
+  app.post(
+    '/early',
+    {
+      onRequest: (request, reply) => {
+        reply.hijack()
+        reply.raw.writeHead(200, { 'content-length': '5' })
+        request.raw.on('data', () => {})
+        reply.raw.end('early')
+      }
+    },
+    async () => ''
+  )
   await app.register(service)
-  const { whole } = await said(await listen(app), `POST /early HTTP/1.1\r\n${host}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`, '{}')
+  const { whole } = await said(
+    await listen(app),
+    `POST /early HTTP/1.1\r\n${host}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`,
+    '{}'
+  )
   t.match(whole, /^HTTP\/1\.1 200 [^]*early$/)
 })
 
-test('HTTP/2 is served as before, with OPTIONS * and problems', async t => {
+test('HTTP/2 is served as before, with OPTIONS * and problems', async (t) => {
   // The types of HTTP/2 differ from those of the server that the plugin is written for.
   const app = Fastify({ http2: true, forceCloseConnections: true } as unknown as FastifyServerOptions)
   t.teardown(() => app.close())
-  app.post('/echo', async request => request.body)
+  app.post('/echo', async (request) => request.body)
   await app.register(service)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const client = connectHttp2(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
@@ -233,10 +347,15 @@ test('HTTP/2 is served as before, with OPTIONS * and problems', async t => {
   const ask = async (fields: Record<string, string>, content = ''): Promise<[number, string, number]> => {
     const stream = client.request(fields, { endStream: content === '' })
     let continued = 0
-    stream.on('continue', () => { continued++; stream.end(content) })
+    stream.on('continue', () => {
+      continued++
+      stream.end(content)
+    })
     let text = ''
-    stream.on('data', chunk => { text += String(chunk) })
-    const [head] = await once(stream, 'response') as [Record<string, unknown>]
+    stream.on('data', (chunk) => {
+      text += String(chunk)
+    })
+    const [head] = (await once(stream, 'response')) as [Record<string, unknown>]
     if (!stream.readableEnded) await once(stream, 'end')
     return [Number(head[':status']), text, continued]
   }
@@ -245,5 +364,11 @@ test('HTTP/2 is served as before, with OPTIONS * and problems', async t => {
   const [status, text] = await ask({ ':path': '/%zz' })
   t.equal(status, 400)
   t.match(JSON.parse(text), { code: 'bad-request' })
-  t.strictSame(await ask({ ':method': 'POST', ':path': '/echo', 'content-type': 'application/json', expect: '100-continue' }, '{"a":1}'), [200, '{"a":1}', 1])
+  t.strictSame(
+    await ask(
+      { ':method': 'POST', ':path': '/echo', 'content-type': 'application/json', expect: '100-continue' },
+      '{"a":1}'
+    ),
+    [200, '{"a":1}', 1]
+  )
 })

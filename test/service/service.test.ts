@@ -19,27 +19,48 @@ interface Given extends FastifyServerOptions {
   collections?: readonly Collection[]
 }
 
-export async function served (t: Test, { options = {}, collections = [users(), notes()], ...server }: Given = {}): Promise<FastifyInstance> {
+export async function served (
+  t: Test,
+  { options = {}, collections = [users(), notes()], ...server }: Given = {}
+): Promise<FastifyInstance> {
   const app = await build(t, collections, server as FastifyServerOptions)
   await app.register(service, options)
   return app
 }
 
-test('docs/service.md has every option, and no other', async t => {
+test('docs/service.md has every option, and no other', async (t) => {
   const page = readFileSync(new URL('../../docs/service.md', import.meta.url), 'utf8')
   const section = page.slice(page.indexOf('## Options'), page.indexOf('## Home document'))
-  t.strictSame([...section.matchAll(/^\| `([\w.]+)` \|/gm)].map(match => match[1]), serviceOptionNames)
+  t.strictSame(
+    [...section.matchAll(/^\| `([\w.]+)` \|/gm)].map((match) => match[1]),
+    serviceOptionNames
+  )
 })
 
-test('the home document tells every collection, wherever it is registered, before or after', async t => {
+test('the home document tells every collection, wherever it is registered, before or after', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const people = users({ schema: { ...User, title: 'People' } as typeof User })
-  await app.register(service, { title: 'Test', home: undefined as never, description: '/openapi.json', documentation: 'https://example.com/docs' })
+  await app.register(service, {
+    title: 'Test',
+    home: undefined as never,
+    description: '/openapi.json',
+    documentation: 'https://example.com/docs'
+  })
   await app.register(registry)
   await app.register(collection, people)
-  await app.register(async scope => { await scope.register(collection, notes({ actions: ['list'] })) }, { prefix: '/teams/:team(^[a-z]+$)' })
-  await app.register(collection, (notes({ schema: people.schema as never }) as Collection<{ role: string }>).with(within(people, 'role')) as Collection)
+  await app.register(
+    async (scope) => {
+      await scope.register(collection, notes({ actions: ['list'] }))
+    },
+    { prefix: '/teams/:team(^[a-z]+$)' }
+  )
+  await app.register(
+    collection,
+    (notes({ schema: people.schema as never }) as Collection<{ role: string }>).with(
+      within(people, 'role')
+    ) as Collection
+  )
   const answer = await ask(app, 'GET /')
   t.equal(answer.statusCode, 200)
   t.equal(answer.headers['content-type'], 'application/json')
@@ -50,8 +71,15 @@ test('the home document tells every collection, wherever it is registered, befor
       'api-catalog': { href: '/.well-known/api-catalog' },
       'service-desc': { href: '/openapi.json' },
       'service-doc': { href: 'https://example.com/docs' },
-      collection: [{ href: '/users', name: 'users', title: 'People' }, { href: '/teams/{team}/notes', name: 'notes', templated: true }, { href: '/users/{parent}/notes', name: 'notes', title: 'People', templated: true }],
-      item: [{ href: '/users/{id}', name: 'users', templated: true }, { href: '/users/{parent}/notes/{id}', name: 'notes', templated: true }]
+      collection: [
+        { href: '/users', name: 'users', title: 'People' },
+        { href: '/teams/{team}/notes', name: 'notes', templated: true },
+        { href: '/users/{parent}/notes', name: 'notes', title: 'People', templated: true }
+      ],
+      item: [
+        { href: '/users/{id}', name: 'users', templated: true },
+        { href: '/users/{parent}/notes/{id}', name: 'notes', templated: true }
+      ]
     }
   })
   const catalog = await ask(app, 'GET /.well-known/api-catalog')
@@ -61,15 +89,23 @@ test('the home document tells every collection, wherever it is registered, befor
   ])
 })
 
-test('home document and catalog are documents: types, tags, 304, 406, 412, HEAD, OPTIONS, 405 (RFC 9110 8.8, 12, 13, 9.3.2)', async t => {
+test('home document and catalog are documents: types, tags, 304, 406, 412, HEAD, OPTIONS, 405 (RFC 9110 8.8, 12, 13, 9.3.2)', async (t) => {
   const app = await served(t, { options: { problems: 'https://example.com/problems/' } })
-  for (const [path, types] of [['/', ['application/json', 'application/hal+json']], ['/.well-known/api-catalog', ['application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"']]] as const) {
+  for (const [path, types] of [
+    ['/', ['application/json', 'application/hal+json']],
+    ['/.well-known/api-catalog', ['application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"']]
+  ] as const) {
     const tags = new Set<string>()
     for (const type of types) {
       const read = await ask(app, `GET ${path}`, { fields: { accept: type.split(';')[0]! } })
       t.equal(read.statusCode, 200)
       t.equal(read.headers['content-type'], type)
-      t.match(read.headers, { 'cache-control': 'no-cache', vary: 'Accept', 'x-content-type-options': 'nosniff', link: /rel="api-catalog"/ })
+      t.match(read.headers, {
+        'cache-control': 'no-cache',
+        vary: 'Accept',
+        'x-content-type-options': 'nosniff',
+        link: /rel="api-catalog"/
+      })
       const tag = String(read.headers.etag)
       tags.add(tag)
       const again = await ask(app, `GET ${path}`, { fields: { accept: type, 'if-none-match': tag } })
@@ -84,13 +120,16 @@ test('home document and catalog are documents: types, tags, 304, 406, 412, HEAD,
       t.equal(head.headers.link, read.headers.link)
     }
     t.equal(tags.size, types.length, 'each type has a tag of its own')
-    t.match((await ask(app, `GET ${path}`, { fields: { 'if-match': '"other"' } })).json(), { status: 412, type: 'https://example.com/problems/precondition-failed' })
+    t.match((await ask(app, `GET ${path}`, { fields: { 'if-match': '"other"' } })).json(), {
+      status: 412,
+      type: 'https://example.com/problems/precondition-failed'
+    })
     const none = await ask(app, `GET ${path}`, { fields: { accept: 'text/html' } })
     t.match(none.json(), { status: 406, code: 'not-acceptable', available: types, instance: path })
     const options = await ask(app, `OPTIONS ${path}`)
     t.equal(options.statusCode, 204)
     t.equal(options.headers.allow, 'GET, HEAD, OPTIONS')
-    for (const method of app.supportedMethods.filter(method => !['GET', 'HEAD', 'OPTIONS'].includes(method))) {
+    for (const method of app.supportedMethods.filter((method) => !['GET', 'HEAD', 'OPTIONS'].includes(method))) {
       const refused = await ask(app, `${method} ${path}`)
       t.equal(refused.statusCode, 405, method)
       t.equal(refused.headers.allow, 'GET, HEAD, OPTIONS')
@@ -99,20 +138,26 @@ test('home document and catalog are documents: types, tags, 304, 406, 412, HEAD,
   }
 })
 
-test('what hooks of the app throw there is a problem, and keeps the Vary of the app', async t => {
+test('what hooks of the app throw there is a problem, and keeps the Vary of the app', async (t) => {
   const app = await served(t)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('vary', 'Origin')
-    if (request.headers.fail !== undefined) throw Object.assign(new Error('secret'), { statusCode: Number(request.headers.fail) })
+    if (request.headers.fail !== undefined) {
+      throw Object.assign(new Error('secret'), { statusCode: Number(request.headers.fail) })
+    }
   })
   t.equal((await ask(app, 'GET /')).headers.vary, 'Origin, Accept')
-  t.match((await ask(app, 'GET /', { fields: { fail: '403' } })).json(), { status: 403, code: 'forbidden', detail: 'secret' })
+  t.match((await ask(app, 'GET /', { fields: { fail: '403' } })).json(), {
+    status: 403,
+    code: 'forbidden',
+    detail: 'secret'
+  })
   const failed = await ask(app, 'GET /', { fields: { fail: '500' } })
   t.equal(failed.statusCode, 500)
   t.notMatch(failed.payload, /secret/)
 })
 
-test('an app keeps its own `/`, and home can be moved or left out', async t => {
+test('an app keeps its own `/`, and home can be moved or left out', async (t) => {
   const own = Fastify()
   t.teardown(() => own.close())
   own.get('/', async () => 'own')
@@ -128,7 +173,7 @@ test('an app keeps its own `/`, and home can be moved or left out', async t => {
   t.strictSame((await ask(none, 'GET /.well-known/api-catalog')).json().linkset.length, 1)
 })
 
-test('a request that comes in too slowly is cut with 408, and the app’s own limit is left alone', async t => {
+test('a request that comes in too slowly is cut with 408, and the app’s own limit is left alone', async (t) => {
   const app = await served(t, { options: { requestTimeout: 200 } })
   const wire = new Wire(await listen(app))
   wire.write(['POST /notes', 'Content-Type: application/json', 'Content-Length: 100'], '{"text":')
@@ -139,7 +184,7 @@ test('a request that comes in too slowly is cut with 408, and the app’s own li
   t.equal((await served(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)
 })
 
-test('liveness is 200 whatever the storages do; readiness is 503 while one does not answer, and tells which', async t => {
+test('liveness is 200 whatever the storages do; readiness is 503 while one does not answer, and tells which', async (t) => {
   const { lines, logger } = logged()
   let how: 'well' | 'failing' | 'throwing' | 'hanging' | 'empty' = 'well'
   const signals: AbortSignal[] = []
@@ -149,7 +194,9 @@ test('liveness is 200 whatever the storages do; readiness is 503 while one does 
     signals.push(signal)
     if (how === 'throwing') throw new Error('secret')
     if (how === 'hanging') return new Promise(() => {})
-    return how === 'well' ? Promise.resolve({ entries: [], more: false }) : Promise.reject(how === 'empty' ? undefined : new Error('secret'))
+    return how === 'well'
+      ? Promise.resolve({ entries: [], more: false })
+      : Promise.reject(how === 'empty' ? undefined : new Error('secret'))
   }
   const definition = notes({ storage: altered(() => ({ list })) })
   const app = await build(t, [definition, users()], { logger: { ...logger, level: 'warn' } })
@@ -158,24 +205,37 @@ test('liveness is 200 whatever the storages do; readiness is 503 while one does 
   for (how of ['well', 'failing', 'throwing', 'hanging', 'empty', 'well'] as const) {
     await wait(60)
     asked = 0
-    const [live, ...ready] = await Promise.all(['GET /healthz', 'GET /readyz', 'GET /readyz', 'HEAD /readyz'].map(target => ask(app, target)))
-    t.strictSame([live!.statusCode, live!.payload, live!.headers['cache-control'], live!.headers['content-type']], [200, '{"status":"pass"}', 'no-store', 'application/json'])
+    const [live, ...ready] = await Promise.all(
+      ['GET /healthz', 'GET /readyz', 'GET /readyz', 'HEAD /readyz'].map((target) => ask(app, target))
+    )
+    t.strictSame(
+      [live!.statusCode, live!.payload, live!.headers['cache-control'], live!.headers['content-type']],
+      [200, '{"status":"pass"}', 'no-store', 'application/json']
+    )
     t.equal(asked, 1, 'a storage is asked once for all of them')
     for (const answer of ready) {
       t.equal(answer.statusCode, how === 'well' ? 200 : 503, how)
       t.equal(answer.headers['cache-control'], 'no-store')
     }
     if (how === 'well') continue
-    t.match(ready[0]!.json(), { status: 503, code: 'service-unavailable', collections: ['notes'], detail: /: notes\.$/ })
+    t.match(ready[0]!.json(), {
+      status: 503,
+      code: 'service-unavailable',
+      collections: ['notes'],
+      detail: /: notes\.$/
+    })
     t.match(ready[0]!.headers, { 'retry-after': '1', 'content-type': 'application/problem+json' })
     t.notMatch(ready[0]!.payload, /secret/)
-    t.match(lines.splice(0).map(({ msg }) => msg), [/storage of the collection notes/])
+    t.match(
+      lines.splice(0).map(({ msg }) => msg),
+      [/storage of the collection notes/]
+    )
     t.equal(signals.at(-1)?.aborted, how === 'hanging', 'who hangs is told')
   }
   t.equal((await ask(app, 'POST /healthz')).statusCode, 405)
 })
 
-test('an app keeps its own probes, and they can be moved or left out', async t => {
+test('an app keeps its own probes, and they can be moved or left out', async (t) => {
   const own = Fastify()
   t.teardown(() => own.close())
   own.get('/healthz', async () => 'own')

@@ -16,25 +16,42 @@ interface Outcome {
 async function run (open: Open, unsupported?: ReadonlyArray<keyof Supports>): Promise<Outcome> {
   const outcome: Outcome = { passed: [], failed: [], skipped: [] }
   const bodies: Array<() => Promise<void>> = []
-  conformance((sentence, { skip }, body) => {
-    if (skip) outcome.skipped.push(sentence)
-    else bodies.push(() => body().then(() => { outcome.passed.push(sentence) }, () => { outcome.failed.push(sentence) }))
-  }, open, unsupported)
+  conformance(
+    (sentence, { skip }, body) => {
+      if (skip) outcome.skipped.push(sentence)
+      else {
+        bodies.push(() =>
+          body().then(
+            () => {
+              outcome.passed.push(sentence)
+            },
+            () => {
+              outcome.failed.push(sentence)
+            }
+          )
+        )
+      }
+    },
+    open,
+    unsupported
+  )
   for (const body of bodies) await body()
   return outcome
 }
 
 /** Memory, but for what a fault does in its place. */
-const broken = (fault: (sound: Storage<Thing>) => Partial<Storage<Thing>>): Open => (shape) => {
-  const sound = memory()<Thing>(shape)
-  return { ...sound, ...fault(sound) }
-}
+const broken =
+  (fault: (sound: Storage<Thing>) => Partial<Storage<Thing>>): Open =>
+    (shape) => {
+      const sound = memory()<Thing>(shape)
+      return { ...sound, ...fault(sound) }
+    }
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Lets a fault change entries on their way out. */
 function altered (sound: Storage<Thing>, alter: (entry: Entry<Thing>) => Entry<Thing>): Partial<Storage<Thing>> {
-  const result = (result: Entry<Thing> | Refusal) => 'refused' in result ? result : alter(result)
+  const result = (result: Entry<Thing> | Refusal) => ('refused' in result ? result : alter(result))
   return {
     list: async (query, context) => {
       const page = await sound.list(query, context)
@@ -61,19 +78,21 @@ function rewritten (sound: Storage<Thing>, rewrite: (filter: Filter) => Filter):
 }
 
 /** Lets a fault change what is done with receipts. */
-const receipting = (fault: (sound: Receipts) => Partial<Receipts>): Open => broken(({ receipts }) => ({
-  receipts: {
-    claim: (...asked) => receipts!.claim(...asked),
-    keep: (...asked) => receipts!.keep(...asked),
-    release: (...asked) => receipts!.release(...asked),
-    sweep: (...asked) => receipts!.sweep(...asked),
-    ...fault(receipts!)
-  }
-}))
+const receipting = (fault: (sound: Receipts) => Partial<Receipts>): Open =>
+  broken(({ receipts }) => ({
+    receipts: {
+      claim: (...asked) => receipts!.claim(...asked),
+      keep: (...asked) => receipts!.keep(...asked),
+      release: (...asked) => receipts!.release(...asked),
+      sweep: (...asked) => receipts!.sweep(...asked),
+      ...fault(receipts!)
+    }
+  }))
 
-const turnedTies = (order: Query['order']) => order.map((by, index) => index > 0 && index === order.length - 1 ? { ...by, descending: !by.descending } : by)
+const turnedTies = (order: Query['order']) =>
+  order.map((by, index) => (index > 0 && index === order.length - 1 ? { ...by, descending: !by.descending } : by))
 
-const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, readonly fails: readonly string[] }> = [
+const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; readonly fails: readonly string[] }> = [
   {
     fault: 'compares, waits, then replaces',
     open: broken((sound) => ({
@@ -111,7 +130,12 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
       return {
         ...sound,
         async insert (draft, context) {
-          if ((await listIds(sound, { filter: { property: 'email', is: 'eq', value: String(draft['email']) } })).length > 0) return { refused: 'not-unique', properties: ['email'] }
+          if (
+            (await listIds(sound, { filter: { property: 'email', is: 'eq', value: String(draft['email']) } })).length >
+            0
+          ) {
+            return { refused: 'not-unique', properties: ['email'] }
+          }
           await tick()
           return await sound.insert(draft, context)
         }
@@ -142,7 +166,8 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         real.set(version, entry.version)
         return { ...entry, version }
       }
-      const translate = (expected: string | undefined) => expected === undefined ? undefined : real.get(expected) ?? 'never'
+      const translate = (expected: string | undefined) =>
+        expected === undefined ? undefined : (real.get(expected) ?? 'never')
       const outward = altered(sound, count)
       return {
         ...outward,
@@ -170,7 +195,10 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
     fault: 'orders ties as it likes',
     open: broken((sound) => {
       let calls = 0
-      return { list: (query, context) => sound.list({ ...query, order: calls++ % 2 === 0 ? query.order : turnedTies(query.order) }, context) }
+      return {
+        list: (query, context) =>
+          sound.list({ ...query, order: calls++ % 2 === 0 ? query.order : turnedTies(query.order) }, context)
+      }
     }),
     fails: [
       'entries with equal values are ordered by the next property, the last of which is the id',
@@ -179,7 +207,9 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
   },
   {
     fault: 'ignores the scope in remove',
-    open: broken((sound) => ({ remove: (id, expected, context) => sound.remove(id, expected, { ...context, scope: undefined }) })),
+    open: broken((sound) => ({
+      remove: (id, expected, context) => sound.remove(id, expected, { ...context, scope: undefined })
+    })),
     fails: ['remove outside the scope is refused as not found and removes nothing, with any version']
   },
   {
@@ -192,11 +222,13 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
   },
   {
     fault: 'drops properties that are null',
-    open: broken((sound) => altered(sound, (entry) => ({ ...entry, item: Object.fromEntries(Object.entries(entry.item).filter(([, value]) => value !== null)) }))),
-    fails: [
-      'an item is returned as it was stored: null',
-      'missing stays missing, and null stays null'
-    ]
+    open: broken((sound) =>
+      altered(sound, (entry) => ({
+        ...entry,
+        item: Object.fromEntries(Object.entries(entry.item).filter(([, value]) => value !== null))
+      }))
+    ),
+    fails: ['an item is returned as it was stored: null', 'missing stays missing, and null stays null']
   },
   {
     fault: 'says more where a page is just full',
@@ -214,8 +246,11 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
       async list (query, context) {
         const page = await sound.list(query, context)
         const [{ property, descending } = { property: 'id', descending: false }] = query.order
-        const isFirst = ({ item }: Entry<Thing>) => (item[property] ?? null) === null !== descending
-        return { ...page, entries: [...page.entries.filter(isFirst), ...page.entries.filter((entry) => !isFirst(entry))] }
+        const isFirst = ({ item }: Entry<Thing>) => ((item[property] ?? null) === null) !== descending
+        return {
+          ...page,
+          entries: [...page.entries.filter(isFirst), ...page.entries.filter((entry) => !isFirst(entry))]
+        }
       }
     })),
     fails: ['null is greater than every value, and missing properties are ordered like null']
@@ -236,12 +271,22 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
   },
   {
     fault: 'takes % for *',
-    open: broken((sound) => rewritten(sound, (filter) => 'is' in filter && filter.is === 'like' ? { ...filter, value: filter.value.replaceAll('%', '*') } : filter)),
+    open: broken((sound) =>
+      rewritten(sound, (filter) =>
+        'is' in filter && filter.is === 'like' ? { ...filter, value: filter.value.replaceAll('%', '*') } : filter
+      )
+    ),
     fails: ['in like, * matches any characters, \\ escapes the next character, and all others are literal']
   },
   {
     fault: 'leaves null out of ne',
-    open: broken((sound) => rewritten(sound, (filter) => 'is' in filter && filter.is === 'ne' ? { all: [filter, { property: filter.property, is: 'null', value: false }] } : filter)),
+    open: broken((sound) =>
+      rewritten(sound, (filter) =>
+        'is' in filter && filter.is === 'ne'
+          ? { all: [filter, { property: filter.property, is: 'null', value: false }] }
+          : filter
+      )
+    ),
     fails: ['ne matches every other value, null and missing']
   },
   {
@@ -267,15 +312,19 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
   },
   {
     fault: 'takes letter case for nothing in find',
-    open: broken((sound) => ({ find: (id, context) => sound.find(typeof id === 'string' ? id.toLowerCase() : id, context) })),
-    fails: [
-      'find of an unknown id returns undefined',
-      'similar ids are different items'
-    ]
+    open: broken((sound) => ({
+      find: (id, context) => sound.find(typeof id === 'string' ? id.toLowerCase() : id, context)
+    })),
+    fails: ['find of an unknown id returns undefined', 'similar ids are different items']
   },
   {
     fault: 'counts the page only',
-    open: broken((sound) => ({ list: async (query, context) => { const page = await sound.list(query, context); return query.count ? { ...page, total: page.entries.length } : page } })),
+    open: broken((sound) => ({
+      list: async (query, context) => {
+        const page = await sound.list(query, context)
+        return query.count ? { ...page, total: page.entries.length } : page
+      }
+    })),
     fails: ['the total is the number of all matching entries, whatever the page']
   },
   {
@@ -294,7 +343,10 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
         return standing
       }
     })),
-    fails: ['exactly one of parallel claims of a key succeeds, and the others get that claim', 'exactly one of parallel claims of an expired key succeeds']
+    fails: [
+      'exactly one of parallel claims of a key succeeds, and the others get that claim',
+      'exactly one of parallel claims of an expired key succeeds'
+    ]
   },
   {
     fault: 'releases the claims of others',
@@ -308,7 +360,9 @@ const faults: ReadonlyArray<{ readonly fault: string, readonly open: Open, reado
   },
   {
     fault: 'keeps the answers of a transaction outside of it',
-    open: broken((sound) => ({ transaction: (work) => sound.transaction!((inner) => work({ ...inner, receipts: sound.receipts! })) })),
+    open: broken((sound) => ({
+      transaction: (work) => sound.transaction!((inner) => work({ ...inner, receipts: sound.receipts! }))
+    })),
     fails: ['a transaction that rejects rolls back its response, and the claim stays']
   },
   {
@@ -339,18 +393,37 @@ test('a storage that supports little passes, and what is skipped says why', asyn
   const all = ['generatedIds', 'unique', 'filter', 'order', 'search', 'count', 'transactions', 'receipts'] as const
   const { passed, failed, skipped } = await run((shape) => {
     const { transaction, receipts, ...sound } = memory()<Thing>({ ...shape, unique: [] })
-    const supports = { generatedIds: false, unique: false, filter: false, order: false, search: false, count: false, transactions: false, receipts: false }
+    const supports = {
+      generatedIds: false,
+      unique: false,
+      filter: false,
+      order: false,
+      search: false,
+      count: false,
+      transactions: false,
+      receipts: false
+    }
     return { ...sound, supports: Object.freeze(supports) }
   }, all)
   t.same(failed, [])
   t.ok(passed.length > 50)
   t.ok(skipped.every((sentence) => /\(skipped: does not support \w+(, \w+)*\)$/.test(sentence)))
-  for (const name of all) t.ok(skipped.some((sentence) => sentence.includes(name)), name)
+  for (const name of all) {
+    t.ok(
+      skipped.some((sentence) => sentence.includes(name)),
+      name
+    )
+  }
 })
 
 test('the suite runs under node:test, and its skips are seen there', async (t) => {
   const fixture = fileURLToPath(new URL('../fixtures/conformance-under-node-test.ts', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--test', '--test-reporter=tap', fixture])
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...process.execArgv,
+    '--test',
+    '--test-reporter=tap',
+    fixture
+  ])
   t.match(stdout, /^# fail 0$/m)
   t.match(stdout, /^# pass 2\d\d$/m)
   t.match(stdout, /ok \d+ - search looks only in the given properties \(skipped: does not support search\) # SKIP/)

@@ -8,18 +8,18 @@ import { startPostgres } from './servers.ts'
 
 /** A real database, empty, for one test file. */
 export interface Database {
-  adapter (options?: SqlOptions): SqlAdapter
+  adapter(options?: SqlOptions): SqlAdapter
   /** Statements of the test itself. */
-  run (...texts: string[]): Promise<void>
-  rows (text: string): Promise<unknown[]>
-  end (): Promise<void>
+  run(...texts: string[]): Promise<void>
+  rows(text: string): Promise<unknown[]>
+  end(): Promise<void>
 }
 
 export interface Available {
   readonly name: 'sqlite' | 'postgres' | 'mysql'
   /** Why it cannot be tested here. */
   readonly skip: string | false
-  open (): Promise<Database>
+  open(): Promise<Database>
 }
 
 /** Only Node.js 22 and newer have it. */
@@ -33,7 +33,9 @@ export const noSqlite = nodeSqlite === undefined ? 'this Node.js has no node:sql
 export const noMysql = url === undefined && CI !== 'true' ? 'MYSQL_URL names no server' : false
 
 /** A pool on a database of its own; the user of MYSQL_URL must be able to make one. */
-export async function mysqlPool (options: PoolOptions = {}): Promise<{ pool: Pool, name: string, end: () => Promise<void> }> {
+export async function mysqlPool (
+  options: PoolOptions = {}
+): Promise<{ pool: Pool; name: string; end: () => Promise<void> }> {
   if (url === undefined) throw new Error('MYSQL_URL must name a MySQL or MariaDB server')
   const name = `collections_${process.pid}_${count++}`
   const first = await driver.createConnection({ uri: url })
@@ -61,9 +63,13 @@ export const databases: readonly Available[] = [
       const database = new nodeSqlite.DatabaseSync(':memory:')
       return {
         adapter: (options) => sqlite(database, options),
-        async run (...texts) { for (const text of texts) database.exec(text) },
+        async run (...texts) {
+          for (const text of texts) database.exec(text)
+        },
         rows: async (text) => database.prepare(text).all(),
-        async end () { database.close() }
+        async end () {
+          database.close()
+        }
       }
     }
   },
@@ -75,7 +81,9 @@ export const databases: readonly Available[] = [
       const pool: pg.Pool = server.pool()
       return {
         adapter: (options) => postgres(pool, options),
-        async run (...texts) { for (const text of texts) await pool.query(text) },
+        async run (...texts) {
+          for (const text of texts) await pool.query(text)
+        },
         rows: async (text) => (await pool.query(text)).rows,
         end: () => server.end()
       }
@@ -88,7 +96,9 @@ export const databases: readonly Available[] = [
       const { pool, end } = await mysqlPool()
       return {
         adapter: (options) => mysql(pool, options),
-        async run (...texts) { for (const text of texts) await pool.query(text) },
+        async run (...texts) {
+          for (const text of texts) await pool.query(text)
+        },
         // A SELECT gives rows.
         rows: async (text) => (await pool.query(text))[0] as unknown[],
         end

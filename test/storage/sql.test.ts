@@ -9,7 +9,17 @@ import { databases } from './databases.ts'
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
 function query (asked: Partial<Query> = {}): Query {
-  return { filter: undefined, search: undefined, order: by('id'), after: undefined, before: undefined, limit: 100, properties: undefined, count: false, ...asked }
+  return {
+    filter: undefined,
+    search: undefined,
+    order: by('id'),
+    after: undefined,
+    before: undefined,
+    limit: 100,
+    properties: undefined,
+    count: false,
+    ...asked
+  }
 }
 
 function by (...properties: readonly string[]): Query['order'] {
@@ -47,7 +57,14 @@ const mixed: Shape = {
 const uuid = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`
 
 const many: Thing[] = [
-  { id: uuid(1), size: 5, day: '2024-02-29', at: '2024-02-29T12:00:00.000Z', box: { code: 5, label: 'x' }, level: 'low' },
+  {
+    id: uuid(1),
+    size: 5,
+    day: '2024-02-29',
+    at: '2024-02-29T12:00:00.000Z',
+    box: { code: 5, label: 'x' },
+    level: 'low'
+  },
   { id: uuid(2), size: '5', day: '2023-01-01', at: '2023-01-01T00:00:00.001Z', box: { code: '5' }, level: 'high' },
   { id: uuid(3), size: true, box: { code: 0.5, label: 'y' } },
   { id: uuid(4), size: '', day: '2024-03-01', box: {} },
@@ -112,13 +129,29 @@ for (const { name, skip, open } of databases) {
       for (const filter of filters.flatMap((filter): Filter[] => [filter, { not: filter }])) {
         t.same(await ids(storage, { filter }), await ids(reference, { filter }), JSON.stringify(filter))
       }
-      for (const search of [{ words: ['2024'], properties: ['day', 'at'] }, { words: ['x'], properties: ['box.label', 'level'] }, { words: ['a\0'], properties: ['level'] }]) {
+      for (const search of [
+        { words: ['2024'], properties: ['day', 'at'] },
+        { words: ['x'], properties: ['box.label', 'level'] },
+        { words: ['a\0'], properties: ['level'] }
+      ]) {
         t.same(await ids(storage, { search }), await ids(reference, { search }), JSON.stringify(search))
       }
-      t.same(await ids(storage, { search: { words: ['5'], properties: ['missing'].slice(1) } }), [], 'a search in no property finds nothing')
+      t.same(
+        await ids(storage, { search: { words: ['5'], properties: ['missing'].slice(1) } }),
+        [],
+        'a search in no property finds nothing'
+      )
       for (const property of ['day', 'at', 'level', 'box.label']) {
-        t.same(await ids(storage, { order: by(property, 'id') }), await ids(reference, { order: by(property, 'id') }), `ordered by ${property}`)
-        t.same(await ids(storage, { order: by(`-${property}`, 'id') }), await ids(reference, { order: by(`-${property}`, 'id') }), `ordered by ${property}, descending`)
+        t.same(
+          await ids(storage, { order: by(property, 'id') }),
+          await ids(reference, { order: by(property, 'id') }),
+          `ordered by ${property}`
+        )
+        t.same(
+          await ids(storage, { order: by(`-${property}`, 'id') }),
+          await ids(reference, { order: by(`-${property}`, 'id') }),
+          `ordered by ${property}, descending`
+        )
       }
     })
 
@@ -126,15 +159,31 @@ for (const { name, skip, open } of databases) {
       const storage = await storageOf(things)
       const reference = memory()<Thing>(things)
       for (let index = 0; index < 40; index++) {
-        const thing = { id: `t${String(index).padStart(2, '0')}`, name: `n${index % 3}`, ...index % 4 === 0 ? {} : { rank: index % 5 === 0 ? null : index % 7 }, price: index % 2 }
+        const thing = {
+          id: `t${String(index).padStart(2, '0')}`,
+          name: `n${index % 3}`,
+          ...(index % 4 === 0 ? {} : { rank: index % 5 === 0 ? null : index % 7 }),
+          price: index % 2
+        }
         await storage.insert({ ...thing }, context)
         await reference.insert({ ...thing }, context)
       }
-      const orders = [['id'], ['-id'], ['name', 'id'], ['-name', '-id'], ['name', '-id'], ['rank', 'id'], ['-rank', 'id'], ['-rank', '-name', 'id'], ['price', 'rank', '-id']]
+      const orders = [
+        ['id'],
+        ['-id'],
+        ['name', 'id'],
+        ['-name', '-id'],
+        ['name', '-id'],
+        ['rank', 'id'],
+        ['-rank', 'id'],
+        ['-rank', '-name', 'id'],
+        ['price', 'rank', '-id']
+      ]
       for (const properties of orders) {
         const order = by(...properties)
         const whole = await reference.list(query({ order }), context)
-        const position = (entry: Entry<Thing>) => order.map(({ property }) => (entry.item[property] ?? null) as string | number | null)
+        const position = (entry: Entry<Thing>) =>
+          order.map(({ property }) => (entry.item[property] ?? null) as string | number | null)
         const there: unknown[] = []
         const back: unknown[] = []
         for (let after: Query['after']; ;) {
@@ -151,33 +200,84 @@ for (const { name, skip, open } of databases) {
           if (!more || first === undefined) break
           before = position(first)
         }
-        t.same(there, whole.entries.map(({ id }) => id), `there by ${properties.join()}`)
+        t.same(
+          there,
+          whole.entries.map(({ id }) => id),
+          `there by ${properties.join()}`
+        )
         t.same(back, whole.entries.map(({ id }) => id).slice(0, -1), `and back by ${properties.join()}`)
         const [from, to] = [whole.entries[5], whole.entries[20]].map((entry) => position(entry as Entry<Thing>))
-        t.same(await ids(storage, { order, after: from, before: to }), await ids(reference, { order, after: from, before: to }), `between two by ${properties.join()}`)
+        t.same(
+          await ids(storage, { order, after: from, before: to }),
+          await ids(reference, { order, after: from, before: to }),
+          `between two by ${properties.join()}`
+        )
       }
       t.same(await ids(storage, { after: ['a\0'] }), [], 'a position that no database can hold is past the end')
     })
 
     await t.test('selects only the properties asked for, the id and the version', async (t) => {
       const storage = await storageOf(things)
-      const { version } = kept(await storage.insert({ id: 'a', name: 'first', note: null, rank: 1, place: { city: 'Rome' } }, context))
+      const { version } = kept(
+        await storage.insert({ id: 'a', name: 'first', note: null, rank: 1, place: { city: 'Rome' } }, context)
+      )
       const asked = async (...properties: string[]) => (await storage.list(query({ properties }), context)).entries
       t.same(await asked('name'), [{ id: 'a', item: { id: 'a', name: 'first' }, version }])
-      t.same(await asked('note', 'place.city'), [{ id: 'a', item: { id: 'a', note: null, place: { city: 'Rome' } }, version }])
+      t.same(await asked('note', 'place.city'), [
+        { id: 'a', item: { id: 'a', note: null, place: { city: 'Rome' } }, version }
+      ])
       t.same(await asked(), [{ id: 'a', item: { id: 'a' }, version }])
     })
 
     await t.test('takes every text of a client for a value, wherever it comes', async (t) => {
       const storage = await storageOf(things)
-      const hostile = ["'; DROP TABLE made_0; --", '" OR ""="', '` OR 1=1 #', "\\' OR 1=1 --", '$1', '?', ':a', '%', '_', '*', '|', '[a-z]', '/*!50000 OR 1 */', '$(id)', '{{7*7}}']
+      const hostile = [
+        "'; DROP TABLE made_0; --",
+        '" OR ""="',
+        '` OR 1=1 #',
+        "\\' OR 1=1 --",
+        '$1',
+        '?',
+        ':a',
+        '%',
+        '_',
+        '*',
+        '|',
+        '[a-z]',
+        '/*!50000 OR 1 */',
+        '$(id)',
+        '{{7*7}}'
+      ]
       for (const text of hostile) {
-        const thing = { id: text, name: text, note: text, order: text, email: text, team: text, tags: [text], place: { city: text } }
+        const thing = {
+          id: text,
+          name: text,
+          note: text,
+          order: text,
+          email: text,
+          team: text,
+          tags: [text],
+          place: { city: text }
+        }
         t.same(kept(await storage.insert(structuredClone(thing), context)).item, thing)
-        const same: Filter = { all: [{ property: 'name', is: 'eq', value: text }, { property: 'place.city', is: 'in', value: [text, text, text] }] }
+        const same: Filter = {
+          all: [
+            { property: 'name', is: 'eq', value: text },
+            { property: 'place.city', is: 'in', value: [text, text, text] }
+          ]
+        }
         t.same(await ids(storage, { filter: same }), [text])
-        t.same(await ids(storage, { filter: { property: 'name', is: 'like', value: text.replace(/[\\*]/g, '\\$&') } }), [text])
-        t.same(await ids(storage, { filter: { all: [same, { not: { property: 'note', is: 'ne', value: text } }] }, search: { words: parseWords(text.replaceAll(/\s/g, '')), properties: ['name'] } }), /\s/.test(text) ? [] : [text])
+        t.same(
+          await ids(storage, { filter: { property: 'name', is: 'like', value: text.replace(/[\\*]/g, '\\$&') } }),
+          [text]
+        )
+        t.same(
+          await ids(storage, {
+            filter: { all: [same, { not: { property: 'note', is: 'ne', value: text } }] },
+            search: { words: parseWords(text.replaceAll(/\s/g, '')), properties: ['name'] }
+          }),
+          /\s/.test(text) ? [] : [text]
+        )
         t.same(await ids(storage, {}, { ...context, scope: { property: 'team', is: 'eq', value: text } }), [text])
         t.same((await storage.find(text, { ...context, scope: same }))?.item, thing)
         t.same(await storage.replace(text, thing, text, context), { refused: 'stale' })
@@ -188,7 +288,10 @@ for (const { name, skip, open } of databases) {
     })
 
     await t.test('finds, replaces and removes nothing by an id that cannot be', async (t) => {
-      for (const [shape, impossible] of [[things, ['a\0', 5]], [mixed, ['x', uuid(9), 7, '']]] as const) {
+      for (const [shape, impossible] of [
+        [things, ['a\0', 5]],
+        [mixed, ['x', uuid(9), 7, '']]
+      ] as const) {
         const storage = await storageOf(shape)
         for (const id of impossible) {
           t.equal(await storage.find(id, context), undefined)
@@ -205,7 +308,10 @@ for (const { name, skip, open } of databases) {
       t.same(kept(await storage.insert(given, context)).item, expected)
       t.same((await storage.find(uuid(7), context))?.item, expected)
       t.same(await ids(storage, { filter: { property: 'at', is: 'eq', value: '2024-02-29t23:30:00.123z' } }), [uuid(7)])
-      t.same(kept(await storage.replace(uuid(7), { ...given, at: '2016-12-31T23:59:60Z' }, undefined, context)).item, { ...expected, at: '2017-01-01T00:00:00.000Z' })
+      t.same(kept(await storage.replace(uuid(7), { ...given, at: '2016-12-31T23:59:60Z' }, undefined, context)).item, {
+        ...expected,
+        at: '2017-01-01T00:00:00.000Z'
+      })
     })
   })
 }

@@ -45,7 +45,10 @@ for (const { name, skip, open } of databases) {
         const content = { email: 'ada@example.com' }
         const posts = Array.from({ length: 200 }, async () => (await ask(app, 'POST /users', { content })).statusCode)
         const statuses = await Promise.all(posts)
-        t.same([201, 409].map((status) => statuses.filter((given) => given === status).length), [1, 199])
+        t.same(
+          [201, 409].map((status) => statuses.filter((given) => given === status).length),
+          [1, 199]
+        )
         const key = { 'idempotency-key': '"first"' }
         const other = { email: 'grace@example.com' }
         for (const count of [1, 2]) {
@@ -72,15 +75,21 @@ for (const { name, skip, open } of databases) {
   })
 }
 
-test('createTable takes every option of a definition, also without a storage', { skip: databases[0]!.skip }, async (t) => {
-  const database = await databases[0]!.open()
-  t.teardown(() => database.end())
-  const storage = database.adapter()
-  const { name, schema, unique } = described
-  const others = optionNames.filter((option) => !option.includes('.') && !['name', 'schema', 'id', 'unique'].includes(option))
-  const options = { ...Object.fromEntries(others.map((option) => [option, () => {}])), name, schema, unique }
-  t.equal(storage.createTableSql(options), storage.createTableSql({ name, schema, unique }))
-})
+test(
+  'createTable takes every option of a definition, also without a storage',
+  { skip: databases[0]!.skip },
+  async (t) => {
+    const database = await databases[0]!.open()
+    t.teardown(() => database.end())
+    const storage = database.adapter()
+    const { name, schema, unique } = described
+    const others = optionNames.filter(
+      (option) => !option.includes('.') && !['name', 'schema', 'id', 'unique'].includes(option)
+    )
+    const options = { ...Object.fromEntries(others.map((option) => [option, () => {}])), name, schema, unique }
+    t.equal(storage.createTableSql(options), storage.createTableSql({ name, schema, unique }))
+  }
+)
 
 test('createTable takes the id as a definition has it', { skip: databases[0]!.skip }, async (t) => {
   const database = await databases[0]!.open()
@@ -93,52 +102,72 @@ test('createTable takes the id as a definition has it', { skip: databases[0]!.sk
   t.match(text({ by: () => 1 }), /"id" INTEGER NOT NULL PRIMARY KEY/)
 })
 
-test('createTable makes a table, its indexes and its receipts in an attached SQLite database', { skip: databases[0]!.skip }, async (t) => {
-  const database = await databases[0]!.open()
-  t.teardown(() => database.end())
-  await database.run("ATTACH ':memory:' AS sales")
-  const storage = database.adapter({ table: 'sales.users', indexes: [['email']] })
-  const { name, schema, unique } = described
-  await storage.createTable({ name, schema, unique, receipts: true })
-  const indexes = await database.rows("SELECT name, tbl_name AS 'table' FROM sales.sqlite_schema WHERE type = 'index' AND name LIKE '%_index' ORDER BY name")
-  t.same(indexes, [{ name: 'users_email_index', table: 'users' }, { name: 'users_receipts_expires_index', table: 'users_receipts' }])
-})
-
-test('createTable refuses what does not describe a table, and says what to pass', { skip: databases[0]!.skip }, async (t) => {
-  const database = await databases[0]!.open()
-  t.teardown(() => database.end())
-  const storage = database.adapter()
-  const current = define({ name: 'users', schema: User, storage, unique: ['email'] })
-  const older = version(current, 'v1', {
-    schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), mail: Type.String() }),
-    present: ({ id, email }) => ({ id, mail: email }),
-    accept: ({ mail }) => ({ email: mail })
-  })
-  const usage = /Pass what define\(\) returned, or \{ name, schema \}/
-  const mistakes: ReadonlyArray<readonly [what: string, given: unknown, message: RegExp]> = [
-    ['nothing', undefined, usage],
-    ['a name', 'users', usage],
-    ['a schema alone', User, /was given a schema without a name.*\{ name, schema \}/],
-    ['no schema', { name: 'users' }, usage],
-    ['a schema of text', { name: 'users', schema: Type.String() }, /schema .*Type\.Object/],
-    ['an unknown key', { name: 'users', schema: User, uniqe: ['email'] }, /"uniqe".*unique/],
-    ['a unique property that is no list', { name: 'users', schema: User, unique: 'email' }, /unique is "email".*a list/],
-    ['an unknown unique property', { name: 'users', schema: User, unique: ['mail'] }, /no column for mail/],
-    ['an id that is a name', { name: 'users', schema: User, id: 'email' }, /id is "email".*\{ property, generate \}/],
-    ['an older version', older, /older version of users/]
-  ]
-  for (const [what, given, message] of mistakes) {
-    t.throws(() => storage.createTableSql(given as never), { name: 'TypeError', message }, what)
-    await t.rejects(storage.createTable(given as never), { name: 'TypeError', message }, what)
+test(
+  'createTable makes a table, its indexes and its receipts in an attached SQLite database',
+  { skip: databases[0]!.skip },
+  async (t) => {
+    const database = await databases[0]!.open()
+    t.teardown(() => database.end())
+    await database.run("ATTACH ':memory:' AS sales")
+    const storage = database.adapter({ table: 'sales.users', indexes: [['email']] })
+    const { name, schema, unique } = described
+    await storage.createTable({ name, schema, unique, receipts: true })
+    const indexes = await database.rows(
+      "SELECT name, tbl_name AS 'table' FROM sales.sqlite_schema WHERE type = 'index' AND name LIKE '%_index' ORDER BY name"
+    )
+    t.same(indexes, [
+      { name: 'users_email_index', table: 'users' },
+      { name: 'users_receipts_expires_index', table: 'users_receipts' }
+    ])
   }
-  t.same(await database.rows('SELECT name FROM sqlite_schema'), [])
-})
+)
+
+test(
+  'createTable refuses what does not describe a table, and says what to pass',
+  { skip: databases[0]!.skip },
+  async (t) => {
+    const database = await databases[0]!.open()
+    t.teardown(() => database.end())
+    const storage = database.adapter()
+    const current = define({ name: 'users', schema: User, storage, unique: ['email'] })
+    const older = version(current, 'v1', {
+      schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), mail: Type.String() }),
+      present: ({ id, email }) => ({ id, mail: email }),
+      accept: ({ mail }) => ({ email: mail })
+    })
+    const usage = /Pass what define\(\) returned, or \{ name, schema \}/
+    const mistakes: ReadonlyArray<readonly [what: string, given: unknown, message: RegExp]> = [
+      ['nothing', undefined, usage],
+      ['a name', 'users', usage],
+      ['a schema alone', User, /was given a schema without a name.*\{ name, schema \}/],
+      ['no schema', { name: 'users' }, usage],
+      ['a schema of text', { name: 'users', schema: Type.String() }, /schema .*Type\.Object/],
+      ['an unknown key', { name: 'users', schema: User, uniqe: ['email'] }, /"uniqe".*unique/],
+      [
+        'a unique property that is no list',
+        { name: 'users', schema: User, unique: 'email' },
+        /unique is "email".*a list/
+      ],
+      ['an unknown unique property', { name: 'users', schema: User, unique: ['mail'] }, /no column for mail/],
+      ['an id that is a name', { name: 'users', schema: User, id: 'email' }, /id is "email".*\{ property, generate \}/],
+      ['an older version', older, /older version of users/]
+    ]
+    for (const [what, given, message] of mistakes) {
+      t.throws(() => storage.createTableSql(given as never), { name: 'TypeError', message }, what)
+      await t.rejects(storage.createTable(given as never), { name: 'TypeError', message }, what)
+    }
+    t.same(await database.rows('SELECT name FROM sqlite_schema'), [])
+  }
+)
 
 type Words = Readonly<Record<Available['name'], string>>
 
-const quote = (name: Available['name'], word: string) => name === 'mysql' ? `\`${word}\`` : `"${word}"`
+const quote = (name: Available['name'], word: string) => (name === 'mysql' ? `\`${word}\`` : `"${word}"`)
 
-/** How an existing table keeps an e-mail address of a tenant unique. None of the indexes has the name that createTable would give it. */
+/**
+ * How an existing table keeps an e-mail address of a tenant unique. None of the indexes has the name that createTable
+ * would give it.
+ */
 interface Index {
   readonly what: string
   readonly statements: readonly string[]
@@ -148,15 +177,51 @@ interface Index {
 
 const enforcing: readonly Index[] = [
   { what: 'a unique index', statements: ['CREATE UNIQUE INDEX x ON users (email)'] },
-  { what: 'a unique index in another order', statements: ['CREATE UNIQUE INDEX x ON users (email, tenant)'], unique: [['tenant', 'email']] },
-  { what: 'a unique index over a part of the properties', statements: ['CREATE UNIQUE INDEX x ON users (email)'], unique: [['tenant', 'email']] },
-  { what: 'a constraint', statements: ['ALTER TABLE users ADD CONSTRAINT x UNIQUE (email)'], only: ['postgres', 'mysql'] },
-  { what: 'a constraint that is checked at the end', statements: ['ALTER TABLE users ADD CONSTRAINT x UNIQUE (email) DEFERRABLE'], only: ['postgres'] },
-  { what: 'a unique index over an expression', statements: ['CREATE UNIQUE INDEX x ON users (lower(email))'], only: ['sqlite', 'postgres'] },
-  { what: 'a unique index that leaves out nulls', statements: ['CREATE UNIQUE INDEX x ON users (email)\nWHERE email IS NOT NULL'], only: ['sqlite', 'postgres'] },
-  { what: 'a unique index that includes another column', statements: ['CREATE UNIQUE INDEX x ON users (email) INCLUDE (tenant)'], only: ['postgres'] },
-  { what: 'a unique index that compares nulls', statements: ['CREATE UNIQUE INDEX x ON users (email) NULLS NOT DISTINCT'], only: ['postgres'] },
-  { what: 'a unique index over the beginning of a text', statements: ['CREATE UNIQUE INDEX x ON users (email(20))'], only: ['mysql'] },
+  {
+    what: 'a unique index in another order',
+    statements: ['CREATE UNIQUE INDEX x ON users (email, tenant)'],
+    unique: [['tenant', 'email']]
+  },
+  {
+    what: 'a unique index over a part of the properties',
+    statements: ['CREATE UNIQUE INDEX x ON users (email)'],
+    unique: [['tenant', 'email']]
+  },
+  {
+    what: 'a constraint',
+    statements: ['ALTER TABLE users ADD CONSTRAINT x UNIQUE (email)'],
+    only: ['postgres', 'mysql']
+  },
+  {
+    what: 'a constraint that is checked at the end',
+    statements: ['ALTER TABLE users ADD CONSTRAINT x UNIQUE (email) DEFERRABLE'],
+    only: ['postgres']
+  },
+  {
+    what: 'a unique index over an expression',
+    statements: ['CREATE UNIQUE INDEX x ON users (lower(email))'],
+    only: ['sqlite', 'postgres']
+  },
+  {
+    what: 'a unique index that leaves out nulls',
+    statements: ['CREATE UNIQUE INDEX x ON users (email)\nWHERE email IS NOT NULL'],
+    only: ['sqlite', 'postgres']
+  },
+  {
+    what: 'a unique index that includes another column',
+    statements: ['CREATE UNIQUE INDEX x ON users (email) INCLUDE (tenant)'],
+    only: ['postgres']
+  },
+  {
+    what: 'a unique index that compares nulls',
+    statements: ['CREATE UNIQUE INDEX x ON users (email) NULLS NOT DISTINCT'],
+    only: ['postgres']
+  },
+  {
+    what: 'a unique index over the beginning of a text',
+    statements: ['CREATE UNIQUE INDEX x ON users (email(20))'],
+    only: ['mysql']
+  },
   { what: 'a view', statements: ['ALTER TABLE users RENAME TO people', 'CREATE VIEW users AS SELECT * FROM people'] }
 ]
 
@@ -164,10 +229,26 @@ const failing: readonly Index[] = [
   { what: 'no index', statements: [] },
   { what: 'an index that is not unique', statements: ['CREATE INDEX x ON users (email)'] },
   { what: 'a unique index over more columns', statements: ['CREATE UNIQUE INDEX x ON users (tenant, email)'] },
-  { what: 'a unique index over an expression of another column', statements: ['CREATE UNIQUE INDEX x ON users (lower(tenant))'], only: ['sqlite', 'postgres'] },
-  { what: 'a unique index over an expression of more columns', statements: ['CREATE UNIQUE INDEX x ON users ((email || tenant))'], only: ['sqlite', 'postgres'] },
-  { what: 'a unique index for some rows', statements: ["CREATE UNIQUE INDEX x ON users (email) WHERE tenant = 'main'"], only: ['sqlite', 'postgres'] },
-  { what: 'a unique index for rows without another null', statements: ['CREATE UNIQUE INDEX x ON users (email) WHERE tenant IS NOT NULL'], only: ['sqlite', 'postgres'] },
+  {
+    what: 'a unique index over an expression of another column',
+    statements: ['CREATE UNIQUE INDEX x ON users (lower(tenant))'],
+    only: ['sqlite', 'postgres']
+  },
+  {
+    what: 'a unique index over an expression of more columns',
+    statements: ['CREATE UNIQUE INDEX x ON users ((email || tenant))'],
+    only: ['sqlite', 'postgres']
+  },
+  {
+    what: 'a unique index for some rows',
+    statements: ["CREATE UNIQUE INDEX x ON users (email) WHERE tenant = 'main'"],
+    only: ['sqlite', 'postgres']
+  },
+  {
+    what: 'a unique index for rows without another null',
+    statements: ['CREATE UNIQUE INDEX x ON users (email) WHERE tenant IS NOT NULL'],
+    only: ['sqlite', 'postgres']
+  },
   {
     what: 'a unique index that could not be built',
     statements: ["UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'x'::regclass"],
@@ -180,8 +261,13 @@ const integer: Words = { sqlite: 'INTEGER', postgres: 'integer', mysql: 'INT' }
 const existing = { version: { derived: true } } as const
 const Member = Type.Object({ id: Type.String({ maxLength: 50 }), tenant: Type.String(), email: Type.String() })
 
-async function freshTable ({ run }: Database, columns = 'id VARCHAR(50) NOT NULL PRIMARY KEY, tenant VARCHAR(50) NOT NULL, email VARCHAR(100) NOT NULL'): Promise<void> {
-  await run('DROP VIEW IF EXISTS users', 'DROP TABLE IF EXISTS people').catch(async () => await run('DROP TABLE IF EXISTS people'))
+async function freshTable (
+  { run }: Database,
+  columns = 'id VARCHAR(50) NOT NULL PRIMARY KEY, tenant VARCHAR(50) NOT NULL, email VARCHAR(100) NOT NULL'
+): Promise<void> {
+  await run('DROP VIEW IF EXISTS users', 'DROP TABLE IF EXISTS people').catch(
+    async () => await run('DROP TABLE IF EXISTS people')
+  )
   await run('DROP TABLE IF EXISTS users', `CREATE TABLE users (${columns})`)
 }
 
@@ -202,7 +288,8 @@ for (const { name, skip, open } of databases) {
   test(`${name}: the table is checked when the app starts`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
-    const users = (unique: Index['unique'] = ['email']) => define({ name: 'users', schema: Member, id: { generate: 'client' }, unique, storage: database.adapter(existing) })
+    const users = (unique: Index['unique'] = ['email']) =>
+      define({ name: 'users', schema: Member, id: { generate: 'client' }, unique, storage: database.adapter(existing) })
 
     for (const { what, statements, unique, only } of enforcing) {
       if (only?.includes(name) === false) continue
@@ -217,7 +304,14 @@ for (const { name, skip, open } of databases) {
       if (what.includes('could not be built')) await database.run('CREATE UNIQUE INDEX x ON users (email)')
       await database.run(...statements)
       const refused: unknown = await start(users()).catch((error: unknown) => error)
-      t.match(refused, { code: 'FST_COLLECTION_BAD_TABLE', message: /^Collection users: the table .users. does not keep email unique/ }, what)
+      t.match(
+        refused,
+        {
+          code: 'FST_COLLECTION_BAD_TABLE',
+          message: /^Collection users: the table .users. does not keep email unique/
+        },
+        what
+      )
       const [fix] = /CREATE UNIQUE INDEX .*(?=, or remove)/.exec(String(refused)) ?? ['']
       await database.run(fix)
       await t.resolves(start(users()), `${what}: the statement in the message is the fix`)
@@ -225,12 +319,22 @@ for (const { name, skip, open } of databases) {
 
     await t.test('an id that nothing keeps unique is refused, unless the database generates it', async (t) => {
       await freshTable(database, 'id VARCHAR(50) NOT NULL, tenant VARCHAR(50) NOT NULL, email VARCHAR(100) NOT NULL')
-      await t.rejects(start(users([])), { message: /does not keep id unique: .* Run CREATE UNIQUE INDEX .users_id_unique. ON .users. \(.id.\)\.$/ })
+      await t.rejects(start(users([])), {
+        message: /does not keep id unique: .* Run CREATE UNIQUE INDEX .users_id_unique. ON .users. \(.id.\)\.$/
+      })
       await freshTable(database, `id ${integer[name]} NOT NULL PRIMARY KEY, tenant VARCHAR(50), email VARCHAR(100)`)
       const Numbered = Type.Object({ id: Type.Integer(), tenant: Type.String(), email: Type.String() })
-      await t.resolves(start(define({ name: 'users', schema: Numbered, id: { generate: 'client' }, storage: database.adapter(existing) })))
+      await t.resolves(
+        start(
+          define({ name: 'users', schema: Numbered, id: { generate: 'client' }, storage: database.adapter(existing) })
+        )
+      )
       await freshTable(database, `id ${integer[name]}, tenant VARCHAR(50), email VARCHAR(100)`)
-      await t.resolves(start(define({ name: 'users', schema: Numbered, id: { generate: 'storage' }, storage: database.adapter(existing) })))
+      await t.resolves(
+        start(
+          define({ name: 'users', schema: Numbered, id: { generate: 'storage' }, storage: database.adapter(existing) })
+        )
+      )
     })
 
     await t.test('columns that the table does not have are reported together', async (t) => {
@@ -239,19 +343,38 @@ for (const { name, skip, open } of databases) {
       const options = { name: 'users', schema: More, id: { generate: 'client' }, unique: ['nick'] } as const
       const storage = database.adapter({ columns: { homePage: 'home' }, version: { column: 'etag', as: 'random' } })
       await t.rejects(start(define({ ...options, storage })), {
-        message: `Collection users: the table ${q('users')} has no column ${q('nick')}. Add it, or name the column of "nick" with the storage option "columns". ` +
+        message:
+          `Collection users: the table ${q('users')} has no column ${q('nick')}. Add it, or name the column of "nick" with the storage option "columns". ` +
           `Collection users: the table ${q('users')} has no column ${q('home')}. Add it, or correct the storage option "columns". ` +
           `Collection users: the table ${q('users')} has no column ${q('etag')} for the version of a row. Add it, or state with the storage option "version" how the table stores versions.`
       })
-      await t.rejects(start(define({ ...options, unique: [], storage: database.adapter() })), { message: /no column .version. for/ })
-      const Nullable = Type.Object({ ...Member.properties, nick: Type.Optional(Type.Union([Type.String(), Type.Null()])) })
-      await t.rejects(start(define({ ...options, unique: [], schema: Nullable, storage: database.adapter() })), { message: /no column .nulls.,/ })
+      await t.rejects(start(define({ ...options, unique: [], storage: database.adapter() })), {
+        message: /no column .version. for/
+      })
+      const Nullable = Type.Object({
+        ...Member.properties,
+        nick: Type.Optional(Type.Union([Type.String(), Type.Null()]))
+      })
+      await t.rejects(start(define({ ...options, unique: [], schema: Nullable, storage: database.adapter() })), {
+        message: /no column .nulls.,/
+      })
     })
 
     await t.test('a table of another schema, and one made by createTable', async (t) => {
-      const schema = name === 'mysql' ? (await database.rows('SELECT DATABASE() AS name') as Array<{ name: string }>)[0]!.name : name === 'sqlite' ? 'main' : 'public'
+      const schema =
+        name === 'mysql'
+          ? ((await database.rows('SELECT DATABASE() AS name')) as Array<{ name: string }>)[0]!.name
+          : name === 'sqlite'
+            ? 'main'
+            : 'public'
       await freshTable(database)
-      const elsewhere = define({ name: 'members', schema: Member, id: { generate: 'client' }, unique: ['email'], storage: database.adapter({ ...existing, table: `${schema}.users` }) })
+      const elsewhere = define({
+        name: 'members',
+        schema: Member,
+        id: { generate: 'client' },
+        unique: ['email'],
+        storage: database.adapter({ ...existing, table: `${schema}.users` })
+      })
       await t.rejects(start(elsewhere), { message: /does not keep email unique/ })
       const storage = database.adapter({ table: `${schema}.made`, columns: 'snake_case' })
       const made = define({ ...described, storage })
@@ -261,13 +384,24 @@ for (const { name, skip, open } of databases) {
 
     await t.test('a table that does not exist yet is logged, and checked by the readiness probe', async (t) => {
       await database.run('DROP TABLE IF EXISTS users')
-      const lines: Array<{ msg: string, err?: { message: string } }> = []
-      const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } } })
+      const lines: Array<{ msg: string; err?: { message: string } }> = []
+      const app = Fastify({
+        logger: {
+          level: 'warn',
+          stream: {
+            write: (line: string) => {
+              lines.push(JSON.parse(line))
+            }
+          }
+        }
+      })
       t.teardown(() => app.close())
       await app.register(collection, users() as Collection)
       await app.register(service, { health: { fresh: 1, deadline: 20_000 }, audit: false })
       await app.ready()
-      t.match(lines, [{ msg: 'the storage of the collection users could not be checked', err: { message: /users.* does not exist/ } }])
+      t.match(lines, [
+        { msg: 'the storage of the collection users could not be checked', err: { message: /users.* does not exist/ } }
+      ])
       const ready = async (): Promise<number> => {
         await new Promise((resolve) => setTimeout(resolve, 5))
         return (await app.inject('/readyz')).statusCode
@@ -286,21 +420,52 @@ for (const { name, skip, open } of databases) {
 
 test('every storage is asked once, also behind a deadline, tombstones, an older version and a parent', async (t) => {
   const asked: string[] = []
-  const storage = (result: () => Promise<readonly string[]>) => altered(() => ({ async check () { asked.push('check'); return await result() } }))
-  const Note = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String(), removedAt: Type.Optional(Type.String({ format: 'date-time' })) })
+  const storage = (result: () => Promise<readonly string[]>) =>
+    altered(() => ({
+      async check () {
+        asked.push('check')
+        return await result()
+      }
+    }))
+  const Note = Type.Object({
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    text: Type.String(),
+    removedAt: Type.Optional(Type.String({ format: 'date-time' }))
+  })
   const options = { name: 'notes', schema: Note } as const
   const features = [timeout(1000), softDelete({ property: 'removedAt' })]
   const current = define({ ...options, storage: storage(async () => []) as never }).with(...features)
-  const older = version(current, 'v1', { schema: Note, present: item => ({ ...item }), accept: item => item })
-  const app = await build(t, [current, current.with(within(notes({ name: 'books' }), 'text')), { ...older, name: 'older' }] as unknown as Collection[])
+  const older = version(current, 'v1', { schema: Note, present: (item) => ({ ...item }), accept: (item) => item })
+  const app = await build(t, [
+    current,
+    current.with(within(notes({ name: 'books' }), 'text')),
+    { ...older, name: 'older' }
+  ] as unknown as Collection[])
   await app.ready()
   t.equal(asked.length, 2, 'the one of the parent is that of the current version')
 
-  const wrong = define({ ...options, storage: storage(async () => ['it is full. Empty it.']) as never }).with(...features)
-  await t.rejects(start(wrong), { code: 'FST_COLLECTION_BAD_TABLE', message: 'Collection notes: it is full. Empty it.' })
+  const wrong = define({ ...options, storage: storage(async () => ['it is full. Empty it.']) as never }).with(
+    ...features
+  )
+  await t.rejects(start(wrong), {
+    code: 'FST_COLLECTION_BAD_TABLE',
+    message: 'Collection notes: it is full. Empty it.'
+  })
   const { lines, logger } = logged()
-  await t.resolves(start(define({ ...options, storage: storage(async () => { throw new Error('no permission') }) as never }), { ...logger, level: 'warn' }))
-  t.match(lines, [{ msg: 'the storage of the collection notes could not be checked', err: { message: 'no permission' } }])
+  await t.resolves(
+    start(
+      define({
+        ...options,
+        storage: storage(async () => {
+          throw new Error('no permission')
+        }) as never
+      }),
+      { ...logger, level: 'warn' }
+    )
+  )
+  t.match(lines, [
+    { msg: 'the storage of the collection notes could not be checked', err: { message: 'no permission' } }
+  ])
 })
 
 test('a storage that does not answer delays the start by two seconds in all, and is logged', async (t) => {
@@ -308,11 +473,22 @@ test('a storage that does not answer delays the start by two seconds in all, and
   const app = Fastify({ logger: { ...logger, level: 'warn' } })
   t.teardown(() => app.close())
   const signals: AbortSignal[] = []
-  const silent = altered(() => ({ check: async ({ signal }: Parameters<NonNullable<Storage<object>['check']>>[0]) => { signals.push(signal); return await new Promise<never>(() => {}) } }))
+  const silent = altered(() => ({
+    check: async ({ signal }: Parameters<NonNullable<Storage<object>['check']>>[0]) => {
+      signals.push(signal)
+      return await new Promise<never>(() => {})
+    }
+  }))
   for (const name of ['a', 'b', 'c']) await app.register(collection, notes({ name, storage: silent as never }))
   await app.ready()
-  t.same(signals.map(({ aborted }) => aborted), [true, true, true])
-  t.match(lines.map(({ err }) => (err as Error).message), ['a', 'b', 'c'].map(() => 'The storage did not respond within 2000 ms.'))
+  t.same(
+    signals.map(({ aborted }) => aborted),
+    [true, true, true]
+  )
+  t.match(
+    lines.map(({ err }) => (err as Error).message),
+    ['a', 'b', 'c'].map(() => 'The storage did not respond within 2000 ms.')
+  )
 })
 
 const Named = Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() })
@@ -322,6 +498,14 @@ test('createTable takes the shape that a storage function gets', { skip: databas
   t.teardown(() => database.end())
   const storage = database.adapter()
   const shapes: string[] = []
-  define({ name: 'users', schema: Named, unique: ['name'], storage: (shape) => { shapes.push(storage.createTableSql(shape)); return storage(shape) } })
+  define({
+    name: 'users',
+    schema: Named,
+    unique: ['name'],
+    storage: (shape) => {
+      shapes.push(storage.createTableSql(shape))
+      return storage(shape)
+    }
+  })
   t.same(shapes, [storage.createTableSql({ name: 'users', schema: Named, unique: ['name'] })])
 })

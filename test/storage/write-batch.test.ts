@@ -41,18 +41,26 @@ async function open (t: Test) {
   const adapter = sqlite(handle)
   await adapter.createTable(things)
   executed.splice(0)
-  const seen = () => other.prepare('SELECT id FROM things ORDER BY id').all().map(({ id }) => id)
+  const seen = () =>
+    other
+      .prepare('SELECT id FROM things ORDER BY id')
+      .all()
+      .map(({ id }) => id)
   return { database, other, adapter, storage: adapter<Thing>(things), executed, seen }
 }
 
-test('what is written in one turn is committed together, and told once it is', { skip: noSqlite }, async t => {
+test('what is written in one turn is committed together, and told once it is', { skip: noSqlite }, async (t) => {
   const { storage, executed, seen } = await open(t)
   const first = storage.insert(thing('first'), context)
   t.strictSame(seen(), ['first'], 'the first does not wait')
-  const others = names(9).map(name => storage.insert(thing(name), context))
+  const others = names(9).map((name) => storage.insert(thing(name), context))
   t.strictSame(seen(), ['first'])
-  const sights = await Promise.all(others.map(other => other.then(() => seen().length)))
-  t.strictSame(sights, names(9).map(() => 10), 'nobody hears of it before')
+  const sights = await Promise.all(others.map((other) => other.then(() => seen().length)))
+  t.strictSame(
+    sights,
+    names(9).map(() => 10),
+    'nobody hears of it before'
+  )
   t.match(await first, { id: 'first' })
   t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'])
   await Promise.all([storage.remove('first', undefined, context), storage.remove('thing 0', undefined, context)])
@@ -60,70 +68,103 @@ test('what is written in one turn is committed together, and told once it is', {
   t.equal(seen().length, 8)
 })
 
-test('all storages on a handle write together', { skip: noSqlite }, async t => {
+test('all storages on a handle write together', { skip: noSqlite }, async (t) => {
   const { adapter, storage, executed } = await open(t)
   const second = adapter<Thing>(things)
-  await Promise.all([storage, second, storage, second].map((storage, number) => storage.insert(thing(`thing ${number}`), context)))
+  await Promise.all(
+    [storage, second, storage, second].map((storage, number) => storage.insert(thing(`thing ${number}`), context))
+  )
   t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'])
 })
 
-test('of writes to one item in one turn each meets what the one before it has left', { skip: noSqlite }, async t => {
+test('of writes to one item in one turn each meets what the one before it has left', { skip: noSqlite }, async (t) => {
   const { storage } = await open(t)
   const made = await storage.insert(thing('raced'), context)
   if ('refused' in made) throw new Error('not made')
-  const results = await Promise.all(names(5).map(name => storage.replace('raced', thing('raced', { name }), made.version, context)))
-  t.strictSame(results.map(result => 'refused' in result ? result.refused : result.item['name']), ['thing 0', 'stale', 'stale', 'stale', 'stale'])
+  const results = await Promise.all(
+    names(5).map((name) => storage.replace('raced', thing('raced', { name }), made.version, context))
+  )
+  t.strictSame(
+    results.map((result) => ('refused' in result ? result.refused : result.item['name'])),
+    ['thing 0', 'stale', 'stale', 'stale', 'stale']
+  )
 })
 
-test('where one fails, the others are written all the same, and each is told its own', { skip: noSqlite }, async t => {
-  const { database, storage, executed, seen } = await open(t)
-  database.exec(`
+test(
+  'where one fails, the others are written all the same, and each is told its own',
+  { skip: noSqlite },
+  async (t) => {
+    const { database, storage, executed, seen } = await open(t)
+    database.exec(`
     CREATE TABLE owners (id TEXT NOT NULL PRIMARY KEY) STRICT;
     CREATE TABLE owned (id TEXT NOT NULL, owner TEXT NOT NULL REFERENCES owners DEFERRABLE INITIALLY DEFERRED) STRICT;
     CREATE TRIGGER undone BEFORE INSERT ON things WHEN NEW.id = 'undone' BEGIN SELECT RAISE(ROLLBACK, 'undone on purpose'); END;
     CREATE TRIGGER orphaned AFTER INSERT ON things WHEN NEW.id = 'orphaned' BEGIN INSERT INTO owned VALUES (NEW.id, 'nobody'); END`)
-  const failures: Record<string, object> = {
-    /** SQLite undoes the statement alone. */
-    'thing 0': { refused: 'not-unique', properties: ['id'] },
-    /** All that was written in the transaction so far. */
-    undone: { message: 'undone on purpose' },
-    /** Told by COMMIT. */
-    orphaned: { refused: 'conflict' }
+    const failures: Record<string, object> = {
+      /** SQLite undoes the statement alone. */
+      'thing 0': { refused: 'not-unique', properties: ['id'] },
+      /** All that was written in the transaction so far. */
+      undone: { message: 'undone on purpose' },
+      /** Told by COMMIT. */
+      orphaned: { refused: 'conflict' }
+    }
+    await storage.insert(thing('thing 0'), context)
+    for (const [id, failure] of Object.entries(failures)) {
+      executed.splice(0)
+      const ids = [...names(4).map((name) => `${id}: ${name}`), id, `${id}: last`]
+      const results = await Promise.all(
+        ids.map((id) => storage.insert(thing(id), context).catch((error: unknown) => error))
+      )
+      t.match(
+        results,
+        ids.map((one) => (one === id ? failure : { id: one })),
+        id
+      )
+      t.strictSame(
+        seen().filter((one) => String(one).startsWith(`${id}: `)),
+        ids.filter((one) => one !== id).sort(),
+        'all the others'
+      )
+      t.ok(executed.includes('ROLLBACK'))
+    }
   }
-  await storage.insert(thing('thing 0'), context)
-  for (const [id, failure] of Object.entries(failures)) {
+)
+
+test(
+  'what meets a transaction, the lock of another process or a full disk goes its way alone',
+  { skip: noSqlite },
+  async (t) => {
+    const { database, other, storage, executed, seen } = await open(t)
+    let letGo = () => {}
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    const before = storage.insert(thing('before'), context)
+    const waiting = names(3).map((name) => storage.insert(thing(name), context))
+    const transaction = storage.transaction!(() => held)
+    await before
+    setImmediate(letGo)
+    await Promise.all([transaction, ...waiting])
+    t.equal(seen().length, 4)
+
     executed.splice(0)
-    const ids = [...names(4).map(name => `${id}: ${name}`), id, `${id}: last`]
-    const results = await Promise.all(ids.map(id => storage.insert(thing(id), context).catch((error: unknown) => error)))
-    t.match(results, ids.map(one => one === id ? failure : { id: one }), id)
-    t.strictSame(seen().filter(one => String(one).startsWith(`${id}: `)), ids.filter(one => one !== id).sort(), 'all the others')
-    t.ok(executed.includes('ROLLBACK'))
+    other.exec('BEGIN IMMEDIATE')
+    const locked = names(3).map((name) => storage.remove(name, undefined, context))
+    setTimeout(() => other.exec('COMMIT'), 20)
+    t.strictSame(await Promise.all(locked), [undefined, undefined, undefined])
+    t.strictSame(executed, ['BEGIN IMMEDIATE'])
+    t.strictSame(seen(), ['before'])
+
+    const [{ page_count: pages } = {}] = database.prepare('PRAGMA page_count').all()
+    database.exec(`PRAGMA max_page_count = ${Number(pages)}`)
+    const full = await Promise.all(
+      ['a', 'big', 'b'].map((id) =>
+        storage
+          .insert(thing(id, id === 'big' ? { note: 'x'.repeat(1_000_000) } : {}), context)
+          .catch((error: unknown) => error)
+      )
+    )
+    t.match(full, [{ id: 'a' }, { unreachable: true }, { id: 'b' }])
+    t.strictSame(seen(), ['a', 'b', 'before'])
   }
-})
-
-test('what meets a transaction, the lock of another process or a full disk goes its way alone', { skip: noSqlite }, async t => {
-  const { database, other, storage, executed, seen } = await open(t)
-  let letGo = () => {}
-  const held = new Promise<void>(resolve => { letGo = resolve })
-  const before = storage.insert(thing('before'), context)
-  const waiting = names(3).map(name => storage.insert(thing(name), context))
-  const transaction = storage.transaction!(() => held)
-  await before
-  setImmediate(letGo)
-  await Promise.all([transaction, ...waiting])
-  t.equal(seen().length, 4)
-
-  executed.splice(0)
-  other.exec('BEGIN IMMEDIATE')
-  const locked = names(3).map(name => storage.remove(name, undefined, context))
-  setTimeout(() => other.exec('COMMIT'), 20)
-  t.strictSame(await Promise.all(locked), [undefined, undefined, undefined])
-  t.strictSame(executed, ['BEGIN IMMEDIATE'])
-  t.strictSame(seen(), ['before'])
-
-  const [{ page_count: pages } = {}] = database.prepare('PRAGMA page_count').all()
-  database.exec(`PRAGMA max_page_count = ${Number(pages)}`)
-  const full = await Promise.all(['a', 'big', 'b'].map(id => storage.insert(thing(id, id === 'big' ? { note: 'x'.repeat(1_000_000) } : {}), context).catch((error: unknown) => error)))
-  t.match(full, [{ id: 'a' }, { unreachable: true }, { id: 'b' }])
-  t.strictSame(seen(), ['a', 'b', 'before'])
-})
+)

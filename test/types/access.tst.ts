@@ -10,18 +10,33 @@ import { memory } from '../../lib/storage/memory.ts'
 
 declare module '@fastify/jwt' {
   interface FastifyJWT {
-    payload: { sub: string, role?: string, exp?: number }
-    user: { sub: string, role?: string }
+    payload: { sub: string; role?: string; exp?: number }
+    user: { sub: string; role?: string }
   }
 }
 
-const Note034 = Type.Object({ id: Type.Integer(), owner: Type.String(), text: Type.Optional(Type.String()), salary: Type.Number() })
-const Note1 = Type1.Object({ id: Type1.Integer(), owner: Type1.String(), text: Type1.Optional(Type1.String()), salary: Type1.Number() })
+const Note034 = Type.Object({
+  id: Type.Integer(),
+  owner: Type.String(),
+  text: Type.Optional(Type.String()),
+  salary: Type.Number()
+})
+const Note1 = Type1.Object({
+  id: Type1.Integer(),
+  owner: Type1.String(),
+  text: Type1.Optional(Type1.String()),
+  salary: Type1.Number()
+})
 const of034 = { name: 'notes', schema: Note034, storage: memory() }
 const of1 = { name: 'notes', schema: Note1, storage: memory() }
 
 test('a caller is a text, or nobody', () => {
-  expect(define).type.toBeCallableWith({ ...of034, access: { authenticate: async ({ request }: { request: FastifyRequest }) => (await request.jwtVerify<{ sub: string }>()).sub } })
+  expect(define).type.toBeCallableWith({
+    ...of034,
+    access: {
+      authenticate: async ({ request }: { request: FastifyRequest }) => (await request.jwtVerify<{ sub: string }>()).sub
+    }
+  })
   expect(define).type.toBeCallableWith({ ...of1, access: { authenticate: () => undefined, challenge: 'Basic' } })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { authenticate: () => 7 } })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { challenge: 'Basic' } })
@@ -29,9 +44,23 @@ test('a caller is a text, or nobody', () => {
 })
 
 test('a rule is a word or a predicate over the request that Fastify gives, as plugins extend it', () => {
-  define({ ...of034, access: { authenticate: () => 'ada', allow: { all: 'authenticated', remove: ({ request }) => request?.user.role === 'hr' } } })
-  define({ ...of1, access: { allow: async ({ request, action, caller }) => request?.user.role === 'hr' && action === 'list' && caller !== undefined ? true : 'hidden' } })
-  expect<Parameters<AllowFunction>>().type.toBe<[request: FastifyRequest, action: ActionName, caller: string | undefined]>()
+  define({
+    ...of034,
+    access: {
+      authenticate: () => 'ada',
+      allow: { all: 'authenticated', remove: ({ request }) => request?.user.role === 'hr' }
+    }
+  })
+  define({
+    ...of1,
+    access: {
+      allow: async ({ request, action, caller }) =>
+        request?.user.role === 'hr' && action === 'list' && caller !== undefined ? true : 'hidden'
+    }
+  })
+  expect<Parameters<AllowFunction>>().type.toBe<
+    [request: FastifyRequest, action: ActionName, caller: string | undefined]
+  >()
   expect(define).type.not.toBeCallableWith({ ...of034, access: { allow: 'everybody' } })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { allow: { delete: 'public' } } })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { allow: () => 'visible' } })
@@ -45,18 +74,48 @@ test('permitted gives names of actions', () => {
 })
 
 test('a scope is about properties of the items', () => {
-  define({ ...of034, access: { scope: ({ request, action, caller }) => action === 'list' && caller === undefined ? undefined : { values: { owner: request?.user.sub ?? '' } } } })
-  define({ ...of1, access: { scope: async ({ request }) => ({ filter: { any: [{ property: 'owner', is: 'eq', value: request?.user.sub ?? '' }, { not: { property: 'text', is: 'null', value: false } }] }, values: { owner: request?.user.sub ?? '' } }) } })
+  define({
+    ...of034,
+    access: {
+      scope: ({ request, action, caller }) =>
+        action === 'list' && caller === undefined ? undefined : { values: { owner: request?.user.sub ?? '' } }
+    }
+  })
+  define({
+    ...of1,
+    access: {
+      scope: async ({ request }) => ({
+        filter: {
+          any: [
+            { property: 'owner', is: 'eq', value: request?.user.sub ?? '' },
+            { not: { property: 'text', is: 'null', value: false } }
+          ]
+        },
+        values: { owner: request?.user.sub ?? '' }
+      })
+    }
+  })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { scope: () => ({ values: { ownr: 'ada' } }) } })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { scope: () => ({ values: { owner: 7 } }) } })
   expect(define).type.not.toBeCallableWith({ ...of1, access: { scope: () => ({ values: { owner: 7 } }) } })
-  expect(define).type.not.toBeCallableWith({ ...of034, access: { scope: () => ({ filter: { property: 'ownr', is: 'eq' as const, value: 'ada' } }) } })
-  expect(define).type.not.toBeCallableWith({ ...of034, access: { scope: () => ({ filter: { property: 'owner' as const, is: 'is' as const, value: 'ada' } }) } })
+  expect(define).type.not.toBeCallableWith({
+    ...of034,
+    access: { scope: () => ({ filter: { property: 'ownr', is: 'eq' as const, value: 'ada' } }) }
+  })
+  expect(define).type.not.toBeCallableWith({
+    ...of034,
+    access: { scope: () => ({ filter: { property: 'owner' as const, is: 'is' as const, value: 'ada' } }) }
+  })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { scope: () => true } })
 })
 
 test('visible is about properties of the items', () => {
-  define({ ...of034, access: { visible: { salary: ({ request }) => request?.user.role === 'hr', text: async ({ caller }) => caller === 'ada' } } })
+  define({
+    ...of034,
+    access: {
+      visible: { salary: ({ request }) => request?.user.role === 'hr', text: async ({ caller }) => caller === 'ada' }
+    }
+  })
   define({ ...of1, access: { visible: { salary: ({ caller }) => caller === 'ada' } } })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { visible: { salry: () => true } } })
   expect(define).type.not.toBeCallableWith({ ...of1, access: { visible: { salry: () => true } } })

@@ -17,7 +17,7 @@ export const definition = define({
   storage: memory()
 })
 
-const users = client<typeof definition, { readOnly: 'id', writeOnly: 'password', default: 'role' }>('/users')
+const users = client<typeof definition, { readOnly: 'id'; writeOnly: 'password'; default: 'role' }>('/users')
 
 test('what is read has no properties that are writeOnly', async () => {
   const user = await users.read('1')
@@ -42,7 +42,13 @@ test('null in a patch takes away what is optional, and nothing else; an array is
 })
 
 test('a query has the keys of the properties', () => {
-  expect(users.list).type.toBeCallableWith({ name: 'Ada', 'age.gte': 18, 'role.in': ['a', 'b'], sort: ['-name'], limit: 5 })
+  expect(users.list).type.toBeCallableWith({
+    name: 'Ada',
+    'age.gte': 18,
+    'role.in': ['a', 'b'],
+    sort: ['-name'],
+    limit: 5
+  })
   expect(users.list).type.not.toBeCallableWith({ nothing: 1 })
   expect(users.list).type.not.toBeCallableWith({ sort: ['nothing'] })
 })

@@ -9,7 +9,18 @@ import { version } from '../../lib/features/version/version.ts'
 import type { Adapter, Change, CommittedChange, Definition, Options, Registered, Storage } from '../../lib/index.ts'
 import type { MovedOptions } from '../../lib/service/moved.ts'
 import type { ItemOf, PropertyOf, StaticOf } from '../../lib/schema/static.ts'
-import { bulk, deprecation, expand, idempotency, jsonServer, reactAdmin, redirects, refine, softDelete, timeout } from 'fastify-collections/features'
+import {
+  bulk,
+  deprecation,
+  expand,
+  idempotency,
+  jsonServer,
+  reactAdmin,
+  redirects,
+  refine,
+  softDelete,
+  timeout
+} from 'fastify-collections/features'
 import type { DeprecationOptions } from 'fastify-collections/features'
 import { memory } from '../../lib/storage/memory.ts'
 import type { SqlAdapter } from '../../lib/storage/sql.ts'
@@ -21,7 +32,7 @@ interface User {
   email: string
   age?: number
   role: 'admin' | 'guest'
-  address: { city: string, lines: string[] }
+  address: { city: string; lines: string[] }
   nick: string | null
   createdAt: string
 }
@@ -98,7 +109,7 @@ test('the item reaches prepare, changed, links and storage without a cast: typeb
   define({
     name: 'users',
     schema: User1,
-    storage: shape => memory()<User>(shape),
+    storage: (shape) => memory()<User>(shape),
     hooks: {
       beforeValidation (change) {
         expect(change).type.toBe<Change<User>>()
@@ -128,7 +139,12 @@ test('define gives a collection of its items', () => {
 
 test('a definition cannot be changed', () => {
   const users = define({ name: 'users', schema: User034, storage: memory() })
-  type Data = Pick<Definition<User>, { [Name in keyof Definition]: Definition[Name] extends (...parameters: never) => unknown ? never : Name }[keyof Definition]>
+  type Data = Pick<
+    Definition<User>,
+    {
+      [Name in keyof Definition]: Definition[Name] extends (...parameters: never) => unknown ? never : Name
+    }[keyof Definition]
+  >
   expect<Data>().type.toBe<Readonly<Data>>()
   expect(users.actions).type.not.toHaveProperty('add')
   expect(users.features).type.not.toHaveProperty('push')
@@ -139,8 +155,14 @@ test('a table is created from a definition or its options, and from nothing else
   for (const create of [storage.createTable, storage.createTableSql]) {
     const of034 = { name: 'users', schema: User034, storage }
     expect(create).type.toBeCallableWith(define({ ...of034, unique: ['email', ['email', 'role']] }))
-    expect(create).type.toBeCallableWith(define({ name: 'users', schema: User1, storage, unique: ['email'] }).with(idempotency()))
-    expect(create).type.toBeCallableWith({ name: 'users', schema: User034, unique: ['email', ['email', 'role']] as const })
+    expect(create).type.toBeCallableWith(
+      define({ name: 'users', schema: User1, storage, unique: ['email'] }).with(idempotency())
+    )
+    expect(create).type.toBeCallableWith({
+      name: 'users',
+      schema: User034,
+      unique: ['email', ['email', 'role']] as const
+    })
     expect(create).type.toBeCallableWith({ name: 'users', schema: User034, id: { generate: () => 1 } })
     expect(create).type.not.toBeCallableWith({ name: 'users', schema: User034, uniqe: ['email'] })
     expect(create).type.not.toBeCallableWith({ name: 'users', schema: User034, unique: 'email' })
@@ -168,13 +190,19 @@ test('names that are no properties are compile errors', () => {
   expect(define).type.not.toBeCallableWith({ ...of034, list: { order: ['+age'] } })
   expect(define).type.not.toBeCallableWith({ ...of1, list: { order: ['-mail'] } })
 
-  expect(define).type.toBeCallableWith({ ...of034, list: { filter: ['email', 'address.city'], sort: ['age'], search: ['email', 'address.city'] } })
+  expect(define).type.toBeCallableWith({
+    ...of034,
+    list: { filter: ['email', 'address.city'], sort: ['age'], search: ['email', 'address.city'] }
+  })
   expect(define).type.not.toBeCallableWith({ ...of034, list: { filter: ['mail'] } })
   expect(define).type.not.toBeCallableWith({ ...of034, list: { filter: ['home.city'] } })
   expect(define).type.not.toBeCallableWith({ ...of034, list: { sort: ['-age'] } })
   expect(define).type.not.toBeCallableWith({ ...of034, list: { search: ['mail'] } })
   expect(define).type.not.toBeCallableWith({ ...of034, search: 'email' })
-  expect(define).type.toBeCallableWith({ ...of1, list: { filter: ['email', 'address.city'], sort: ['age'], search: ['email', 'address.city'] } })
+  expect(define).type.toBeCallableWith({
+    ...of1,
+    list: { filter: ['email', 'address.city'], sort: ['age'], search: ['email', 'address.city'] }
+  })
   expect(define).type.not.toBeCallableWith({ ...of1, list: { filter: ['mail'] } })
   expect(define).type.not.toBeCallableWith({ ...of1, list: { filter: ['home.city'] } })
   expect(define).type.not.toBeCallableWith({ ...of1, list: { sort: ['-age'] } })
@@ -215,15 +243,27 @@ test('options that do not exist, or have another value, are compile errors', () 
 
 test('what prepare returns is an item', () => {
   const users = { name: 'users', schema: User034, storage: memory() }
-  expect(define).type.toBeCallableWith({ ...users, hooks: { beforeValidation: async ({ item }: Change<User>) => item } })
+  expect(define).type.toBeCallableWith({
+    ...users,
+    hooks: { beforeValidation: async ({ item }: Change<User>) => item }
+  })
   expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: () => ({ id: 'x' }) } })
   expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: () => {} } })
-  expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: ({ item }: Change<User>) => ({ ...item, age: 'old' }) } })
-  expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: ({ item }: Change<{ other: string }>) => item } })
+  expect(define).type.not.toBeCallableWith({
+    ...users,
+    hooks: { beforeValidation: ({ item }: Change<User>) => ({ ...item, age: 'old' }) }
+  })
+  expect(define).type.not.toBeCallableWith({
+    ...users,
+    hooks: { beforeValidation: ({ item }: Change<{ other: string }>) => item }
+  })
 })
 
 test('a storage for the items is taken, one for others is refused', () => {
-  interface Animal { id: string, legs: number }
+  interface Animal {
+    id: string
+    legs: number
+  }
   const keep = <Item>() => ({}) as Adapter<Item>
   expect<Options<typeof User034>['storage']>().type.toBe<Adapter<User>>()
   expect<Options<typeof User1>['storage']>().type.toBe<Adapter<User>>()
@@ -231,13 +271,24 @@ test('a storage for the items is taken, one for others is refused', () => {
   expect(define).type.toBeCallableWith({ name: 'users', schema: User1, storage: keep<User>() })
   expect(define).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: keep<Animal>() })
   expect(define).type.not.toBeCallableWith({ name: 'users', schema: User1, storage: keep<Animal>() })
-  expect(define).type.not.toBeCallableWith({ name: 'users', schema: User034, storage: memory({ items: [{ id: 'x', legs: 4 }] }) })
+  expect(define).type.not.toBeCallableWith({
+    name: 'users',
+    schema: User034,
+    storage: memory({ items: [{ id: 'x', legs: 4 }] })
+  })
   expect<Storage<User>>().type.not.toBeAssignableTo<Storage<Animal>>()
   expect<Storage<Animal>>().type.not.toBeAssignableTo<Storage<User>>()
 })
 
 test('a seed of the memory storage is one of items', () => {
-  const ada = { id: 'x', email: 'a', role: 'guest' as const, address: { city: 'x', lines: [] }, nick: null, createdAt: '' }
+  const ada = {
+    id: 'x',
+    email: 'a',
+    role: 'guest' as const,
+    address: { city: 'x', lines: [] },
+    nick: null,
+    createdAt: ''
+  }
   expect(define).type.toBeCallableWith({ name: 'users', schema: User034, storage: memory<User>({ items: [ada] }) })
   expect(memory<User>).type.not.toBeCallableWith({ items: [{ ...ada, role: 'owner' }] })
 })
@@ -245,19 +296,28 @@ test('a seed of the memory storage is one of items', () => {
 test('a collection is registered as it is, and with the options of register', () => {
   const app = {} as FastifyInstance
   const users = define({ name: 'users', schema: User034, storage: memory() })
-  const animals = define({ name: 'animals', schema: Type1.Object({ id: Type1.Integer() }), id: { generate: 'storage' }, storage: memory() })
+  const animals = define({
+    name: 'animals',
+    schema: Type1.Object({ id: Type1.Integer() }),
+    id: { generate: 'storage' },
+    storage: memory()
+  })
   app.register(collection, users)
   app.register(collection, animals)
   app.register(collection, { ...users, prefix: '/v1' })
   app.register(collection, { ...animals, prefix: '/v1', logLevel: 'warn' })
   expect(users).type.toBeAssignableTo<Definition>()
   expect(animals).type.toBeAssignableTo<Definition>()
-  expect<{ name: string, schema: typeof User034 }>().type.not.toBeAssignableTo<Definition>()
+  expect<{ name: string; schema: typeof User034 }>().type.not.toBeAssignableTo<Definition>()
   expect(app.collections).type.toBe<readonly Registered[]>()
 })
 
 test('a schema that says nothing of its type has items of unknown properties', () => {
-  const plain = define({ name: 'plain', schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }, storage: memory() })
+  const plain = define({
+    name: 'plain',
+    schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+    storage: memory()
+  })
   expect(plain).type.not.toBe<Definition<any>>()
   expect(plain).type.not.toBe<Definition<never>>()
   expect(plain).type.toBe<Definition<Record<string, unknown>>>()
@@ -283,16 +343,24 @@ test('corsOptions fits @fastify/cors', () => {
 })
 
 test('deprecation takes dates and a link', () => {
-  expect<DeprecationOptions>().type.toBe<{ since: Date | string, sunset?: Date | string, link?: string }>()
+  expect<DeprecationOptions>().type.toBe<{ since: Date | string; sunset?: Date | string; link?: string }>()
 })
 
 test('redirects return an id, or another URI', () => {
   expect(redirects).type.toBeCallableWith({ to: (segment: string) => segment })
-  expect(redirects).type.toBeCallableWith({ to: async (segment: string, request: FastifyRequest) => segment === '' ? undefined : new URL(request.url) })
+  expect(redirects).type.toBeCallableWith({
+    to: async (segment: string, request: FastifyRequest) => (segment === '' ? undefined : new URL(request.url))
+  })
   expect(redirects).type.toBeCallableWith({ to: () => 5, status: 308 })
   expect(redirects).type.not.toBeCallableWith({ to: () => 5, status: 302 })
   expect(redirects).type.not.toBeCallableWith({ to: () => false })
-  redirects({ to: ({ id: segment, request }) => { expect(segment).type.toBe<string>(); expect(request).type.toBe<FastifyRequest>(); return undefined } })
+  redirects({
+    to: ({ id: segment, request }) => {
+      expect(segment).type.toBe<string>()
+      expect(request).type.toBe<FastifyRequest>()
+      return undefined
+    }
+  })
 })
 
 test('a timeout is milliseconds, for all actions or for some', () => {
@@ -303,14 +371,22 @@ test('a timeout is milliseconds, for all actions or for some', () => {
 })
 
 test('a collection that moved is registered with its paths', () => {
-  expect<MovedOptions>().type.toBe<{ from: string, to: string, status?: 301 | 308 }>()
+  expect<MovedOptions>().type.toBe<{ from: string; to: string; status?: 301 | 308 }>()
   expect<FastifyInstance['register']>().type.toBeCallableWith(moved, { from: '/people', to: '/users', prefix: '/v1' })
   expect<FastifyInstance['register']>().type.not.toBeCallableWith(moved, { from: '/people' })
 })
 
 test('softDelete names a property of the item, and a function of the request', () => {
   const users = define({ name: 'users', schema: User034, storage: memory() })
-  users.with(softDelete({ property: 'createdAt', allow: async ({ request }) => { expect(request).type.toBe<FastifyRequest>(); return true } }))
+  users.with(
+    softDelete({
+      property: 'createdAt',
+      allow: async ({ request }) => {
+        expect(request).type.toBe<FastifyRequest>()
+        return true
+      }
+    })
+  )
   expect(users.with(softDelete({ property: 'createdAt' }), bulk(), idempotency())).type.toBe<typeof users>()
   expect(users.with).type.not.toBeCallableWith(softDelete<User>({ property: 'createdAt', allow: () => true }), 'bulk')
   // @ts-expect-error Type '"createAt"' is not assignable
@@ -324,19 +400,19 @@ test('an older version is typed by both schemas, without a cast', () => {
   const Old = Type.Object({ id: Type.String(), mail: Type.String(), old: Type.Optional(Type.Boolean()) })
   const older = version(users, 'v1', {
     schema: Old,
-    present: item => {
+    present: (item) => {
       expect(item).type.toBe<Readonly<User>>()
       return { id: item.id, mail: item.email }
     },
     accept: (item, before) => {
-      expect(item).type.toBe<Readonly<{ id: string, mail: string, old?: boolean }>>()
+      expect(item).type.toBe<Readonly<{ id: string; mail: string; old?: boolean }>>()
       expect(before).type.toBe<Readonly<User> | undefined>()
       return { email: item.mail, age: undefined }
     },
     renamed: { mail: 'email' },
     list: { filter: ['mail'] }
   }).with(deprecation({ since: '2026-01-01' }))
-  expect(older).type.toBe<Definition<{ id: string, mail: string, old?: boolean }>>()
+  expect(older).type.toBe<Definition<{ id: string; mail: string; old?: boolean }>>()
   const mapping = { schema: Old, present: ({ id, email }: User) => ({ id, mail: email }), accept: () => ({}) }
   expect(version).type.toBeCallableWith(users, 'v1', mapping)
   expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, present: ({ id }: User) => ({ id }) })
@@ -348,7 +424,9 @@ test('an older version is typed by both schemas, without a cast', () => {
 test('defineWith shares options and features', () => {
   const defineOne = defineWith({ storage: memory(), list: { limit: { default: 5 } } }, bulk(), idempotency())
   expect(defineOne({ name: 'users', schema: User034 })).type.toBe<Definition<User>>()
-  expect(defineOne({ name: 'users', schema: User034, storage: memory(), unique: ['email'] })).type.toBe<Definition<User>>()
+  expect(defineOne({ name: 'users', schema: User034, storage: memory(), unique: ['email'] })).type.toBe<
+    Definition<User>
+  >()
   // @ts-expect-error is not assignable
   defineOne({ name: 'users', schema: User034, unique: ['mail'] })
   const withoutStorage = defineWith({ list: { limit: { default: 5 } } })

@@ -13,16 +13,25 @@ const formats = ['date-time', 'email', 'uuid']
 const dataValidator = addFormats(new Ajv({}), formats)
 const queryValidator = addFormats(new Ajv({ coerceTypes: true }), formats)
 
-const user = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  email: Type.String({ format: 'email' }),
-  name: Type.String({ minLength: 1 }),
-  password: Type.String(),
-  createdAt: Type.String({ format: 'date-time' })
-}, { $id: 'User', additionalProperties: false })
+const user = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    email: Type.String({ format: 'email' }),
+    name: Type.String({ minLength: 1 }),
+    password: Type.String(),
+    createdAt: Type.String({ format: 'date-time' })
+  },
+  { $id: 'User', additionalProperties: false }
+)
 const data = Type.Pick(user, ['email', 'name', 'password'], { $id: 'UserData', additionalProperties: false })
 const patch = Type.Partial(data, { $id: 'UserPatch' })
-const query = Type.Intersect([querySyntax(Type.Pick(user, ['id', 'email', 'name', 'createdAt'])), Type.Object({}, { additionalProperties: false })], { additionalProperties: false })
+const query = Type.Intersect(
+  [
+    querySyntax(Type.Pick(user, ['id', 'email', 'name', 'createdAt'])),
+    Type.Object({}, { additionalProperties: false })
+  ],
+  { additionalProperties: false }
+)
 
 const whole = hooks.validateData(getValidator(data, dataValidator))
 const part = hooks.validateData(getValidator(patch, dataValidator))
@@ -45,11 +54,34 @@ const paginate = { default: 20, max: 100 }
 
 const services = {
   memory: ({ items }) => new MemoryService({ id: 'id', paginate, store: stored(items) }),
-  sqlite: ({ file }) => new KnexService({ id: 'id', name: 'users', paginate, Model: knex({ client: 'better-sqlite3', connection: { filename: file }, useNullAsDefault: true, pool: { afterCreate (database, done) { database.pragma('journal_mode = WAL'); database.pragma('synchronous = NORMAL'); done() } } }) }),
-  postgres: ({ url }) => new KnexService({ id: 'id', name: 'users', paginate, Model: knex({ client: 'pg', connection: url, pool: { min: 0, max: 10 } }) })
+  sqlite: ({ file }) =>
+    new KnexService({
+      id: 'id',
+      name: 'users',
+      paginate,
+      Model: knex({
+        client: 'better-sqlite3',
+        connection: { filename: file },
+        useNullAsDefault: true,
+        pool: {
+          afterCreate (database, done) {
+            database.pragma('journal_mode = WAL')
+            database.pragma('synchronous = NORMAL')
+            done()
+          }
+        }
+      })
+    }),
+  postgres: ({ url }) =>
+    new KnexService({
+      id: 'id',
+      name: 'users',
+      paginate,
+      Model: knex({ client: 'pg', connection: url, pool: { min: 0, max: 10 } })
+    })
 }
 
-const stored = items => Object.fromEntries(items.map(item => [item.id, item]))
+const stored = (items) => Object.fromEntries(items.map((item) => [item.id, item]))
 
 export async function start (given) {
   const app = koa(feathers())
@@ -64,6 +96,8 @@ export async function start (given) {
   if (!server.listening) await once(server, 'listening')
   return {
     server,
-    reset: () => { service.store = stored(given.items) }
+    reset: () => {
+      service.store = stored(given.items)
+    }
   }
 }

@@ -8,6 +8,6 @@ export async function start ({ items }) {
   const router = jsonServer.router({ users: [...items] })
   app.use(router)
   const server = createServer(app)
-  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { server, reset: () => router.db.setState({ users: [...items] }) }
 }

@@ -10,7 +10,9 @@ import { IsEmail, IsOptional, IsString, MinLength } from 'class-validator'
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm'
 
 function decorate (target, members) {
-  for (const [member, decorators] of Object.entries(members)) for (const decorator of decorators) decorator(target.prototype, member)
+  for (const [member, decorators] of Object.entries(members)) {
+    for (const decorator of decorators) decorator(target.prototype, member)
+  }
 }
 
 class User {}
@@ -48,7 +50,12 @@ Crud({
 Controller('users')(UsersController)
 
 const databases = {
-  sqlite: ({ file }) => ({ type: 'better-sqlite3', database: file, enableWAL: true, prepareDatabase: database => database.pragma('synchronous = NORMAL') }),
+  sqlite: ({ file }) => ({
+    type: 'better-sqlite3',
+    database: file,
+    enableWAL: true,
+    prepareDatabase: (database) => database.pragma('synchronous = NORMAL')
+  }),
   postgres: ({ url }) => ({ type: 'postgres', url, poolSize: 10 })
 }
 
@@ -56,7 +63,10 @@ export async function start (given) {
   CreateDateColumn({ type: given.store === 'postgres' ? 'timestamptz' : 'text' })(User.prototype, 'createdAt')
   class App {}
   Module({
-    imports: [TypeOrmModule.forRoot({ ...databases[given.store](given), entities: [User], synchronize: false }), TypeOrmModule.forFeature([User])],
+    imports: [
+      TypeOrmModule.forRoot({ ...databases[given.store](given), entities: [User], synchronize: false }),
+      TypeOrmModule.forFeature([User])
+    ],
     controllers: [UsersController],
     providers: [UsersService]
   })(App)

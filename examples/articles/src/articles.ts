@@ -44,7 +44,8 @@ export async function articles (database: DatabaseSync, { authenticate, authors,
       challenge: 'Bearer realm="articles"',
       allow: { list: 'public', read: 'public', remove: ({ caller }) => caller === 'editor', all: 'authenticated' },
       // Anonymous callers see no drafts.
-      scope: ({ caller }) => caller === undefined ? { filter: { property: 'status', is: 'eq', value: 'published' } } : undefined
+      scope: ({ caller }) =>
+        caller === undefined ? { filter: { property: 'status', is: 'eq', value: 'published' } } : undefined
     },
     // Responses depend on the caller, so only the cache of the browser may store them. It revalidates them each time.
     cache: 'private, no-cache',
@@ -65,5 +66,8 @@ export async function articles (database: DatabaseSync, { authenticate, authors,
         if (after !== undefined) await slugs.keep(after.slug, after.id)
       }
     }
-  }).with(expand({ author: { collection: authors, property: 'authorId' } }), redirects({ to: ({ id }) => slugs.findArticle(id) }))
+  }).with(
+    expand({ author: { collection: authors, property: 'authorId' } }),
+    redirects({ to: ({ id }) => slugs.findArticle(id) })
+  )
 }

@@ -6,7 +6,10 @@ export type Caller = 'writer' | 'editor'
 
 /** Identifies the caller by the key in `Authorization: Bearer`. Unknown keys are refused. */
 export function createAuthenticate ({ WRITER_KEY: writer, EDITOR_KEY: editor }: Config) {
-  const keys = [['writer', digest(writer)], ['editor', digest(editor)]] as const
+  const keys = [
+    ['writer', digest(writer)],
+    ['editor', digest(editor)]
+  ] as const
   return ({ request }: { request: FastifyRequest }): Caller | undefined => {
     const { authorization } = request.headers
     if (authorization === undefined) return undefined

@@ -8,12 +8,23 @@ const editor = { authorization: 'Bearer the key of an editor' }
 
 /** The app with an author, and functions that most tests use. */
 async function service (t: TestContext) {
-  const app = await build({ HOST: '', PORT: 0, DATABASE_FILE: ':memory:', WRITER_KEY: 'the key of a writer', EDITOR_KEY: 'the key of an editor' })
+  const app = await build({
+    HOST: '',
+    PORT: 0,
+    DATABASE_FILE: ':memory:',
+    WRITER_KEY: 'the key of a writer',
+    EDITOR_KEY: 'the key of an editor'
+  })
   t.after(() => app.close())
   const author = await app.inject({ method: 'POST', url: '/authors', headers: writer, payload: { name: 'Ada' } })
   const at = String(author.headers.location)
-  const draft = async (title: string) => String((await app.inject({ method: 'POST', url: `${at}/articles`, headers: writer, payload: { title } })).headers.location)
-  const patch = async (url: string, headers: object, payload: object) => app.inject({ method: 'PATCH', url, headers: { ...headers }, payload })
+  const draft = async (title: string) =>
+    String(
+      (await app.inject({ method: 'POST', url: `${at}/articles`, headers: writer, payload: { title } })).headers
+        .location
+    )
+  const patch = async (url: string, headers: object, payload: object) =>
+    app.inject({ method: 'PATCH', url, headers: { ...headers }, payload })
   return { app, at, draft, patch }
 }
 
@@ -60,7 +71,12 @@ test('the slug follows the title, and old slugs redirect with 301', async (t) =>
 test('POST with a slug that already exists returns 409', async (t) => {
   const { app, at, draft } = await service(t)
   await draft('Hello world')
-  const second = await app.inject({ method: 'POST', url: `${at}/articles`, headers: writer, payload: { title: 'Hello, world!' } })
+  const second = await app.inject({
+    method: 'POST',
+    url: `${at}/articles`,
+    headers: writer,
+    payload: { title: 'Hello, world!' }
+  })
   assert.equal(second.statusCode, 409)
 })
 
@@ -71,7 +87,10 @@ test('shared caches store authors; only browsers store articles, and revalidate 
   assert.equal((await app.inject(at)).headers['cache-control'], 'public, max-age=300')
   const article = await app.inject(location)
   assert.equal(article.headers['cache-control'], 'private, no-cache')
-  assert.equal((await app.inject({ url: location, headers: { 'if-none-match': String(article.headers.etag) } })).statusCode, 304)
+  assert.equal(
+    (await app.inject({ url: location, headers: { 'if-none-match': String(article.headers.etag) } })).statusCode,
+    304
+  )
   assert.match(String(article.headers.vary), /authorization/i)
 })
 

@@ -5,7 +5,9 @@ import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 
 declare module 'fastify' {
-  interface FastifyInstance { config: Config }
+  interface FastifyInstance {
+    config: Config
+  }
 }
 
 /** Creates the app, ready for `listen()` or `inject()`. */

@@ -9,8 +9,8 @@ import type pg from 'pg'
 export const Product = Type.Object({
   sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50 }),
   name: Type.String({ minLength: 1, maxLength: 200 }),
-  // Decimals are strings in JSON: a number would be parsed as a floating-point number. Clients can filter it by equality,
-  // but not sort by it: as a string, '10.00' comes before '9.90'.
+  // Decimals are strings in JSON: a number would be parsed as a floating-point number. Clients can filter by it, but
+  // not sort by it: as a string, '10.00' comes before '9.90'.
   price: Type.String({ pattern: '^[0-9]{1,9}\\.[0-9]{2}$' }),
   stock: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),
   updatedAt: Type.String({ format: 'date-time', readOnly: true })

@@ -18,7 +18,8 @@ async function service (t: TestContext, limit = 10_000) {
     await app.pool.query('DELETE FROM products WHERE sku LIKE $1', [`${prefix}%`])
     await app.close()
   })
-  const post = async (url: string, payload: object, headers = {}) => app.inject({ method: 'POST', url, payload, headers })
+  const post = async (url: string, payload: object, headers = {}) =>
+    app.inject({ method: 'POST', url, payload, headers })
   const product = (name: string, stock: number) => ({ sku: `${prefix}-${name}`, name, price: '19.90', stock })
   return { app, post, product, prefix }
 }
@@ -37,7 +38,8 @@ test('PATCH requires If-Match, and returns 412 after a purchase', async (t) => {
   const { app, post, product } = await service(t)
   const { sku } = product('loom', 7)
   const created = await post('/products', product('loom', 7))
-  const patch = async (headers: object) => app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { ...headers }, payload: { stock: 8 } })
+  const patch = async (headers: object) =>
+    app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { ...headers }, payload: { stock: 8 } })
   assert.equal((await patch({})).statusCode, 428)
   await post(`/products/${sku}/purchases`, {})
   assert.equal((await patch({ 'if-match': String(created.headers.etag) })).statusCode, 412)
@@ -63,7 +65,12 @@ test('concurrent purchases and edits lose no update', async (t) => {
   const add = async () => {
     for (let attempt = 1; attempt <= 200; attempt++) {
       const seen = await app.inject(`/products/${sku}`)
-      const { statusCode } = await app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { 'if-match': String(seen.headers.etag) }, payload: { stock: seen.json().stock + 1 } })
+      const { statusCode } = await app.inject({
+        method: 'PATCH',
+        url: `/products/${sku}`,
+        headers: { 'if-match': String(seen.headers.etag) },
+        payload: { stock: seen.json().stock + 1 }
+      })
       if (statusCode === 200) return
     }
     throw new Error('Other writes always came first.')
@@ -91,10 +98,21 @@ test('the import script can be run again', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'products-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'products.csv')
-  await writeFile(file, Array.from({ length: 1200 }, (_, number) => `${prefix}-${number},Part ${number},${number}.50,${number % 10}\n`).join(''))
+  await writeFile(
+    file,
+    Array.from(
+      { length: 1200 },
+      (_, number) => `${prefix}-${number},Part ${number},${number}.50,${number % 10}\n`
+    ).join('')
+  )
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   for (let run = 0; run < 2; run++) {
-    const { stderr } = await promisify(execFile)(process.execPath, ['--no-warnings', 'scripts/import.ts', file, address])
+    const { stderr } = await promisify(execFile)(process.execPath, [
+      '--no-warnings',
+      'scripts/import.ts',
+      file,
+      address
+    ])
     assert.equal(stderr, '1200 of 1200 products\n')
   }
   const { headers } = await app.inject(`/products?sku.like=${prefix}*&count=true&limit=1`)

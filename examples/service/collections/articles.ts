@@ -6,15 +6,18 @@ import { formats } from '../formats.ts'
 import { ada, grace } from './users.ts'
 import type { users } from './users.ts'
 
-const Article = Type.Object({
-  id: Type.String({ format: 'uuid', readOnly: true }),
-  authorId: Type.String({ format: 'uuid', description: 'Who has written it' }),
-  title: Type.String({ minLength: 1, maxLength: 200 }),
-  text: Type.String({ maxLength: 100_000, default: '' }),
-  status: Type.Union([Type.Literal('draft'), Type.Literal('published')], { default: 'draft' }),
-  createdAt: Type.String({ format: 'date-time', readOnly: true }),
-  updatedAt: Type.String({ format: 'date-time', readOnly: true })
-}, { title: 'Article' })
+const Article = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    authorId: Type.String({ format: 'uuid', description: 'Who has written it' }),
+    title: Type.String({ minLength: 1, maxLength: 200 }),
+    text: Type.String({ maxLength: 100_000, default: '' }),
+    status: Type.Union([Type.Literal('draft'), Type.Literal('published')], { default: 'draft' }),
+    createdAt: Type.String({ format: 'date-time', readOnly: true }),
+    updatedAt: Type.String({ format: 'date-time', readOnly: true })
+  },
+  { title: 'Article' }
+)
 
 const table = { name: 'articles', schema: Article } as const
 
@@ -29,6 +32,22 @@ export async function articles ({ storage }: Database, authors: Awaited<ReturnTy
 }
 
 export const firstArticles = [
-  { id: '01900000-0000-7000-8000-000000000011', authorId: ada, title: 'Notes on the Analytical Engine', text: 'It weaves algebraic patterns.', status: 'published', createdAt: '2026-01-03T09:00:00.000Z', updatedAt: '2026-01-03T09:00:00.000Z' },
-  { id: '01900000-0000-7000-8000-000000000012', authorId: grace, title: 'The first bug', text: 'A moth, in relay 70.', status: 'draft', createdAt: '2026-01-04T09:00:00.000Z', updatedAt: '2026-01-04T09:00:00.000Z' }
+  {
+    id: '01900000-0000-7000-8000-000000000011',
+    authorId: ada,
+    title: 'Notes on the Analytical Engine',
+    text: 'It weaves algebraic patterns.',
+    status: 'published',
+    createdAt: '2026-01-03T09:00:00.000Z',
+    updatedAt: '2026-01-03T09:00:00.000Z'
+  },
+  {
+    id: '01900000-0000-7000-8000-000000000012',
+    authorId: grace,
+    title: 'The first bug',
+    text: 'A moth, in relay 70.',
+    status: 'draft',
+    createdAt: '2026-01-04T09:00:00.000Z',
+    updatedAt: '2026-01-04T09:00:00.000Z'
+  }
 ] as const

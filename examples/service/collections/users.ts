@@ -5,15 +5,18 @@ import { define } from 'fastify-collections'
 import type { Database } from '../database.ts'
 import { formats } from '../formats.ts'
 
-const User = Type.Object({
-  id: Type.String({ format: 'uuid', readOnly: true }),
-  email: Type.String({ format: 'email', maxLength: 200 }),
-  name: Type.String({ minLength: 1, maxLength: 200 }),
-  role: Type.Union([Type.Literal('admin'), Type.Literal('member')], { default: 'member' }),
-  password: Type.String({ minLength: 8, maxLength: 200, writeOnly: true }),
-  createdAt: Type.String({ format: 'date-time', readOnly: true }),
-  updatedAt: Type.String({ format: 'date-time', readOnly: true })
-}, { title: 'User' })
+const User = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    email: Type.String({ format: 'email', maxLength: 200 }),
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+    role: Type.Union([Type.Literal('admin'), Type.Literal('member')], { default: 'member' }),
+    password: Type.String({ minLength: 8, maxLength: 200, writeOnly: true }),
+    createdAt: Type.String({ format: 'date-time', readOnly: true }),
+    updatedAt: Type.String({ format: 'date-time', readOnly: true })
+  },
+  { title: 'User' }
+)
 
 const table = { name: 'users', schema: User, unique: ['email'] } as const
 
@@ -25,7 +28,8 @@ export async function users ({ storage }: Database) {
     formats,
     list: { search: ['name', 'email'] },
     hooks: {
-      beforeValidation: async ({ item, before }) => item.password === before?.password ? item : { ...item, password: await hash(item.password) }
+      beforeValidation: async ({ item, before }) =>
+        item.password === before?.password ? item : { ...item, password: await hash(item.password) }
     }
   })
 }
@@ -41,6 +45,22 @@ export const grace = '01900000-0000-7000-8000-000000000002'
 
 /** These users cannot log in: no password has such a hash. */
 export const firstUsers = [
-  { id: ada, email: 'ada@example.com', name: 'Ada', role: 'admin', password: 'unusable', createdAt: '2026-01-01T09:00:00.000Z', updatedAt: '2026-01-01T09:00:00.000Z' },
-  { id: grace, email: 'grace@example.com', name: 'Grace', role: 'member', password: 'unusable', createdAt: '2026-01-02T09:00:00.000Z', updatedAt: '2026-01-02T09:00:00.000Z' }
+  {
+    id: ada,
+    email: 'ada@example.com',
+    name: 'Ada',
+    role: 'admin',
+    password: 'unusable',
+    createdAt: '2026-01-01T09:00:00.000Z',
+    updatedAt: '2026-01-01T09:00:00.000Z'
+  },
+  {
+    id: grace,
+    email: 'grace@example.com',
+    name: 'Grace',
+    role: 'member',
+    password: 'unusable',
+    createdAt: '2026-01-02T09:00:00.000Z',
+    updatedAt: '2026-01-02T09:00:00.000Z'
+  }
 ] as const

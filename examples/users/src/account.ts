@@ -20,7 +20,7 @@ export type Account = Static<typeof User>
 
 declare module 'fastify-collections' {
   interface CollectionTypes {
-    caller: { id: string, role: Account['role'] }
+    caller: { id: string; role: Account['role'] }
   }
 }
 
@@ -36,7 +36,7 @@ export async function accounts (database: DatabaseSync) {
     list: { search: ['name', 'email'] },
     access: {
       authenticate: async ({ request }) => {
-        const { sub, role } = await request.jwtVerify<{ sub: string, role: Account['role'] }>()
+        const { sub, role } = await request.jwtVerify<{ sub: string; role: Account['role'] }>()
         return { id: sub, role }
       },
       challenge: 'Bearer realm="users"',

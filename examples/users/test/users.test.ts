@@ -9,11 +9,18 @@ const grace = { email: 'grace@example.com', name: 'Grace', password: 'nanosecond
 
 async function service (t: TestContext) {
   const app = await build({
-    HOST: '', PORT: 0, DATABASE_FILE: ':memory:', JWT_SECRET: 'a secret of at least thirty-two characters', ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password
+    HOST: '',
+    PORT: 0,
+    DATABASE_FILE: ':memory:',
+    JWT_SECRET: 'a secret of at least thirty-two characters',
+    ADMIN_EMAIL: admin.email,
+    ADMIN_PASSWORD: admin.password
   })
   t.after(() => app.close())
-  const login = async ({ email, password }: { email: string, password: string }) => {
-    const { token } = (await app.inject({ method: 'POST', url: '/login', payload: { email, password } })).json<{ token: string }>()
+  const login = async ({ email, password }: { email: string; password: string }) => {
+    const { token } = (await app.inject({ method: 'POST', url: '/login', payload: { email, password } })).json<{
+      token: string
+    }>()
     return { authorization: `Bearer ${token}` }
   }
   const signUp = async (payload: object) => app.inject({ method: 'POST', url: '/users', payload })
@@ -48,17 +55,32 @@ test('members see and change only their own account', async (t) => {
   const { app, login, signUp } = await service(t)
   const [mine, theirs] = [await signUp(ada), await signUp(grace)].map(({ headers }) => String(headers.location))
   const headers = await login(ada)
-  assert.deepEqual((await app.inject({ url: '/users', headers })).json().map(({ name }: { name: string }) => name), ['Ada'])
-  assert.equal((await app.inject({ method: 'PATCH', url: mine!, headers, payload: { name: 'Ada Lovelace' } })).statusCode, 200)
+  assert.deepEqual(
+    (await app.inject({ url: '/users', headers })).json().map(({ name }: { name: string }) => name),
+    ['Ada']
+  )
+  assert.equal(
+    (await app.inject({ method: 'PATCH', url: mine!, headers, payload: { name: 'Ada Lovelace' } })).statusCode,
+    200
+  )
   for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
-    assert.equal((await app.inject({ method, url: theirs!, headers, ...method === 'PATCH' && { payload: { name: 'Eve' } } })).statusCode, 404)
+    assert.equal(
+      (await app.inject({ method, url: theirs!, headers, ...(method === 'PATCH' && { payload: { name: 'Eve' } }) }))
+        .statusCode,
+      404
+    )
   }
 })
 
 test('after a change of the password, only the new one works', async (t) => {
   const { app, login, signUp } = await service(t)
   const created = await signUp(ada)
-  await app.inject({ method: 'PATCH', url: String(created.headers.location), headers: await login(ada), payload: { password: 'difference' } })
+  await app.inject({
+    method: 'PATCH',
+    url: String(created.headers.location),
+    headers: await login(ada),
+    payload: { password: 'difference' }
+  })
   assert.equal((await login(ada)).authorization, 'Bearer undefined')
   assert.notEqual((await login({ ...ada, password: 'difference' })).authorization, 'Bearer undefined')
 })

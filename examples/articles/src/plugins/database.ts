@@ -3,13 +3,20 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 
 declare module 'fastify' {
-  interface FastifyInstance { database: DatabaseSync }
+  interface FastifyInstance {
+    database: DatabaseSync
+  }
 }
 
-export default fp(async (app: FastifyInstance) => {
-  const database = new DatabaseSync(app.config.DATABASE_FILE)
-  // Several processes may open the file at once, and changing to WAL takes a lock.
-  database.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL')
-  app.decorate('database', database)
-  app.addHook('onClose', async () => { database.close() })
-}, { name: 'database' })
+export default fp(
+  async (app: FastifyInstance) => {
+    const database = new DatabaseSync(app.config.DATABASE_FILE)
+    // Several processes may open the file at once, and changing to WAL takes a lock.
+    database.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL')
+    app.decorate('database', database)
+    app.addHook('onClose', async () => {
+      database.close()
+    })
+  },
+  { name: 'database' }
+)
