@@ -64,9 +64,8 @@ test('the package has what a user needs, and nothing else', { skip }, async (t) 
       'bin/fastify-collections.js',
       ...starters,
       ...pages.map((name) => `docs/${name}`),
-      ...sources.map((name) => `lib/${name}`),
       ...sources.flatMap((name) =>
-        ['.js', '.js.map', '.d.ts', '.d.ts.map'].map((extension) => `dist/${name.replace(/\.ts$/, extension)}`)
+        ['.js', '.d.ts'].map((extension) => `dist/${name.replace(/\.ts$/, extension)}`)
       )
     ].toSorted()
   )
