@@ -110,8 +110,8 @@ return redis.call('HMGET', KEYS[2], unpack(ids))
 `
 
 const refusals: Readonly<Record<string, Refusal | undefined>> = {
-  'not-found': { refused: 'not-found' },
-  stale: { refused: 'stale' }
+  'not-found': Object.freeze({ refused: 'not-found' }),
+  stale: Object.freeze({ refused: 'stale' })
 }
 
 /**
