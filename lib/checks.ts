@@ -1,4 +1,5 @@
 import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
+import { isObject } from './http/json-value.ts'
 import type { ListingOptions } from './listing/listing.ts'
 import type { QueryableProperty } from './listing/queryable.ts'
 import { actionNames, ownedRouteOptions } from './options.ts'
@@ -102,7 +103,7 @@ const rules: Kind = {
 }
 const functions: Kind = {
   kind: 'an object with a function for each property',
-  matches: (value) => isObject(value) && Object.values(value as object).every((inner) => {
+  matches: (value) => isObject(value) && Object.values(value).every((inner) => {
     return inner === undefined || typeof inner === 'function'
   })
 }
@@ -159,13 +160,9 @@ function checkOption (name: string, option: string, value: unknown, kinds = opti
   if (value === undefined) return
   if (!known.matches(value)) throw new BadOption(name, `${path} is ${JSON.stringify(value)}. It must be ${known.kind}.`)
   if (known.group === undefined || !isObject(value)) return
-  for (const [inner, innerValue] of Object.entries(value as object)) {
+  for (const [inner, innerValue] of Object.entries(value)) {
     checkOption(name, inner, innerValue, known.group, `${path}.${inner}`)
   }
-}
-
-function isObject (value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** `known` are the properties that lists can be queried by. */

@@ -1,4 +1,5 @@
 import type { Condition, JsonSchema, Scalar } from '../storage/contract.ts'
+import { splitUnescaped } from '../storage/like-pattern.ts'
 import { normalizeOperand } from '../schema/date-times.ts'
 import { rangeMessages } from '../schema/ranges.ts'
 import { getValidator } from '../schema/validation.ts'
@@ -197,22 +198,7 @@ export function parseOperand ({ takes, type }: FilterKey, text: string): unknown
   if (takes === 'pattern') return text
   if (takes === 'boolean') return parseBoolean(text)
   if (takes === 'value') return valueParsers[type](text)
-  return text === '' ? [] : splitValues(text).map(valueParsers[type])
-}
-
-/** Splits at commas; `\` escapes the next character. */
-function splitValues (text: string): string[] {
-  const values: string[] = []
-  let value = ''
-  for (const [character] of text.matchAll(/\\?[^]/gu)) {
-    if (character === ',') {
-      values.push(value)
-      value = ''
-    } else {
-      value += character.length > 1 && character.startsWith('\\') ? character.slice(1) : character
-    }
-  }
-  return [...values, value]
+  return text === '' ? [] : splitUnescaped(text, ',').map(valueParsers[type])
 }
 
 /** Formats an operand for a query string; undefined if it cannot be expressed. */

@@ -1,14 +1,19 @@
 /** Splits a `like` pattern into the texts between its stars; a backslash escapes the next character. */
 export function splitPattern (pattern: string): string[] {
-  const texts: string[] = []
-  let text = ''
-  for (const [token] of pattern.matchAll(/\\?[^]/gu)) {
-    if (token === '*') {
-      texts.push(text)
-      text = ''
+  return splitUnescaped(pattern, '*')
+}
+
+/** Splits text at a character, unless a backslash precedes it; a backslash escapes every character. */
+export function splitUnescaped (text: string, separator: string): string[] {
+  const parts: string[] = []
+  let part = ''
+  for (const [token] of text.matchAll(/\\?[^]/gu)) {
+    if (token === separator) {
+      parts.push(part)
+      part = ''
     } else {
-      text += token.length > 1 && token.startsWith('\\') ? token.slice(1) : token
+      part += token.length > 1 && token.startsWith('\\') ? token.slice(1) : token
     }
   }
-  return [...texts, text]
+  return [...parts, part]
 }
