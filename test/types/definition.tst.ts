@@ -85,7 +85,7 @@ test('the item reaches prepare, changed, links and storage without a cast: @sinc
         expect(change.item).type.not.toBe<any>()
         expect(change.before).type.toBe<Readonly<User> | undefined>()
         expect(change.action).type.toBe<'create' | 'replace' | 'update'>()
-        expect(change.request).type.toBe<FastifyRequest>()
+        expect(change.request).type.toBe<FastifyRequest | undefined>()
         expect(change.item.age).type.toBe<number | undefined>()
         expect(change.item.address.lines).type.toBe<string[]>()
         expect(change.item).type.not.toHaveProperty('password')
@@ -347,17 +347,17 @@ test('deprecation takes dates and a link', () => {
 })
 
 test('redirects return an id, or another URI', () => {
-  expect(redirects).type.toBeCallableWith({ to: (segment: string) => segment })
+  expect(redirects).type.toBeCallableWith({ to: ({ id }: { id: string }) => id })
   expect(redirects).type.toBeCallableWith({
-    to: async (segment: string, request: FastifyRequest) => (segment === '' ? undefined : new URL(request.url))
+    to: async ({ id }: { id: string }) => (id === '' ? undefined : new URL('https://example.com'))
   })
   expect(redirects).type.toBeCallableWith({ to: () => 5, status: 308 })
   expect(redirects).type.not.toBeCallableWith({ to: () => 5, status: 302 })
   expect(redirects).type.not.toBeCallableWith({ to: () => false })
   redirects({
-    to: ({ id: segment, request }) => {
-      expect(segment).type.toBe<string>()
-      expect(request).type.toBe<FastifyRequest>()
+    to: ({ id, request }) => {
+      expect(id).type.toBe<string>()
+      expect(request).type.toBe<FastifyRequest | undefined>()
       return undefined
     }
   })
@@ -382,7 +382,7 @@ test('softDelete names a property of the item, and a function of the request', (
     softDelete({
       property: 'createdAt',
       allow: async ({ request }) => {
-        expect(request).type.toBe<FastifyRequest>()
+        expect(request).type.toBe<FastifyRequest | undefined>()
         return true
       }
     })
