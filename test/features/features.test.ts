@@ -15,14 +15,22 @@ import { kept } from '../kept.ts'
 const Note = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
   text: Type.String(),
+  authorId: Type.Optional(Type.String()),
   deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
 })
+
+const Author = Type.Object({ id: Type.String(), name: Type.String() })
+const authors = define({ name: 'authors', schema: Author, storage: memory({ items: [{ id: 'ada', name: 'Ada' }] }) })
 
 const all: Readonly<Record<string, Feature<object>>> = {
   bulk: features.bulk({ maximum: 2 }),
   deprecation: features.deprecation({ since: '2026-01-01' }),
+  expand: features.expand({ author: { collection: authors, property: 'authorId' } }),
   idempotency: features.idempotency(),
+  jsonServer: features.jsonServer(),
+  reactAdmin: features.reactAdmin(),
   redirects: features.redirects({ to: ({ id: segment }) => (segment === 'old' ? { href: '/elsewhere' } : undefined) }),
+  refine: features.refine(),
   softDelete: features.softDelete({
     property: 'deletedAt',
     allow: ({ request }) => request?.headers.authorization === 'admin'
@@ -31,9 +39,11 @@ const all: Readonly<Record<string, Feature<object>>> = {
 }
 
 /** What a client sees of the features, in short. */
-async function observe (definition: Collection): Promise<string[]> {
+async function observe (definition: Collection, parentPath = ''): Promise<string[]> {
   const app = Fastify({ forceCloseConnections: true })
+  await app.register(collection, authors)
   await app.register(collection, definition)
+  const base = `${parentPath}/notes`
   const seen: string[] = []
   const send = async (target: string, options: Parameters<typeof ask>[2] = {}) => {
     const answer = await ask(app, target, options)
@@ -53,19 +63,19 @@ async function observe (definition: Collection): Promise<string[]> {
   const key = { 'idempotency-key': '"k"' }
   const {
     headers: { location }
-  } = await send('POST /notes', { content: { text: 'a' }, fields: key })
-  await send('POST /notes', { content: { text: 'a' }, fields: key })
-  await send('POST /notes', { content: [{ text: 'b' }, { text: 'c' }], fields: { 'idempotency-key': '"many"' } })
-  await send('POST /notes', { content: [{ text: 'b' }, { text: 'c' }], fields: { 'idempotency-key': '"many"' } })
+  } = await send(`POST ${base}`, { content: { text: 'a', authorId: 'ada' }, fields: key })
+  await send(`POST ${base}`, { content: { text: 'a', authorId: 'ada' }, fields: key })
+  await send(`POST ${base}`, { content: [{ text: 'b' }, { text: 'c' }], fields: { 'idempotency-key': '"many"' } })
+  await send(`POST ${base}`, { content: [{ text: 'b' }, { text: 'c' }], fields: { 'idempotency-key': '"many"' } })
   await send(`PATCH ${location}`, { content: { text: 'd' }, fields: key })
   await send(`DELETE ${location}`)
   await send(`GET ${location}`)
-  await send('GET /notes/old')
-  await send('GET /notes?deleted=true')
-  await send('GET /notes?deleted=true', { fields: { authorization: 'admin' } })
+  await send(`GET ${base}/old`)
+  await send(`GET ${base}?deleted=true`)
+  await send(`GET ${base}?deleted=true`, { fields: { authorization: 'admin' } })
   await send(`PATCH ${location}`, { content: { deletedAt: null, text: 'e' }, fields: { authorization: 'admin' } })
   await send(`GET ${location}`)
-  const list = await send('GET /notes')
+  const list = await send(`GET ${base}`)
   seen.push(
     list
       .json()
@@ -73,6 +83,11 @@ async function observe (definition: Collection): Promise<string[]> {
       .sort()
       .join()
   )
+  for (const query of ['expand=author', '_embed=author', '_start=0&_end=1', 'range=[0,1]']) {
+    const { headers, payload } = await send(`GET ${base}?${query}`)
+    const embeds = payload.includes('"name":"Ada"')
+    seen.push([headers['content-range'], headers['x-total-count'], embeds].join(' '))
+  }
   await app.close()
   return seen
 }
@@ -81,12 +96,22 @@ test('pairs of features do the same in both orders', async (t) => {
   const names = Object.keys(all)
   for (const [index, first] of names.entries()) {
     for (const second of names.slice(index + 1)) {
-      const define2 = () => define({ name: 'notes', schema: Note, storage: memory() }) as Collection
+      const defineNotes = () => define({ name: 'notes', schema: Note, storage: memory() }) as Collection
       const [a, b] = [all[first]!, all[second]!]
-      const together = await observe(define2().with(a, b))
-      t.strictSame(await observe(define2().with(b, a)), together, `${first} and ${second}`)
-      t.strictSame(await observe(define2().with(a).with(b)), together, `${first}, then ${second}`)
+      const together = await observe(defineNotes().with(a, b))
+      t.strictSame(await observe(defineNotes().with(b, a)), together, `${first} and ${second}`)
+      t.strictSame(await observe(defineNotes().with(a).with(b)), together, `${first}, then ${second}`)
     }
+  }
+})
+
+test('every feature does the same on a nested collection in both orders', async (t) => {
+  const nested = features.within(authors, 'authorId') as Feature<object>
+  for (const [name, feature] of Object.entries(all)) {
+    const defineNotes = () => define({ name: 'notes', schema: Note, storage: memory() }) as Collection
+    const together = await observe(defineNotes().with(nested, feature), '/authors/ada')
+    t.strictSame(await observe(defineNotes().with(feature, nested), '/authors/ada'), together, name)
+    t.match(together[0], /^POST \/authors\/ada\/notes 201/, name)
   }
 })
 
@@ -100,7 +125,7 @@ test('all features work together', async (t) => {
     'POST /notes 201 @1767225600   ',
     'POST /notes 201 @1767225600 true  ',
     'PATCH /notes/:id 422 @1767225600   idempotency-key-reused',
-    'DELETE /notes/:id 204 @1767225600   ',
+    'DELETE /notes/:id 200 @1767225600   ', // react-admin reads the content
     'GET /notes/:id 410 @1767225600   gone',
     'GET /notes/old 301 @1767225600  /elsewhere ',
     'GET /notes?deleted=true 403 @1767225600   forbidden',
@@ -108,7 +133,15 @@ test('all features work together', async (t) => {
     'PATCH /notes/:id 200 @1767225600   ',
     'GET /notes/:id 200 @1767225600   ',
     'GET /notes 200 @1767225600   ',
-    'b,c,e'
+    'b,c,e',
+    'GET /notes?expand=author 200 @1767225600   ',
+    ' 3 true',
+    'GET /notes?_embed=author 200 @1767225600   ',
+    ' 3 true',
+    'GET /notes?_start=0&_end=1 200 @1767225600   ',
+    ' 3 false',
+    'GET /notes?range=[0,1] 200 @1767225600   ',
+    'notes 0-1/3 3 false'
   ])
 })
 
