@@ -1,5 +1,6 @@
 import { BadStorageError, describeValue, hasMethods } from './bad-storage.ts'
 import { dialect } from './mysql/dialect.ts'
+import { identifySession, killQuery } from './mysql/kill-query.ts'
 import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Row, Value } from './sql/dialect.ts'
 import { passToCallback, type PoolDriver } from './sql/pool-driver.ts'
@@ -14,15 +15,13 @@ export interface MysqlPool {
 
 export interface MysqlConnection {
   execute (query: { sql: string, values: Value[], rowsAsArray: boolean }): Promise<[unknown, unknown]>
-  query (text: string, values?: Value[]): Promise<[unknown, unknown]>
+  query (text: string): Promise<[unknown, unknown]>
   /** Closes a statement that `execute` has prepared. */
   unprepare? (query: { sql: string, rowsAsArray: boolean }): unknown
   /** The connection of the driver: a pool may wrap it in another object each time. */
   readonly connection?: object
   release (): void
   destroy (): void
-  /** Identifies the connection on the server, to cancel a statement. */
-  readonly threadId: number
 }
 
 /**
@@ -102,7 +101,10 @@ function createDriver (pool: MysqlPool): PoolDriver<MysqlConnection> {
   return {
     abortsOnError: false,
     connect (callback) {
-      passToCallback(pool.getConnection(), callback)
+      passToCallback(pool.getConnection().then((client) => {
+        identifySession(client)
+        return client
+      }), callback)
     },
     release (client, broken) {
       if (broken) client.destroy()
@@ -117,8 +119,8 @@ function createDriver (pool: MysqlPool): PoolDriver<MysqlConnection> {
     execute (client, text, callback) {
       passToCallback(client.query(text).then(() => true), callback)
     },
-    cancel (client, other, callback) {
-      passToCallback(other.query('KILL QUERY ?', [client.threadId]).then(() => true), callback)
+    cancel (client, callback) {
+      passToCallback(killQuery(client), callback)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { BadStorageError, describeValue, hasMethods } from './bad-storage.ts'
+import { sendCancelRequest } from './postgres/cancel-request.ts'
 import { dialect } from './postgres/dialect.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
 import { buildStatementName, canSubmitQueries, PositionalQuery } from './postgres/positional-query.ts'
@@ -101,9 +102,8 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
     execute (client, text, callback) {
       handlePromise(client.query({ text }, callback), callback)
     },
-    cancel (client, other, callback) {
-      const query = { text: 'SELECT pg_cancel_backend($1)', values: [Number(client.processID)] }
-      handlePromise(other.query(query, callback), callback)
+    cancel (client, callback) {
+      sendCancelRequest(pool, client, callback)
     }
   }
 }

@@ -337,7 +337,7 @@ test('PostgreSQL: a write past the deadline is cancelled, or told as done; the c
   // Done at the server before it can be cancelled: the trigger takes longer than the deadline, and cannot be
   // interrupted.
   await pool.query(`CREATE FUNCTION dawdle () RETURNS trigger AS $$ BEGIN
-    FOR turn IN 1..20 LOOP BEGIN PERFORM pg_sleep(0.02); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN NEW; END $$ LANGUAGE plpgsql`)
+    FOR turn IN 1..10 LOOP BEGIN PERFORM pg_sleep(0.02); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN NEW; END $$ LANGUAGE plpgsql`)
   await pool.query('CREATE TRIGGER dawdle BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION dawdle()')
   const done = await ask(app, 'POST /notes', { content: { text: 'stubborn' } })
   t.equal(done.statusCode, 201, 'what is stored is told as stored')

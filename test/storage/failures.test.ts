@@ -455,7 +455,7 @@ test('postgres', async (t) => {
   await t.test('nobody at the port is told as unreachable', async (t) => {
     const nobody = postgres(server.pool({ port: await freePort() }))<Thing>(things)
     t.match(await failure(nobody.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
-    t.match(await failure(transact(nobody, async () => {})), unreachable)
+    t.match(await failure(transact(nobody, (inner) => inner.find('a', context))), unreachable)
   })
 
   await t.test(

@@ -8,6 +8,8 @@ import type { Callback } from '../sql/pool-driver.ts'
 export interface PostgresPool {
   connect (callback: Callback<PostgresClient>): Promise<PostgresClient> | void
   on (event: 'error', listener: () => void): unknown
+  /** Of pg's own pool. */
+  readonly options?: object
 }
 
 export interface PostgresClient {
@@ -15,8 +17,9 @@ export interface PostgresClient {
   release (broken?: boolean): void
   on (event: 'error', listener: () => void): unknown
   removeListener (event: 'error', listener: () => void): unknown
-  /** Identifies the process of the server, to cancel a statement. */
+  /** Identify the session, to cancel its statement. */
   readonly processID?: number | null
+  readonly secretKey?: number | null
   /** Of pg's own client. */
   readonly connection?: unknown
   readonly pipeline?: unknown

@@ -1,5 +1,5 @@
 import type { SignalContext } from './session.ts'
-import { createAbortError } from './storage-error.ts'
+import { RequestAborted } from './storage-error.ts'
 
 // A client may disconnect while a statement runs. A listener on its signal costs as much as a short statement, so it is
 // added only to statements that take long.
@@ -35,7 +35,7 @@ export class AbortWatch {
   }
 
   handleEvent (): void {
-    this.#onAbort!(createAbortError(this.#signal!))
+    this.#onAbort!(new RequestAborted(this.#signal!))
   }
 
   /** Releases what it refers to: the arrays may hold the watch itself a little longer. */

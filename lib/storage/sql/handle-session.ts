@@ -2,8 +2,8 @@ import { BadStorageError } from '../bad-storage.ts'
 import { waitUnlessAborted } from './abort-watch.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import { PreparedStatements } from './prepared-statements.ts'
-import type { Session, Statement, WriteResult } from './session.ts'
-import { createAbortError, retry, toStorageError } from './storage-error.ts'
+import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
+import { RequestAborted, retry, toStorageError } from './storage-error.ts'
 import { getTransactionQueue, type TransactionQueue } from './transaction-queue.ts'
 
 /** A synchronous database: one connection for all. */
@@ -84,7 +84,7 @@ class HandleTransaction implements Session {
     return await work(this)
   }
 
-  async withSavepoint<Result> (write: () => Promise<Result>): Promise<Result> {
+  async withSavepoint<Result> (_context: SignalContext, write: () => Promise<Result>): Promise<Result> {
     return await write()
   }
 }
@@ -157,7 +157,7 @@ export class HandleSession implements Session {
     return this.#queue.run(() => this.#executeWithRetry(text))
   }
 
-  withSavepoint<Result> (write: () => Promise<Result>): Promise<Result> {
+  withSavepoint<Result> (_context: SignalContext, write: () => Promise<Result>): Promise<Result> {
     return write()
   }
 
@@ -195,7 +195,7 @@ export class HandleSession implements Session {
     return retry(this.#dialect, async () => {
       // Another transaction may have started in the meantime.
       while (this.#queue.last !== undefined) await waitUnlessAborted(this.#queue.last, statement.context)
-      if (statement.context.signal.aborted) throw createAbortError(statement.context.signal)
+      if (statement.context.signal.aborted) throw new RequestAborted(statement.context.signal)
       return run(statement)
     })
   }

@@ -1,6 +1,6 @@
-import { waitUnlessAborted } from './abort-watch.ts'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Row } from './dialect.ts'
-import type { Session, Statement, WriteResult } from './session.ts'
+import type { Statement, WriteResult } from './session.ts'
 
 /** The callback of drivers. Without a value, it has failed. */
 export type Callback<Value> = (error: unknown, value?: Value) => void
@@ -13,8 +13,12 @@ export interface PoolDriver<Client> {
   rows (client: Client, statement: Statement, callback: Callback<readonly Row[]>): void
   write (client: Client, statement: Statement, callback: Callback<WriteResult>): void
   execute (client: Client, text: string, callback: Callback<unknown>): void
-  /** Cancels the statement that `client` runs, through another connection. */
-  cancel (client: Client, other: Client, callback: Callback<unknown>): void
+  /**
+   * Cancels the statement that `client` runs, over a connection outside of the pool: all connections of the pool may be
+   * busy with such statements. Calls back when it can no longer affect a later statement; fails if it cannot be sure to
+   * cancel the statement of this client.
+   */
+  cancel (client: Client, callback: Callback<unknown>): void
   /** Whether a failed statement aborts the transaction it is in. */
   readonly abortsOnError: boolean
 }
@@ -31,48 +35,33 @@ export function passToCallback<Value> (promise: Promise<Value>, callback: Callba
   promise.then((value) => callback(undefined, value), callback)
 }
 
-/** The one connection of a transaction. Failures are handled by the transaction as a whole. */
-export class ConnectionSession<Client> implements Session {
-  readonly #driver: PoolDriver<Client>
-  readonly #client: Client
+/** How many milliseconds a statement that was cancelled has to end, before its connection is closed. */
+const gracePeriod = 500
 
-  constructor (driver: PoolDriver<Client>, client: Client) {
-    this.#driver = driver
-    this.#client = client
-  }
+const ignoreError = () => {}
 
-  rows (statement: Statement): Promise<readonly Row[]> {
-    const rows = toPromise<readonly Row[]>((callback) => this.#driver.rows(this.#client, statement, callback))
-    return waitUnlessAborted(rows, statement.context)
+/** Waits for the end of something that runs on a connection. Returns false if the connection does not respond. */
+export async function waitForEnd (running: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController()
+  try {
+    return await Promise.race([
+      running.then(() => true, () => true),
+      delay(gracePeriod, false, { signal: timer.signal })
+    ])
+  } finally {
+    timer.abort()
   }
+}
 
-  write (statement: Statement): Promise<WriteResult> {
-    const result = toPromise<WriteResult>((callback) => this.#driver.write(this.#client, statement, callback))
-    return waitUnlessAborted(result, statement.context)
-  }
-
-  async execute (text: string): Promise<void> {
-    await toPromise((callback) => this.#driver.execute(this.#client, text, callback))
-  }
-
-  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
-    return await work(this)
-  }
-
-  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
-    return await work(this)
-  }
-
-  async withSavepoint<Result> (write: () => Promise<Result>): Promise<Result> {
-    if (!this.#driver.abortsOnError) return await write()
-    await this.execute('SAVEPOINT guarded')
-    try {
-      const result = await write()
-      await this.execute('RELEASE SAVEPOINT guarded')
-      return result
-    } catch (error) {
-      await this.execute('ROLLBACK TO SAVEPOINT guarded')
-      throw error
-    }
-  }
+/**
+ * Cancels the statement that a connection runs, and waits for the end of both: otherwise the cancellation could affect
+ * the next statement on that connection. Returns false if the connection has to be closed.
+ */
+export async function cancelStatement<Client> (
+  driver: PoolDriver<Client>,
+  client: Client,
+  running: Promise<unknown>
+): Promise<boolean> {
+  const cancelling = toPromise((callback) => driver.cancel(client, callback)).catch(ignoreError)
+  return await waitForEnd(Promise.allSettled([running, cancelling]))
 }

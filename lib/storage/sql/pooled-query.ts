@@ -1,8 +1,8 @@
 import { AbortWatch } from './abort-watch.ts'
 import type { Dialect } from './dialect.ts'
-import { toPromise, type Callback, type PoolDriver } from './pool-driver.ts'
+import { cancelStatement, toPromise, type Callback, type PoolDriver } from './pool-driver.ts'
 import type { SignalContext } from './session.ts'
-import { getRetryDelay, toStorageError } from './storage-error.ts'
+import { getRetryDelay, StorageUnreachable, toStorageError } from './storage-error.ts'
 
 /** What to do with a connection of a pool. */
 export interface PooledTask<Client, Result> {
@@ -116,25 +116,14 @@ class PooledQuery<Client, Result> {
 
 const ignoreError = () => {}
 
-/**
- * Cancels the statement that `client` runs, and returns its result. The connection is released only after the statement
- * and the cancellation have ended: otherwise the cancellation could hit the next statement on that connection.
- */
+/** Cancels the statement that `client` runs, releases the connection, and returns the result of the statement. */
 async function cancelQuery<Client, Result> (
   driver: PoolDriver<Client>,
   client: Client,
   result: Promise<Result>
 ): Promise<Result> {
-  let running = true
-  let cancelling: Promise<unknown> | undefined
-  toPromise<Client>((callback) => driver.connect(callback)).then(async (other) => {
-    if (running) cancelling = toPromise((callback) => driver.cancel(client, other, callback)).catch(ignoreError)
-    await cancelling
-    driver.release(other, false)
-  }).catch(ignoreError)
-  await result.catch(ignoreError)
-  running = false
-  await cancelling
-  driver.release(client, false)
+  const hasEnded = await cancelStatement(driver, client, result)
+  driver.release(client, !hasEnded)
+  if (!hasEnded) throw new StorageUnreachable('The database did not respond to the cancellation of a write', undefined)
   return await result
 }

@@ -1,8 +1,9 @@
 import type { Dialect, Row } from './dialect.ts'
-import { ConnectionSession, toPromise, type PoolDriver } from './pool-driver.ts'
+import type { PoolDriver } from './pool-driver.ts'
 import { runPooled, type PooledTask } from './pooled-query.ts'
-import type { Session, Statement, WriteResult } from './session.ts'
-import { retry, StorageUnreachable, toStorageError } from './storage-error.ts'
+import { PooledTransaction } from './pooled-transaction.ts'
+import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
+import { retry, toStorageError } from './storage-error.ts'
 
 /** A pool of connections: each statement takes one, each transaction keeps one. */
 export class PooledSession<Client> implements Session {
@@ -38,7 +39,7 @@ export class PooledSession<Client> implements Session {
     })
   }
 
-  withSavepoint<Result> (write: () => Promise<Result>): Promise<Result> {
+  withSavepoint<Result> (_context: SignalContext, write: () => Promise<Result>): Promise<Result> {
     return write()
   }
 
@@ -53,20 +54,13 @@ export class PooledSession<Client> implements Session {
   }
 
   async #transaction<Result> (begin: readonly string[], work: (session: Session) => Promise<Result>): Promise<Result> {
-    const driver = this.#driver
-    const client = await toPromise<Client>((callback) => driver.connect(callback))
-    const execute = (text: string) => toPromise((callback) => driver.execute(client, text, callback))
+    const transaction = new PooledTransaction(this.#driver, begin)
     try {
-      for (const text of begin) await execute(text)
-      const result = await work(new ConnectionSession(driver, client))
-      await execute('COMMIT')
-      driver.release(client, false)
+      const result = await work(transaction)
+      await transaction.commit()
       return result
     } catch (error) {
-      const inDoubt = error instanceof StorageUnreachable || this.#dialect.classifyError(error) === 'unreachable'
-      // A connection in doubt is closed, which rolls back as well, without waiting for the server.
-      const broken = inDoubt || await execute('ROLLBACK').then(() => false, () => true)
-      driver.release(client, broken)
+      await transaction.rollBack(error)
       throw error
     }
   }

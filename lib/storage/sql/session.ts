@@ -42,7 +42,7 @@ export interface Session {
   /** A transaction in which no other writer changes the table. `work` runs again if the database rolled it back. */
   exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result>
   /** Runs a write whose failure leaves a surrounding transaction usable. */
-  withSavepoint<Result> (write: () => Promise<Result>): Promise<Result>
+  withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result>
   /** Runs a statement without parameters and rows. */
   execute (text: string): Promise<void>
 }

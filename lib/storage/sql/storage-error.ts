@@ -13,6 +13,13 @@ export class StorageUnreachable extends Error implements Unreachable {
   }
 }
 
+/** The request no longer waits for the statement, which may still run. */
+export class RequestAborted extends StorageUnreachable {
+  constructor (signal: AbortSignal) {
+    super('The request was aborted before the storage answered', signal.reason)
+  }
+}
+
 /** The codes of Node.js for a server that is not running, or no longer. */
 export const networkErrors: Readonly<Record<string, ErrorKind>> = {
   ECONNREFUSED: 'unreachable',
@@ -50,9 +57,4 @@ export function retry<Result> (dialect: Dialect, attempt: () => Promise<Result>,
     await delay(retryDelay)
     return retry(dialect, attempt, attempts + 1)
   })
-}
-
-/** The error of a statement whose signal was aborted. */
-export function createAbortError (signal: AbortSignal): StorageUnreachable {
-  return new StorageUnreachable('The request was aborted before the storage answered', signal.reason)
 }

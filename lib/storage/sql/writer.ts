@@ -46,10 +46,10 @@ export class Writer<Item extends object> {
     const statement = this.#createStatement(this.#inserts.get(assigned.text), assigned.values, context)
     const refuse = (error: unknown) => toRefusal(this.#layout, { session, error, assigned })
     if (this.#dialect.returning) {
-      return session.withSavepoint(() => session.rows(statement))
+      return session.withSavepoint(statement.context, () => session.rows(statement))
         .then((rows) => this.#toReturnedEntry(rows[0], assigned), refuse)
     }
-    return this.#writeAndRead(session, async (inner) => {
+    return this.#writeAndRead(session, context, async (inner) => {
       const { id } = await inner.write(statement)
       return await this.#toWrittenEntry(inner, this.#assignments.toRow(assigned, id), context)
     }).catch(refuse)
@@ -62,13 +62,13 @@ export class Writer<Item extends object> {
       const statement = this.#createStatement(text, values, target.context)
       const refuse = (error: unknown) => toRefusal(this.#layout, { session, error, assigned })
       if (this.#dialect.returning) {
-        return session.withSavepoint(() => session.rows(statement))
+        return session.withSavepoint(statement.context, () => session.rows(statement))
           .then<WriteOutcome<Item>, Refusal>(([row]) => {
             if (row === undefined) return this.#targets.explainMiss(session, target)
             return this.#toReturnedEntry(row, assigned)
           }, refuse)
       }
-      return this.#writeAndRead(session, async (inner) => {
+      return this.#writeAndRead(session, target.context, async (inner) => {
         const { count } = await inner.write(statement)
         if (count === 0) return await this.#targets.explainMiss(inner, target)
         return await this.#toWrittenEntry(inner, this.#assignments.toRow(assigned, target.id), target.context)
@@ -79,7 +79,7 @@ export class Writer<Item extends object> {
   remove (session: Session, target: Target): Promise<Refusal | undefined> {
     return this.#writeTarget(session, target, [], ({ where, values }) => {
       const statement = { text: this.#removes.get(where), values, context: target.context, recurring: true }
-      return session.withSavepoint(() => session.write(statement)).then(
+      return session.withSavepoint(statement.context, () => session.write(statement)).then(
         ({ count }) => count === 0 ? this.#targets.explainMiss(session, target) : undefined,
         (error) => toRefusal(this.#layout, { session, error, assigned: undefined })
       )
@@ -144,7 +144,11 @@ export class Writer<Item extends object> {
   }
 
   /** Uses a transaction if the row is read after the write. */
-  #writeAndRead<Result> (session: Session, write: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#layout.managed ? session.withSavepoint(() => write(session)) : session.transaction(write)
+  #writeAndRead<Result> (
+    session: Session,
+    context: Context,
+    write: (session: Session) => Promise<Result>
+  ): Promise<Result> {
+    return this.#layout.managed ? session.withSavepoint(context, () => write(session)) : session.transaction(write)
   }
 }

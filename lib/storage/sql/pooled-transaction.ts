@@ -1,0 +1,130 @@
+import { waitUnlessAborted } from './abort-watch.ts'
+import type { Row } from './dialect.ts'
+import { cancelStatement, toPromise, waitForEnd, type Callback, type PoolDriver } from './pool-driver.ts'
+import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
+import { RequestAborted, StorageUnreachable } from './storage-error.ts'
+
+const ignoreError = () => {}
+
+/**
+ * A transaction on one connection of a pool. It takes the connection and begins with its first statement, so that the
+ * signal of that statement limits how long the request waits for both.
+ */
+export class PooledTransaction<Client> implements Session {
+  readonly #driver: PoolDriver<Client>
+  readonly #begin: readonly string[]
+  #opening: Promise<Client> | undefined
+  /** Set as soon as there is a connection to release. */
+  #client: Client | undefined
+  /** The last statement. A connection runs one after the other, so its end is that of all. */
+  #running: Promise<unknown> = Promise.resolve()
+  /** That of the last statement. */
+  #context: SignalContext = new AbortController()
+  #hasEnded = false
+
+  constructor (driver: PoolDriver<Client>, begin: readonly string[]) {
+    this.#driver = driver
+    this.#begin = begin
+  }
+
+  rows (statement: Statement): Promise<readonly Row[]> {
+    return this.#run(statement.context, (client, callback) => this.#driver.rows(client, statement, callback))
+  }
+
+  write (statement: Statement): Promise<WriteResult> {
+    return this.#run(statement.context, (client, callback) => this.#driver.write(client, statement, callback))
+  }
+
+  async execute (text: string): Promise<void> {
+    await this.#run(this.#context, (client, callback) => this.#driver.execute(client, text, callback))
+  }
+
+  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await work(this)
+  }
+
+  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+    return await work(this)
+  }
+
+  async withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result> {
+    if (!this.#driver.abortsOnError) return await write()
+    this.#context = context
+    await this.execute('SAVEPOINT guarded')
+    try {
+      const result = await write()
+      await this.execute('RELEASE SAVEPOINT guarded')
+      return result
+    } catch (error) {
+      if (!(error instanceof RequestAborted)) await this.execute('ROLLBACK TO SAVEPOINT guarded')
+      throw error
+    }
+  }
+
+  async commit (): Promise<void> {
+    if (this.#client === undefined) return
+    const client = this.#client
+    const committing = this.#execute(client, 'COMMIT')
+    try {
+      await waitUnlessAborted(committing, this.#context)
+    } catch (error) {
+      if (!(error instanceof RequestAborted)) throw error
+      const isResponding = await cancelStatement(this.#driver, client, committing)
+      if (!isResponding) throw new StorageUnreachable('The database did not respond to a commit', error)
+      // It may be done before it could be cancelled.
+      await committing
+    }
+    this.#client = undefined
+    this.#driver.release(client, false)
+  }
+
+  /** A request that was aborted does not wait for it. */
+  async rollBack (error: unknown): Promise<void> {
+    this.#hasEnded = true
+    if (this.#client === undefined) return
+    const isAborted = error instanceof RequestAborted
+    const rollingBack = this.#rollBack(this.#client, isAborted)
+    if (isAborted) rollingBack.catch(ignoreError)
+    else await rollingBack
+  }
+
+  async #rollBack (client: Client, isAborted: boolean): Promise<void> {
+    const driver = this.#driver
+    let isUsable = !isAborted || await cancelStatement(driver, client, this.#running)
+    if (isUsable) {
+      const rollingBack = this.#execute(client, 'ROLLBACK')
+      isUsable = await waitForEnd(rollingBack) && await rollingBack.then(() => true, () => false)
+    }
+    // Closing the connection rolls back as well.
+    driver.release(client, !isUsable)
+  }
+
+  async #run<Result> (
+    context: SignalContext,
+    call: (client: Client, callback: Callback<Result>) => void
+  ): Promise<Result> {
+    this.#context = context
+    this.#opening ??= this.#open()
+    const client = await waitUnlessAborted(this.#opening, context)
+    const running = toPromise<Result>((callback) => call(client, callback))
+    this.#running = running
+    return await waitUnlessAborted(running, context)
+  }
+
+  async #open (): Promise<Client> {
+    const client = await toPromise<Client>((callback) => this.#driver.connect(callback))
+    if (this.#hasEnded) this.#driver.release(client, false)
+    else this.#client = client
+    for (const text of this.#begin) {
+      if (this.#hasEnded) throw new RequestAborted(this.#context.signal)
+      await this.#execute(client, text)
+    }
+    return client
+  }
+
+  #execute (client: Client, text: string): Promise<unknown> {
+    const running = toPromise((callback) => this.#driver.execute(client, text, callback))
+    this.#running = running
+    return running
+  }
+}

@@ -1,0 +1,163 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import driver from 'mysql2/promise'
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import { test, type Test } from 'tap'
+import { timeout } from '../../lib/features/timeout.ts'
+import collection, { define } from '../../lib/index.ts'
+import { mysql } from '../../lib/storage/mysql.ts'
+import { postgres } from '../../lib/storage/postgres.ts'
+import type { SqlAdapter } from '../../lib/storage/sql.ts'
+import { mysqlPool, noMysql } from './databases.ts'
+import { startProxy, type Proxy } from './proxy.ts'
+import { startPostgres } from './servers.ts'
+
+// What happens around a pool if statements hang: one table is locked, or the network is silent.
+
+const Note = Type.Object({ id: Type.String(), text: Type.String() })
+
+/** How long a request waits for each table. That of the free one is only reached if a request hangs. */
+const limits = { locked: 500, free: 30_000 }
+
+type App = Awaited<ReturnType<typeof createApp>>
+
+/** An app with two tables on one pool. */
+async function createApp (t: Test, adapter: SqlAdapter, milliseconds: { locked: number, free: number } = limits) {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  for (const name of ['locked', 'free'] as const) {
+    const notes = define({ name, schema: Note, id: { generate: 'client' }, put: { create: true }, storage: adapter })
+      .with(timeout(milliseconds[name]))
+    await adapter.createTable(notes)
+    await app.register(collection, notes)
+  }
+  for (const name of ['locked', 'free']) {
+    await app.inject({ method: 'PUT', url: `/${name}/a`, payload: { text: 'a' } })
+  }
+  return app
+}
+
+/** Reads from the free table while other clients read and write the locked one, and returns the statuses of both. */
+async function readBesideLock (app: App) {
+  const free: Record<number, number> = {}
+  const locked: Record<number, number> = {}
+  const reading = new AbortController()
+  const useLocked = async (index: number) => {
+    // The clients do not come all at the same time.
+    await delay(index * 50)
+    while (!reading.signal.aborted) {
+      const { statusCode } = index % 2 === 0
+        ? await app.inject({ url: '/locked/a' })
+        : await app.inject({ method: 'PUT', url: '/locked/a', payload: { text: `${Math.random()}` } })
+      locked[statusCode] = (locked[statusCode] ?? 0) + 1
+    }
+  }
+  const clients = Array.from({ length: 10 }, (_, index) => useLocked(index))
+  await Promise.all(Array.from({ length: 120 }, async (_, index) => {
+    await delay(index * 15)
+    const { statusCode } = await app.inject({ url: '/free/a' })
+    free[statusCode] = (free[statusCode] ?? 0) + 1
+  }))
+  reading.abort()
+  await Promise.all(clients)
+  return { free, locked: Object.keys(locked) }
+}
+
+async function waitUntil (holds: () => Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 500; turn++) {
+    if (await holds()) return
+    await delay(20)
+  }
+  throw new Error('it did not come to that')
+}
+
+const quick = { locked: 500, free: 500 }
+
+/** With all connections silent, requests are 503; and 200 once new connections work, while the old ones stay silent. */
+async function outliveSilence (t: Test, app: App, proxy: Proxy) {
+  const get = async () => (await app.inject({ url: '/free/a' })).statusCode
+  const put = async () => {
+    const payload = { text: `${Math.random()}` }
+    return (await app.inject({ method: 'PUT', url: '/free/a', payload })).statusCode
+  }
+  await waitUntil(async () => (await Promise.all(Array.from({ length: 8 }, get))).every((status) => status === 200))
+  proxy.silence()
+  t.strictSame(await Promise.all([get(), put(), get(), put(), get(), get()]), [503, 503, 503, 503, 503, 503])
+  proxy.recover()
+  await waitUntil(async () => (await Promise.all(Array.from({ length: 8 }, get))).every((status) => status === 200))
+  await waitUntil(async () => await put() === 200)
+}
+
+test('postgres', async (t) => {
+  const server = await startPostgres()
+  t.teardown(() => server.end())
+
+  await t.test('a locked table does not keep requests from other tables of the pool', async (t) => {
+    const app = await createApp(t, postgres(server.pool({ max: 10 })))
+    const other = await server.pool({ max: 1 }).connect()
+    await other.query('BEGIN; LOCK TABLE locked IN ACCESS EXCLUSIVE MODE')
+    t.strictSame(await readBesideLock(app), { free: { 200: 120 }, locked: ['503'] })
+    await other.query('ROLLBACK')
+    other.release()
+    t.equal((await app.inject({ url: '/locked/a' })).statusCode, 200)
+  })
+
+  await t.test('silent connections are replaced', async (t) => {
+    const proxy = await startProxy(server.port)
+    t.teardown(() => proxy.end())
+    const pool = server.pool({ max: 4, port: proxy.port, connectionTimeoutMillis: 500 })
+    const app = await createApp(t, postgres(pool), quick)
+    await outliveSilence(t, app, proxy)
+  })
+
+  await t.test('a cancellation does not affect the session of another client', async (t) => {
+    const strangers = server.pool({ max: 1 })
+    const stranger = await strangers.connect()
+    const { processID } = stranger as pg.PoolClient & { processID: number }
+    const pool = server.pool({ max: 1 })
+    // As behind a balancer, where the other server has a session with the same process id.
+    pool.on('connect', (client) => Object.defineProperty(client, 'processID', { value: processID, writable: false }))
+    const app = await createApp(t, postgres(pool))
+    await server.pool({ max: 1 }).query('SELECT 1')
+    const locker = await server.pool({ max: 1 }).connect()
+    await locker.query('BEGIN; LOCK TABLE locked IN ACCESS EXCLUSIVE MODE')
+    const running = stranger.query('SELECT pg_sleep(3)').then(() => 'done')
+    t.equal((await app.inject({ url: '/locked/a' })).statusCode, 503)
+    t.equal((await app.inject({ url: '/free/a' })).statusCode, 200)
+    t.equal(await running, 'done')
+    await locker.query('ROLLBACK')
+    locker.release()
+    stranger.release()
+  })
+})
+
+test('mysql', { skip: noMysql }, async (t) => {
+  const { pool, name, end } = await mysqlPool({ connectionLimit: 10 })
+  t.teardown(end)
+
+  await t.test('a locked table does not keep requests from other tables of the pool', async (t) => {
+    const app = await createApp(t, mysql(pool))
+    const other = await driver.createConnection({ uri: process.env['MYSQL_URL']!, database: name })
+    await other.query('LOCK TABLES locked WRITE')
+    t.strictSame(await readBesideLock(app), { free: { 200: 120 }, locked: ['503'] })
+    await other.query('UNLOCK TABLES')
+    await other.end()
+    t.equal((await app.inject({ url: '/locked/a' })).statusCode, 200)
+  })
+
+  await t.test('silent connections are replaced', async (t) => {
+    const proxy = await startProxy(Number(new URL(process.env['MYSQL_URL']!).port))
+    t.teardown(() => proxy.end())
+    const silent = driver.createPool({
+      uri: process.env['MYSQL_URL']!,
+      database: name,
+      port: proxy.port,
+      connectionLimit: 4,
+      connectTimeout: 500
+    })
+    const app = await createApp(t, mysql(silent), quick)
+    await outliveSilence(t, app, proxy)
+    await silent.end()
+  })
+})
