@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
-import { Problem, problem, getProblemForStatus } from './http/problems.ts'
+import { Problem, problem, getProblemForStatus, outcomeUnknown } from './http/problems.ts'
 
 interface Thrown {
   readonly statusCode?: unknown
@@ -85,12 +85,13 @@ function toErrorStatus (status: unknown): number | undefined {
 }
 
 function actionErrorToProblem ({ cause, unreachable, retryAfter }: ActionError): Problem {
-  const { problem: stated } = Object(cause) as { problem?: unknown }
+  const { problem: stated, isOutcomeUnknown } = Object(cause) as { problem?: unknown, isOutcomeUnknown?: unknown }
   if (stated instanceof Problem) return stated
   if (!unreachable) return problem('internal-error')
   const isDelay = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity
   const seconds = isDelay ? Math.ceil(retryAfter) : 1
-  return problem('storage-unavailable', { fields: { 'retry-after': String(seconds) } })
+  const fields = { 'retry-after': String(seconds) }
+  return problem('storage-unavailable', isOutcomeUnknown === true ? { detail: outcomeUnknown, fields } : { fields })
 }
 
 /** An error may have headers, as those of http-errors do. Headers about its own content are left out. */

@@ -1,6 +1,6 @@
 import { actionNames } from '../action.ts'
 import type { ActionName, Result } from '../action.ts'
-import { problem } from '../http/problems.ts'
+import { outcomeUnknown, problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
 import type { Context, Storage } from '../storage/contract.ts'
@@ -56,7 +56,11 @@ export class TimeoutError extends Error {
   readonly problem: Problem
 
   constructor (milliseconds: number, hasBegun: boolean, cause?: unknown) {
-    const effect = hasBegun ? 'Its write had begun: read the item to see whether it is done.' : 'Nothing was changed.'
+    const { isOutcomeUnknown } = Object(cause) as { isOutcomeUnknown?: unknown }
+    const begun = isOutcomeUnknown === true
+      ? outcomeUnknown
+      : 'Its write had begun: read the item to see whether it is done.'
+    const effect = hasBegun ? begun : 'Nothing was changed.'
     super(`The request took longer than ${milliseconds} ms. ${effect}`, { cause })
     this.name = 'TimeoutError'
     this.problem = problem('timeout', { detail: this.message, fields: { 'retry-after': '1' } })

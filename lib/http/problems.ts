@@ -90,6 +90,10 @@ const phrases: Readonly<Record<number, string | undefined>> = {
   422: 'Unprocessable Content'
 }
 
+/** The detail of a write that failed after it may have been done. */
+export const outcomeUnknown = 'It is unknown whether the write is done and will last. ' +
+  'Repeat the request if it has an Idempotency-Key; otherwise read the item first.'
+
 const byStatus = new Map<number, ProblemName>()
 for (const [name, { status }] of Object.entries(problems)) {
   if (!byStatus.has(status)) byStatus.set(status, name as ProblemName)

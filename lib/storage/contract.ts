@@ -241,6 +241,8 @@ export interface Unreachable extends Error {
   readonly unreachable: true
   /** Seconds after which a retry makes sense. */
   readonly retryAfter?: number
+  /** Whether the failed write may have been done. False by default. */
+  readonly isOutcomeUnknown?: boolean
 }
 
 /**

@@ -3,6 +3,7 @@ import { sendCancelRequest } from './postgres/cancel-request.ts'
 import { dialect } from './postgres/dialect.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
 import { buildStatementName, canSubmitQueries, PositionalQuery } from './postgres/positional-query.ts'
+import { failUnconfirmed, watchCommits } from './postgres/unconfirmed-commit.ts'
 import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Row } from './sql/dialect.ts'
 import { passToCallback, type Callback, type PoolDriver } from './sql/pool-driver.ts'
@@ -82,6 +83,7 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
       const onConnect: Callback<PostgresClient> = (error, client) => {
         // Without a listener, a connection that is lost between two statements would end the process.
         client?.on('error', ignoreError)
+        if (client !== undefined) watchCommits(client)
         callback(error, client)
       }
       handlePromise(pool.connect(onConnect), onConnect)
@@ -92,15 +94,18 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
     },
     rows (client, statement, callback) {
       // Rows are arrays in this row mode.
-      runStatement(client, statement, (error, result) => callback(error, result?.rows as Row[] | undefined))
+      const onRows = failUnconfirmed(client, callback)
+      runStatement(client, statement, (error, result) => onRows(error, result?.rows as Row[] | undefined))
     },
     write (client, statement, callback) {
+      const onResult = failUnconfirmed(client, callback)
       runStatement(client, statement, (error, result) => {
-        callback(error, result && { count: result.rowCount ?? 0, id: undefined })
+        onResult(error, result && { count: result.rowCount ?? 0, id: undefined })
       })
     },
     execute (client, text, callback) {
-      handlePromise(client.query({ text }, callback), callback)
+      const onResult = failUnconfirmed<unknown>(client, callback)
+      handlePromise(client.query({ text }, onResult), onResult)
     },
     cancel (client, callback) {
       sendCancelRequest(pool, client, callback)

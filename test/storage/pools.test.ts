@@ -4,6 +4,7 @@ import driver from 'mysql2/promise'
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { test, type Test } from 'tap'
+import { idempotency } from '../../lib/features/idempotency.ts'
 import { timeout } from '../../lib/features/timeout.ts'
 import collection, { define } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
@@ -130,6 +131,57 @@ test('postgres', async (t) => {
     locker.release()
     stranger.release()
   })
+})
+
+test('postgres: a write whose commit is cancelled while it waits for a synchronous standby is 503', async (t) => {
+  const server = await startPostgres()
+  t.teardown(() => server.end())
+  const admin = server.pool({ max: 1 })
+  const setStandby = async (name: string) => {
+    await admin.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`)
+    await admin.query('SELECT pg_reload_conf()')
+    await delay(500)
+  }
+  const adapter = postgres(server.pool({ max: 4 }))
+  let isStandbyLost = false
+  const definition = define({
+    name: 'notes',
+    schema: Note,
+    id: { generate: 'uuid' },
+    storage: adapter,
+    hooks: {
+      // After the key is claimed, and before the write.
+      async beforeValidation ({ item }) {
+        if (isStandbyLost) await setStandby('missing')
+        return item
+      }
+    }
+  }).with(timeout(2000))
+  const notes = definition.with(idempotency())
+  await adapter.createTable(notes)
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(collection, notes)
+  const post = (key?: string) => {
+    const headers = key === undefined ? {} : { 'idempotency-key': `"${key}"` }
+    return app.inject({ method: 'POST', url: '/notes', headers, payload: { text: 'a' } })
+  }
+
+  for (const key of [undefined, 'key']) {
+    isStandbyLost = true
+    const lost = await post(key)
+    t.equal(lost.statusCode, 503)
+    t.equal(lost.headers['retry-after'], '1')
+    t.match(lost.json(), { code: 'timeout', detail: /It is unknown whether the write is done and will last\./ })
+    if (key !== undefined) t.equal((await post(key)).statusCode, 503, 'a replay waits for the standby as well')
+    isStandbyLost = false
+    await setStandby('')
+    // The first statement of each connection may still wait.
+    if (key !== undefined) {
+      t.match(await post(key), { statusCode: 201, headers: { 'idempotent-replayed': 'true' } })
+      t.equal((await app.inject('/notes')).json().length, 2, 'the write of each request is done once')
+    }
+  }
 })
 
 test('mysql', { skip: noMysql }, async (t) => {

@@ -46,6 +46,7 @@ export const dialect: Dialect = {
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: [],
 
+  confirmed: '',
   returning: false,
   emptyInsert: '() VALUES ()',
   unset: 'DEFAULT',

@@ -33,6 +33,8 @@ export const dialect: Dialect = {
   foldName: (name) => name,
   hiddenColumns: [],
 
+  // A lock is written to the log, and the end of its transaction waits for the standbys.
+  confirmed: ' FOR KEY SHARE',
   returning: true,
   emptyInsert: 'DEFAULT VALUES',
   unset: 'DEFAULT',

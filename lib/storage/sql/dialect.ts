@@ -72,6 +72,8 @@ export interface Dialect {
   /** Columns that every table has and the catalog leaves out. */
   readonly hiddenColumns: readonly string[]
 
+  /** The end of a SELECT that waits until the row that it reads is confirmed by synchronous standbys. */
+  readonly confirmed: string
   /** Whether INSERT and UPDATE can return the written row. */
   readonly returning: boolean
   /** The end of an INSERT without columns. */

@@ -2,7 +2,7 @@ import { AbortWatch } from './abort-watch.ts'
 import type { Dialect } from './dialect.ts'
 import { cancelStatement, toPromise, type Callback, type PoolDriver } from './pool-driver.ts'
 import type { SignalContext } from './session.ts'
-import { getRetryDelay, StorageUnreachable, toStorageError } from './storage-error.ts'
+import { getRetryDelay, OutcomeUnknown, toStorageError } from './storage-error.ts'
 
 /** What to do with a connection of a pool. */
 export interface PooledTask<Client, Result> {
@@ -124,6 +124,6 @@ async function cancelQuery<Client, Result> (
 ): Promise<Result> {
   const hasEnded = await cancelStatement(driver, client, result)
   driver.release(client, !hasEnded)
-  if (!hasEnded) throw new StorageUnreachable('The database did not respond to the cancellation of a write', undefined)
+  if (!hasEnded) throw new OutcomeUnknown('The database did not respond to the cancellation of a write', undefined)
   return await result
 }

@@ -2,7 +2,7 @@ import { waitUnlessAborted } from './abort-watch.ts'
 import type { Row } from './dialect.ts'
 import { cancelStatement, toPromise, waitForEnd, type Callback, type PoolDriver } from './pool-driver.ts'
 import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
-import { RequestAborted, StorageUnreachable } from './storage-error.ts'
+import { OutcomeUnknown, RequestAborted } from './storage-error.ts'
 
 const ignoreError = () => {}
 
@@ -70,7 +70,7 @@ export class PooledTransaction<Client> implements Session {
     } catch (error) {
       if (!(error instanceof RequestAborted)) throw error
       const isResponding = await cancelStatement(this.#driver, client, committing)
-      if (!isResponding) throw new StorageUnreachable('The database did not respond to a commit', error)
+      if (!isResponding) throw new OutcomeUnknown('The database did not respond to a commit', error)
       // It may be done before it could be cancelled.
       await committing
     }

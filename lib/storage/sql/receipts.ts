@@ -41,7 +41,9 @@ export class ReceiptStatements {
     this.dialect = dialect
     this.insert = `INSERT INTO ${table} (${id}, ${fingerprint}, ${token}, ${expires}) ` +
       `VALUES (${bound(1)}, ${bound(2)}, ${bound(3)}, ${bound(4)})`
-    this.find = `SELECT ${id}, ${fingerprint}, ${token}, ${expires}, ${answer} FROM ${table} WHERE ${id} = ${bound(1)}`
+    // Otherwise the replay of a write that no standby has confirmed would report it as done.
+    this.find = `SELECT ${id}, ${fingerprint}, ${token}, ${expires}, ${answer} FROM ${table} ` +
+      `WHERE ${id} = ${bound(1)}${dialect.confirmed}`
     this.takeOver = `UPDATE ${table} SET ${fingerprint} = ${bound(1)}, ${token} = ${bound(2)}, ` +
       `${expires} = ${bound(3)}, ${answer} = NULL ` +
       `WHERE ${id} = ${bound(4)} AND ${token} = ${bound(5)} AND ${expires} = ${bound(6)}`

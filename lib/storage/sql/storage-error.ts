@@ -13,6 +13,11 @@ export class StorageUnreachable extends Error implements Unreachable {
   }
 }
 
+/** A write may have been done, and may be lost again. */
+export class OutcomeUnknown extends StorageUnreachable {
+  readonly isOutcomeUnknown = true
+}
+
 /** The request no longer waits for the statement, which may still run. */
 export class RequestAborted extends StorageUnreachable {
   constructor (signal: AbortSignal) {

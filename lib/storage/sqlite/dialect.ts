@@ -40,6 +40,7 @@ export const dialect: Dialect = {
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: ['rowid', 'oid', '_rowid_'],
 
+  confirmed: '',
   returning: true,
   emptyInsert: 'DEFAULT VALUES',
   unset: 'NULL',
