@@ -186,11 +186,12 @@ export interface Storage<Item> {
   /**
    * Commits everything that `work` writes, or nothing: a rejection of `work` rolls back and is passed on.
    * A commit that the database refuses, such as for a deferred constraint, rejects with a `CommitRefused`.
+   * `work` may be called again after the database rolled it back, such as after a deadlock.
    */
   transaction?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
   /**
    * A transaction during which no other writer, in any process, changes what `work` has read: for a write that depends
-   * on a list. `work` may be called again after the database rolled it back, such as after a deadlock.
+   * on a list.
    */
   exclusive?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
   readonly receipts?: Receipts

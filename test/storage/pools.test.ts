@@ -65,6 +65,37 @@ async function readBesideLock (app: App) {
   return { free, locked: Object.keys(locked) }
 }
 
+/** Parallel PATCHes with keys to few items: all are done, once each. */
+async function writeWithKeys (t: Test, adapter: SqlAdapter): Promise<void> {
+  const counters = define({
+    name: 'counters',
+    schema: Type.Object({ id: Type.String(), texts: Type.Array(Type.String()) }),
+    id: { generate: 'client' },
+    put: { create: true },
+    storage: adapter
+  }).with(idempotency())
+  await adapter.createTable(counters)
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(collection, counters)
+  const ids = ['a', 'b', 'c', 'd', 'e']
+  for (const id of ids) await app.inject({ method: 'PUT', url: `/counters/${id}`, payload: { texts: [] } })
+  const statuses = await Promise.all(Array.from({ length: 200 }, async (_, index) => {
+    await delay(index * 5)
+    const response = await app.inject({
+      method: 'PATCH',
+      url: `/counters/${ids[index % ids.length]}`,
+      headers: { 'content-type': 'application/json-patch+json', 'idempotency-key': `"${index}"` },
+      payload: JSON.stringify([{ op: 'add', path: '/texts/-', value: String(index) }])
+    })
+    return response.statusCode
+  }))
+  t.strictSame(statuses.filter((status) => status !== 200), [])
+  const items: Array<{ texts: string[] }> = (await app.inject('/counters')).json()
+  const texts = items.flatMap((item) => item.texts).sort((a, b) => Number(a) - Number(b))
+  t.strictSame(texts, Array.from({ length: 200 }, (_, index) => String(index)))
+}
+
 async function waitUntil (holds: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 500; turn++) {
     if (await holds()) return
@@ -110,6 +141,14 @@ test('postgres', async (t) => {
     const pool = server.pool({ max: 4, port: proxy.port, connectionTimeoutMillis: 500 })
     const app = await createApp(t, postgres(pool), quick)
     await outliveSilence(t, app, proxy)
+  })
+
+  await t.test('keyed writes that collide under serializable are repeated on their connections', async (t) => {
+    const pool = server.pool({ max: 10, options: '-c default_transaction_isolation=serializable' })
+    let connections = 0
+    pool.on('connect', () => connections++)
+    await writeWithKeys(t, postgres(pool))
+    t.ok(connections <= 10, `${connections} connections`)
   })
 
   await t.test('a cancellation does not affect the session of another client', async (t) => {

@@ -3,7 +3,7 @@ import type { PoolDriver } from './pool-driver.ts'
 import { runPooled, type PooledTask } from './pooled-query.ts'
 import { PooledTransaction } from './pooled-transaction.ts'
 import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
-import { retry, toStorageError } from './storage-error.ts'
+import { retry } from './storage-error.ts'
 
 /** A pool of connections: each statement takes one, each transaction keeps one. */
 export class PooledSession<Client> implements Session {
@@ -44,9 +44,7 @@ export class PooledSession<Client> implements Session {
   }
 
   transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#transaction(['BEGIN'], work).catch((error: unknown) => {
-      throw toStorageError(this.#dialect, error)
-    })
+    return retry(this.#dialect, () => this.#transaction(['BEGIN'], work))
   }
 
   exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result> {

@@ -37,9 +37,12 @@ export interface Session {
   /** Runs a statement that returns rows: SELECT, and writes with RETURNING. */
   rows (statement: Statement): Promise<readonly Row[]>
   write (statement: Statement): Promise<WriteResult>
-  /** Runs `work` in a transaction; within a transaction, in the same one. */
+  /**
+   * Runs `work` in a transaction; within a transaction, in the same one. `work` runs again if the database rolled it
+   * back.
+   */
   transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result>
-  /** A transaction in which no other writer changes the table. `work` runs again if the database rolled it back. */
+  /** A transaction in which no other writer changes the table. */
   exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result>
   /** Runs a write whose failure leaves a surrounding transaction usable. */
   withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result>
