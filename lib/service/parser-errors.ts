@@ -67,18 +67,26 @@ export function handleParserErrors (server: Server, responses: PendingResponses,
   server.removeAllListeners('clientError')
   server.on('clientError', (error: ParserError, socket) => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
-    const response = responses.get(socket)
-    if (response === undefined || response.writableFinished) {
-      endWithProblem(socket, toParserProblem(error), base)
-    } else if (response.req.complete) {
-      // The error is in the next request of a pipeline. The response to the previous one comes first.
-      response.once('close', () => endWithProblem(socket, toParserProblem(error), base))
-    } else if (response.headersSent) {
-      socket.destroy(error)
-    } else {
-      endWithProblem(socket, toParserProblem(error), base)
-    }
+    const previous = responses.get(socket)
+    const isAnswered = previous !== undefined && previous.headersSent && !previous.writableFinished
+    // The error is in the content of a request that is already answered.
+    if (isAnswered && !previous.req.complete) socket.destroy(error)
+    else endInOrder(socket, { problem: toParserProblem(error), base, previous })
   })
+}
+
+interface LastResponse {
+  readonly problem: Problem
+  readonly base: string | undefined
+  /** The response that was begun before on this connection. */
+  readonly previous: ServerResponse | undefined
+}
+
+/** Ends the connection with a problem. In a pipeline, the response to the previous request comes first. */
+export function endInOrder (socket: Duplex, { problem, base, previous }: LastResponse): void {
+  const isPending = previous !== undefined && !previous.writableFinished && previous.req.complete
+  if (isPending) previous.once('close', () => endWithProblem(socket, problem, base))
+  else endWithProblem(socket, problem, base)
 }
 
 function endWithProblem (socket: Duplex, problem: Problem, base: string | undefined): void {

@@ -1,16 +1,19 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import { Duplex } from 'node:stream'
 import { buildAllow } from '../http/allow.ts'
+import { isValidHost } from '../http/host.ts'
 import { problem, formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
+import { hasUnknownTransferCoding } from '../http/transfer-encoding.ts'
 import { handleExpectations } from './expectations.ts'
-import { handleParserErrors } from './parser-errors.ts'
+import { endInOrder, handleParserErrors } from './parser-errors.ts'
 import type { PendingResponses } from './parser-errors.ts'
 
 // Checks requests before Fastify looks for a route: no route can do that.
 
 type Methods = readonly string[]
 
-/** RFC 9112, section 3.2: exactly one Host. Node.js uses the first of several. */
+/** RFC 9112, section 3.2: exactly one Host, which is valid. Node.js uses the first of several. */
 function checkHost ({ rawHeaders, httpVersionMinor, headers: { host } }: IncomingMessage): Problem | undefined {
   if (host === undefined) {
     return httpVersionMinor === 0 ? undefined : problem('bad-request', { detail: 'The header Host is missing.' })
@@ -20,7 +23,17 @@ function checkHost ({ rawHeaders, httpVersionMinor, headers: { host } }: Incomin
     const name = rawHeaders[index]!
     if (name.length === 4 && name.toLowerCase() === 'host') count++
   }
-  return count > 1 ? problem('bad-request', { detail: 'The header Host is repeated.' }) : undefined
+  if (count > 1) return problem('bad-request', { detail: 'The header Host is repeated.' })
+  if (!isValidHost(host)) {
+    return problem('bad-request', { detail: 'The header Host must be a host name or an address, and may have a port.' })
+  }
+  return undefined
+}
+
+/** RFC 9112, section 6.1: 501 for a coding that is not decoded, also if `chunked` follows. */
+function checkTransferCoding ({ headers: { 'transfer-encoding': codings } }: IncomingMessage): Problem | undefined {
+  if (codings === undefined || !hasUnknownTransferCoding(codings)) return undefined
+  return problem('not-implemented', { detail: 'The only Transfer-Encoding of this server is chunked.' })
 }
 
 /** RFC 3986, section 2.1. */
@@ -41,13 +54,15 @@ function checkTarget ({ url = '', method }: IncomingMessage): Problem | undefine
 function checkRequest (request: IncomingMessage, methods: Methods): Problem | undefined {
   if (!isHttp2(request)) {
     if (request.httpVersionMajor !== 1) return problem('http-version-not-supported')
-    const refusal = checkHost(request)
+    const refusal = checkHost(request) ?? checkTransferCoding(request)
     if (refusal !== undefined) return refusal
   }
-  if (!methods.includes(request.method!)) {
-    return problem('not-implemented', { detail: `The method ${request.method} is not implemented by this server.` })
-  }
+  if (!methods.includes(request.method!)) return methodNotImplemented(request)
   return checkTarget(request)
+}
+
+function methodNotImplemented ({ method }: IncomingMessage): Problem {
+  return problem('not-implemented', { detail: `The method ${method} is not implemented by this server.` })
 }
 
 /** Only requests of HTTP/2 servers have a stream. */
@@ -86,6 +101,17 @@ export function installRequestChecks (server: Server, { methods, problems }: Req
     sendProblem(problem('expectation-failed'), problems, request, response)
   })
   handleParserErrors(server, responses, problems)
+  handleConnect(server, responses, problems)
+}
+
+/** Without a listener, Node.js closes the connection of a CONNECT without a response. HTTP/2 passes one. */
+function handleConnect (server: Server, responses: PendingResponses, base: string | undefined): void {
+  if (server.listenerCount('connect') > 0) return
+  server.on('connect', (request, socket: Duplex | ServerResponse) => {
+    const refusal = methodNotImplemented(request)
+    if (socket instanceof Duplex) endInOrder(socket, { problem: refusal, base, previous: responses.get(socket) })
+    else sendProblem(refusal, base, request, socket)
+  })
 }
 
 function sendProblem (
@@ -94,7 +120,8 @@ function sendProblem (
   request: IncomingMessage,
   response: ServerResponse
 ): void {
-  const content = formatProblem(problem, base, request.url!.split('?', 1)[0]!)
+  // CONNECT in HTTP/2 has no path.
+  const content = formatProblem(problem, base, request.url?.split('?', 1)[0])
   response.writeHead(problem.status, {
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(content),

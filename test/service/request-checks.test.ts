@@ -91,6 +91,19 @@ const refused: ReadonlyArray<readonly [what: string, text: string | readonly str
       501,
       'not-implemented'
     ],
+    ...['zzz, chunked', 'gzip, chunked', 'zzz\r\nTransfer-Encoding: chunked', 'chunked, zzz'].map((codings) => [
+      `Transfer-Encoding: ${codings}`,
+      `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: ${codings}\r\n\r\n0\r\n\r\n`,
+      501,
+      'not-implemented'
+    ] as const),
+    ...['a b', 'a/b', '[::1', '[::1]x', '[zz]', '<x>', 'user@a', 'a:b', 'a?b', 'a%2', '\xfc'].map((value) => [
+      `Host: ${value}`,
+      `GET /notes HTTP/1.1\r\nHost: ${value}\r\n\r\n`,
+      400,
+      'bad-request'
+    ] as const),
+    ['CONNECT', 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n', 501, 'not-implemented'],
     [
       'a chunk that is none',
       `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
@@ -136,6 +149,20 @@ test('requests that reach no route are problems with a Date, and close the conne
   }
   t.equal((await said(port, `GET /notes HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)).status, 200, 'the server lives')
   t.equal((await said(port, 'GET /notes HTTP/1.0\r\n\r\n')).status, 200, 'HTTP/1.0 needs no Host')
+  for (const valid of ['', 'a:', 'a_b.example:80', 'a%20b', '127.0.0.1', '[::1]:80', '[v1.a:b]']) {
+    const { status } = await said(port, `GET /notes HTTP/1.1\r\nHost: ${valid}\r\nConnection: close\r\n\r\n`)
+    t.equal(status, 200, `Host: ${valid}`)
+  }
+  for (const codings of ['chunked', 'Chunked', ', chunked']) {
+    const { status } = await said(
+      port,
+      `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: ${codings}\r\n` +
+        'Connection: close\r\n\r\nc\r\n{"text":"a"}\r\n0\r\n\r\n'
+    )
+    t.equal(status, 201, `Transfer-Encoding: ${codings}`)
+  }
+  const pipelined = await said(port, `GET /notes/x HTTP/1.1\r\n${host}\r\nCONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n`)
+  t.match(pipelined.whole, /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 501 /, 'CONNECT waits for the response before it')
   const head = await said(port, `HEAD /notes/%zz HTTP/1.1\r\n${host}\r\n`)
   t.strictSame([head.status, head.content], [400, ''])
   const percent = await said(port, `GET /notes?limit=%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)
@@ -227,7 +254,7 @@ test('an answer that is on its way already is not written into, and a client tha
   t.ok(half.destroyed, 'what cannot be written to is closed')
 })
 
-test('an app keeps what it has set itself: clientErrorHandler, checkContinue, checkExpectation, requireHostHeader', async (t) => {
+test('an app keeps what it has set itself: clientErrorHandler, connect, checkContinue, checkExpectation, requireHostHeader', async (t) => {
   const own = {
     http: { requireHostHeader: false },
     clientErrorHandler: (_error: Error, socket: Socket) => {
@@ -241,10 +268,14 @@ test('an app keeps what it has set itself: clientErrorHandler, checkContinue, ch
   app.server.on('checkExpectation', (_request, response) => {
     response.writeHead(418).end()
   })
+  app.server.on('connect', (_request, socket) => {
+    socket.end('HTTP/1.1 418 Own\r\n\r\n')
+  })
   await app.register(service)
   const port = await listen(app)
   for (const text of [
     'garbage\r\n\r\n',
+    'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n',
     `POST /notes HTTP/1.1\r\n${host}Expect: 100-continue\r\nConnection: close\r\n\r\n`,
     `POST /notes HTTP/1.1\r\n${host}Expect: tea\r\nConnection: close\r\n\r\n`
   ]) {
@@ -360,6 +391,9 @@ test('HTTP/2 is served as before, with OPTIONS * and problems', async (t) => {
     return [Number(head[':status']), text, continued]
   }
   t.equal((await ask({ ':method': 'OPTIONS', ':path': '*' }))[0], 204)
+  const [refusal, content] = await ask({ ':method': 'CONNECT', ':authority': 'a:80' })
+  t.equal(refusal, 501)
+  t.match(JSON.parse(content), { code: 'not-implemented' })
   t.equal((await ask({ ':path': '/' }))[0], 200)
   const [status, text] = await ask({ ':path': '/%zz' })
   t.equal(status, 400)
