@@ -1,7 +1,7 @@
 import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { addCodingToTags } from './response/content-coding.ts'
+import { handleContentCoding } from './response/content-coding.ts'
 import { getRepresentationTypes } from './request/content.ts'
 import { toCollection } from './collection.ts'
 import type { Definition } from './collection.ts'
@@ -36,7 +36,7 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   app.addContentTypeParser([...new Set(['*', ...getRepresentationTypes(served), ...patchTypes])], createBodyReader(app))
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
-  app.addHook('onRoute', addCodingToTags)
+  handleContentCoding(app)
   varyByVersion(app, served)
   for (const plugin of served.attached.plugins) await plugin(app)
   addRateLimitHeaders(app)

@@ -17,7 +17,7 @@ export interface Registered {
 export interface ServedCollection extends Registered {
   readonly collection: Collection
   /** Which plugins were registered before it: they only see routes that are added later. */
-  readonly after: { readonly rateLimit: boolean, readonly swagger: boolean }
+  readonly after: { readonly compress: boolean, readonly rateLimit: boolean, readonly swagger: boolean }
 }
 
 declare module 'fastify' {
@@ -102,7 +102,11 @@ export function registerCollection (app: FastifyInstance, definition: Collection
   getRegistered(app).push({
     path: app.prefix + buildCollectionRoute(collection),
     collection,
-    after: { rateLimit: app.hasDecorator('rateLimit'), swagger: app.hasDecorator('swagger') }
+    after: {
+      compress: app.hasReplyDecorator('compress'),
+      rateLimit: app.hasDecorator('rateLimit'),
+      swagger: app.hasDecorator('swagger')
+    }
   })
   return collection
 }

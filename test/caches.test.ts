@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Client } from './caches/client.ts'
 import type { Received, Sent } from './caches/client.ts'
 import { converse } from './caches/conversation.ts'
@@ -57,8 +57,8 @@ interface Stage {
   readonly cache: Client
 }
 
-async function stage (t: Test, program: (origin: number) => Program): Promise<Stage> {
-  const origin = await startOrigin()
+async function stage (t: Test, program: (origin: number) => Program, options = {}): Promise<Stage> {
+  const origin = await startOrigin(options)
   t.teardown(() => origin.close())
   const daemon = await start(program(origin.port))
   t.teardown(async () => {
@@ -398,3 +398,47 @@ test(
     }
   }
 )
+
+const decode: Readonly<Record<string, (content: Buffer) => Buffer>> = {
+  gzip: gunzipSync,
+  br: brotliDecompressSync,
+  identity: (content) => content
+}
+
+for (const program of [nginx, squid]) {
+  const { name, binary } = program(0)
+  test(
+    `${name} in front of an app that compresses sends each client a coding that it accepts, in all orders of requests`,
+    { skip: missing(binary) },
+    async (t) => {
+      const { app, cache } = await stage(t, (origin) => program(origin), { compressing: true })
+      for (const [path, codings] of [
+        ['/notes/a', ['identity', 'gzip', 'br']],
+        ['/notes/b', ['gzip', 'identity', 'br']],
+        ['/news/c', ['identity', 'br', 'gzip']],
+        ['/news/d', ['br', 'gzip', 'identity']]
+      ] as const) {
+        const [, list, id] = path.split('/')
+        const content = JSON.stringify({ id, text: 'long '.repeat(200) })
+        await app.ask(`POST /${list}`, { fields: { 'content-type': 'application/json' }, content })
+        const plain = (await app.ask(`GET ${path}`)).content
+        for (const coding of [...codings, ...codings]) {
+          const what = `${path}, ${coding}`
+          const fields = { 'accept-encoding': coding }
+          const answer = await cache.ask(`GET ${path}`, { fields })
+          t.equal(answer.fields['content-encoding'] ?? 'identity', coding, what)
+          t.equal(decode[coding]!(Buffer.from(answer.content, 'latin1')).toString(), plain, what)
+          t.match(answer.fields.vary, /\bAccept-Encoding\b/i, what)
+          const etag = String(answer.fields.etag)
+          const known = await cache.ask(`GET ${path}`, { fields: { ...fields, 'if-none-match': etag } })
+          t.strictSame([known.status, known.fields.etag], [304, etag], what)
+          const other = coding === 'br' ? 'gzip' : 'br'
+          const changed = await cache.ask(`GET ${path}`, {
+            fields: { 'accept-encoding': other, 'if-none-match': etag.replace(/(?:-gzip|-br)?"$/, `-${coding}"`) }
+          })
+          t.strictSame([changed.status, changed.fields['content-encoding']], [200, other], what)
+        }
+      }
+    }
+  )
+}

@@ -294,13 +294,34 @@ test('@fastify/compress encodes our answers, and content is decoded once', async
       fields: { 'accept-encoding': 'gzip', 'if-none-match': String(encoded.headers.etag) }
     })
     t.equal(revalidated.statusCode, 304)
+    // RFC 9110, sections 12.5.5 and 15.4.5: also if nothing was compressed.
+    for (const uncompressed of [plain, revalidated, bad]) t.match(uncompressed.headers.vary, /\bAccept-Encoding\b/, order)
+    for (const [accepted, status] of [
+      ['gzip;q=0.5, br', 304],
+      ['*', 304],
+      ['identity', 200],
+      ['br', 200],
+      ['*, gzip;q=0', 200],
+      ['gzip;q=0.0, *', 200],
+      [undefined, 200]
+    ] as const) {
+      const { statusCode, headers } = await ask(instance, `GET ${at}`, {
+        fields: { 'if-none-match': String(encoded.headers.etag), ...accepted && { 'accept-encoding': accepted } }
+      })
+      t.equal(statusCode, status, `${order}: Accept-Encoding: ${accepted} (RFC 9110, section 13.1.2)`)
+      if (status === 304) t.equal(headers.etag, encoded.headers.etag)
+      t.match(headers.vary, /\bAccept-Encoding\b/i)
+    }
+    const tags = { 'if-none-match': `${plain.headers.etag}, ${encoded.headers.etag}` }
+    const selected = await ask(instance, `GET ${at}`, { fields: { ...tags, 'accept-encoding': 'gzip' } })
+    t.strictSame([selected.statusCode, selected.headers.etag], [304, encoded.headers.etag])
     t.notOk('content-encoding' in revalidated.headers)
     // RFC 9110 8.8.3.3: codings have tags of their own, a 304 names the one that the client has, and each will do for
     // a write.
     t.equal(encoded.headers.etag, String(plain.headers.etag).replace(/"$/, '-gzip"'))
     t.equal(revalidated.headers.etag, encoded.headers.etag)
     const listed = await ask(instance, `GET ${at}`, {
-      fields: { 'if-none-match': `"other", W/${String(encoded.headers.etag)}` }
+      fields: { 'accept-encoding': 'gzip', 'if-none-match': `"other", W/${String(encoded.headers.etag)}` }
     })
     t.strictSame([listed.statusCode, listed.headers.etag], [304, encoded.headers.etag])
     const both = await ask(instance, `GET ${at}`, {

@@ -1,5 +1,7 @@
 // RFC 9110, section 8.8.3: entity tags.
 
+import { isCodingAccepted } from './accept-encoding.ts'
+
 /** As it is written in a header: `"xyzzy"`, or `W/"xyzzy"` if it is weak. */
 export type EntityTag = string
 
@@ -39,7 +41,7 @@ function removeWeakness (tag: EntityTag): string {
   return tag.startsWith('W/') ? tag.slice(2) : tag
 }
 
-const codingPattern = /-(?:gzip|br|deflate|zstd)"$/
+const codingPattern = /-(gzip|br|deflate|zstd)"$/
 
 /** Returns the tag of an encoded representation (RFC 9110, section 8.8.3.3). */
 export function addCoding (tag: EntityTag, coding: string): EntityTag {
@@ -51,12 +53,30 @@ export function removeCoding (tag: EntityTag): EntityTag {
   return tag.replace(codingPattern, '"')
 }
 
+/**
+ * Returns the tag of the representation before it was encoded, if the client accepts the coding. Otherwise the tag
+ * identifies a representation that is not selected (RFC 9110, section 13.1.2), and is returned as it is.
+ */
+export function removeAcceptedCoding (tag: EntityTag, acceptEncoding: string | undefined): EntityTag {
+  const coding = codingPattern.exec(tag)?.[1]
+  return coding !== undefined && isCodingAccepted(acceptEncoding, coding) ? removeCoding(tag) : tag
+}
+
+interface KnownTags {
+  readonly 'if-none-match'?: string | undefined
+  readonly 'accept-encoding'?: string | undefined
+}
+
 /** Returns the tag under which the client stores the representation, by its If-None-Match: it may be an encoded one. */
-export function getKnownTag (tag: EntityTag, field: string | undefined): EntityTag {
+export function getKnownTag (tag: EntityTag, fields: KnownTags): EntityTag {
+  const { 'if-none-match': field, 'accept-encoding': acceptEncoding } = fields
   if (field === undefined || field === tag) return tag
   const given = parseEntityTags(field)
-  const known = given === '*' ? [] : given.map(removeWeakness)
-  return known.includes(tag) ? tag : known.find((encoded) => removeCoding(encoded) === tag) ?? tag
+  if (given === '*') return tag
+  const encoded = given.map(removeWeakness).find((known) => (
+    known !== tag && removeAcceptedCoding(known, acceptEncoding) === tag
+  ))
+  return encoded ?? tag
 }
 
 /** Builds a strong entity tag. Invalid characters are escaped, so that two versions never share a tag. */

@@ -1,7 +1,7 @@
 // RFC 9110, section 13: If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since.
 
 import { parseDate } from './date.ts'
-import { isStrongMatch, isWeakMatch, parseEntityTags, removeCoding } from './entity-tag.ts'
+import { isStrongMatch, isWeakMatch, parseEntityTags, removeAcceptedCoding, removeCoding } from './entity-tag.ts'
 import type { EntityTag } from './entity-tag.ts'
 
 export interface PreconditionFields {
@@ -9,6 +9,8 @@ export interface PreconditionFields {
   readonly 'if-none-match'?: string | undefined
   readonly 'if-modified-since'?: string | undefined
   readonly 'if-unmodified-since'?: string | undefined
+  /** Selects the representation that If-None-Match of a read is compared with. */
+  readonly 'accept-encoding'?: string | undefined
 }
 
 export interface Validators {
@@ -74,7 +76,9 @@ function isNew ({ safe, fields, current }: ConditionalRequest): boolean {
   if (current === undefined) return true
   const field = fields['if-none-match']
   if (field !== undefined) {
-    return !(safe ? isTagListed(field, current.tag, isWeakMatch) : isAnyTagListed(field, current, isWeakMatch))
+    return safe
+      ? !isSelected(field, current.tag, fields['accept-encoding'])
+      : !isAnyTagListed(field, current, isWeakMatch)
   }
   const date = safe ? parseOptionalDate(fields['if-modified-since']) : undefined
   return date === undefined || current.modified === undefined || toSeconds(current.modified) > toSeconds(date)
@@ -82,6 +86,13 @@ function isNew ({ safe, fields, current }: ConditionalRequest): boolean {
 
 function isAnyTagListed (field: string, { tag, others }: Validators, isMatch: typeof isStrongMatch): boolean {
   return isTagListed(field, tag, isMatch) || others?.().some((other) => isTagListed(field, other, isMatch)) === true
+}
+
+/** Whether the field lists the tag of the selected representation. */
+function isSelected (field: string, tag: EntityTag, acceptEncoding: string | undefined): boolean {
+  if (field === tag) return true
+  const given = parseEntityTags(field)
+  return given === '*' || given.some((one) => isWeakMatch(removeAcceptedCoding(one, acceptEncoding), tag))
 }
 
 function isTagListed (field: string, tag: EntityTag, isMatch: typeof isStrongMatch): boolean {

@@ -35,7 +35,7 @@ export function prepareReply (response: Response, caching: Caching, reply: Fasti
   reply.header('x-content-type-options', 'nosniff')
   setHeaders(fields, reply)
   if (status === 304 && fields.etag !== undefined) {
-    reply.header('etag', getKnownTag(fields.etag, headers['if-none-match']))
+    reply.header('etag', getKnownTag(fields.etag, headers))
   }
   if (content === undefined) return undefined
   // RFC 9110, section 9.3.2: HEAD has the Content-Length of GET.

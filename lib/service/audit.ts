@@ -73,6 +73,14 @@ export const auditRules: Readonly<Record<string, AuditRule>> = {
     ),
     fix: 'Register @fastify/cors with ...corsOptions(), or with strictPreflight: false'
   },
+  FST_COLLECTION_AUDIT_COMPRESS: {
+    check: ({ hasCompress, after }) => (
+      hasCompress && !after.compress
+        ? '@fastify/compress was registered after the collection, so that its responses are not compressed'
+        : undefined
+    ),
+    fix: 'Register @fastify/compress before the collection, and await it'
+  },
   FST_COLLECTION_AUDIT_ETAG: {
     check: ({ refusal: { headers } }) => (
       headers.etag === undefined

@@ -14,6 +14,8 @@ export interface Inspection extends ServedCollection {
   readonly options: IncomingMessage
   /** To the unsupported method, with the name of the collection in the other case. */
   readonly caseSwapped: IncomingMessage
+  /** Whether @fastify/compress is registered now. */
+  readonly hasCompress: boolean
   /** Whether @fastify/swagger is registered now. */
   readonly hasSwagger: boolean
 }
@@ -37,6 +39,7 @@ export async function inspectCollection (
     preflight: await send('OPTIONS', `${url}/audit`, { origin, 'access-control-request-method': 'PUT' }),
     options: await send('OPTIONS', url),
     caseSwapped: await send('DELETE', url.slice(0, -name.length) + swapCase(name)),
+    hasCompress: app.hasReplyDecorator('compress'),
     hasSwagger: app.hasDecorator('swagger')
   }
 }

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import compress from '@fastify/compress'
 import Fastify from 'fastify'
 import type { onRequestHookHandler, onSendHookHandler } from 'fastify'
 import { Type } from '@sinclair/typebox'
@@ -42,7 +43,8 @@ const known: onRequestHookHandler = async function (request, reply) {
   reply.header('x-caller', caller)
 }
 
-export async function startOrigin (): Promise<Origin> {
+/** With `compressing`, the app compresses its responses itself. */
+export async function startOrigin ({ compressing = false } = {}): Promise<Origin> {
   let visitors = 0
   const visited: onSendHookHandler = async function (_request, reply) {
     // A 304 without a cookie leaves the one that is stored as it is.
@@ -53,6 +55,7 @@ export async function startOrigin (): Promise<Origin> {
   app.addHook('onSend', async ({ method, url, headers }, { statusCode }) => {
     account.push({ line: `${method} ${url}`, conditional: headers['if-none-match'] !== undefined, status: statusCode })
   })
+  if (compressing) await app.register(compress, { encodings: ['gzip', 'br'], threshold: 100 })
   for (const definition of [
     notes('notes', {}),
     notes('news', { cache: 'public, max-age=60' }),

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import etag from '@fastify/etag'
 import rateLimit from '@fastify/rate-limit'
@@ -153,6 +154,8 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
       }
     }
   ],
+  ['@fastify/compress before the collections', [], { before: async (app) => app.register(compress) }],
+  ['@fastify/compress after the collections', ['COMPRESS'], { after: async (app) => app.register(compress) }],
   ['@fastify/swagger after the collections', ['SWAGGER'], { after: async (app) => app.register(swagger, openapi) }],
   [
     'everybody is asked for credentials',
