@@ -102,11 +102,8 @@ test('the contestants of the bench answer alike', async (t) => {
   }
 })
 
-const [major = 0] = process.versions.node.split('.').map(Number)
-
 test(
   'what speaks to a database by hand answers alike',
-  { skip: major < 22 && 'node:sqlite comes with Node 22' },
   async (t) => {
     const { byHand, fill } = await openSqlite()
     const ours = await answers('ours')
@@ -139,7 +136,7 @@ test('features keeps its promises beyond what is measured', async (t) => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-test('the bench runs', { skip: major < 24 && 'this Node does not run TypeScript by itself' }, async (t) => {
+test('the bench runs', async (t) => {
   const bench = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [
     bench,

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { test } from 'tap'
@@ -12,7 +13,7 @@ import { postgres } from '../lib/storage/postgres.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
 import { orders } from './fixtures/orders-server.ts'
 import type { Doom, Plan } from './fixtures/orders-server.ts'
-import { mysqlPool, noMysql, nodeSqlite, noSqlite } from './storage/databases.ts'
+import { mysqlPool, noMysql } from './storage/databases.ts'
 import { startPostgres } from './storage/servers.ts'
 
 t.setTimeout(600_000)
@@ -36,11 +37,11 @@ interface World {
 const worlds: ReadonlyArray<{ readonly kind: Plan['kind']; readonly skip: string | false; open(): Promise<World> }> = [
   {
     kind: 'sqlite',
-    skip: noSqlite,
+    skip: false,
     async open () {
       const folder = await mkdtemp(join(tmpdir(), 'collections-crashes-'))
       const address = join(folder, 'orders.db')
-      const database = new nodeSqlite!.DatabaseSync(address)
+      const database = new DatabaseSync(address)
       // Stays with the file; of several processes that turn to it at once, one may find the file locked.
       database.exec('PRAGMA journal_mode = WAL')
       await sqlite(database).createTable({ ...orders, receipts: true })
@@ -93,18 +94,10 @@ interface Server {
 
 const fixture = fileURLToPath(new URL('fixtures/orders-server.ts', import.meta.url))
 
-/**
- * Of what the test runner loads, a process that is started often needs but the types taken away, and that only where
- * Node.js does not do it itself.
- */
-const loaders =
-  Number(process.versions.node.split('.')[0]) < 24
-    ? process.execArgv.filter((argument) => argument.includes('typescript'))
-    : []
-
+// Without what the test runner loads: these processes are started often.
 async function start (plan: Plan): Promise<Server> {
   const child = fork(fixture, [JSON.stringify(plan)], {
-    execArgv: loaders,
+    execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc']
   })
   const ended = once(child, 'exit').then(([code]) => {

@@ -2,6 +2,7 @@ import { execFile, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
@@ -106,14 +107,9 @@ const programs = blocks
   })
 
 const server = /from '(pg|postgres|mysql2|mysql2\/promise|mariadb|better-sqlite3)'/
-const [major = 0] = process.versions.node.split('.').map(Number)
 
-function unable ({ code, language }: { code: string; language: string }): string | false {
-  if (language === 'js' && major < 22) {
-    return 'this Node cannot require sources; test/package.test.ts has it require the package'
-  }
-  if (server.test(code)) return 'it needs a database server or a driver of its own'
-  return code.includes('node:sqlite') && major < 22 ? 'node:sqlite comes with Node 22' : false
+function unable ({ code }: { code: string }): string | false {
+  return server.test(code) && 'it needs a database server or a driver of its own'
 }
 
 /** One process for them all, which tells what each printed, or why it failed; whatever they started ends with it. */
@@ -148,7 +144,6 @@ t.teardown(() => rmSync(scratch, { recursive: true, force: true }))
 
 test(
   'every program of the documentation is type-checked',
-  { skip: major < 22 && 'types are the same on every Node' },
   async (t) => {
     const { stdout, status } = spawnSync(
       process.execPath,
@@ -160,9 +155,7 @@ test(
 )
 
 test('every program of the documentation runs, and prints what it says', async (t) => {
-  const alone = programs.filter(
-    ({ code, language }) => !code.includes("from 'node:test'") && unable({ code, language }) === false
-  )
+  const alone = programs.filter(({ code }) => !code.includes("from 'node:test'") && unable({ code }) === false)
   const child = fork(
     join(scratch, 'run.mjs'),
     alone.map(({ file }) => file),
@@ -171,10 +164,10 @@ test('every program of the documentation runs, and prints what it says', async (
   const told = new Map<string, { lines: string[]; error?: string }>()
   child.on('message', (message: { file: string; lines: string[]; error?: string }) => told.set(message.file, message))
   await once(child, 'exit')
-  for (const { page, line, file, code, language, printed } of programs.filter(
+  for (const { page, line, file, code, printed } of programs.filter(
     ({ code }) => !code.includes("from 'node:test'")
   )) {
-    await t.test(`${page}, line ${line}`, { skip: unable({ code, language }) }, async (t) => {
+    await t.test(`${page}, line ${line}`, { skip: unable({ code }) }, async (t) => {
       t.equal(told.get(file)?.error, undefined)
       if (printed.length > 0) t.same(told.get(file)?.lines, printed)
     })
@@ -605,9 +598,8 @@ async function sqlStorages (): Promise<Record<string, Supports>> {
   const { mysql } = await import('../lib/storage/mysql.ts')
   const { default: pg } = await import('pg')
   const { createPool } = await import('mysql2/promise')
-  // Neither pool connects before the first statement. Node.js 20 has no node:sqlite.
-  const statement = { all: () => [], iterate: () => [], run: () => ({ changes: 0 }), setReturnArrays () {} }
-  const database = { exec () {}, prepare: () => statement }
+  // Neither pool connects before the first statement.
+  const database = new DatabaseSync(':memory:')
   const adapters = { sqlite: sqlite(database), postgres: postgres(new pg.Pool()), mysql: mysql(createPool({})) }
   return Object.fromEntries(Object.entries(adapters).map(([name, adapter]) => [name, adapter(things).supports]))
 }

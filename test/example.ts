@@ -6,17 +6,13 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// The example service as `npm start` runs it: on the Node of the repository, as a process of its own.
+// The example service as `npm start` runs it, as a process of its own, on the Node that runs the tests.
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** What `npm start` says, without npm. */
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
-export const [command = '', ...parameters] = scripts.start.split(' ')
-
-/** npm puts the commands of the repository in front of those of the machine. */
-const own = join(root, 'node_modules/.bin', command)
-export const repositoryNode = existsSync(own) ? realpathSync(own) : process.execPath
+export const [, ...parameters] = scripts.start.split(' ')
 
 /** The machine's own Node. */
 export const machineNode = (process.env['PATH'] ?? '')
@@ -57,6 +53,8 @@ export function alone (
     [
       '-i',
       `PATH=${process.env['PATH'] ?? ''}`,
+      // node:sqlite of Node.js 22 prints one.
+      'NODE_OPTIONS=--disable-warning=ExperimentalWarning',
       ...Object.entries(environment).map((entry) => entry.join('=')),
       program,
       ...words
@@ -66,7 +64,7 @@ export function alone (
   return { child, output: collected(child.stdout), errors: collected(child.stderr) }
 }
 
-export function run ({ node = repositoryNode, ...options }: Start = {}): Running {
+export function run ({ node = process.execPath, ...options }: Start = {}): Running {
   return alone(node, parameters, { cwd: root, ...options })
 }
 

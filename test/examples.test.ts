@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, 
 import { dirname, join } from 'node:path'
 import t, { test } from 'tap'
 import type { Test } from 'tap'
-import { alone, ended, repositoryNode, root, scratch } from './example.ts'
+import { alone, ended, root, scratch } from './example.ts'
 import type { Running } from './example.ts'
 import { pack, run } from './packed.ts'
 import { freePort, startPostgres } from './storage/servers.ts'
@@ -25,12 +25,10 @@ const manifest = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 
 const { version, exports, dependencies, devDependencies, peerDependencies } = manifest(root)
-const skip = repositoryNode === process.execPath ? false : 'the Node of the repository tries them'
 const folder = scratch()
 const library = join(folder, 'library')
 
 t.before(() => {
-  if (skip !== false) return
   mkdirSync(library)
   execFileSync('tar', ['-xzf', pack(folder).tarball, '--strip-components=1', '-C', library])
 })
@@ -131,10 +129,9 @@ const starters: readonly Starter[] = [
 for (const { name, settings, missing, drive } of starters) {
   test(
     `the starter ${name} is copied out of the package, compiles, passes its tests, starts, is answered and stops`,
-    { skip },
     async (t) => {
       const place = join(folder, `my-${name}`)
-      const copied = run(repositoryNode, [scaffold, name, place], folder)
+      const copied = run(process.execPath, [scaffold, name, place], folder)
       t.match(copied, { status: 0, output: 'npm start' })
       const own = manifest(place)
       t.match(own, { name: `my-${name}`, dependencies: { 'fastify-collections': `^${version}` } })
@@ -146,12 +143,12 @@ for (const { name, settings, missing, drive } of starters) {
       install(place, own)
       const environment = await settings(t)
 
-      const types = run(repositoryNode, ['node_modules/typescript/bin/tsc'], place)
+      const types = run(process.execPath, ['node_modules/typescript/bin/tsc'], place)
       t.equal(types.status, 0, types.output)
-      const tested = await ended(alone(repositoryNode, ['--test', 'test/*.test.ts'], { cwd: place, environment }))
+      const tested = await ended(alone(process.execPath, ['--test', 'test/*.test.ts'], { cwd: place, environment }))
       t.equal(tested.status, 0, tested.output)
       t.match(tested.output, /pass [1-9]/)
-      t.match(await ended(alone(repositoryNode, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
+      t.match(await ended(alone(process.execPath, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
 
       const port = String(await freePort())
       writeFileSync(
@@ -160,11 +157,11 @@ for (const { name, settings, missing, drive } of starters) {
           .map((entry) => entry.join('='))
           .join('\n')
       )
-      const running = alone(repositoryNode, ['src/server.ts'], { cwd: place })
+      const running = alone(process.execPath, ['src/server.ts'], { cwd: place })
       t.teardown(() => running.child.kill('SIGKILL'))
       const address = `http://127.0.0.1:${port}`
       await listening(running)
-      t.match(await ended(alone(repositoryNode, ['src/server.ts'], { cwd: place })), {
+      t.match(await ended(alone(process.execPath, ['src/server.ts'], { cwd: place })), {
         status: 1,
         errors: /^The service cannot start: listen EADDRINUSE.*\n$/
       })
@@ -211,7 +208,7 @@ test('the starters depend on what they are tested with', async (t) => {
   }
 })
 
-test('a copy is refused in one sentence where it cannot be made', { skip }, async (t) => {
+test('a copy is refused in one sentence where it cannot be made', async (t) => {
   const file = join(folder, 'file')
   writeFileSync(file, '')
   const names = starters
@@ -228,6 +225,6 @@ test('a copy is refused in one sentence where it cannot be made', { skip }, asyn
     [['users', file], `${file} is not a readable folder. Use another folder.\n`]
   ]
   for (const [parameters, output] of cases) {
-    t.same(run(repositoryNode, [scaffold, ...parameters], folder), { status: 1, output })
+    t.same(run(process.execPath, [scaffold, ...parameters], folder), { status: 1, output })
   }
 })

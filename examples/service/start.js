@@ -1,4 +1,4 @@
-// JavaScript, so that old versions of Node.js can run it and report that they are too old for TypeScript.
+// JavaScript, so that old versions of Node.js can run it and report that they are too old.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
 if (major > 22 || (major === 22 && minor >= 18)) {

@@ -5,9 +5,9 @@ import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { parseWords } from '../../lib/storage/search-words.ts'
 import { ask, build, notes } from '../app.ts'
-import { databases, noSqlite } from '../storage/databases.ts'
+import { databases } from '../storage/databases.ts'
 
-test('a search in 40 MB of text keeps none of it', { skip: noSqlite }, async (t) => {
+test('a search in 40 MB of text keeps none of it', async (t) => {
   const child = fork(fileURLToPath(new URL('large-search.ts', import.meta.url)), {
     execArgv: ['--max-old-space-size=64'],
     // Without what the test runner adds to collect coverage, which takes memory as well.

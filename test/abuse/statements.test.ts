@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { things } from '../../lib/storage/conformance/thing.ts'
@@ -7,7 +8,7 @@ import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { PreparedStatements } from '../../lib/storage/sql/prepared-statements.ts'
 import { sqlite, type SqliteDatabase } from '../../lib/storage/sqlite.ts'
-import { mysqlPool, nodeSqlite, noMysql, noSqlite } from '../storage/databases.ts'
+import { mysqlPool, noMysql } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { query } from './query.ts'
 
@@ -76,8 +77,8 @@ test('recurring statements are not displaced by others, and long ones do not sta
   t.equal(prepared - released.length, most.recurring + most.others)
 })
 
-test('sqlite: the statement that finds an item is prepared once', { skip: noSqlite }, async (t) => {
-  const database = new nodeSqlite!.DatabaseSync(':memory:')
+test('sqlite: the statement that finds an item is prepared once', async (t) => {
+  const database = new DatabaseSync(':memory:')
   t.teardown(() => database.close())
   const texts: string[] = []
   const counted: SqliteDatabase = {

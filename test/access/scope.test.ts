@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import Fastify from 'fastify'
@@ -13,7 +14,6 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
 import { ask as asked, gate, logged } from '../app.ts'
-import { noSqlite, nodeSqlite } from '../storage/databases.ts'
 
 const Note = Type.Object({
   id: Type.Integer(),
@@ -75,9 +75,9 @@ const storages: ReadonlyArray<{ name: string; skip: string | false; open: (t: Te
   { name: 'memory', skip: false, open: async () => memory({ items: [...items] }) },
   {
     name: 'sqlite',
-    skip: noSqlite,
+    skip: false,
     open: async (t) => {
-      const database = new nodeSqlite!.DatabaseSync(':memory:')
+      const database = new DatabaseSync(':memory:')
       t.after(() => database.close())
       const adapter = sqlite(database)
       await adapter.createTable({
@@ -225,9 +225,9 @@ for (const { name, skip, open } of storages) {
   })
 }
 
-test('two connections of one database: who is faster to change hands decides', { skip: noSqlite }, async (t) => {
+test('two connections of one database: who is faster to change hands decides', async (t) => {
   const file = `${t.testdir()}/notes.db`
-  const connections = [1, 2].map(() => new nodeSqlite!.DatabaseSync(file))
+  const connections = [1, 2].map(() => new DatabaseSync(file))
   t.after(() => {
     for (const connection of connections) connection.close()
   })

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { LightMyRequestResponse } from 'fastify'
@@ -14,7 +15,6 @@ import { jsonServer } from '../../lib/features/dialects/json-server.ts'
 import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { altered, ask as asked } from '../app.ts'
-import { noSqlite, nodeSqlite } from '../storage/databases.ts'
 import { define } from '../define.ts'
 
 const Person = Type.Object({
@@ -462,8 +462,8 @@ test('many kinds of callers do not fill the memory', async (t) => {
   }
 })
 
-test('it holds on a database as well', { skip: noSqlite }, async (t) => {
-  const database = new nodeSqlite!.DatabaseSync(':memory:')
+test('it holds on a database as well', async (t) => {
+  const database = new DatabaseSync(':memory:')
   t.after(() => database.close())
   const storage = sqlite(database)
   await storage.createTable({ name: 'people', schema: Person, id: { property: 'id', generate: 'storage' } })

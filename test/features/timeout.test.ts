@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
@@ -16,7 +17,6 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
 import { altered, ask, build, created, gate, logged, notes, users } from '../app.ts'
-import { nodeSqlite, noSqlite } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { listen, Wire } from '../wire.ts'
 
@@ -296,16 +296,15 @@ test('a storage without transactions keeps none, and who asks it directly is not
 
 test(
   'SQLite: a write that waits for the lock of another process is not begun past the deadline',
-  { skip: noSqlite },
   async (t) => {
     const file = `${t.testdir()}/app.db`
-    const database = new nodeSqlite!.DatabaseSync(file)
+    const database = new DatabaseSync(file)
     t.teardown(() => database.close())
     const adapter = sqlite(database)
     const definition = notes({ storage: adapter }).with(timeout(50))
     await adapter.createTable(definition)
     const app = await build(t, definition)
-    const other = new nodeSqlite!.DatabaseSync(file)
+    const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
     const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
     t.match(answer.json(), passed)

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import driver, { type Pool, type PoolOptions } from 'mysql2/promise'
 import type pg from 'pg'
 import { mysql } from '../../lib/storage/mysql.ts'
@@ -22,12 +23,7 @@ export interface Available {
   open(): Promise<Database>
 }
 
-/** Only Node.js 22 and newer have it. */
-export const nodeSqlite = await import('node:sqlite').catch(() => undefined)
-
 const { MYSQL_URL: url, CI } = process.env
-
-export const noSqlite = nodeSqlite === undefined ? 'this Node.js has no node:sqlite' : false
 
 /** In CI a missing server is a failure: nothing is skipped there. */
 export const noMysql = url === undefined && CI !== 'true' ? 'MYSQL_URL names no server' : false
@@ -57,10 +53,9 @@ let count = 0
 export const databases: readonly Available[] = [
   {
     name: 'sqlite',
-    skip: noSqlite,
+    skip: false,
     async open () {
-      if (nodeSqlite === undefined) throw new Error('node:sqlite is missing')
-      const database = new nodeSqlite.DatabaseSync(':memory:')
+      const database = new DatabaseSync(':memory:')
       return {
         adapter: (options) => sqlite(database, options),
         async run (...texts) {

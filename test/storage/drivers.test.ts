@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import callbacks from 'mysql2'
 import promises from 'mysql2/promise'
 import pg from 'pg'
@@ -5,7 +6,7 @@ import { test } from 'tap'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { nodeSqlite, noMysql, noSqlite } from './databases.ts'
+import { noMysql } from './databases.ts'
 
 // A driver that a storage cannot use is refused where it is passed, and the message says what to pass.
 
@@ -13,8 +14,7 @@ type Mistakes = ReadonlyArray<readonly [what: string, given: unknown, message: R
 
 const code = 'FST_COLLECTION_BAD_STORAGE'
 
-test('sqlite() needs an open database', { skip: noSqlite }, async (t) => {
-  const { DatabaseSync } = nodeSqlite!
+test('sqlite() needs an open database', async (t) => {
   const open = new DatabaseSync(':memory:')
   const closed = new DatabaseSync(':memory:')
   closed.close()

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import driver from 'mysql2/promise'
@@ -13,7 +14,7 @@ import type { Context, Entry, Query, Refusal, Storage } from '../../lib/storage/
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { mysqlPool, nodeSqlite, noMysql, noSqlite } from './databases.ts'
+import { mysqlPool, noMysql } from './databases.ts'
 import { freePort, startPostgres } from './servers.ts'
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
@@ -105,9 +106,7 @@ async function deadlock (storage: Storage<Thing>): Promise<unknown[]> {
   )
 }
 
-test('sqlite', { skip: noSqlite }, async (t) => {
-  if (nodeSqlite === undefined) throw new Error('node:sqlite is missing')
-  const { DatabaseSync } = nodeSqlite
+test('sqlite', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'collections-sqlite-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'app.db')
@@ -259,7 +258,7 @@ test('sqlite', { skip: noSqlite }, async (t) => {
       () => sqlite({ exec () {}, prepare: () => ({ all: () => [], iterate: () => [], run: () => ({ changes: 0 }) }) }),
       {
         message:
-          'This SQLite driver cannot return rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.'
+          'This SQLite driver cannot return rows as arrays. Use node:sqlite or better-sqlite3.'
       }
     )
   })

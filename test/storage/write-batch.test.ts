@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Context } from '../../lib/storage/contract.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { nodeSqlite, noSqlite } from './databases.ts'
 
 // Writes of one turn of the event loop, in one transaction of SQLite.
 
@@ -17,8 +17,6 @@ const names = (count: number) => Array.from({ length: count }, (_, number) => `t
 
 /** A database in a file, what was executed beside prepared statements, and what another connection sees. */
 async function open (t: Test) {
-  if (nodeSqlite === undefined) throw new Error('node:sqlite is missing')
-  const { DatabaseSync } = nodeSqlite
   const folder = await mkdtemp(join(tmpdir(), 'collections-batch-'))
   const file = join(folder, 'app.db')
   const database = new DatabaseSync(file)
@@ -49,7 +47,7 @@ async function open (t: Test) {
   return { database, other, adapter, storage: adapter<Thing>(things), executed, seen }
 }
 
-test('what is written in one turn is committed together, and told once it is', { skip: noSqlite }, async (t) => {
+test('what is written in one turn is committed together, and told once it is', async (t) => {
   const { storage, executed, seen } = await open(t)
   const first = storage.insert(thing('first'), context)
   t.strictSame(seen(), ['first'], 'the first does not wait')
@@ -68,7 +66,7 @@ test('what is written in one turn is committed together, and told once it is', {
   t.equal(seen().length, 8)
 })
 
-test('all storages on a handle write together', { skip: noSqlite }, async (t) => {
+test('all storages on a handle write together', async (t) => {
   const { adapter, storage, executed } = await open(t)
   const second = adapter<Thing>(things)
   await Promise.all(
@@ -77,7 +75,7 @@ test('all storages on a handle write together', { skip: noSqlite }, async (t) =>
   t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'])
 })
 
-test('of writes to one item in one turn each meets what the one before it has left', { skip: noSqlite }, async (t) => {
+test('of writes to one item in one turn each meets what the one before it has left', async (t) => {
   const { storage } = await open(t)
   const made = await storage.insert(thing('raced'), context)
   if ('refused' in made) throw new Error('not made')
@@ -92,7 +90,6 @@ test('of writes to one item in one turn each meets what the one before it has le
 
 test(
   'where one fails, the others are written all the same, and each is told its own',
-  { skip: noSqlite },
   async (t) => {
     const { database, storage, executed, seen } = await open(t)
     database.exec(`
@@ -132,7 +129,6 @@ test(
 
 test(
   'what meets a transaction, the lock of another process or a full disk goes its way alone',
-  { skip: noSqlite },
   async (t) => {
     const { database, other, storage, executed, seen } = await open(t)
     let letGo = () => {}

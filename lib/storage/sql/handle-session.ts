@@ -106,7 +106,7 @@ function returnArrays (statement: Prepared): Prepared {
     statement.raw(true)
   } else {
     throw new BadStorageError(
-      'This SQLite driver cannot return rows as arrays. Use node:sqlite of Node.js 22.16 or newer, or better-sqlite3.'
+      'This SQLite driver cannot return rows as arrays. Use node:sqlite or better-sqlite3.'
     )
   }
   return statement
