@@ -11,6 +11,14 @@ export const NoDefinition = createError(
   TypeError
 )
 
+export const NotRegistered = createError(
+  'FST_COLLECTION_NOT_REGISTERED',
+  'Collection %s: this app does not serve this definition. ' +
+    'Register it with app.register(collection, definition), and pass the same definition to app.collection(): ' +
+    'what with() returns is another one.',
+  500
+)
+
 export const BadOption = createError('FST_COLLECTION_BAD_OPTION', 'Collection %s: %s', 500, TypeError)
 
 export const BadName = createError(

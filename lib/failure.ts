@@ -1,6 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
-import { Problem, problem, getProblemForStatus, outcomeUnknown } from './http/problems.ts'
+import { Problem, problem, getProblemForStatus, getTitle, outcomeUnknown } from './http/problems.ts'
+import type { ProblemName } from './http/problems.ts'
 
 interface Thrown {
   readonly statusCode?: unknown
@@ -36,11 +37,42 @@ export class HookError {
 }
 
 /**
+ * A call from code was refused. Thrown by a route or a hook, it becomes the same problem as over HTTP.
+ *
+ * @example
+ * try {
+ *   await app.collection(users).create({ email })
+ * } catch (error) {
+ *   if (error instanceof ProblemError && error.code === 'not-unique') return 'This address is registered already.'
+ *   throw error
+ * }
+ */
+export class ProblemError extends Error {
+  readonly problem: Problem
+  /** The status that an HTTP response would have. Fastify reads it. */
+  readonly statusCode: number
+  /** The name of the problem, such as `not-found`. docs/problems.md lists all. */
+  readonly code: ProblemName | undefined
+  /** The validation errors, by property. */
+  readonly errors: ReadonlyArray<{ readonly pointer: string, readonly message: string }>
+
+  constructor (problem: Problem) {
+    super(problem.detail ?? `${getTitle(problem)}.`)
+    this.name = 'ProblemError'
+    this.problem = problem
+    this.statusCode = problem.status
+    this.code = problem.name
+    this.errors = (problem.members?.errors ?? []) as ProblemError['errors']
+  }
+}
+
+/**
  * Returns the problem for anything that was thrown. `replyStatus` is the status that the reply has already, and
  * `hasRetryAfter` whether it has the header Retry-After.
  */
 export function errorToProblem (thrown: unknown, replyStatus: number, hasRetryAfter: boolean): Problem {
   if (thrown instanceof Problem) return thrown
+  if (thrown instanceof ProblemError) return thrown.problem
   if (thrown instanceof UndecodableContent) {
     return problem('unsupported-content-coding', {
       detail: thrown.message,

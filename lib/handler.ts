@@ -63,14 +63,16 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const place = isNested ? findPlace(collection, incoming.params) : undefined
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
       const authorization = needsAuthorization ? getAuthorization(incoming) : undefined
-      const request = toRequest(format ?? collection.formats[0]!, { place, authorization }, reply)
+      const scope = authorization?.scope?.filter
+      const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
+      const request = toRequest(format ?? collection.formats[0]!, { place, authorization, context }, reply)
       const isLenient = takesQuery ? false : checkQuery(request)
       if (isLenient instanceof Problem) return prepareProblem(collection, isLenient, reply)
       const visible = authorization?.hidden === undefined
         ? collection
         : getVisibleCollection(collection, authorization.hidden)
       const result = await action(visible, request)
-      request.context.end()
+      context.end()
       return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, isLenient, reply)
     } catch (thrown) {
       // A storage or a function of the definition can throw a problem on purpose.
@@ -129,15 +131,15 @@ const responseHeaders = [
 interface RequestAccess {
   readonly place: Place | undefined
   readonly authorization: Authorization | undefined
+  readonly context: RequestContext
 }
 
-function toRequest (format: Format, { place, authorization }: RequestAccess, reply: FastifyReply): Request {
+function toRequest (format: Format, { place, authorization, context }: RequestAccess, reply: FastifyReply): Request {
   const incoming = reply.request
   const { url, headers } = incoming
   const preferences = parsePreferences(headers.prefer as string | undefined)
   const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
   const queryStart = url.indexOf('?')
-  const scope = authorization?.scope?.filter
   return {
     path: normalizePath(url),
     search: queryStart < 0 ? '' : url.slice(queryStart + 1),
@@ -150,9 +152,10 @@ function toRequest (format: Format, { place, authorization }: RequestAccess, rep
     // A caller who may write but not read gets no content.
     preferences: authorization?.canRead === false ? { ...preferences, return: 'minimal' } : preferences,
     fixed: place?.fixed,
-    context: new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope)),
+    context,
     caller: authorization?.caller,
     scope: authorization?.scope,
+    log: incoming.log,
     original: incoming
   }
 }

@@ -52,6 +52,15 @@ export { allowedActions } from './access/authorize.ts'
 export { corsOptions } from './service/cors.ts'
 export { define, defineWith } from './define.ts'
 export type { Defaults } from './define.ts'
+export type {
+  CallFilter,
+  CallOptions,
+  CallQuery,
+  CollectionCalls,
+  StoredItem,
+  StoredPage,
+  WriteCallOptions
+} from './call-types.ts'
 export type { Definition } from './collection.ts'
 export { Malformed } from './formats/format.ts'
 export type { About, Content, Format, Formatted, Link, Links, ListLinks, Offer } from './formats/format.ts'
@@ -72,6 +81,7 @@ export { json } from './formats/json.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
 export type { ActionName, Change, CommittedChange, HookOptions, ListOptions, Options, RouteOptions } from './options.ts'
+export { ProblemError } from './failure.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'
 export type {

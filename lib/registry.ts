@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { BadOption } from './errors.ts'
-import { buildCollectionRoute } from './collection.ts'
+import type { CollectionCalls } from './call-types.ts'
+import { createCalls } from './calls.ts'
+import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
+import { buildCollectionRoute, toCollection } from './collection.ts'
 import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
 import { TagSuffixes } from './response/tag-suffix.ts'
 import { createCaches } from './formats/representation-cache.ts'
@@ -24,6 +26,13 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Every collection of the app, wherever it is registered. Available after `app.register(registry)`. */
     collections: readonly Registered[]
+    /**
+     * Calls a collection from code, by the same rules as over HTTP. Available after `app.register(registry)`.
+     *
+     * @example
+     * const { id } = await app.collection(users).create({ email: 'ada@example.com' })
+     */
+    collection<Item extends object> (definition: Definition<Item>): CollectionCalls<Item>
   }
 }
 
@@ -128,14 +137,36 @@ function checkRowLayers (app: FastifyInstance, collection: Collection): void {
   }
 }
 
+/** Returns the methods to call a collection of the app from code. */
+export function openCollection<Item extends object> (
+  app: FastifyInstance,
+  definition: Definition<Item>
+): CollectionCalls<Item> {
+  const { attached, name } = toCollection(definition)
+  if (attached === undefined) throw new NoDefinition()
+  return createCalls<Item>({
+    log: app.log,
+    findCollection () {
+      // The definition may have been copied to add register options. Its features are the same object.
+      const served = getRegistered(app).find(({ collection }) => collection.attached === attached)
+      if (served === undefined) throw new NotRegistered(name)
+      return served.collection
+    }
+  })
+}
+
 /**
- * Decorates the app with `app.collections`, the list of its collections.
+ * Decorates the app with `app.collections`, the list of its collections, and `app.collection()`, which calls one of
+ * them from code.
  *
  * @example
  * await app.register(registry)
  * await app.register(collection, users)
  * console.log(app.collections.map(({ path }) => path)) // [ '/users' ]
+ * await app.collection(users).create({ email: 'ada@example.com' })
  */
 export const registry = fastifyPlugin(async (app: FastifyInstance) => {
-  if (!app.hasDecorator('collections')) app.decorate('collections', getRegistered(app))
+  if (app.hasDecorator('collections')) return
+  app.decorate('collections', getRegistered(app))
+  app.decorate('collection', (definition) => openCollection(app, definition))
 }, { name: 'fastify-collections-registry', fastify: '5.x' })

@@ -4,7 +4,7 @@ import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
-import collection, { define } from '../lib/index.ts'
+import collection, { define, registry } from '../lib/index.ts'
 import { moved } from '../lib/service/moved.ts'
 import { service } from '../lib/service/service.ts'
 import type { Adapter, Storage, Supports } from '../lib/index.ts'
@@ -41,6 +41,13 @@ async function started (parts: Partial<Storage<{ id: string; email: string }>>):
   await app.ready()
 }
 
+async function callUnserved (): Promise<void> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(registry)
+  await app.collection(define(users)).create({ email: 'ada@example.com' })
+}
+
 async function twice (): Promise<void> {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -64,6 +71,9 @@ const mistakes: Readonly<
   FST_COLLECTION_NO_DEFINITION: [
     ['options that define did not return', () => register(Fastify(), users), /define\(/],
     ['nothing', () => register(Fastify(), undefined), /define\(/]
+  ],
+  FST_COLLECTION_NOT_REGISTERED: [
+    ['a call of a definition that the app does not serve', () => callUnserved(), /app\.register\(collection/]
   ],
   FST_COLLECTION_BAD_OPTION: [
     ['an option that does not exist', () => loose({ ...users, uniqe: ['email'] }), /"uniqe".*unique/],

@@ -10,7 +10,7 @@ import type { Request } from '../request/request.ts'
 import type { DateTimes } from '../schema/date-times.ts'
 import type { Caller } from './caller.ts'
 import { isPersonal } from './rules.ts'
-import type { AccessRules, Authenticate } from './rules.ts'
+import type { AccessContext, AccessRules, Authenticate } from './rules.ts'
 import { readScope } from './scope.ts'
 import type { Scope } from './scope.ts'
 import { findHidden } from './visible.ts'
@@ -87,21 +87,53 @@ export async function evaluateAccess (
   action: ActionName,
   incoming: Incoming
 ): Promise<Identified> {
-  const rule = access.allow[action]
   const { caller, refusal } = await identify(access, incoming)
   // If none are needed, invalid credentials are treated as none.
-  if (rule === 'public') return { caller, refusal: undefined }
+  if (access.allow[action] === 'public') return { caller, refusal: undefined }
   if (refusal !== undefined) return { caller, refusal }
+  return { caller, refusal: await evaluateRule(access, { caller, action, request: incoming }) }
+}
+
+/** Applies the rule of the action to a caller. Returns the refusal; undefined if the caller may go on. */
+async function evaluateRule (access: AccessRules, context: AccessContext): Promise<unknown> {
+  const rule = access.allow[context.action]
+  if (rule === 'public') return undefined
   let verdict: unknown
   try {
-    verdict = rule === 'authenticated' ? caller !== undefined : await rule({ caller, action, request: incoming })
+    verdict = rule === 'authenticated' ? context.caller !== undefined : await rule(context)
   } catch (thrown) {
-    return { caller, refusal: toRefusal(thrown) }
+    return toRefusal(thrown)
   }
-  if (verdict === true) return { caller, refusal: undefined }
-  if (verdict === 'hidden') return { caller, refusal: problem('not-found') }
-  const needsCredentials = caller === undefined && access.authenticate !== undefined
-  return { caller, refusal: problem(needsCredentials ? 'unauthenticated' : 'forbidden') }
+  if (verdict === true) return undefined
+  if (verdict === 'hidden') return problem('not-found')
+  const needsCredentials = context.caller === undefined && access.authenticate !== undefined
+  return problem(needsCredentials ? 'unauthenticated' : 'forbidden')
+}
+
+/** What a caller may do and see if code of the app calls the action on its behalf; throws if it may not call it. */
+export async function authorizeCall (
+  collection: Collection,
+  action: ActionName,
+  caller: Caller | undefined
+): Promise<Pick<Authorization, 'caller' | 'scope' | 'hidden'>> {
+  const { access } = collection
+  const context = { caller, action, request: undefined }
+  const refusal = access && await evaluateRule(access, context)
+  if (refusal !== undefined) throw refusal
+  return {
+    caller,
+    scope: await readScope(collection, context),
+    hidden: await findHidden(collection, context)
+  }
+}
+
+/** Whether a caller may call an action from code. */
+export async function isCallAllowed (
+  { access }: Protected,
+  action: ActionName,
+  caller: Caller | undefined
+): Promise<boolean> {
+  return access === undefined || await evaluateRule(access, { caller, action, request: undefined }) === undefined
 }
 
 /** Returns the caller; throws if it may not call the action. */

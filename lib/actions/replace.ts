@@ -5,11 +5,12 @@ import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitWrite } from '../items/commit.ts'
+import type { ItemWrite } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
 import { buildReplacement } from '../items/revise.ts'
 import { buildItemPath } from '../response/links.ts'
 import { getCollectionPath } from '../request/request.ts'
-import type { Request } from '../request/request.ts'
+import type { Call, Request } from '../request/request.ts'
 import { respondToWrite } from '../response/write-response.ts'
 
 /** PUT of an item: replaces it, or creates it if the definition allows that. */
@@ -18,19 +19,7 @@ export async function replace (collection: Collection, request: Request): Promis
     (collection.access === undefined || await isAllowed(collection, 'create', request.original))
   return commitWrite(collection, request, {
     action: 'replace',
-    decide (current, id) {
-      if (current === undefined && !canCreate) return problem('not-found')
-
-      // Before the content is read: RFC 9110, section 13.2.1.
-      const failed = checkPreconditions(collection, request, current)
-      if (failed !== undefined) return failed
-
-      const sent = readContent(collection, request)
-      if (sent instanceof Problem) return sent
-      if (current === undefined) return buildNewItem(collection, request, { content: sent.value, id })
-      const content = completeContent(collection, sent.value, current.item)
-      return buildReplacement(collection, request, { content, before: current })
-    },
+    decide: decideReplace(collection, request, canCreate),
     respond ({ before, after }) {
       const path = getCollectionPath(request)
       return respondToWrite(collection, request, {
@@ -41,6 +30,23 @@ export async function replace (collection: Collection, request: Request): Promis
       })
     }
   })
+}
+
+/** Returns the function that decides what a replace writes. */
+export function decideReplace (collection: Collection, request: Call, canCreate: boolean): ItemWrite['decide'] {
+  return (current, id) => {
+    if (current === undefined && !canCreate) return problem('not-found')
+
+    // Before the content is read: RFC 9110, section 13.2.1.
+    const failed = checkPreconditions(collection, request, current)
+    if (failed !== undefined) return failed
+
+    const sent = readContent(collection, request)
+    if (sent instanceof Problem) return sent
+    if (current === undefined) return buildNewItem(collection, request, { content: sent.value, id })
+    const content = completeContent(collection, sent.value, current.item)
+    return buildReplacement(collection, request, { content, before: current })
+  }
 }
 
 /** Calls the hooks `onContent` of features. */

@@ -3,25 +3,31 @@ import { checkPreconditions } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitWrite } from '../items/commit.ts'
+import type { ItemWrite } from '../items/commit.ts'
 import { buildUpdate } from '../items/revise.ts'
 import { applyPatch } from '../items/patch.ts'
-import type { Request } from '../request/request.ts'
+import type { Call, Request } from '../request/request.ts'
 import { respondToUpdate } from '../response/write-response.ts'
 
 /** PATCH of an item: changes some of its properties. */
 export async function update (collection: Collection, request: Request): Promise<Result> {
   return commitWrite(collection, request, {
     action: 'update',
-    decide (current) {
-      if (current === undefined) return problem('not-found')
-
-      const failed = checkPreconditions(collection, request, current)
-      if (failed !== undefined) return failed
-
-      const patched = applyPatch(collection, request, current.item)
-      if (patched instanceof Problem) return patched
-      return buildUpdate(collection, request, { result: patched.value, before: current })
-    },
+    decide: decideUpdate(collection, request),
     respond: ({ after }) => respondToUpdate(collection, request, after)
   })
+}
+
+/** Returns the function that decides what an update writes. */
+export function decideUpdate (collection: Collection, request: Call): ItemWrite['decide'] {
+  return (current) => {
+    if (current === undefined) return problem('not-found')
+
+    const failed = checkPreconditions(collection, request, current)
+    if (failed !== undefined) return failed
+
+    const patched = applyPatch(collection, request, current.item)
+    if (patched instanceof Problem) return patched
+    return buildUpdate(collection, request, { result: patched.value, before: current })
+  }
 }

@@ -178,7 +178,7 @@ async function findRelated (other: Related, ids: readonly Id[], request: Request
     properties: undefined,
     count: false
   }, withScope(scope?.filter, context))
-  logUnreadable(other.name, page, original)
+  logUnreadable(other.name, page, request)
   return {
     visibility: { properties: getVisibleProperties(other, hidden), hidden },
     entries: new Map(page.entries.map((entry) => [entry.id, entry]))

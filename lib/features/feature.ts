@@ -10,7 +10,7 @@ import type { ListQuery } from '../listing/list-query.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { Related, RouteOptions } from '../options.ts'
-import type { Request } from '../request/request.ts'
+import type { Call, Request } from '../request/request.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.ts'
 import type { PropertyOf } from '../schema/static.ts'
@@ -98,7 +98,8 @@ export interface WriteEvent {
   readonly before: Entry<object> | undefined
   /** Undefined on remove. */
   readonly after: Entry<object> | undefined
-  readonly request: Request
+  /** Its `original` is undefined if the write comes from code. */
+  readonly request: Call
 }
 
 export type DialectParameters = Readonly<Record<string, unknown>>
@@ -211,6 +212,8 @@ export interface Host {
 
 /** What the features of a definition have attached, as the core needs it. */
 export interface Attached {
+  /** The properties that features have marked. */
+  readonly marks: Readonly<Record<string, 'readOnly' | 'writeOnly'>>
   readonly matchesAnySegment: boolean
   /** What features need of the storage. */
   readonly required: ReadonlySet<keyof Supports>

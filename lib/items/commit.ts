@@ -7,7 +7,7 @@ import { isEqual } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem, getRefusal } from '../response/refusal.ts'
-import type { Request } from '../request/request.ts'
+import type { Call } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
 import type { Decision } from './revise.ts'
 
@@ -30,7 +30,7 @@ export interface ItemWrite {
 /** PUT and PATCH: reads the item, decides, and writes it unless it has changed in the meantime. */
 export async function commitWrite (
   collection: Collection,
-  request: Request,
+  request: Call,
   { action, decide, respond }: ItemWrite
 ): Promise<Result> {
   const { storage, hooks } = collection
@@ -82,7 +82,7 @@ export async function commitWrite (
 /** POST: writes a new item. */
 export async function commitCreate (
   collection: Collection,
-  request: Request,
+  request: Call,
   { item, respond }: { item: object, respond: (written: WriteResult) => Response }
 ): Promise<Result> {
   const write = (storage: Storage<object>) => storage.insert(item, request.context)
@@ -98,7 +98,7 @@ export async function commitCreate (
 /** DELETE: removes the item and returns it. If nothing needs the item, it is neither read nor returned. */
 export async function commitRemove (
   collection: Collection,
-  request: Request,
+  request: Call,
   { needsItem }: { needsItem: boolean }
 ): Promise<Entry<object> | Problem | undefined> {
   const { storage, hooks, attached } = collection
@@ -143,7 +143,7 @@ interface StoreOptions {
 /** Writes the item, in one transaction with what features store along with it. */
 function storeItem (
   collection: Collection,
-  request: Request,
+  request: Call,
   { action, before, write, respond }: StoreOptions
 ): Promise<StoredWrite | Refusal | Problem> {
   if (!needsTransaction(collection, request)) {
@@ -248,7 +248,7 @@ class Rollback {
 }
 
 /** Whether a write consists of more than the item: features store something with it, or it depends on the list. */
-function needsTransaction ({ attached }: Collection, { beforeCommit, checkAgain }: Request): boolean {
+function needsTransaction ({ attached }: Collection, { beforeCommit, checkAgain }: Call): boolean {
   return attached.onWrite !== undefined || beforeCommit !== undefined || checkAgain !== undefined
 }
 
@@ -258,7 +258,7 @@ function needsTransaction ({ attached }: Collection, { beforeCommit, checkAgain 
  */
 export async function runTransaction<Done extends object> (
   { storage }: Collection,
-  { checkAgain }: Request,
+  { checkAgain }: Call,
   work: (storage: Storage<object>) => Promise<Done | Problem | Refusal>
 ): Promise<Done | Problem | Refusal> {
   const runOrRollBack = async (inner: Storage<object>): Promise<Done> => {
@@ -282,12 +282,12 @@ type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'
 /** Calls `hooks.afterCommit`. The write is done, so an error of the hook is only logged. */
 export async function notifyChange (
   { name, hooks }: Collection,
-  { caller, original }: Request,
+  { caller, log, original }: Call,
   change: WrittenChange
 ): Promise<void> {
   try {
     await hooks.afterCommit?.({ ...change, caller, request: original })
   } catch (err) {
-    original.log.error({ err }, `the hook afterCommit of the collection ${name} failed after a ${change.action}`)
+    log.error({ err }, `the hook afterCommit of the collection ${name} failed after a ${change.action}`)
   }
 }

@@ -2,7 +2,7 @@ import type { Collection } from '../collection.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { isEqual, isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
-import type { Request } from '../request/request.ts'
+import type { Call } from '../request/request.ts'
 import { normalizeDates } from '../schema/date-times.ts'
 import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { checkScope } from '../access/scope.ts'
@@ -22,7 +22,7 @@ interface NewContent {
 /** Builds the item that a POST, or a PUT that creates, writes. Returns 422 if the content is invalid. */
 export async function buildNewItem (
   collection: Collection,
-  request: Request,
+  request: Call,
   { content: sent, id }: NewContent
 ): Promise<object | Problem> {
   const { properties, dateTimes, timestamps: { created, updated } } = collection
@@ -56,7 +56,7 @@ export async function buildNewItem (
 
 function checkNewValues (
   collection: Collection,
-  { fixed, scope }: Request,
+  { fixed, scope }: Call,
   { content, id }: NewContent
 ): Problem | undefined {
   return (fixed && checkUriValues(content, fixed)) ??
@@ -87,7 +87,7 @@ export function getImposedValues (item: object): Readonly<Record<string, unknown
 
 async function prepareNewItem (
   collection: Collection,
-  { scope, fixed, caller, original }: Request,
+  { scope, fixed, caller, original }: Call,
   { item, id }: { item: object, id: Id | undefined }
 ): Promise<object | Problem> {
   if (scope !== undefined || fixed !== undefined) imposedValues.set(item, { ...scope?.values, ...fixed })

@@ -6,7 +6,7 @@ import { applyJsonPatch, PatchRefusal } from '../http/json-patch.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { applyMergePatch } from '../http/merge-patch.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { ParsedContent, Request } from '../request/request.ts'
+import type { Call, ParsedContent } from '../request/request.ts'
 import { hideWriteOnly, restoreWriteOnly } from '../schema/write-only.ts'
 import { findSecrets } from '../schema/secrets.ts'
 import { checkHidden, restoreHidden } from '../access/visible.ts'
@@ -60,7 +60,7 @@ const patches: Readonly<Record<string, Patch>> = {
 export const patchTypes: readonly string[] = Object.keys(patches)
 
 /** Applies the patch of the client to the item. */
-export function applyPatch (collection: Collection, request: Request, item: object): ParsedContent | Problem {
+export function applyPatch (collection: Collection, request: Call, item: object): ParsedContent | Problem {
   const patch = patches[parseMediaType(request.fields['content-type']) ?? ''] ?? applyMerge
   const content = parseContent(request, parseIJson, collection.schema)
   if (content instanceof Problem) return content

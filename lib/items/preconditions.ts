@@ -5,7 +5,7 @@ import type { Validators } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { getLastModified, buildEtag } from '../response/representation.ts'
-import type { Request } from '../request/request.ts'
+import type { Call } from '../request/request.ts'
 import type { Entry } from '../storage/contract.ts'
 import { getVersion } from '../response/view.ts'
 
@@ -14,7 +14,7 @@ import { getVersion } from '../response/view.ts'
  * Dates from before the definition was created are ignored: a deploy may have hidden a property since, which does not
  * change the date of the item.
  */
-export function isNotModified (collection: Collection, { fields }: Request, current: Validators): boolean | Problem {
+export function isNotModified (collection: Collection, { fields }: Call, current: Validators): boolean | Problem {
   const { 'if-modified-since': since, ...others } = fields
   const isOld = since !== undefined && (parseDate(since)?.getTime() ?? 0) < collection.definedAt
   const outcome = evaluatePreconditions({ safe: true, fields: isOld ? others : fields, current })
@@ -23,14 +23,14 @@ export function isNotModified (collection: Collection, { fields }: Request, curr
 }
 
 /** Whether a write has to read the item first. */
-export function dependsOnItem ({ etag }: Collection, { fields }: Request): boolean {
+export function dependsOnItem ({ etag }: Collection, { fields }: Call): boolean {
   return etag.required || isConditional(fields)
 }
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
 export function checkPreconditions (
   collection: Collection,
-  request: Request,
+  request: Call,
   entry: Entry<object> | undefined
 ): Problem | undefined {
   const { fields } = request
@@ -51,7 +51,7 @@ export function checkPreconditions (
 /** Returns the entity tags of a version in all formats: a client may have read the item in another one. */
 export function getValidators (
   collection: Collection,
-  { format }: Request,
+  { format }: Call,
   { version, modified }: { version: string, modified: Date | undefined }
 ): Validators {
   const others = () => collection.formats

@@ -2,7 +2,7 @@ import type { Collection } from '../collection.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
-import type { Request } from '../request/request.ts'
+import type { Call } from '../request/request.ts'
 import { carryOver } from '../schema/carry-over.ts'
 import { normalizeDates } from '../schema/date-times.ts'
 import { findChanges, fillDefaults } from '../schema/annotations.ts'
@@ -25,7 +25,7 @@ export type Decision = object | Problem | Promise<object | Problem>
 /** Builds the item that a PUT writes. Properties that the client cannot send or cannot see keep their values. */
 export function buildReplacement (
   collection: Collection,
-  request: Request,
+  request: Call,
   { content: sent, before }: { content: unknown, before: Entry<object> }
 ): Decision {
   const { properties, dateTimes } = collection
@@ -47,7 +47,7 @@ export function buildReplacement (
 /** Builds the item that a PATCH writes. `result` is the current item after the patch. */
 export function buildUpdate (
   collection: Collection,
-  request: Request,
+  request: Call,
   { result: patched, before }: { result: unknown, before: Entry<object> }
 ): Decision {
   const result = normalizeDates(patched, collection.dateTimes)
@@ -61,7 +61,7 @@ interface Revision {
   readonly action: 'replace' | 'update'
   readonly item: unknown
   readonly before: Entry<object>
-  readonly request: Request
+  readonly request: Call
 }
 
 /** Validates the item, sets `updatedAt` and calls `hooks.beforeValidation`. */
@@ -84,7 +84,7 @@ function revise (collection: Collection, { action, item, before, request }: Revi
   return prepareItem(collection, change, before.id).then((prepared) => checkResult(prepared, request))
 }
 
-function checkResult (item: object | Problem, { scope }: Request): object | Problem {
+function checkResult (item: object | Problem, { scope }: Call): object | Problem {
   if (item instanceof Problem || scope === undefined) return item
   return checkScope(item, scope) ?? item
 }

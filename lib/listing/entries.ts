@@ -32,12 +32,17 @@ export async function findEntries (
     const query = start === undefined ? firstPage : { ...firstPage, ...start }
     return { page: await collection.storage.list(query, context), query }
   } catch (error) {
-    if ((error as Partial<Incomparable> | undefined)?.incomparable !== true) throw error
-    return problem('invalid-query', {
-      detail: 'The database cannot compare a value of the query: ' +
-        'it is out of the range of its column, or has another type.'
-    })
+    return toIncomparableProblem(error)
   }
+}
+
+/** Returns the problem of a value that the storage cannot compare. Throws any other error. */
+export function toIncomparableProblem (error: unknown): Problem {
+  if ((error as Partial<Incomparable> | undefined)?.incomparable !== true) throw error
+  return problem('invalid-query', {
+    detail: 'The database cannot compare a value of the query: ' +
+      'it is out of the range of its column, or has another type.'
+  })
 }
 
 interface ListRequest {

@@ -25,7 +25,7 @@ export async function buildPage (collection: Collection, request: Request, listQ
   const found = await findEntries(collection, listQuery, request.context)
   if (found instanceof Problem) return found
   const { page: foundPage, query } = found
-  logUnreadable(collection.name, foundPage, request.original)
+  logUnreadable(collection.name, foundPage, request)
 
   const hasView = listQuery.fields !== undefined || listQuery.features !== undefined
   const view = hasView ? await buildView(collection, foundPage.entries, { question: listQuery, request }) : undefined

@@ -1,11 +1,11 @@
-import type { Request } from '../request/request.ts'
+import type { Call } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
 
 /** More would flood the log; `count` states how many there are. */
 const maxLogged = 20
 
 /** Logs the rows that a list leaves out because they cannot be read, in one line. */
-export function logUnreadable (collection: string, { unreadable }: Page<object>, { log }: Request['original']): void {
+export function logUnreadable (collection: string, { unreadable }: Page<object>, { log }: Pick<Call, 'log'>): void {
   if (unreadable === undefined || unreadable.length === 0) return
   const rows = unreadable.slice(0, maxLogged)
   log.error(

@@ -3,7 +3,7 @@ import { Malformed } from '../formats/format.ts'
 import type { Format } from '../formats/format.ts'
 import { parseMediaType } from '../http/content-type.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { ParsedContent, Request } from './request.ts'
+import type { Call, ParsedContent } from './request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { checkHidden } from '../access/visible.ts'
 
@@ -13,7 +13,7 @@ export function getRepresentationTypes (collection: Collection): readonly string
 }
 
 /** Parses the representation that the client sent, in the format of Content-Type: RFC 9110, section 8.3. */
-export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
+export function readContent (collection: Collection, request: Call): ParsedContent | Problem {
   if (request.parsed !== undefined) return request.parsed
   const parse = findParser(collection, parseMediaType(request.fields['content-type']))
   const content = parseContent(request, parse, collection.schema)
@@ -31,7 +31,7 @@ function findParser ({ formats }: Collection, type: string | undefined): Parse |
 }
 
 export function parseContent (
-  request: Request,
+  request: Call,
   parse: Parse | undefined,
   schema: JsonSchema
 ): ParsedContent | Problem {

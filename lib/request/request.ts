@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Response } from '../response/response.ts'
 import type { Format } from '../formats/format.ts'
@@ -17,8 +17,8 @@ interface RequestScope {
   readonly values: Readonly<Record<string, unknown>>
 }
 
-/** A request, as actions see it. */
-export interface Request {
+/** A call of an action, by an HTTP request or from code. */
+export interface Call {
   /** The path, as the client sent it. */
   readonly path: string
   /** The query string, as the client sent it, without the question mark. */
@@ -33,7 +33,7 @@ export interface Request {
   /** The format of the response. */
   readonly format: Format
   readonly preferences: Preferences
-  readonly context: RequestContext
+  readonly context: AbortableContext
   /** Set if a feature has already parsed the content. */
   readonly parsed?: ParsedContent | Problem
   /** Set by features. Called once, in the transaction of the write, with the response. A problem rolls it back. */
@@ -44,7 +44,13 @@ export interface Request {
   readonly caller: Caller | undefined
   /** The rows of the caller, and the values that are set on new ones. The context already has the filter. */
   readonly scope: RequestScope | undefined
-  /** The request of Fastify, for hooks and for logging. */
+  readonly log: FastifyBaseLogger
+  /** The request of Fastify, for hooks; undefined if the call comes from code. */
+  readonly original: FastifyRequest | undefined
+}
+
+/** A call by an HTTP request, as actions see it. */
+export interface Request extends Call {
   readonly original: FastifyRequest
 }
 
@@ -82,8 +88,14 @@ function isNormal (path: string): boolean {
   return before !== slash
 }
 
-/** The context of a request for storages. The signal needs a listener, so it is created when a storage reads it. */
-export class RequestContext implements Context {
+/** The context of a request for storages, which features can abort. */
+export interface AbortableContext extends Context {
+  /** Aborts the work of storages: no client waits for the response any more. */
+  abort (reason: Error): void
+}
+
+/** The context of an HTTP request. The signal needs a listener, so it is created when a storage reads it. */
+export class RequestContext implements AbortableContext {
   readonly scope: Filter | undefined
   readonly #response: ServerResponse
   #controller: AbortController | undefined
@@ -99,7 +111,6 @@ export class RequestContext implements Context {
     return this.#control().signal
   }
 
-  /** Aborts the work of storages: no client waits for the response any more. */
   abort (reason: Error): void {
     this.#control().abort(reason)
   }

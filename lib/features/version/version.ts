@@ -7,7 +7,7 @@ import { Problem } from '../../http/problems.ts'
 import { buildNewItem, getImposedValues } from '../../items/create.ts'
 import { buildReplacement } from '../../items/revise.ts'
 import type { Change, CommittedChange, HookOptions, Options } from '../../options.ts'
-import type { Request } from '../../request/request.ts'
+import type { Call } from '../../request/request.ts'
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Entry, Id, JsonSchema } from '../../storage/contract.ts'
@@ -89,20 +89,20 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     return presented
   }
 
-  async function createItem (item: object, accepted: object, call: Call): Promise<Item | Problem> {
+  async function createItem (item: object, accepted: object, origin: Origin): Promise<Item | Problem> {
     const id: Id | undefined = Reflect.get(item, current.id.property)
     const values = getReadOnlyValues(item)
     const content = { ...omitUndefined(accepted), ...values }
     // The current version builds items of its own type.
-    return await buildNewItem(current, toRequest(call, values), {
+    return await buildNewItem(current, toCall(origin, values), {
       content,
       ...id !== undefined && { id }
     }) as Item | Problem
   }
 
-  async function replaceItem (before: Entry<Item>, accepted: object, call: Call): Promise<Item | Problem> {
+  async function replaceItem (before: Entry<Item>, accepted: object, origin: Origin): Promise<Item | Problem> {
     const content = omitUndefined({ ...before.item, ...accepted })
-    return await buildReplacement(current, toRequest(call), { content, before }) as Item | Problem
+    return await buildReplacement(current, toCall(origin), { content, before }) as Item | Problem
   }
 
   /** Of the values that the scope and the URI set, those of properties that are readOnly in the current version. */
@@ -137,11 +137,11 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   return defineVersion(current, whole as unknown as Options<Schema>)
 }
 
-type Call = Pick<Change<object>, 'caller' | 'request'>
+type Origin = Pick<Change<object>, 'caller' | 'request'>
 
 /** The parts of a request that are needed to build an item. The filter of the scope is checked on the older item. */
-function toRequest ({ caller, request }: Call, values: Record<string, unknown> = {}): Request {
-  return { original: request, caller, fixed: undefined, scope: { filter: { all: [] }, values } } as unknown as Request
+function toCall ({ caller, request }: Origin, values: Record<string, unknown> = {}): Call {
+  return { original: request, caller, fixed: undefined, scope: { filter: { all: [] }, values } } as unknown as Call
 }
 
 function omitUndefined (content: object): object {

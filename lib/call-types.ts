@@ -1,0 +1,151 @@
+import type { Caller } from './access/caller.ts'
+import type { Patch } from './client/types.ts'
+import type { PropertyOf } from './schema/static.ts'
+import type { Id, Scalar } from './storage/contract.ts'
+
+// The types of calls from code. docs/from-code.md explains them.
+
+/** The options of every call. */
+export interface CallOptions {
+  /**
+   * On whose behalf the call is made: `access.allow`, `access.scope` and `access.visible` apply as they do to the
+   * requests of this caller. `caller: undefined` is an anonymous caller. Without this property, the app itself calls,
+   * and may do everything.
+   *
+   * @default the app itself
+   * @example
+   * await app.collection(orders).create(item, { caller: request.user })
+   */
+  readonly caller?: Caller | undefined
+  /**
+   * Aborts the call: its statements are cancelled where the database can do that.
+   *
+   * @default the call is not aborted
+   * @example
+   * await app.collection(orders).read(id, { signal: AbortSignal.timeout(1000) })
+   */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The options of a write to an item. */
+export interface WriteCallOptions extends CallOptions {
+  /**
+   * The tag of an entry that was read before, or the `If-Match` of a request. If the item has changed since, the call
+   * fails with `precondition-failed`.
+   *
+   * @default the item may have changed
+   * @example
+   * await app.collection(orders).update(id, { status: 'paid' }, { ifMatch: entry.tag })
+   */
+  readonly ifMatch?: string | undefined
+}
+
+/** An item, and what identifies its version. */
+export interface StoredItem<Item> {
+  readonly id: Id
+  /**
+   * For the app itself, the whole item. For a caller, what that caller sees: without `writeOnly` and hidden properties.
+   */
+  readonly item: Readonly<Item>
+  /** The entity tag, as HTTP responses have it. */
+  readonly tag: string
+}
+
+type Operator = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'nin' | 'like' | 'null'
+
+/** Conditions that must all be met, as in the content of QUERY. Dates are compared as date-times. */
+export type CallFilter<Item> = {
+  readonly [Property in PropertyOf<Item>]?: Scalar | Date
+} & {
+  readonly [Key in `${PropertyOf<Item>}.${Operator}` | `${PropertyOf<Item>}.${string}.${Operator}`]?:
+  Scalar | Date | ReadonlyArray<Scalar | Date>
+} & {
+  readonly all?: ReadonlyArray<CallFilter<Item>>
+  readonly any?: ReadonlyArray<CallFilter<Item>>
+  readonly not?: CallFilter<Item>
+}
+
+/** Which items to list. */
+export interface CallQuery<Item> {
+  /**
+   * Conditions. The app itself can use every queryable property, whatever `list.filter` offers to clients.
+   *
+   * @default all items
+   * @example
+   * filter: { status: 'open', 'total.gte': 100 }
+   */
+  readonly filter?: CallFilter<Item>
+  /**
+   * Properties to sort by. A `-` means descending.
+   *
+   * @default `list.order` of the definition
+   * @example
+   * sort: ['-createdAt']
+   */
+  readonly sort?: ReadonlyArray<PropertyOf<Item> | `-${PropertyOf<Item>}` | `${string}.${string}`>
+  /** Words to search for, if the definition has `list.search`. */
+  readonly q?: string
+  /**
+   * How many items are read at a time.
+   *
+   * @default `list.limit.maximum` of the definition
+   */
+  readonly limit?: number
+  /**
+   * Whether pages say how many items match in all.
+   *
+   * @default false
+   */
+  readonly count?: boolean
+}
+
+export interface StoredPage<Item> {
+  readonly entries: ReadonlyArray<StoredItem<Item>>
+  /** How many items match in all, if the query has `count`. */
+  readonly total: number | undefined
+}
+
+/**
+ * What `app.collection(definition)` returns. Its methods follow the rules of the definition, as HTTP requests do.
+ * A call that is refused throws a `ProblemError`.
+ */
+export interface CollectionCalls<Item> {
+  /**
+   * Creates an item. Properties that have a default, or that hooks set, can be left out.
+   *
+   * @example
+   * const { id, tag } = await app.collection(users).create({ email: 'ada@example.com' })
+   */
+  create (item: Partial<Item>, options?: CallOptions): Promise<StoredItem<Item>>
+  /** Reads an item. Fails with `not-found` if there is none. */
+  read (id: Id, options?: CallOptions): Promise<StoredItem<Item>>
+  /**
+   * Iterates over all items that match. Pages are read as they are needed.
+   *
+   * @example
+   * for await (const { item } of app.collection(users).list({ filter: { role: 'admin' } })) console.log(item.email)
+   */
+  list (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<StoredItem<Item>, void>
+  /** Iterates over pages. */
+  pages (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<StoredPage<Item>, void>
+  /** Replaces an item. Properties that are left out get their default, or are removed. */
+  replace (id: Id, item: Partial<Item>, options?: WriteCallOptions): Promise<StoredItem<Item>>
+  /**
+   * Changes some properties: a merge patch (RFC 7396), in which null removes an optional property; or an array of
+   * operations (RFC 6902).
+   *
+   * @example
+   * await app.collection(users).update(id, { name: 'Ada' })
+   */
+  update (id: Id, patch: Patch<Item> | readonly PatchOperation[], options?: WriteCallOptions): Promise<StoredItem<Item>>
+  /** Removes an item. */
+  remove (id: Id, options?: WriteCallOptions): Promise<void>
+}
+
+/** An operation of a JSON Patch (RFC 6902). */
+export interface PatchOperation {
+  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test'
+  readonly path: string
+  readonly from?: string
+  readonly value?: unknown
+}

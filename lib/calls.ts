@@ -1,0 +1,309 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyBaseLogger } from 'fastify'
+import { authorizeCall, isCallAllowed } from './access/authorize.ts'
+import { checkHidden } from './access/visible.ts'
+import type { ActionName } from './action.ts'
+import { decideReplace } from './actions/replace.ts'
+import { decideUpdate } from './actions/update.ts'
+import type {
+  CallOptions,
+  CallQuery,
+  CollectionCalls,
+  PatchOperation,
+  StoredItem,
+  StoredPage,
+  WriteCallOptions
+} from './call-types.ts'
+import type { Patch } from './client/types.ts'
+import type { Collection } from './collection.ts'
+import { HookError, ProblemError } from './failure.ts'
+import { Malformed } from './formats/format.ts'
+import { parseIJson } from './formats/i-json.ts'
+import { Problem, problem } from './http/problems.ts'
+import { commitCreate, commitRemove, commitWrite } from './items/commit.ts'
+import type { ItemWrite, WriteResult } from './items/commit.ts'
+import { buildNewItem } from './items/create.ts'
+import { dependsOnItem } from './items/preconditions.ts'
+import { getPosition } from './listing/cursor.ts'
+import { toIncomparableProblem } from './listing/entries.ts'
+import { deriveListing } from './listing/listing.ts'
+import { toStorageQuery } from './listing/list-query.ts'
+import { parseQueryContent } from './listing/query-content.ts'
+import { logUnreadable } from './listing/unreadable.ts'
+import type { Call } from './request/request.ts'
+import { buildEtag } from './response/representation.ts'
+import { noContent } from './response/response.ts'
+import { getVersion, toVisibleItem } from './response/view.ts'
+import { readProperties } from './schema/properties.ts'
+import type { Entry, Id, Page, Position } from './storage/contract.ts'
+import { getVisibleCollection } from './visible-collection.ts'
+
+// Calls from code: what `app.collection(definition)` returns. They do what the actions do, without HTTP.
+
+/** What the calls of a collection need of the app. */
+interface CallHost {
+  /** Returns the collection as the app serves it. Throws if the app does not serve it. */
+  findCollection (): Collection
+  readonly log: FastifyBaseLogger
+}
+
+/** A call whose caller is authorized. */
+interface OpenCall {
+  /** The collection as the caller can use it. */
+  readonly collection: Collection
+  readonly call: Call
+  toStored (entry: Entry<object>): StoredItem<object>
+}
+
+/** Creates the methods of `app.collection(definition)`. */
+export function createCalls<Item extends object> (host: CallHost): CollectionCalls<Item> {
+  async function create (item: object, options: CallOptions = {}): Promise<StoredItem<object>> {
+    return runCall(async () => {
+      const { collection, call, toStored } = await openCall(host, 'create', options)
+      const content = toContent(collection, item)
+      if (content instanceof Problem) return content
+      const built = await buildNewItem(collection, call, { content })
+      if (built instanceof Problem) return built
+      return captureWrite(toStored, (respond) => commitCreate(collection, call, { item: built, respond }))
+    })
+  }
+
+  async function read (id: Id, options: CallOptions = {}): Promise<StoredItem<object>> {
+    return runCall(async () => {
+      const { collection, call, toStored } = await openCall(host, 'read', options)
+      const known = collection.id.read(String(id))
+      const entry = known === undefined ? undefined : await collection.storage.find(known, call.context)
+      return entry === undefined ? problem('not-found') : toStored(entry)
+    })
+  }
+
+  async function * pages (
+    query: CallQuery<Item> = {},
+    options: CallOptions = {}
+  ): AsyncGenerator<StoredPage<object>, void> {
+    const { collection, call, toStored } = await runCall(() => openCall(host, 'list', options))
+    const first = await runCall(async () => parseQuery(collection, query))
+    let after: Position | undefined
+    let total: number | undefined
+    let hasMore = true
+    while (hasMore) {
+      options.signal?.throwIfAborted()
+      // The items are counted once.
+      const count = first.count && after === undefined
+      const page: Page<object> = await runCall(() => {
+        return collection.storage.list({ ...first, after, count }, call.context).catch(toIncomparableProblem)
+      })
+      logUnreadable(collection.name, page, call)
+      total ??= page.total
+      yield { entries: page.entries.map(toStored), total }
+      const last = page.entries.at(-1)
+      hasMore = page.more && last !== undefined
+      if (last !== undefined) after = getPosition(last.item, first.order)
+    }
+  }
+
+  async function * list (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<StoredItem<object>, void> {
+    for await (const { entries } of pages(query, options)) yield * entries
+  }
+
+  async function replace (id: Id, item: object, options: WriteCallOptions = {}): Promise<StoredItem<object>> {
+    return runCall(async () => {
+      const { collection, call, toStored } = await openCall(host, 'replace', options, { id })
+      const canCreate = collection.put.create &&
+        (!('caller' in options) || await isCallAllowed(collection, 'create', options.caller))
+      const content = toContent(collection, item)
+      const parsed = content instanceof Problem ? content : { value: content }
+      const decide = decideReplace(collection, { ...call, parsed }, canCreate)
+      return writeItem({ collection, call, toStored }, 'replace', decide)
+    })
+  }
+
+  async function update (
+    id: Id,
+    patch: Patch<Item> | readonly PatchOperation[],
+    options: WriteCallOptions = {}
+  ): Promise<StoredItem<object>> {
+    return runCall(async () => {
+      const type = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json'
+      const content = Buffer.from(JSON.stringify(patch))
+      const open = await openCall(host, 'update', options, { id, fields: { 'content-type': type }, content })
+      return writeItem(open, 'update', decideUpdate(open.collection, open.call))
+    })
+  }
+
+  async function remove (id: Id, options: WriteCallOptions = {}): Promise<void> {
+    await runCall(async () => {
+      const { collection, call } = await openCall(host, 'remove', options, { id })
+      return commitRemove(collection, call, { needsItem: dependsOnItem(collection, call) })
+    })
+  }
+
+  const calls: CollectionCalls<object> = { create, read, list, pages, replace, update, remove }
+  // The functions above do not know the type of the items.
+  return calls as unknown as CollectionCalls<Item>
+}
+
+/** Runs a call. A problem that it returns or throws becomes a `ProblemError`. */
+async function runCall<Result> (work: () => Promise<Result | Problem>): Promise<Result> {
+  try {
+    const result = await work()
+    if (result instanceof Problem) throw result
+    return result
+  } catch (thrown) {
+    const error = thrown instanceof HookError ? thrown.cause : thrown
+    throw error instanceof Problem ? new ProblemError(error) : error
+  }
+}
+
+interface CallParts {
+  readonly id?: Id
+  readonly fields?: IncomingHttpHeaders
+  readonly content?: Buffer
+}
+
+/** Authorizes the caller, if there is one. Throws if it may not call the action. */
+async function openCall (
+  host: CallHost,
+  action: ActionName,
+  options: WriteCallOptions,
+  { id, fields, content }: CallParts = {}
+): Promise<OpenCall> {
+  checkOptions(options)
+  const { signal = neverAborted, ifMatch } = options
+  signal.throwIfAborted()
+  const served = host.findCollection()
+  const isApp = !('caller' in options)
+  const access = isApp ? undefined : await authorizeCall(served, action, options.caller)
+  const collection = isApp ? getOpenCollection(served) : getCallersCollection(served, access?.hidden)
+  const [format] = served.formats
+  const call: Call = {
+    path: '',
+    search: '',
+    segment: id === undefined ? '' : String(id),
+    fixed: undefined,
+    query: {},
+    fields: { ...fields, ...ifMatch !== undefined && { 'if-match': ifMatch } },
+    content,
+    format: format!,
+    preferences: {},
+    context: { signal, scope: access?.scope?.filter, abort () {} },
+    caller: options.caller,
+    scope: access?.scope,
+    log: host.log,
+    original: undefined
+  }
+  const toStored = (entry: Entry<object>): StoredItem<object> => ({
+    id: entry.id,
+    item: isApp ? entry.item : toVisibleItem(collection, entry),
+    get tag () {
+      return buildEtag(served, getVersion(collection, entry), format!)
+    }
+  })
+  return { collection, call, toStored }
+}
+
+const neverAborted = new AbortController().signal
+
+const optionNames = new Set(['caller', 'ifMatch', 'signal'])
+
+/** For callers without TypeScript: a misspelled `caller` would grant everything. */
+function checkOptions (options: object): void {
+  const unknown = Object.keys(options).find((name) => !optionNames.has(name))
+  if (unknown === undefined) return
+  throw new TypeError(`A call has no option "${unknown}". Available options: ${[...optionNames].join(', ')}.`)
+}
+
+const openCollections = new WeakMap<Collection, Collection>()
+
+/**
+ * The collection as the app itself uses it. It may set `readOnly` properties, except for those that the library sets,
+ * and filter and sort by every property that a storage can compare.
+ */
+function getOpenCollection (collection: Collection): Collection {
+  const known = openCollections.get(collection)
+  if (known !== undefined) return known
+  const { schema, id, timestamps, attached, limit, etag, storage } = collection
+  const own = new Set([id.property, timestamps.created, timestamps.updated, ...Object.keys(attached.marks)])
+  const described = Object.entries({ ...schema.properties }).map(([name, property]) => {
+    return [name, own.has(name) ? property : { ...property, readOnly: false }]
+  })
+  const properties = readProperties({ ...schema, properties: Object.fromEntries(described) })
+  const listing = deriveListing({ schema, properties }, { search: collection.listing.search }, storage.supports)
+  const open: Collection = Object.freeze({
+    ...collection,
+    properties,
+    listing,
+    limit: { default: limit.maximum, maximum: Math.max(limit.maximum, maxPageLimit) },
+    etag: { ...etag, required: false }
+  })
+  openCollections.set(collection, open)
+  return open
+}
+
+/** How many items the app can read at a time. */
+const maxPageLimit = 1000
+
+const callersCollections = new WeakMap<Collection, Collection>()
+
+/** The collection as a caller uses it. Code decides itself whether a write needs a precondition. */
+function getCallersCollection (served: Collection, hidden: Collection['hidden']): Collection {
+  const visible = hidden === undefined ? served : getVisibleCollection(served, hidden)
+  let collection = callersCollections.get(visible)
+  if (collection === undefined) {
+    const { limit: { maximum }, etag } = visible
+    collection = Object.freeze({ ...visible, limit: { default: maximum, maximum }, etag: { ...etag, required: false } })
+    callersCollections.set(visible, collection)
+  }
+  return collection
+}
+
+/** Returns a copy of the value as JSON has it, with the checks for content of requests. */
+function toJson (value: unknown): { readonly value: unknown } | Problem {
+  try {
+    return { value: parseIJson(Buffer.from(JSON.stringify(value) ?? '')) }
+  } catch (thrown) {
+    if (thrown instanceof Malformed) return problem('malformed-content', { detail: thrown.detail })
+    throw thrown
+  }
+}
+
+/** Returns a copy of the item, without properties that are undefined. */
+function toContent ({ hidden }: Collection, item: object): unknown {
+  const json = toJson(item)
+  if (json instanceof Problem) return json
+  return hidden === undefined ? json.value : checkHidden(hidden, json.value) ?? json.value
+}
+
+const queryNames = new Set(['filter', 'sort', 'q', 'limit', 'count'])
+
+function parseQuery (collection: Collection, query: object): ReturnType<typeof toStorageQuery> | Problem {
+  const unknown = Object.keys(query).find((name) => !queryNames.has(name))
+  if (unknown !== undefined) {
+    throw new TypeError(`A query has no property "${unknown}". Available properties: ${[...queryNames].join(', ')}.`)
+  }
+  const json = toJson(query)
+  if (json instanceof Problem) return json
+  const listQuery = parseQueryContent(collection, json.value)
+  return listQuery instanceof Problem ? listQuery : toStorageQuery(collection, listQuery)
+}
+
+function writeItem (
+  { collection, call, toStored }: OpenCall,
+  action: ItemWrite['action'],
+  decide: ItemWrite['decide']
+): Promise<StoredItem<object> | Problem> {
+  return captureWrite(toStored, (respond) => commitWrite(collection, call, { action, decide, respond }))
+}
+
+/** Commits a write, and returns what was written instead of a response. */
+async function captureWrite (
+  toStored: OpenCall['toStored'],
+  commit: (respond: ItemWrite['respond']) => Promise<unknown>
+): Promise<StoredItem<object> | Problem> {
+  let written: WriteResult | undefined
+  const result = await commit((done) => {
+    written = done
+    return noContent()
+  })
+  return result instanceof Problem ? result : toStored(written!.after)
+}

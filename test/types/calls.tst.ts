@@ -1,0 +1,46 @@
+import { expect, test } from 'tstyche'
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { define } from '../../lib/index.ts'
+import type { CollectionCalls, StoredItem } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+declare const app: FastifyInstance
+
+const Order = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  total: Type.Integer(),
+  note: Type.Optional(Type.String()),
+  address: Type.Object({ city: Type.String() })
+})
+interface Item {
+  id: string
+  total: number
+  note?: string
+  address: { city: string }
+}
+const orders = define({ name: 'orders', schema: Order, storage: memory() })
+
+test('app.collection() is typed from the definition', () => {
+  const calls = app.collection(orders)
+  expect(calls).type.toBe<CollectionCalls<Item>>()
+  expect(calls.read('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.create).type.toBeCallableWith({ total: 1 })
+  expect(calls.create).type.not.toBeCallableWith({ totl: 1 })
+  expect(calls.create).type.not.toBeCallableWith({ total: '1' })
+  expect(calls.update).type.toBeCallableWith('x', { note: null, address: { city: 'Rome' } }, { ifMatch: '"x"' })
+  expect(calls.update).type.not.toBeCallableWith('x', { total: null })
+  expect(calls.update).type.toBeCallableWith('x', [{ op: 'remove', path: '/note' }])
+  expect(calls.remove).type.toBeCallableWith(1, { caller: undefined })
+  expect(calls.remove).type.not.toBeCallableWith(1, { calller: 'ada' })
+})
+
+test('queries are typed', () => {
+  const calls = app.collection(orders)
+  expect(calls.list).type.toBeCallableWith({ filter: { total: 1, 'total.gte': 1, 'address.city.in': ['Rome'] } })
+  expect(calls.list).type.toBeCallableWith({ filter: { any: [{ total: 1 }, { not: { note: 'x' } }] }, sort: ['-total'] })
+  expect(calls.list).type.not.toBeCallableWith({ filter: { totl: 1 } })
+  expect(calls.list).type.not.toBeCallableWith({ filter: { 'total.above': 1 } })
+  expect(calls.list).type.not.toBeCallableWith({ sort: ['totl'] })
+  expect(calls.list).type.not.toBeCallableWith({ cursor: 'x' })
+})
