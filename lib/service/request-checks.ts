@@ -75,10 +75,21 @@ interface RequestChecks {
   readonly methods: Methods
   /** The URI that problem names are appended to. */
   readonly problems: string | undefined
+  /** Whether the server is closing. */
+  readonly isClosing: () => boolean
+}
+
+/** A closing server may refuse requests. Fastify writes this response itself, so no hook can add the header. */
+function addRetryAfter (response: ServerResponse): void {
+  const { writeHead } = response
+  Reflect.set(response, 'writeHead', (status: number, ...rest: unknown[]) => {
+    if (status === 503) response.setHeader('retry-after', '1')
+    return Reflect.apply(writeHead, response, [status, ...rest])
+  })
 }
 
 /** Replaces the listener of Fastify by one that checks requests first. */
-export function installRequestChecks (server: Server, { methods, problems }: RequestChecks): void {
+export function installRequestChecks (server: Server, { methods, problems, isClosing }: RequestChecks): void {
   const listeners = server.listeners('request') as RequestListener[]
   const responses: PendingResponses = new WeakMap()
   const onRequest: RequestListener = (request, response) => {
@@ -90,6 +101,7 @@ export function installRequestChecks (server: Server, { methods, problems }: Req
       // RFC 9110, section 9.3.7.
       response.writeHead(204, { allow: buildAllow(methods), 'cache-control': 'no-store' }).end()
     } else {
+      if (isClosing()) addRetryAfter(response)
       for (const listener of listeners) listener.call(server, request, response)
     }
   }

@@ -23,9 +23,15 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   await app.register(registry)
   setServiceInfo(app, settings)
   setRequestTimeout(app.server, settings.requestTimeout)
-  app.addHook('onReady', async () => (
-    installRequestChecks(app.server, { methods: app.supportedMethods, problems: settings.problems })
-  ))
+  let isClosing = false
+  app.addHook('onReady', async () => installRequestChecks(app.server, {
+    methods: app.supportedMethods,
+    problems: settings.problems,
+    isClosing: () => isClosing
+  }))
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
   const { audit: auditOptions } = settings
   if (auditOptions !== false) app.addHook('onReady', async () => audit(app, auditOptions))
   await app.register(async (scope) => servePaths(app, scope, settings))

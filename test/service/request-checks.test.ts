@@ -173,6 +173,38 @@ test('requests that reach no route are problems with a Date, and close the conne
   )
 })
 
+test('a server that is closing responds with 503 and Retry-After, unless Fastify does not refuse requests', async (t) => {
+  for (const [options, status] of [[{}, 503], [{ return503OnClosing: false }, 200]] as const) {
+    const app = Fastify(options)
+    t.teardown(() => app.close())
+    await app.register(service)
+    app.get('/quick', async () => 'quick')
+    const [begun, proceed] = [gate(), gate()]
+    app.get('/slow', async () => {
+      begun.open()
+      await proceed.opened
+      return 'slow'
+    })
+    const port = await listen(app)
+    const socket = connect(port, '127.0.0.1')
+    const ended = once(socket, 'close')
+    let received = ''
+    socket.on('data', (chunk) => { received += String(chunk) })
+    socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+    await begun.opened
+    const closing = app.close()
+    await wait(50)
+    socket.write('GET /quick HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    await wait(50)
+    proceed.open()
+    await ended
+    await closing
+    const second = received.slice(received.lastIndexOf('HTTP/1.1'))
+    t.equal(Number(second.slice(9, 12)), status)
+    t.equal(/^retry-after: 1\r$/mi.test(second), status === 503)
+  }
+})
+
 test('the types of these problems are as the option says', async (t) => {
   const [, port] = await served(t, { options: { problems: 'https://example.com/problems/' } })
   t.equal(JSON.parse((await said(port, 'garbage\r\n\r\n')).content).type, 'https://example.com/problems/bad-request')

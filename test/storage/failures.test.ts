@@ -455,6 +455,8 @@ test('postgres', async (t) => {
     const nobody = postgres(server.pool({ port: await freePort() }))<Thing>(things)
     t.match(await failure(nobody.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
     t.match(await failure(transact(nobody, (inner) => inner.find('a', context))), unreachable)
+    const unnamed = postgres(server.pool({ host: 'nowhere.invalid' }))<Thing>(things)
+    t.match(await failure(unnamed.find('a', context)), { ...unreachable, cause: { code: /^(ENOTFOUND|EAI_AGAIN)$/ } })
   })
 
   await t.test(

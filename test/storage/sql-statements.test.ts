@@ -474,6 +474,8 @@ test('what a driver throws is a refusal, a fault that passes, or goes on as it i
   })
   t.same(await outcome('postgres', fault({ code: '23505' })), { refused: 'not-unique', properties: [''] })
   for (const error of [
+    fault({ errno: 1180 }, 'Got error 6 "No such device or address" during COMMIT'),
+    fault({ code: 'EMFILE' }),
     fault({ errno: 1205 }),
     fault({ code: 'ECONNRESET', errno: -104 }),
     fault({}, 'Queue limit reached.')

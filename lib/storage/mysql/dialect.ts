@@ -180,6 +180,7 @@ const errorKinds: Readonly<Record<string, ErrorKind>> = {
   1159: 'unreachable',
   1160: 'unreachable',
   1161: 'unreachable',
+  1180: 'unreachable', // failed commit, such as of a node that has left its cluster
   1203: 'unreachable', // too many connections of this user
   1205: 'unreachable', // lock timeout
   1226: 'unreachable', // a resource limit of this user

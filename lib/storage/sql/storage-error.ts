@@ -34,6 +34,10 @@ export const networkErrors: Readonly<Record<string, ErrorKind>> = {
   EHOSTUNREACH: 'unreachable',
   ENETUNREACH: 'unreachable',
   EAI_AGAIN: 'unreachable',
+  ENOTFOUND: 'unreachable', // no address for the name, as while a cluster moves it
+  EADDRNOTAVAIL: 'unreachable', // no free port
+  EMFILE: 'unreachable', // too many open files, in the process
+  ENFILE: 'unreachable', // or in the system
   ENOENT: 'unreachable' // the socket of a local server that is down
 }
 
