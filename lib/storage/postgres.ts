@@ -12,6 +12,18 @@ import type { Statement } from './sql/session.ts'
 
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './postgres/driver.ts'
 
+export interface PostgresOptions extends SqlOptions {
+  /**
+   * Whether statements stay prepared on their connection. True by default. Set it to false behind a pooler that changes
+   * the connection after each transaction and does not support prepared statements. Otherwise the storage detects such
+   * a pooler by the errors of the first statements, which it repeats.
+   *
+   * @example
+   * postgres(pool, { preparedStatements: false })
+   */
+  readonly preparedStatements?: boolean
+}
+
 /**
  * Stores items in PostgreSQL 14 or newer, through an open pool of `pg`. The app closes it.
  *
@@ -20,8 +32,9 @@ export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from
  * const users = define({ name: 'users', schema: User, storage })
  * await storage.createTable(users)
  */
-export function postgres (pool: PostgresPool, options: SqlOptions = {}): SqlAdapter {
+export function postgres (pool: PostgresPool, options: PostgresOptions = {}): SqlAdapter {
   checkPool(pool)
+  if (options.preparedStatements === false) poolsWithoutNames.add(pool)
   // Without a listener, an idle connection that the server closes would end the process; the pool replaces it.
   // One listener is enough for all collections.
   if (!poolsWithListener.has(pool)) pool.on('error', ignoreError)
@@ -51,6 +64,12 @@ const ignoreError = () => {}
 
 const poolsWithListener = new WeakSet<PostgresPool>()
 
+/** The pools whose statements do not stay prepared. */
+const poolsWithoutNames = new WeakSet<PostgresPool>()
+
+/** The codes of a prepared statement that is missing, or exists already: the server is not the one that prepared it. */
+const pooledErrors: ReadonlySet<unknown> = new Set(['26000', '42P05'])
+
 /** The app may have set its own type parsers: here each value is read as the text that the server sent. */
 const types = { getTypeParser: () => (text: string) => text }
 
@@ -62,6 +81,7 @@ const maxNames = 150
 function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
   const names = new Map<string, string>()
   const getName = ({ text, recurring }: Statement): string => {
+    if (poolsWithoutNames.has(pool)) return ''
     const known = names.get(text)
     if (known !== undefined) return known
     if (recurring !== true || names.size === maxNames) return ''
@@ -70,12 +90,16 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
     return name
   }
   const runStatement = (client: PostgresClient, statement: Statement, callback: Callback<PostgresResult>): void => {
+    const onResult: Callback<PostgresResult> = (error, result) => {
+      if (result === undefined && pooledErrors.has(Object(error).code)) poolsWithoutNames.add(pool)
+      callback(error, result)
+    }
     if (canSubmitQueries(client)) {
-      client.query(new PositionalQuery(statement), callback)
+      client.query(new PositionalQuery(statement, !poolsWithoutNames.has(pool)), onResult)
       return
     }
     const { text, values } = statement
-    handlePromise(client.query({ name: getName(statement), text, values, rowMode, types }, callback), callback)
+    handlePromise(client.query({ name: getName(statement), text, values, rowMode, types }, onResult), onResult)
   }
   return {
     abortsOnError: true,

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -126,6 +126,49 @@ export async function startPostgres ({ modules = packages, temporary = tmpdir() 
     async end () {
       await Promise.all(pools.map((pool) => pool.end()))
       await database.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+export const noPgbouncer = spawnSync('pgbouncer', ['--version']).status !== 0 && process.env['CI'] !== 'true'
+  ? 'pgbouncer is not installed'
+  : false
+
+/** A PgBouncer in front of a server, which changes the connection after each transaction. */
+export async function startPgbouncer (serverPort: number): Promise<{ port: number, end: () => Promise<void> }> {
+  const folder = await createServerFolder(tmpdir())
+  const port = await freePort()
+  await writeFile(join(folder, 'users.txt'), '"postgres" "postgres"\n')
+  await writeFile(join(folder, 'pgbouncer.ini'), `[databases]
+postgres = host=127.0.0.1 port=${serverPort} dbname=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${join(folder, 'users.txt')}
+pool_mode = transaction
+default_pool_size = 5
+`)
+  // It does not run as root.
+  const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
+  const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...user })
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  for (let turn = 0; turn < 500; turn++) {
+    const socket = connect(port, '127.0.0.1')
+    const isOpen = await new Promise((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    })
+    socket.destroy()
+    if (isOpen === true) break
+    await delay(20)
+  }
+  return {
+    port,
+    async end () {
+      child.kill('SIGKILL')
+      await closed
       await rm(folder, { recursive: true, force: true })
     }
   }

@@ -149,6 +149,8 @@ function toLiteral (text: string): string {
 const errorKinds: Readonly<Record<string, ErrorKind>> = {
   40001: 'retry', // serialization failure
   '40P01': 'retry', // deadlock
+  26000: 'retry', // a prepared statement is missing, behind a pooler that changes the connection
+  '42P05': 'retry', // or it exists already
   '08': 'unreachable', // connection exceptions
   53: 'unreachable', // out of connections, memory or disk
   57: 'unreachable', // shut down, starting up, or cancelled by a timeout

@@ -30,9 +30,12 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
   rowCount = 0
   callback: Callback<PostgresResult> | undefined
   readonly #statement: Statement
+  readonly #isNamed: boolean
 
-  constructor (statement: Statement) {
+  /** Without a name, it does not stay prepared. */
+  constructor (statement: Statement, isNamed: boolean) {
     this.#statement = statement
+    this.#isNamed = isNamed
     this.text = statement.text
     this.values = statement.values
   }
@@ -42,7 +45,7 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
     // Sends all messages at once.
     connection.stream.cork()
     try {
-      const name = getStatementNames(connection).get(this.#statement) ?? ''
+      const name = this.#isNamed ? getStatementNames(connection).get(this.#statement) ?? '' : ''
       this.name = name
       if (connection.parsedStatements[name] === undefined) connection.parse({ name, text })
       connection.bind({ statement: name, values: values.map(toText) })
