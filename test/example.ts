@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'nod
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { watchServer } from './watchdog.ts'
 
 // The example service as `npm start` runs it, as a process of its own, on the Node that runs the tests.
 
@@ -61,6 +62,7 @@ export function alone (
     ],
     options
   )
+  if (child.pid !== undefined) child.once('exit', watchServer(child.pid, 'KILL'))
   return { child, output: collected(child.stdout), errors: collected(child.stderr) }
 }
 

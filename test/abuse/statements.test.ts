@@ -8,7 +8,7 @@ import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { PreparedStatements } from '../../lib/storage/sql/prepared-statements.ts'
 import { sqlite, type SqliteDatabase } from '../../lib/storage/sqlite.ts'
-import { mysqlPool, noMysql } from '../storage/databases.ts'
+import { mysqlPool, noMysql, noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { query } from './query.ts'
 
@@ -98,7 +98,7 @@ test('sqlite: the statement that finds an item is prepared once', async (t) => {
   t.ok(projections.size <= 101, `${projections.size} selections`)
 })
 
-test('postgres: what stays prepared on a connection is bounded', async (t) => {
+test('postgres: what stays prepared on a connection is bounded', { skip: noServers }, async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const pool = server.pool({ max: 1 })

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { watchServer } from '../watchdog.ts'
 
 // A server program of this test run's own: in the foreground, on a free port of the loopback interface, in a folder
 // of its own.
@@ -47,6 +48,7 @@ export async function start (program: Program): Promise<Daemon> {
   const output = openSync(join(folder, 'output.log'), 'a')
   const child = spawn(program.binary, args, { stdio: ['ignore', output, output], env })
   closeSync(output)
+  const stopWatching = watchServer(child.pid ?? 0, 'TERM', folder)
   const exited = once(child, 'exit')
   const kill = (): void => {
     child.kill('SIGKILL')
@@ -61,6 +63,7 @@ export async function start (program: Program): Promise<Daemon> {
       await exited
       clearTimeout(late)
     }
+    stopWatching()
     process.off('exit', kill)
     await rm(folder, { recursive: true, force: true })
   }

@@ -17,6 +17,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
 import { altered, ask, build, created, gate, logged, notes, users } from '../app.ts'
+import { noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { listen, Wire } from '../wire.ts'
 
@@ -316,7 +317,7 @@ test(
   }
 )
 
-test('PostgreSQL: a write past the deadline is cancelled, or told as done; the connection is used again', async (t) => {
+test('PostgreSQL: a write past the deadline is cancelled, or told as done; the connection is used again', { skip: noServers }, async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const pool = server.pool({ max: 3 })

@@ -14,7 +14,7 @@ import type { Context, Entry, Query, Refusal, Storage } from '../../lib/storage/
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { mysqlPool, noMysql } from './databases.ts'
+import { mysqlPool, noMysql, noServers } from './databases.ts'
 import { freePort, startPostgres } from './servers.ts'
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
@@ -264,7 +264,7 @@ test('sqlite', async (t) => {
   })
 })
 
-test('postgres', async (t) => {
+test('postgres', { skip: noServers }, async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const pool = server.pool({ max: 12 })

