@@ -19,6 +19,7 @@ import { idempotency } from '../lib/features/idempotency.ts'
 import { redirects } from '../lib/features/redirects.ts'
 import { softDelete } from '../lib/features/soft-delete.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { parseCommands, toPattern } from './conversation.ts'
 import { collected, example, has, root } from './example.ts'
 
 const pages = [
@@ -125,7 +126,6 @@ for (const file of process.argv.slice(2)) {
 process.exit()
 `
 
-t.setTimeout(300_000)
 t.before(() => {
   mkdirSync(scratch, { recursive: true })
   for (const { file, code } of programs) writeFileSync(file, code)
@@ -184,41 +184,10 @@ test('every suite of the documentation passes', async (t) => {
   }
 })
 
-// Conversations: `$` begins a command, the lines below are its output; `...` stands for anything, alone in a line for
-// any lines.
-
-interface Command {
-  readonly run: string
-  readonly shown: string[]
-}
-
-function commands (code: string): Command[] {
-  return code
-    .split(/^\$ /m)
-    .slice(1)
-    .map((part) => {
-      const [run = '', ...shown] = part
-        .replace(/\\\n\s*/g, '')
-        .trimEnd()
-        .split('\n')
-      return { run, shown }
-    })
-}
-
-function pattern (shown: readonly string[]): RegExp {
-  const lines = shown.map((line) =>
-    line === '...' ? '(?:.*\\n)*?' : `${line.split('...').map(escaped).join('.*')}\\n`
-  )
-  return new RegExp(`^${lines.join('')}$`)
-}
-
-function escaped (literal: string): string {
-  return literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-}
-
-const conversations = new Map<string, Command[]>()
+const conversations = new Map<string, ReturnType<typeof parseCommands>>()
 for (const { page, language, code } of blocks) {
-  if (language === 'console') conversations.set(page, [...(conversations.get(page) ?? []), ...commands(code)])
+  // test/tutorial.test.ts runs those of the tutorial against the service that it has the reader write.
+  if (language === 'console' && page !== 'docs/tutorial.md') conversations.set(page, [...(conversations.get(page) ?? []), ...parseCommands(code)])
 }
 
 const curl = has('curl') && has('bash')
@@ -237,7 +206,7 @@ for (const [page, all] of conversations) {
     const { stdout } = await promisify(execFile)('bash', ['-c', script])
     const answers = stdout.replaceAll('\r', '').split(`${end}\n`)
     for (const [index, { run, shown }] of all.entries()) {
-      t.match(`${answers[index]!.replace(/\n*$/, '')}\n`, shown.length === 0 ? /^\n$/ : pattern(shown), run)
+      t.match(`${answers[index]!.replace(/\n*$/, '')}\n`, shown.length === 0 ? /^\n$/ : toPattern(shown), run)
     }
   })
 }
