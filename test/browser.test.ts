@@ -97,7 +97,6 @@ async function serve (
 }
 
 let browser: Browser | undefined
-t.setTimeout(300_000)
 t.teardown(() => browser?.close())
 
 /** A page of its own, and what a developer would see in the console: what the policy refused, what the script threw. */

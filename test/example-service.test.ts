@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import type { Test } from 'tap'
 import {
   alone,
@@ -20,8 +20,6 @@ import {
 } from './example.ts'
 import { noMysql, mysqlPool } from './storage/databases.ts'
 import { freePort, isOpen, isRoot, startPostgres } from './storage/servers.ts'
-
-t.setTimeout(240_000)
 
 /** A process of another user needs them. */
 const folders = [root, tmpdir(), dirname(process.execPath)]

@@ -13,7 +13,7 @@ import addFormats from 'ajv-formats'
 import Fastify from 'fastify'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import openapiTS, { astToString } from 'openapi-typescript'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import * as TypeBox from 'typebox'
 import collection, { define, json } from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
@@ -26,8 +26,6 @@ import { within } from '../../lib/features/within.ts'
 import { ask, notes, users } from '../app.ts'
 import { service } from './service.ts'
 import { listen } from '../wire.ts'
-
-t.setTimeout(300_000)
 
 type Json = Record<string, unknown>
 interface Media {

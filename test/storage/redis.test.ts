@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { createClient } from 'redis'
-import t, { test } from 'tap'
+import { test } from 'tap'
 import { watchServer } from '../watchdog.ts'
 import { redis } from '../../examples/redis/storage.ts'
 import collection, { define } from '../../lib/index.ts'
@@ -173,5 +173,3 @@ test('docs/storage.md shows the example as it is', async (t) => {
       .join('\n')
   for (const excerpt of excerpts) t.ok(squeezed(example).includes(squeezed(excerpt)), excerpt)
 })
-
-t.setTimeout(120_000)
