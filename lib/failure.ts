@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
-import { Problem, problem, getProblemForStatus, getTitle, outcomeUnknown } from './http/problems.ts'
+import { Problem, problem, getDetail, getProblemForStatus, outcomeUnknown } from './http/problems.ts'
 import type { ProblemName } from './http/problems.ts'
 
 interface Thrown {
@@ -57,7 +57,7 @@ export class ProblemError extends Error {
   readonly errors: ReadonlyArray<{ readonly pointer: string, readonly message: string }>
 
   constructor (problem: Problem) {
-    super(problem.detail ?? `${getTitle(problem)}.`)
+    super(getDetail(problem))
     this.name = 'ProblemError'
     this.problem = problem
     this.statusCode = problem.status

@@ -37,7 +37,7 @@ const members: Readonly<Record<string, JsonSchema>> = {
   pointer: { ...pointer, description: 'The location that the operation refers to' }
 }
 
-const required = ['type', 'title', 'status']
+const required = ['type', 'title', 'status', 'detail']
 
 /** Admin clients read errors as an object. */
 const errorsByField: JsonSchema = {
@@ -71,7 +71,8 @@ export function describeProblemResponse (components: Components, status: number,
   return components.reference('responses', toPascalCase(getStatusPhrase(status)) + suffix, () => {
     const rows = Object.entries(problems).filter(([, row]) => row.status === status)
     const schema = components.reference('schemas', `Problem${suffix}`, () => buildProblemSchema(isReworded))
-    const example = { type: 'about:blank', title: getStatusPhrase(status), status, code: rows[0]?.[0] }
+    const [name, row] = rows[0] ?? []
+    const example = { type: 'about:blank', title: getStatusPhrase(status), status, detail: row?.detail, code: name }
     return {
       description: rows.map(([name, { title }]) => `${title} (${name})`).join('. '),
       headers: describeHeaders(components, ['Cache-Control', 'Vary', ...headersByStatus[status] ?? []]),

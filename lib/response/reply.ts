@@ -7,7 +7,7 @@ import { negotiate } from '../http/accept.ts'
 import { buildCacheControl } from '../http/cache-control.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import { getKnownTag } from '../http/entity-tag.ts'
-import { formatProblem, getTitle } from '../http/problems.ts'
+import { formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { mergeVary } from '../http/vary.ts'
 import { buildChallenge } from '../http/www-authenticate.ts'
@@ -84,7 +84,7 @@ export function prepareProblem (collection: Collection, problem: Problem, reply:
     fields['www-authenticate'] ??= buildChallenge(headers.authorization, collection.challenge)
   }
   const content = formatProblem(completeProblem(collection, problem), collection.service.problems, instance)
-  const page = renderProblemPage(collection, { problem, content, accept: headers.accept })
+  const page = renderProblemPage(collection, { content, accept: headers.accept })
   const response = {
     status: problem.status,
     fields: { ...fields, ...page?.fields },
@@ -94,7 +94,6 @@ export function prepareProblem (collection: Collection, problem: Problem, reply:
 }
 
 interface ProblemSource {
-  readonly problem: Problem
   /** The problem as JSON. */
   readonly content: string
   readonly accept: string | undefined
@@ -107,13 +106,13 @@ interface ProblemPage {
 
 /** Renders the problem as a page, for clients that prefer one to JSON; undefined for all others. */
 function renderProblemPage ({ formats }: Collection, source: ProblemSource): ProblemPage | undefined {
-  const { problem, content, accept } = source
+  const { content, accept } = source
   const format = formats.find(({ problem }) => problem !== undefined)
   if (format?.problem === undefined) return undefined
   const mediaType = negotiate(accept, ['application/problem+json', 'application/json', format.mediaType])
   if (mediaType !== format.mediaType) return undefined
   return {
     fields: { ...format.fields, 'content-type': format.mediaType },
-    content: format.problem({ detail: `${getTitle(problem)}.`, ...JSON.parse(content) })
+    content: format.problem(JSON.parse(content))
   }
 }

@@ -15,6 +15,14 @@ export interface ServiceOptions {
   documentation?: string
   /** An absolute URI that the names of problems are appended to, as in a definition. */
   problems?: string
+  /**
+   * Whether errors of all other routes of the app, and its 404, are problems as well. False by default.
+   * Fastify applies it to the routes that are added after the service.
+   *
+   * @example
+   * await app.register(service, { appErrors: true })
+   */
+  appErrors?: boolean
   health?: {
     /** The path of the liveness probe, or false. `/healthz` by default, unless the app has a route there. */
     live?: string | false
@@ -36,7 +44,7 @@ export interface ServiceOptions {
   requestTimeout?: number | false
 }
 
-type OptionWithDefault = 'catalog' | 'requestTimeout'
+type OptionWithDefault = 'appErrors' | 'catalog' | 'requestTimeout'
 
 type FlatOptions = Omit<ServiceOptions, OptionWithDefault | 'health' | 'audit'> &
   Required<Pick<ServiceOptions, OptionWithDefault>>
@@ -97,6 +105,7 @@ const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health' | 'audit'>, Opt
   description: string,
   documentation: string,
   problems: absoluteUri,
+  appErrors: boolean,
   requestTimeout: millisecondsOrFalse
 }
 
@@ -140,6 +149,7 @@ export function parseOptions ({ health = {}, audit = {}, ...options }: ServiceOp
   const { live, ready, deadline = 1000, fresh = 1000 } = health
   return {
     ...options,
+    appErrors: options.appErrors ?? false,
     catalog: options.catalog ?? true,
     requestTimeout: options.requestTimeout ?? 60_000,
     health: { live, ready, deadline, fresh },

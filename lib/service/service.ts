@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadService } from '../errors.ts'
+import { problem } from '../http/problems.ts'
 import { getRegistered, registry, setServiceInfo } from '../registry.ts'
 import { audit } from './audit.ts'
 import { buildCatalog } from './catalog.ts'
@@ -11,7 +12,7 @@ import type { ServiceOptions, ServiceSettings } from './options.ts'
 import { servePath } from './path.ts'
 import type { ServicePath } from './path.ts'
 import { createLivenessProbe, createReadinessProbe } from './probes.ts'
-import { createErrorHandler } from './reply.ts'
+import { createErrorHandler, sendProblem } from './reply.ts'
 import { installRequestChecks } from './request-checks.ts'
 import { setRequestTimeout } from './request-timeout.ts'
 
@@ -32,6 +33,10 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   app.addHook('preClose', async () => {
     isClosing = true
   })
+  if (settings.appErrors) {
+    app.setErrorHandler(createErrorHandler(settings.problems))
+    app.setNotFoundHandler((_request, reply) => sendProblem(problem('not-found'), settings.problems, reply))
+  }
   const { audit: auditOptions } = settings
   if (auditOptions !== false) app.addHook('onReady', async () => audit(app, auditOptions))
   await app.register(async (scope) => servePaths(app, scope, settings))

@@ -307,7 +307,7 @@ for (const [profile, client, provider] of reactAdminClients) {
           body: { errors: { 'root.serverError': 'must be object' } }
         })
 
-        const title = 'There is no resource at this URI'
+        const title = 'No resource has this path, or it is not visible to the caller.'
         t.match(await failure(api.getOne(resource, { id: absent })), { status: 404, message: title })
         t.match(
           await failure(api.update(resource, { id: absent, data: { title: 'x' }, previousData: { id: absent } })),
@@ -424,7 +424,7 @@ for (const profiles of [['refine'], profileNames] as const) {
       await api.deleteOne({ resource, id: id(0) })
       t.match(await failure(api.getOne({ resource, id: id(0) })), {
         statusCode: 404,
-        message: 'There is no resource at this URI'
+        message: 'No resource has this path, or it is not visible to the caller.'
       })
     }
   })

@@ -686,7 +686,7 @@ test('what items refer to, what lies in them and what they lie in is linked', as
 test('a problem is a page for who prefers that to JSON', async (t) => {
   const app = await build(t, users({ formats }))
   for (const [url, status, text] of [
-    ['/users/none', 404, /<p>There is no resource at this URI\.<\/p>/],
+    ['/users/none', 404, /<p>No resource has this path, or it is not visible to the caller\.<\/p>/],
     ['/users?age.gte=x', 400, /must be a whole number/]
   ] as const) {
     const { statusCode, headers, payload } = await ask(app, `GET ${url}`, { fields: { accept: browsers.Chrome } })

@@ -2,6 +2,7 @@ import { test } from 'tap'
 import { Type } from '@sinclair/typebox'
 import { setTimeout as wait } from 'node:timers/promises'
 import { json, problem } from '../../lib/index.ts'
+import { problems } from '../../lib/http/problems.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Change, CommittedChange, Options } from '../../lib/index.ts'
@@ -823,6 +824,7 @@ test('a throw in prepare refuses the write with its own status', async (t) => {
     type: 'about:blank',
     title: 'Internal Server Error',
     status: 500,
+    detail: problems['internal-error'].detail,
     instance: '/things',
     code: 'internal-error'
   })

@@ -145,7 +145,7 @@ test('requests that reach no route are problems with a Date, and close the conne
       date: /GMT$/
     })
     t.equal(answer.fields['content-length'], String(answer.content.length), 'and nothing comes after it')
-    t.match(JSON.parse(answer.content), { type: 'about:blank', status, code })
+    t.match(JSON.parse(answer.content), { type: 'about:blank', status, code, detail: /^[A-Z].*\.$/ })
   }
   t.equal((await said(port, `GET /notes HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)).status, 200, 'the server lives')
   t.equal((await said(port, 'GET /notes HTTP/1.0\r\n\r\n')).status, 200, 'HTTP/1.0 needs no Host')

@@ -28,6 +28,43 @@ export async function served (
   return app
 }
 
+test('with appErrors, the errors of other routes and the 404 of the app are problems', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const options = { appErrors: true, problems: 'https://example.com/problems/' }
+  await app.register(service, options)
+  app.get('/failing', async () => { throw new Error('secret') })
+  await app.register(async (scope) => {
+    scope.get('/refused', async () => { throw Object.assign(new Error('Not now.'), { statusCode: 409 }) })
+    scope.get('/teapot', async () => { throw Object.assign(new Error(''), { statusCode: 418 }) })
+  })
+  await app.register(async (scope) => {
+    scope.setErrorHandler((_error, _request, reply) => reply.code(500).send('own'))
+    scope.get('/own', async () => { throw new Error('secret') })
+  })
+  const type = 'https://example.com/problems/'
+  for (const [path, expected] of [
+    ['/failing', { status: 500, code: 'internal-error', type: `${type}internal-error`, instance: '/failing' }],
+    ['/refused', { status: 409, code: 'conflict', detail: 'Not now.' }],
+    ['/teapot', { status: 418, type: 'about:blank', detail: /^The server responded with 418 / }],
+    ['/nowhere?x', { status: 404, code: 'not-found', instance: '/nowhere' }]
+  ] as const) {
+    const response = await app.inject(path)
+    t.equal(response.headers['content-type'], 'application/problem+json')
+    t.match({ ...response.json(), status: response.statusCode }, expected, path)
+    t.match(response.json().detail, /^[A-Z].*\.$/)
+    t.notMatch(response.body, /secret/)
+  }
+  t.equal((await app.inject('/own')).body, 'own', 'a scope keeps its own handler')
+})
+
+test('without appErrors, other routes of the app respond as before', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(service)
+  t.match((await app.inject('/nowhere')).json(), { error: 'Not Found' })
+})
+
 test('docs/service.md has every option, and no other', async (t) => {
   const page = readFileSync(new URL('../../docs/service.md', import.meta.url), 'utf8')
   const section = page.slice(page.indexOf('## Options'), page.indexOf('## Home document'))

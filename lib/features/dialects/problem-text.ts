@@ -1,6 +1,6 @@
 import { parsePointer } from '../../http/json-pointer.ts'
 import { isObject } from '../../http/json-value.ts'
-import { getTitle } from '../../http/problems.ts'
+import { getDetail } from '../../http/problems.ts'
 import type { Problem } from '../../http/problems.ts'
 
 // Problems in the form that admin clients show.
@@ -10,7 +10,7 @@ const maxErrors = 3
 
 /** Returns the problem as one text, for clients that show nothing else. */
 export function buildMessage (problem: Problem): string {
-  const text = problem.detail ?? getTitle(problem)
+  const text = getDetail(problem)
   if (problem.name !== 'validation-failed') return text
   const errors = Object.entries(groupErrorsByField(problem) ?? {}).slice(0, maxErrors)
   if (errors.length === 0) return text
