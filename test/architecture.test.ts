@@ -58,7 +58,7 @@ const ground = inRoot.slice(inRoot.indexOf('options.ts'))
 
 const folderOf = (file: string): string => (file.includes('/') ? file.slice(0, file.indexOf('/') + 1) : '')
 
-test('every import statement is understood', async (t) => {
+test('every import statement is parsed', async (t) => {
   for (const file of files) {
     const count = source(file).match(/^(import\b|export\b.*\bfrom '|\} from ')/gm)?.length ?? 0
     const multiline = source(file).match(/^\} from '/gm)?.length ?? 0
@@ -67,7 +67,7 @@ test('every import statement is understood', async (t) => {
   }
 })
 
-test('docs/architecture.md has every folder and every file of the root, and no other', async (t) => {
+test('docs/architecture.md lists every folder and every file of the root, and no others', async (t) => {
   t.strictSame([...new Set(files.map(folderOf))].filter((folder) => folder !== '').sort(), folders.toSorted())
   t.strictSame(
     files.filter((file) => folderOf(file) === ''),
@@ -75,7 +75,7 @@ test('docs/architecture.md has every folder and every file of the root, and no o
   )
 })
 
-test('folders import folders below them, and of the root only types and errors', async (t) => {
+test('folders import only folders below them, and from the root only types and errors', async (t) => {
   const wrong = imports.filter(({ from, to, own, typeOnly }) => {
     if (!own || typeOnly || folderOf(from) === folderOf(to) || folderOf(from) === '') return false
     return folderOf(to) === '' ? !ground.includes(to) : folders.indexOf(folderOf(to)) < folders.indexOf(folderOf(from))
@@ -88,7 +88,7 @@ test('folders import folders below them, and of the root only types and errors',
   )
 })
 
-test('there are no circles at run time', async (t) => {
+test('there are no circular imports at run time', async (t) => {
   const circles: string[] = []
   const done = new Set<string>()
   const visit = (file: string, path: readonly string[]): void => {
@@ -104,7 +104,7 @@ test('there are no circles at run time', async (t) => {
   t.strictSame(circles, [])
 })
 
-test('http/ imports node: and itself', async (t) => {
+test('http/ imports only node: modules and itself', async (t) => {
   t.strictSame(
     describe(
       imports.filter(
@@ -115,7 +115,7 @@ test('http/ imports node: and itself', async (t) => {
   )
 })
 
-test('formats/ imports node:, itself, http/ and the types of the contract', async (t) => {
+test('formats/ imports only node: modules, itself, http/ and the types of the contract', async (t) => {
   t.strictSame(
     describe(
       imports.filter(
@@ -130,7 +130,7 @@ test('formats/ imports node:, itself, http/ and the types of the contract', asyn
   )
 })
 
-test('a storage imports node:, the contract and files of storage/; the contract imports nothing', async (t) => {
+test('a storage imports only node: modules, the contract and storage/; the contract imports nothing', async (t) => {
   t.strictSame(
     describe(
       imports.filter(
@@ -143,7 +143,7 @@ test('a storage imports node:, the contract and files of storage/; the contract 
   t.strictSame(describe(imports.filter(({ from }) => from === 'storage/contract.ts')), [])
 })
 
-test('a storage imports no other storage, nor the suite; the suite imports no storage', async (t) => {
+test('storages do not import each other or the conformance suite, and the suite imports no storage', async (t) => {
   const concrete = ['memory', 'sqlite', 'postgres', 'mysql', 'conformance']
   const getStorage = (file: string): string | undefined =>
     concrete.find((name) => file === `storage/${name}.ts` || file.startsWith(`storage/${name}/`))
@@ -158,7 +158,7 @@ test('a storage imports no other storage, nor the suite; the suite imports no st
   )
 })
 
-test('above storage/, only what docs/architecture.md lists is imported', async (t) => {
+test('code above storage/ imports only the storage files that docs/architecture.md lists', async (t) => {
   const line = page.split('\n').find((line) => line.startsWith('| above `storage/` |')) ?? ''
   const shared = [...line.slice(line.indexOf('and `')).matchAll(/`([\w-]+)`/g)].map((match) => `storage/${match[1]}.ts`)
   t.strictSame(
@@ -175,11 +175,11 @@ test('above storage/, only what docs/architecture.md lists is imported', async (
   )
 })
 
-test('fastify is imported as types only', async (t) => {
+test('fastify is imported only as types', async (t) => {
   t.strictSame(describe(imports.filter(({ to, typeOnly }) => to === 'fastify' && !typeOnly)), [])
 })
 
-test('packages that are imported are dependencies; peers are imported as types', async (t) => {
+test('runtime imports are dependencies, and type imports are dependencies or peer dependencies', async (t) => {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
     string,
     Record<string, string>
@@ -204,7 +204,7 @@ test('packages that are imported are dependencies; peers are imported as types',
   )
 })
 
-test('files are named after what they hold', async (t) => {
+test('file names are kebab-case and contain no generic words such as utils', async (t) => {
   t.strictSame(
     files.filter((file) => /(^|[/-])(common|shared|utils?|helpers?|misc)\b/.test(file)),
     []
@@ -215,6 +215,6 @@ test('files are named after what they hold', async (t) => {
   )
 })
 
-test('every file of lib can be imported, so that coverage counts them all', async (t) => {
+test('every file of lib can be imported, so that coverage includes it', async (t) => {
   for (const file of files) await t.resolves(import(join(root, 'lib', file)), file)
 })

@@ -84,7 +84,7 @@ async function answers (
   return found
 }
 
-test('the contestants of the bench answer alike', async (t) => {
+test('the contestants of the benchmark send the same responses', async (t) => {
   const ours = await answers('ours')
   for (const name of Object.keys(contestants).filter((name) => name !== 'ours' && name !== 'plain')) {
     for (const [step, answer] of await answers(name)) t.same(answer, ours.get(step), `${name}: ${step}`)
@@ -103,7 +103,7 @@ test('the contestants of the bench answer alike', async (t) => {
 })
 
 test(
-  'what speaks to a database by hand answers alike',
+  'hand-written SQL sends the same responses as the library',
   async (t) => {
     const { byHand, fill } = await openSqlite()
     const ours = await answers('ours')
@@ -113,7 +113,7 @@ test(
   }
 )
 
-test('features keeps its promises beyond what is measured', async (t) => {
+test('the features contestant also handles requests that are not measured', async (t) => {
   const server = await start('features', memory())
   const wire = new Wire((server.address() as AddressInfo).port)
   const item = '/users/01800000-0000-7000-9000-000000000000'
@@ -136,7 +136,7 @@ test('features keeps its promises beyond what is measured', async (t) => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-test('the bench runs', async (t) => {
+test('the benchmark runs', async (t) => {
   const bench = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [
     bench,

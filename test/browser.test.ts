@@ -132,7 +132,7 @@ async function picture (page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
 }
 
-test('a list is read, paged through, and leads to its items', { skip }, async (t) => {
+test('a list can be paged through, and links to its items', { skip }, async (t) => {
   const { origin } = await serve(t)
   const { page, complaints } = await open(t, `${origin}/people`)
   t.equal(await page.title(), 'people')
@@ -165,7 +165,7 @@ test('a list is read, paged through, and leads to its items', { skip }, async (t
 
 for (const javaScriptEnabled of [true, false]) {
   test(
-    `a list is searched, filtered, sorted and counted ${javaScriptEnabled ? 'with' : 'without'} JavaScript`,
+    `a list can be searched, filtered, sorted and counted ${javaScriptEnabled ? 'with' : 'without'} JavaScript`,
     { skip },
     async (t) => {
       const { origin } = await serve(t)
@@ -205,7 +205,7 @@ for (const javaScriptEnabled of [true, false]) {
   )
 }
 
-test('an item is added; what does not fit is told at its fields', { skip }, async (t) => {
+test('the form adds an item and shows validation errors at its inputs', { skip }, async (t) => {
   const { origin, send } = await serve(t)
   const { page, complaints } = await open(t, `${origin}/people`)
   await page.getByText('Add an item').click()
@@ -256,7 +256,7 @@ test('an item is added; what does not fit is told at its fields', { skip }, asyn
   t.same(complaints, [])
 })
 
-test('an item is edited; only what was changed is sent', { skip }, async (t) => {
+test('the form edits an item and sends only the changes', { skip }, async (t) => {
   const {
     origin,
     ids: [id],
@@ -300,7 +300,7 @@ test('an item is edited; only what was changed is sent', { skip }, async (t) => 
 })
 
 test(
-  'an item that was changed meanwhile is not overwritten: that is told, with the way to what is there now',
+  'the form does not overwrite an item that changed in the meantime, and offers the current version',
   { skip },
   async (t) => {
     const {
@@ -328,7 +328,7 @@ test(
 )
 
 test(
-  'where only PUT is served, an item is edited by PUT, and keeps what the form does not show',
+  'without PATCH, the form sends PUT and keeps properties that it does not show',
   { skip },
   async (t) => {
     const {
@@ -357,7 +357,7 @@ test(
   }
 )
 
-test('an item is deleted', { skip }, async (t) => {
+test('the form deletes an item', { skip }, async (t) => {
   const {
     origin,
     ids: [id],
@@ -376,7 +376,7 @@ test('an item is deleted', { skip }, async (t) => {
   t.same(complaints, [])
 })
 
-test('that the server cannot be reached is told, and nothing that was typed is lost', { skip }, async (t) => {
+test('the form reports an unreachable server and keeps the input', { skip }, async (t) => {
   const {
     origin,
     ids: [id]
@@ -398,7 +398,7 @@ test('that the server cannot be reached is told, and nothing that was typed is l
   await page.getByRole('heading', { name: 'Mine' }).waitFor()
 })
 
-test('problems are told at their fields in the dialects of admin interfaces as well', { skip }, async (t) => {
+test('the form shows validation errors at its inputs with client dialects as well', { skip }, async (t) => {
   const {
     origin,
     ids: [id]
@@ -412,7 +412,7 @@ test('problems are told at their fields in the dialects of admin interfaces as w
   t.equal(await form.getByLabel('password').getAttribute('aria-invalid'), 'true')
 })
 
-test('hostile content stays text, and nothing of it runs', { skip }, async (t) => {
+test('hostile content is displayed as text and never runs', { skip }, async (t) => {
   const evil = '"\'></textarea></title></script><script>alert(1)</script><img src=x onerror=alert(2)>\u202E'
   const Evil = Type.Object(
     {
@@ -467,7 +467,7 @@ test('hostile content stays text, and nothing of it runs', { skip }, async (t) =
   t.same(complaints, [])
 })
 
-test('the pages follow the reader: light or dark, wide or narrow', { skip }, async (t) => {
+test('the pages support light and dark mode, and wide and narrow screens', { skip }, async (t) => {
   const {
     origin,
     ids: [id]
@@ -491,7 +491,7 @@ test('the pages follow the reader: light or dark, wide or narrow', { skip }, asy
   }
 })
 
-test('the pages can be used by the keyboard, and read by ear', { skip }, async (t) => {
+test('the pages support the keyboard and screen readers', { skip }, async (t) => {
   const {
     origin,
     ids: [id]
@@ -531,7 +531,7 @@ test('the pages can be used by the keyboard, and read by ear', { skip }, async (
 })
 
 test(
-  'the reference of the API is served without anything from elsewhere, under a policy that would not let it',
+  'the API reference works without external resources under a strict Content-Security-Policy',
   { skip },
   async (t) => {
     const app = Fastify({ forceCloseConnections: true })

@@ -102,7 +102,7 @@ for (const { program, drops } of caches) {
   test(`behind ${name}`, { skip: missing(binary) }, async (t) => {
     const { origin, app, cache } = await stage(t, program)
 
-    await t.test('every answer of every route is the same as without the cache', async (t) => {
+    await t.test('every route sends the same responses as without the cache', async (t) => {
       const bare = await startOrigin()
       t.teardown(() => bare.close())
       const client = new Client(bare.port)
@@ -119,7 +119,7 @@ for (const { program, drops } of caches) {
     })
 
     await t.test(
-      'three GETs are revalidated, with the content and the validators of the app (RFC 9111 section 4.3)',
+      'repeated GETs are revalidated and return the content and validators of the app (RFC 9111, section 4.3)',
       async (t) => {
         await write(app, 'POST /notes', 'thrice')
         for (const [line, format] of [
@@ -142,7 +142,7 @@ for (const { program, drops } of caches) {
       }
     )
 
-    await t.test('three GETs are served by the cache where the definition says so', async (t) => {
+    await t.test('repeated GETs are served from the cache if the definition allows it', async (t) => {
       await write(app, 'POST /news', 'served')
       for (const line of ['GET /news/served', 'GET /news?limit=50']) {
         const expected = withoutAdded(await app.ask(line))
@@ -153,7 +153,7 @@ for (const { program, drops } of caches) {
       }
     })
 
-    await t.test('nothing is stale after a write through the cache or behind it', async (t) => {
+    await t.test('no response is stale after a write through the cache or directly to the app', async (t) => {
       for (const [name, writer] of [
         ['through', cache],
         ['behind', app]
@@ -179,7 +179,7 @@ for (const { program, drops } of caches) {
       }
     })
 
-    await t.test('a write is seen by the GET that follows it, however many others read meanwhile', async (t) => {
+    await t.test('GET after a write returns the new state while other clients read', async (t) => {
       await write(app, 'POST /notes', 'busy')
       const readers = Array.from({ length: 6 }, () => new Client(cache.port))
       const over = new AbortController()
@@ -201,7 +201,7 @@ for (const { program, drops } of caches) {
       t.strictSame(read, texts)
     })
 
-    await t.test('what credentials have opened is never given to anybody else', async (t) => {
+    await t.test('responses to requests with credentials are never served to other clients', async (t) => {
       const ada = [{ authorization: 'Bearer ada' }, { cookie: 'session=ada' }]
       const bob = [{ authorization: 'Bearer bob' }, { cookie: 'session=bob' }]
       for (const name of ['diaries', 'journals']) {
@@ -243,7 +243,7 @@ for (const { program, drops } of caches) {
       }
     })
 
-    await t.test('a request with credentials is asked of the app, whatever the cache has', async (t) => {
+    await t.test('a request with credentials always reaches the app', async (t) => {
       await write(app, 'POST /notes', 'open')
       await write(app, 'POST /news', 'open')
       await write(app, 'POST /news', 'opened')
@@ -266,7 +266,7 @@ for (const { program, drops } of caches) {
       t.equal(origin.asked().length, 3, 'what such a request was answered is not stored')
     })
 
-    await t.test('a cookie that the app sets is set for one client', async (t) => {
+    await t.test('a cookie that the app sets is sent to one client only', async (t) => {
       await write(app, 'POST /visits', 'once')
       const cookies: string[] = []
       for (const line of [
@@ -285,7 +285,7 @@ for (const { program, drops } of caches) {
     })
 
     await t.test(
-      'XML and JSON of one URI are never mixed up, not even where they are served without asking (RFC 9111 section 4.1)',
+      'XML and JSON of one URI are never mixed up, even if served from the cache (RFC 9111, section 4.1)',
       async (t) => {
         await write(app, 'POST /news', 'formats')
         for (let turn = 0; turn < 2; turn++) {
@@ -307,7 +307,7 @@ for (const { program, drops } of caches) {
     )
 
     await t.test(
-      'a list that is given to whoever prefers leniency is not given to others (RFC 7240 section 2)',
+      'a list for Prefer: handling=lenient is not served to other clients (RFC 7240, section 2)',
       async (t) => {
         for (let turn = 0; turn < 2; turn++) {
           t.match(await cache.ask('GET /news?colour=red', { fields: { prefer: 'handling=lenient' } }), {
@@ -320,7 +320,7 @@ for (const { program, drops } of caches) {
     )
 
     await t.test(
-      `a write through the cache drops ${drops.join(' and ') || 'nothing'} of what is kept fresh`,
+      `a write through the cache invalidates ${drops.join(' and ') || 'nothing'} among fresh responses`,
       async (t) => {
         await write(app, 'POST /news', 'kept')
         for (const line of ['PUT /news/kept', 'PATCH /news/kept']) {
@@ -342,7 +342,7 @@ for (const { program, drops } of caches) {
 }
 
 test(
-  'nginx with gzip makes our strong tag weak, which If-Match takes where the definition tolerates it (RFC 9110 sections 8.8.1 and 13.1.1)',
+  'nginx with gzip weakens ETags, and acceptWeak lets If-Match match them (RFC 9110, sections 8.8.1 and 13.1.1)',
   { skip: missing('nginx') },
   async (t) => {
     const { app, cache } = await stage(t, (origin) => nginx(origin, { compressing: true }))

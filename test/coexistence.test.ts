@@ -165,7 +165,7 @@ async function spoken (app: FastifyInstance, rows: typeof exchanges): Promise<st
 }
 
 for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
-  test(`the routes of an app answer byte for byte the same with and without collections: ${order}`, async (t) => {
+  test(`routes of the app send identical bytes with and without collections: ${order}`, async (t) => {
     const alone = await spoken(await app(t, order, []), exchanges)
     const beside = await spoken(await app(t, order, [users(), notes()]), exchanges)
     t.equal(alone.length, exchanges.length)
@@ -173,7 +173,7 @@ for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
   })
 }
 
-test('what lies deeper than an item is the app’s own, or its own 404', async (t) => {
+test('paths below an item belong to the app, including its 404 handler', async (t) => {
   const rows: typeof exchanges = [
     [['GET /users/1/avatar', `Origin: ${origin}`]],
     [['GET /users/1/avatar/large?x=1']],
@@ -201,7 +201,7 @@ test('what lies deeper than an item is the app’s own, or its own 404', async (
   }
 })
 
-test('the collection keeps its ways whatever the app has: validation, parser, error handler, 404 handler', async (t) => {
+test('collections keep their own validation, parsers and error handling in any app', async (t) => {
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [users()])
     const { at, item } = await created(instance, '/users', ada)
@@ -226,7 +226,7 @@ test('the collection keeps its ways whatever the app has: validation, parser, er
   }
 })
 
-test('CORS of the app reaches collections: preflights of every method, exposed fields, Vary (Fetch 3.2)', async (t) => {
+test('CORS of the app applies to collections, with preflights and Vary (Fetch Standard, section 3.2)', async (t) => {
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [users()])
     const { at } = await created(instance, '/users', ada)
@@ -248,7 +248,7 @@ test('CORS of the app reaches collections: preflights of every method, exposed f
   }
 })
 
-test('OPTIONS of a collection is its own where CORS leaves it alone', async (t) => {
+test('OPTIONS returns the methods of the collection if @fastify/cors passes it on', async (t) => {
   const instance = Fastify()
   t.after(() => instance.close())
   await instance.register(cors, { origin, strictPreflight: false, preflightContinue: true })
@@ -258,7 +258,7 @@ test('OPTIONS of a collection is its own where CORS leaves it alone', async (t) 
   t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('@fastify/compress encodes our answers, and content is decoded once', async (t) => {
+test('@fastify/compress encodes responses, and request content is decoded once', async (t) => {
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [notes()])
     const text = 'long '.repeat(200)
@@ -359,7 +359,7 @@ interface Operation {
   responses: Record<string, unknown>
 }
 
-test('@fastify/swagger builds its document, with the six operations of each collection and unique operationIds', async (t) => {
+test('@fastify/swagger documents the six operations of each collection with unique operationIds', async (t) => {
   const instance = await app(t, 'everything before', [users(), notes()])
   await instance.register(collection, { ...notes(), prefix: '/v2' })
   await instance.register(
@@ -392,7 +392,7 @@ test('@fastify/swagger builds its document, with the six operations of each coll
   }
 })
 
-test('decorators of the app are there for hooks, and the app gets none of ours', async (t) => {
+test('a collection adds no decorators to the app and keeps its parser and 404 handler', async (t) => {
   const instance = Fastify()
   t.after(() => instance.close())
   await instance.register(collection, notes())

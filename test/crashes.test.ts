@@ -153,7 +153,7 @@ const modes: Readonly<Record<Plan['kind'], Doom['at']>> = { sqlite: 'before', po
 
 for (const { kind, skip, open } of worlds) {
   test(
-    `${kind}: wherever the process is killed, the item is made once, and the client learns of it`,
+    `${kind}: wherever the process is killed, a repeated POST creates the items once and returns them`,
     { skip, timeout: 300_000 },
     async (t) => {
       const world = await open()
@@ -230,7 +230,7 @@ for (const { kind, skip, open } of worlds) {
   )
 
   test(
-    `${kind}: under random kills, repeated PATCH and POST of many clients are done once each`,
+    `${kind}: under random kills, repeated PATCH and POST requests of many clients are applied once each`,
     { skip, timeout: 300_000 },
     async (t) => {
       const world = await open()
@@ -292,7 +292,7 @@ for (const { kind, skip, open } of worlds) {
   )
 
   test(
-    `${kind}: of requests at two processes at once one is done, and while it runs the others are 409`,
+    `${kind}: of equal requests to two processes one is applied, and the others return 409 while it runs`,
     { skip, timeout: 300_000 },
     async (t) => {
       const world = await open()

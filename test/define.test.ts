@@ -399,13 +399,13 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ]
 ]
 
-test('a definition with a mistake is refused at boot, by an error that says how to mend it', async (t) => {
+test('an invalid definition fails at boot with an error that states the fix', async (t) => {
   for (const [what, options, code, message] of mistakes) {
     t.throws(() => loose(options), { code: `FST_COLLECTION_${code}`, message }, what)
   }
 })
 
-test('what asks no more than it gets is no mistake', async (t) => {
+test('valid combinations of options are accepted', async (t) => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
   const right: Array<[string, object]> = [
     [
@@ -505,7 +505,7 @@ test('what asks no more than it gets is no mistake', async (t) => {
   for (const [what, options] of right) t.doesNotThrow(() => loose(options), what)
 })
 
-test('the definition is frozen, and has its defaults', async (t) => {
+test('the definition is frozen and has defaults', async (t) => {
   const definition = define(things)
   t.ok(Object.isFrozen(definition))
   t.throws(() => {
@@ -526,7 +526,7 @@ test('the definition is frozen, and has its defaults', async (t) => {
   t.equal(toCollection(definition).links, undefined)
 })
 
-test('properties may be called as methods of objects are', async (t) => {
+test('properties can have the names of Object.prototype methods', async (t) => {
   const names = ['constructor', 'toString', 'hasOwnProperty', 'valueOf']
   const { schema } = define({
     ...things,
@@ -535,7 +535,7 @@ test('properties may be called as methods of objects are', async (t) => {
   for (const name of names) t.strictSame(Object.keys(schema.properties?.[name] ?? {}), ['type'], name)
 })
 
-test('the schema given is left as it is', async (t) => {
+test('define does not modify the given schema', async (t) => {
   const schema = Type.Object({ id: Type.String({ format: 'uuid' }), at: Type.String({ format: 'date-time' }) })
   const text = JSON.stringify(schema)
   const definition = define({ name: 'things', schema, storage: memory(), timestamps: { created: 'at' } })
@@ -543,7 +543,7 @@ test('the schema given is left as it is', async (t) => {
   t.match(definition.schema.properties, { id: { readOnly: true }, at: { readOnly: true } })
 })
 
-test('the order ends with the id', async (t) => {
+test('the list order ends with the id', async (t) => {
   const order = (...properties: Array<'id' | '-id' | 'name' | '-name' | 'size'>) =>
     toCollection(define({ ...things, list: { order: properties } })).order.map(
       ({ property, descending }) => (descending ? '-' : '') + property
@@ -554,7 +554,7 @@ test('the order ends with the id', async (t) => {
   t.strictSame(order('name', '-id', 'size'), ['name', '-id'], 'past it nothing is left to be ordered')
 })
 
-test('the storage is told the shape of the collection', async (t) => {
+test('the storage receives the shape of the collection', async (t) => {
   const shapes: Shape[] = []
   define({
     name: 'things',
@@ -576,7 +576,7 @@ test('the storage is told the shape of the collection', async (t) => {
   ])
 })
 
-test('timestamps are properties by convention, by option, or none', async (t) => {
+test('timestamps are found by convention, set by option, or turned off', async (t) => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
   const of = (schema: object, timestamps?: unknown) =>
     (
@@ -608,7 +608,7 @@ test('timestamps are properties by convention, by option, or none', async (t) =>
   })
 })
 
-test('register takes what define returned, and nothing else', async (t) => {
+test('register accepts only what define returned', async (t) => {
   for (const given of [undefined, {}, things, { prefix: '/v1' }, { storage: things.storage }]) {
     const app = Fastify()
     t.after(() => app.close())
@@ -625,7 +625,7 @@ test('register takes what define returned, and nothing else', async (t) => {
   }
 })
 
-test('one definition is served under two prefixes, over one storage', async (t) => {
+test('one definition can be registered under two prefixes with one storage', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   const definition = users()
@@ -647,7 +647,7 @@ test('one definition is served under two prefixes, over one storage', async (t) 
   )
 })
 
-test('two collections on one path are refused', async (t) => {
+test('registering two collections on one path fails', async (t) => {
   const duplicate = {
     code: 'FST_COLLECTION_DUPLICATE_PATH',
     message:
@@ -669,7 +669,7 @@ test('two collections on one path are refused', async (t) => {
   )
 })
 
-test('versions of one path live side by side by constraints', async (t) => {
+test('route constraints separate versions on one path', async (t) => {
   const versioned = (version: string) => users({ routes: { all: { constraints: { version } } } })
   const app = await build(t, [versioned('1.0.0'), versioned('2.0.0')])
   const answer = await ask(app, 'POST /users', { content: ada, fields: { 'accept-version': '1.x' } })
@@ -678,7 +678,7 @@ test('versions of one path live side by side by constraints', async (t) => {
   t.strictSame((await ask(app, 'GET /users', { fields: { 'accept-version': '2.x' } })).json().length, 0)
 })
 
-test('another error of a route is passed on as it is', async (t) => {
+test('other errors of Fastify routes are passed on unchanged', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await t.rejects(

@@ -143,7 +143,7 @@ t.before(() => {
 t.teardown(() => rmSync(scratch, { recursive: true, force: true }))
 
 test(
-  'every program of the documentation is type-checked',
+  'every program in the documentation passes type checking',
   async (t) => {
     const { stdout, status } = spawnSync(
       process.execPath,
@@ -154,7 +154,7 @@ test(
   }
 )
 
-test('every program of the documentation runs, and prints what it says', async (t) => {
+test('every program in the documentation runs and prints the documented output', async (t) => {
   const alone = programs.filter(({ code }) => !code.includes("from 'node:test'") && unable({ code }) === false)
   const child = fork(
     join(scratch, 'run.mjs'),
@@ -174,7 +174,7 @@ test('every program of the documentation runs, and prints what it says', async (
   }
 })
 
-test('every suite of the documentation passes', async (t) => {
+test('every test suite in the documentation passes', async (t) => {
   for (const { page, line, file } of programs.filter(({ code }) => code.includes("from 'node:test'"))) {
     const child = fork(file, { cwd: scratch, silent: true })
     const output = collected(child.stdout)
@@ -193,7 +193,7 @@ for (const { page, language, code } of blocks) {
 const curl = has('curl') && has('bash')
 
 for (const [page, all] of conversations) {
-  test(`every command of ${page} is answered as it shows`, { skip: curl ? false : 'there is no curl' }, async (t) => {
+  test(`every command in ${page} responds as documented`, { skip: curl ? false : 'there is no curl' }, async (t) => {
     const { child, address } = await example()
     t.teardown(() => child.kill())
     const end = '-- end of output --'
@@ -474,7 +474,7 @@ function failing (spoil: (storage: Storage<Static<typeof User>>) => void): Adapt
 
 for (const [heading, questions] of Object.entries(asked)) {
   const [, ...table] = rows('docs/http.md', heading)
-  test(`docs/http.md, ${heading.toLowerCase()}: every row is answered as it says, and every question has a row`, async (t) => {
+  test(`docs/http.md, ${heading.toLowerCase()}: every row matches, and every question has a row`, async (t) => {
     t.same(
       table.map(([methods, situation]) => `${methods}: ${situation}`),
       Object.keys(questions)
@@ -518,7 +518,7 @@ async function answer (ask: Ask, { method, item }: { method: string; item: boole
 
 // Tables and links.
 
-test('docs/problems.md has the rows of lib/http/problems.ts, and no other', async (t) => {
+test('docs/problems.md lists the problems of lib/http/problems.ts, and no others', async (t) => {
   const told = rows('docs/problems.md')
     .filter(([, status]) => /^\d+$/.test(status ?? ''))
     .map(([name, status, title]) => [name, Number(status), title])
@@ -528,7 +528,7 @@ test('docs/problems.md has the rows of lib/http/problems.ts, and no other', asyn
   )
 })
 
-test('docs/definition.md and README.md have every option, and no other', async (t) => {
+test('docs/definition.md and README.md list every option, and no others', async (t) => {
   const [whole, groups] = [
     optionNames.filter((name) => !name.includes('.')),
     optionNames.filter((name) => name.includes('.'))
@@ -551,7 +551,7 @@ test('docs/definition.md and README.md have every option, and no other', async (
   }
 })
 
-test('docs/storage.md says of each storage what its `supports` says', async (t) => {
+test('docs/storage.md matches the `supports` of each storage', async (t) => {
   const [head = [], ...lines] = rows('docs/storage.md', 'What each supports')
   const real: Record<string, Supports> = { memory: memory()(things).supports, ...(await sqlStorages()) }
   t.same(head.slice(1), Object.keys(real))
@@ -573,7 +573,7 @@ async function sqlStorages (): Promise<Record<string, Supports>> {
   return Object.fromEntries(Object.entries(adapters).map(([name, adapter]) => [name, adapter(things).supports]))
 }
 
-test('every file that the documentation names is there', async (t) => {
+test('every file that the documentation names exists', async (t) => {
   const named = pages.flatMap((page) => text(page).match(/(?<=`)(lib|test|examples)\/[\w./-]+(?=`)/g) ?? [])
   const files = ['Collection', 'Item', 'Any request']
     .flatMap((heading) => rows('docs/http.md', heading).slice(1))
@@ -588,7 +588,7 @@ test('every file that the documentation names is there', async (t) => {
   )
 })
 
-test('every link within the documentation leads somewhere', async (t) => {
+test('every link within the documentation resolves', async (t) => {
   const links = pages.flatMap((page) =>
     [...text(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, target = '']) => ({ page, target }))
   )

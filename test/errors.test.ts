@@ -338,19 +338,19 @@ const codes = Object.values(errors)
   .map((CollectionError) => new CollectionError('', '', '').code)
   .sort()
 
-test('every error of lib/errors.ts can be met', async (t) => {
+test('every error of lib/errors.ts has a test case', async (t) => {
   t.same(Object.keys(mistakes).sort(), codes)
 })
 
 for (const [code, cases] of Object.entries(mistakes)) {
   for (const [what, provoke, names] of cases) {
-    test(`${what} is ${code}, and the message says how to mend it`, async (t) => {
+    test(`${what}: ${code} with a message that states the fix`, async (t) => {
       await t.rejects((async () => provoke())(), { code, message: names })
     })
   }
 }
 
-test('docs/errors.md has every error of lib/errors.ts, and no other', async (t) => {
+test('docs/errors.md lists every error of lib/errors.ts, and no others', async (t) => {
   const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8')
   t.same([...page.matchAll(/^\| `(FST_COLLECTION_\w+)` \|/gm)].map((match) => match[1]).sort(), codes)
 })

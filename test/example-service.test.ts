@@ -26,7 +26,7 @@ const folders = [root, tmpdir(), dirname(process.execPath)]
 
 const asJson = { 'content-type': 'application/json' }
 
-test('the service tells three things to try, and each is answered', async (t) => {
+test('the service prints three commands to try, and each succeeds', async (t) => {
   const { child, output } = await example()
   t.teardown(() => child.kill())
   const lines = [...output().matchAll(/curl -i (\S+)(?: --json '(.*)')?/g)]
@@ -55,7 +55,7 @@ test('the service tells three things to try, and each is answered', async (t) =>
   t.equal((await fetch(`${reference}/json`)).status, 200)
 })
 
-test('what was written is there at the next start, and the first items are not made twice', async (t) => {
+test('written items survive a restart, and the initial items are not created twice', async (t) => {
   const first = await example()
   const made = await fetch(`${first.address}/users`, {
     method: 'POST',
@@ -75,7 +75,7 @@ test('what was written is there at the next start, and the first items are not m
   )
 })
 
-test('SIGTERM lets a request that is on its way be answered, closes the file, and ends with 0', async (t) => {
+test('SIGTERM completes running requests, closes the database file and exits with 0', async (t) => {
   const running = await example()
   const { hostname, port } = new URL(running.address)
   const socket = connect(Number(port), hostname)
@@ -99,7 +99,7 @@ test('SIGTERM lets a request that is on its way be answered, closes the file, an
   t.equal((await fetch(`${again.address}/products/lamp-1`)).status, 200)
 })
 
-test('without any setting the service takes port 3000 of this machine', async (t) => {
+test('without settings the service listens on port 3000 of localhost', async (t) => {
   const running = run({ environment: { SQLITE_FILE: join(scratch(), 'service.db') } })
   running.child.stdout?.on('data', () => {
     if (running.output().includes('Ctrl+C')) running.child.kill('SIGTERM')
@@ -112,7 +112,7 @@ test('without any setting the service takes port 3000 of this machine', async (t
   )
 })
 
-test('with SEED there are many products, told by one line where there is no terminal', async (t) => {
+test('SEED creates many products and prints one progress line if there is no terminal', async (t) => {
   const { child, address, errors } = await example({ SEED: '1200' })
   t.teardown(() => child.kill())
   t.equal(errors(), 'Seeding products: 1200 of 1200\n')
@@ -120,7 +120,7 @@ test('with SEED there are many products, told by one line where there is no term
 })
 
 test(
-  'on a terminal the line is written again and again, in colours unless NO_COLOR is set',
+  'on a terminal the progress line is updated in place, in color unless NO_COLOR is set',
   { skip: has('script') ? false : 'there is no script(1) to make a terminal' },
   async (t) => {
     for (const [environment, colours] of [
@@ -152,7 +152,7 @@ test(
   }
 )
 
-test('on PostgreSQL the service does the same', async (t) => {
+test('the service works the same on PostgreSQL', async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const url = `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres`
@@ -167,7 +167,7 @@ test('on PostgreSQL the service does the same', async (t) => {
   t.match(missing, { status: 1, errors: /^The database .* cannot be used: database "nowhere" does not exist.*\n$/ })
 })
 
-test('on MariaDB the service does the same', { skip: noMysql }, async (t) => {
+test('the service works the same on MariaDB', { skip: noMysql }, async (t) => {
   const { name, end } = await mysqlPool()
   t.teardown(() => end())
   const url = new URL(process.env['MYSQL_URL'] ?? '')
@@ -198,7 +198,7 @@ async function told (t: Test, environment: Record<string, string>, where: string
 
 // Bad input: one sentence, no stack, and not 0.
 
-test('what is wrong with a setting is told in one sentence', async (t) => {
+test('an invalid setting is reported in one sentence', async (t) => {
   const file = join(scratch(), 'service.db')
   const wrong =
     'DATABASE_URL names no database. Write postgres://user:password@host:5432/name or mysql://user:password@host:3306/name, or leave it out for SQLite.'
@@ -220,7 +220,7 @@ test('what is wrong with a setting is told in one sentence', async (t) => {
   t.notOk(existsSync(file), 'no file is made before all settings are right')
 })
 
-test('a database that cannot be reached is told in one sentence', async (t) => {
+test('an unreachable database is reported in one sentence', async (t) => {
   for (const scheme of ['postgres', 'mysql']) {
     const port = await freePort()
     const { status, errors } = await ended(
@@ -237,7 +237,7 @@ test('a database that cannot be reached is told in one sentence', async (t) => {
   }
 })
 
-test('a taken port and an address of another machine are told in one sentence', async (t) => {
+test('a port in use or an address of another machine is reported in one sentence', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
@@ -257,7 +257,7 @@ test('a taken port and an address of another machine are told in one sentence', 
 })
 
 test(
-  'a folder, and a file, that cannot be written are told in one sentence',
+  'a folder or file that is not writable is reported in one sentence',
   { skip: isRoot && !folders.every(isOpen) && 'only root can enter this folder, TMPDIR or that of Node.js' },
   async (t) => {
     const folder = join(scratch(), 'kept')
@@ -287,7 +287,7 @@ test(
   }
 )
 
-test('a file that is no database is told in one sentence', async (t) => {
+test('a file that is not a database is reported in one sentence', async (t) => {
   t.match(await ended(run({ environment: { PORT: '0', SQLITE_FILE: join(root, 'package.json') } })), {
     status: 1,
     output: '',
@@ -296,7 +296,7 @@ test('a file that is no database is told in one sentence', async (t) => {
 })
 
 test(
-  'a Node that is too old is told in one sentence',
+  'a Node.js version that is too old is reported in one sentence',
   {
     skip:
       machineNode === undefined || !(await version(machineNode)).startsWith('v20')

@@ -33,7 +33,7 @@ t.before(() => {
   execFileSync('tar', ['-xzf', pack(folder).tarball, '--strip-components=1', '-C', library])
 })
 
-test('every export has its source for the examples of the repository', async (t) => {
+test('every export has a source condition for the examples of the repository', async (t) => {
   for (const [path, target] of Object.entries(exports)) {
     if (typeof target === 'string') continue
     const [first] = Object.entries(target)
@@ -128,7 +128,7 @@ const starters: readonly Starter[] = [
 
 for (const { name, settings, missing, drive } of starters) {
   test(
-    `the starter ${name} is copied out of the package, compiles, passes its tests, starts, is answered and stops`,
+    `the starter ${name} can be copied out of the package, compiles, passes its tests, starts, responds and stops`,
     async (t) => {
       const place = join(folder, `my-${name}`)
       const copied = run(process.execPath, [scaffold, name, place], folder)
@@ -192,7 +192,7 @@ async function listening ({ child, output, errors }: Running): Promise<void> {
   })
 }
 
-test('the starters depend on what they are tested with', async (t) => {
+test('the starters depend on the versions that they are tested with', async (t) => {
   for (const { name } of starters) {
     const own = manifest(join(root, 'examples', name))
     const tested: Readonly<Record<string, string | undefined>> = {
@@ -208,7 +208,7 @@ test('the starters depend on what they are tested with', async (t) => {
   }
 })
 
-test('a copy is refused in one sentence where it cannot be made', async (t) => {
+test('a starter that cannot be copied is reported in one sentence', async (t) => {
   const file = join(folder, 'file')
   writeFileSync(file, '')
   const names = starters

@@ -352,7 +352,7 @@ const table = section
       .map((cell) => cell.trim().replaceAll('`', ''))
   )
 
-test('docs/limits.md has a line for each limit that is asked here, and no other', async (t) => {
+test('docs/limits.md has a line for each limit tested here, and no others', async (t) => {
   t.strictSame(
     table.map(([what]) => what),
     Object.keys(lines)

@@ -29,7 +29,7 @@ process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
 const { tarball, files } = pack(scratch)
 
-test('the package has what a user needs, and nothing else', async (t) => {
+test('the package contains the files that a user needs, and no others', async (t) => {
   const sources = readdirSync(join(root, 'lib'), { recursive: true })
     .map(String)
     .filter((name) => name.endsWith('.ts'))
@@ -57,12 +57,12 @@ test('the package has what a user needs, and nothing else', async (t) => {
   )
 })
 
-test('publint has nothing to say', async (t) => {
+test('publint reports no problems', async (t) => {
   const { status, output } = run(join(bin, 'publint'), ['run', '--strict', tarball], scratch)
   t.equal(status, 0, output)
 })
 
-test('the types are right for ES modules', async (t) => {
+test('the types resolve for ES modules', async (t) => {
   const { status, output } = run(join(bin, 'attw'), [tarball, '--profile', 'esm-only', '--no-color'], scratch)
   t.equal(status, 0, output)
 })
@@ -163,7 +163,7 @@ for (const [name, type, typebox] of [
   ['newer', 'module', 'typebox']
 ] as const) {
   test(
-    `an app (${type}, ${typebox}) that installs the package compiles, starts and is answered`,
+    `an app (${type}, ${typebox}) that installs the package compiles, starts and responds`,
     async (t) => {
       const folder = app(name, type, ['fastify', typebox])
       writeFileSync(join(folder, 'app.ts'), source(typebox))

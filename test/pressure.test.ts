@@ -9,7 +9,7 @@ import { ask, build, created, notes } from './app.ts'
 
 // @fastify/rate-limit and @fastify/under-pressure, the real ones, around collections.
 
-test('a limit of one action: 429 problem with Retry-After, RateLimit and RateLimit-Policy, and no other action is touched (RFC 6585 4)', async (t) => {
+test('a limit on one action returns 429 with RateLimit headers (RFC 6585, section 4)', async (t) => {
   for (const enableDraftSpec of [false, true]) {
     const app = Fastify()
     t.teardown(() => app.close())
@@ -40,7 +40,7 @@ test('a limit of one action: 429 problem with Retry-After, RateLimit and RateLim
   }
 })
 
-test('a limit of the whole app is told without its window; fields that the plugin is told to leave out stay out', async (t) => {
+test('a limit on the whole app is sent without its window, and headers that are turned off are not sent', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(rateLimit, { max: 1, timeWindow: '1 minute' })
@@ -61,13 +61,13 @@ test('a limit of the whole app is told without its window; fields that the plugi
   t.notOk('ratelimit' in (await ask(quiet, 'GET /notes')).headers)
 })
 
-test('the fields can be read by scripts of other origins', async (t) => {
+test('scripts of other origins can read the rate limit headers', async (t) => {
   for (const field of ['RateLimit', 'RateLimit-Policy', 'Retry-After']) {
     t.ok(corsOptions().exposedHeaders.includes(field))
   }
 })
 
-test('under pressure collections are 503 with the Retry-After of the plugin, before or after it, while the probes answer', async (t) => {
+test('under pressure collections return 503 with the Retry-After of the plugin, but probes respond', async (t) => {
   for (const when of ['before', 'after']) {
     const app = await build(t, [])
     const press = (): PromiseLike<unknown> =>

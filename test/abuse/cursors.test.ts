@@ -39,7 +39,7 @@ async function follow (t: Test, app: FastifyInstance, { from, rel }: { from: str
 const next = (link: unknown) => /<([^>]*)>; rel="next"/.exec(String(link))![1]!
 
 for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefined }, ...databases]) {
-  test(`${name}: a list sorted by long texts is walked both ways`, { skip }, async (t) => {
+  test(`${name}: a list sorted by long texts can be paged forward and backward`, { skip }, async (t) => {
     const database = await open?.()
     t.teardown(async () => {
       await database?.end()
@@ -94,7 +94,7 @@ test('a cursor does not lead to an item that the caller cannot see', async (t) =
   t.match((await ask(app, `GET ${url}`)).json(), { status: 400, parameter: 'cursor' })
 })
 
-test('a cursor with another item, or none, in it is refused', async (t) => {
+test('a cursor with a malformed item reference returns 400', async (t) => {
   const app = await build(t, notes())
   for (const content of [
     '["after",{"id":7,"hash":"x"}]',
@@ -108,7 +108,7 @@ test('a cursor with another item, or none, in it is refused', async (t) => {
   }
 })
 
-test('with a long query, the Link header has the next page alone', async (t) => {
+test('with a long query, the Link header contains only the next page', async (t) => {
   const app = await build(t, notes())
   for (const text of ['a', 'b', 'c']) await created(app, '/notes', { text })
   const query = `text.ne=${'x'.repeat(6000)}&limit=1`

@@ -26,7 +26,7 @@ const wide = (storage: Adapter<object>): Collection =>
     storage
   } as never) as Collection
 
-test('a filter in the dialect of a client has the same limit', async (t) => {
+test('the limit on filter conditions also applies to client dialects', async (t) => {
   const conditions = (count: number) => Object.fromEntries(names.slice(0, count).map((name) => [name, 1]))
   const forms: ReadonlyArray<readonly [dialect: Feature<object>, url: (count: number) => string]> = [
     [reactAdmin(), (count) => `filter=${encodeURIComponent(JSON.stringify(conditions(count)))}`],
@@ -73,7 +73,7 @@ test('a filter in the dialect of a client has the same limit', async (t) => {
 })
 
 for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefined }, ...databases]) {
-  test(`${name}: the largest filter, and the longest lists, are answered`, { skip }, async (t) => {
+  test(`${name}: the largest allowed filter and the longest allowed lists return results`, { skip }, async (t) => {
     const database = await open?.()
     t.teardown(async () => {
       await database?.end()
@@ -109,7 +109,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
     )
   })
 
-  test(`${name}: the scope of an app has no limit`, { skip }, async (t) => {
+  test(`${name}: an access scope has no limit on conditions`, { skip }, async (t) => {
     const database = await open?.()
     t.teardown(async () => {
       await database?.end()

@@ -47,7 +47,7 @@ const Story = Type.Object({
 const titles = Array.from({ length: 12 }, (_, index) => String(index + 10))
 
 for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefined }, ...databases]) {
-  test(`${name}: a list of long items is walked both ways in short pages`, { skip }, async (t) => {
+  test(`${name}: a list of long items is split into short pages, forward and backward`, { skip }, async (t) => {
     const database = await open?.()
     t.teardown(async () => {
       await database?.end()
@@ -72,7 +72,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
   })
 }
 
-test('an expanded item counts in each item that it is sent with', async (t) => {
+test('an expanded item counts toward the page size once for each item that includes it', async (t) => {
   const books = notes()
   const stories = define({ name: 'stories', schema: Story, storage: memory() }).with(
     expand({ bound: { collection: books, property: 'book' } } as never)
@@ -88,14 +88,14 @@ test('an expanded item counts in each item that it is sent with', async (t) => {
   t.ok(length < longest * 1.01)
 })
 
-test('an item longer than a page has a page of its own', async (t) => {
+test('an item longer than a page gets a page of its own', async (t) => {
   const definition = define({ name: 'stories', schema: Story, storage: memory() })
   const app = await build(t, definition as Collection, { bodyLimit: 10_000_000 })
   for (const title of ['10', '11', '12']) await created(app, '/stories', { title, text: 'x'.repeat(5_000_000) })
   t.strictSame((await follow(app, { from: '/stories?sort=title', rel: 'next' })).pages, [['10'], ['11'], ['12']])
 })
 
-test('the entity tag of a page that ends early is that of a GET, and guards a POST', async (t) => {
+test('the ETag of a page that ends early works for If-None-Match on GET and If-Match on POST', async (t) => {
   const definition = define({ name: 'stories', schema: Story, storage: memory() })
   const app = await build(t, definition as Collection)
   for (const title of titles) await created(app, '/stories', { title, text })

@@ -7,7 +7,7 @@ import { parseWords } from '../../lib/storage/search-words.ts'
 import { ask, build, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 
-test('a search in 40 MB of text keeps none of it', async (t) => {
+test('a search in 40 MB of text keeps none of it in memory', async (t) => {
   const child = fork(fileURLToPath(new URL('large-search.ts', import.meta.url)), {
     execArgv: ['--max-old-space-size=64'],
     // Without what the test runner adds to collect coverage, which takes memory as well.
@@ -32,13 +32,13 @@ test('a search in 40 MB of text keeps none of it', async (t) => {
   })
 })
 
-test('words that are repeated, or occur in another word, are looked for once', async (t) => {
+test('search words that are repeated or part of another word are dropped', async (t) => {
   t.strictSame(parseWords('  a A foo\tFOOD b foo\u00a0É  '), ['food', 'a', 'b', 'é'])
   t.strictSame(parseWords('ΟΔΟΣ'), ['οδοσ'])
   t.strictSame(parseWords(' \n '), [])
 })
 
-test('more than 10 different words are refused, by GET and by QUERY', async (t) => {
+test('GET and QUERY reject more than 10 different search words', async (t) => {
   const app = await build(t, notes({ list: { search: ['text'] }, storage: memory() }))
   const words = (count: number) =>
     Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join(' ')
@@ -57,7 +57,7 @@ test('more than 10 different words are refused, by GET and by QUERY', async (t) 
 })
 
 for (const { name, skip, open } of databases) {
-  test(`${name}: a word is found at the end of a long text`, { skip }, async (t) => {
+  test(`${name}: search finds a word at the end of a long text`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     const adapter = database.adapter()

@@ -50,7 +50,7 @@ async function flood (storage: Storage<Thing>): Promise<void> {
   for (let times = 0; times < 3; times++) await storage.find('a', context)
 }
 
-test('recurring statements are not displaced by others, and long ones do not stay', async (t) => {
+test('other statements do not evict recurring ones, and long statements are not cached', async (t) => {
   let prepared = 0
   const released: string[] = []
   const statements = new PreparedStatements(
@@ -98,7 +98,7 @@ test('sqlite: the statement that finds an item is prepared once', async (t) => {
   t.ok(projections.size <= 101, `${projections.size} selections`)
 })
 
-test('postgres: what stays prepared on a connection is bounded', { skip: noServers }, async (t) => {
+test('postgres: the number and size of prepared statements per connection are limited', { skip: noServers }, async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const pool = server.pool({ max: 1 })
@@ -129,7 +129,7 @@ test('postgres: what stays prepared on a connection is bounded', { skip: noServe
   await correct(t, storage)
 })
 
-test('mysql: what stays prepared on a connection is bounded', { skip: noMysql }, async (t) => {
+test('mysql: the number of prepared statements per connection is limited', { skip: noMysql }, async (t) => {
   const { pool, end } = await mysqlPool({ connectionLimit: 1 })
   t.teardown(end)
   const adapter = mysql(pool)

@@ -78,7 +78,7 @@ const requests: ReadonlyArray<readonly [method: InjectOptions['method'], url: st
   ['DELETE', '/notes/1']
 ]
 
-test('where callers are known, everybody else is refused with 401 and a challenge, before anything else is looked at (RFC 9110 15.5.2)', async (t) => {
+test('a request without a caller returns 401 before any other check (RFC 9110, section 15.5.2)', async (t) => {
   const app = await serve(t, notes())
   for (const [method, url] of requests) {
     for (const authorization of [undefined, 'token mallory', 'Basic bm9ib2R5']) {
@@ -106,14 +106,14 @@ test('where callers are known, everybody else is refused with 401 and a challeng
   t.equal((await ask(app, 'DELETE /notes/1', as('ada'))).statusCode, 204)
 })
 
-test('a method that is not supported is 405 for everybody, with all that is supported (RFC 9110 15.5.6)', async (t) => {
+test('an unsupported method returns 405 with the full Allow header (RFC 9110, section 15.5.6)', async (t) => {
   const app = await serve(t, notes({ access: { allow: { all: 'authenticated', list: 'public' } } }))
   const answer = await ask(app, 'DELETE /notes')
   t.equal(answer.statusCode, 405)
   t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('each action has a rule of its own: public, authenticated or a predicate', async (t) => {
+test('each action has its own access rule: public, authenticated or a predicate', async (t) => {
   const asked: unknown[] = []
   const app = await serve(
     t,
@@ -165,14 +165,14 @@ test('each action has a rule of its own: public, authenticated or a predicate', 
   t.equal((await ask(app, 'DELETE /notes/1', as('root'))).statusCode, 204)
 })
 
-test('only true lets in', async (t) => {
+test('a predicate allows access only if it returns true', async (t) => {
   for (const verdict of [undefined, null, 1, 'yes', {}]) {
     const app = await serve(t, notes({ access: { allow: () => verdict as boolean } }))
     t.equal((await ask(app, 'GET /notes', as('ada'))).statusCode, 403, String(verdict))
   }
 })
 
-test('a predicate that throws answers with the status of what it throws, and lets nobody in', async (t) => {
+test('a predicate that throws denies access and responds with the status of the error', async (t) => {
   const { lines, logger } = logged()
   const app = Fastify({ logger })
   t.after(() => app.close())
@@ -202,7 +202,7 @@ test('a predicate that throws answers with the status of what it throws, and let
   t.equal((await ask(app, 'POST /notes', { content: { text: '' }, ...as('ada') })).statusCode, 429)
 })
 
-test('who is calling is asked once for each request, before content is read, and only by collections that want to know', async (t) => {
+test('authenticate runs once per request, before the content is read, and only for its own collection', async (t) => {
   let asked = 0
   const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
     authenticate: ({ request }) => {
@@ -223,7 +223,7 @@ test('who is calling is asked once for each request, before content is read, and
   t.equal(asked, 2)
 })
 
-test('an error of the authentication keeps its status; a fault is not the fault of the client', async (t) => {
+test('an error thrown by authenticate keeps its status, and an invalid caller returns 500', async (t) => {
   const fails = (error: unknown): Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> => ({
     authenticate: () => {
       throw error
@@ -251,7 +251,7 @@ test('an error of the authentication keeps its status; a fault is not the fault 
   }
 })
 
-test('the challenge is that of the definition, unless the 401 brings its own; a refused token is said to be one (RFC 6750 3.1)', async (t) => {
+test('401 sends the configured challenge and reports a rejected token (RFC 6750, section 3.1)', async (t) => {
   const told = async (options: Partial<Options<typeof Note>>, authorization?: string): Promise<unknown> =>
     (
       await ask(
@@ -304,7 +304,7 @@ test('the challenge is that of the definition, unless the 401 brings its own; a 
   )
 })
 
-test('OPTIONS tells what the caller may do, where callers are known; to nobody it is refused, and no cache keeps it', async (t) => {
+test('OPTIONS lists only the methods that the caller may use, with Cache-Control: no-store', async (t) => {
   const app = await serve(
     t,
     notes({
@@ -326,7 +326,7 @@ test('OPTIONS tells what the caller may do, where callers are known; to nobody i
   t.match(await told('/notes/1', 'root'), ['GET, HEAD, PUT, PATCH, DELETE, OPTIONS', undefined, /merge-patch/])
 })
 
-test('OPTIONS tells everything where hooks of the app know the callers: they are not asked', async (t) => {
+test('without an authenticate function, OPTIONS lists all methods and calls no predicate', async (t) => {
   const app = await serve(
     t,
     define({
@@ -345,7 +345,7 @@ test('OPTIONS tells everything where hooks of the app know the callers: they are
   t.equal((await ask(app, 'OPTIONS /notes')).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('allowedActions() tells the actions of the present caller', async (t) => {
+test('allowedActions() returns the actions of the current caller', async (t) => {
   const guarded = notes({
     actions: ['list', 'read', 'create', 'remove'],
     access: { allow: { list: 'public', remove: ({ caller }) => caller === 'root', all: 'authenticated' } }
@@ -369,7 +369,7 @@ test('allowedActions() tells the actions of the present caller', async (t) => {
   t.strictSame((await ask(app, 'GET /', as('root'))).json()[0], ['list', 'read', 'create', 'remove'])
 })
 
-test('who may write but not read is shown nothing of what is written', async (t) => {
+test('a caller who may write but not read gets no content in write responses', async (t) => {
   const app = await serve(
     t,
     notes({
@@ -401,7 +401,7 @@ test('who may write but not read is shown nothing of what is written', async (t)
   )
 })
 
-test('a PUT creates only for who may create', async (t) => {
+test('PUT creates an item only for a caller who may create', async (t) => {
   const Page = Type.Object({ id: Type.String(), text: Type.String() })
   const pages = define({
     name: 'pages',
@@ -418,7 +418,7 @@ test('a PUT creates only for who may create', async (t) => {
   t.equal((await ask(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 200)
 })
 
-test('what lies in a parent is for those who may read the parent', async (t) => {
+test('a nested collection is accessible only to callers who may read the parent', async (t) => {
   const parents = notes({
     name: 'parents',
     access: { allow: { all: 'authenticated', read: ({ caller }) => (caller === 'bob' ? 'hidden' : caller === 'ada') } }
@@ -447,7 +447,7 @@ test('what lies in a parent is for those who may read the parent', async (t) => 
   t.equal((await ask(app, 'OPTIONS /parents/1/children', as('ada'))).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
-test('the hooks of the app and of the route come first, and know no rule', async (t) => {
+test('hooks of the app and of the route run before the access rules', async (t) => {
   const order: string[] = []
   const app = await serve(
     t,
@@ -488,7 +488,7 @@ declare module '@fastify/jwt' {
   }
 }
 
-test('with @fastify/jwt', async (t) => {
+test('access works with @fastify/jwt', async (t) => {
   const app = await serve(
     t,
     notes({
@@ -522,7 +522,7 @@ test('with @fastify/jwt', async (t) => {
   t.equal(await status('DELETE /notes/1', `Bearer ${token('admin')}`), 204)
 })
 
-test('with @fastify/bearer-auth, in a hook of the routes', async (t) => {
+test('access works with @fastify/bearer-auth in a route hook', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(bearerAuth, {
@@ -557,7 +557,7 @@ test('with @fastify/bearer-auth, in a hook of the routes', async (t) => {
   t.equal((await ask(app, 'OPTIONS /notes')).statusCode, 204)
 })
 
-test('with @fastify/basic-auth, whose challenge survives', async (t) => {
+test('access works with @fastify/basic-auth and keeps its challenge', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(basicAuth, {
@@ -595,7 +595,7 @@ declare module 'fastify' {
   }
 }
 
-test('with @fastify/auth, of which one way in is enough, and a predicate over what it found', async (t) => {
+test('access works with @fastify/auth, with alternative strategies and a predicate on the result', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(auth)
@@ -639,7 +639,7 @@ test('with @fastify/auth, of which one way in is enough, and a predicate over wh
   t.equal((await ask(app, 'DELETE /notes/1', basic('root'))).statusCode, 204)
 })
 
-test('a caller can be an object with an id, by which idempotency keys are told apart', async (t) => {
+test('a caller can be an object with an id, which separates idempotency keys', async (t) => {
   const seen: unknown[] = []
   const callers: Record<string, unknown> = {
     ada: { id: 1, role: 'admin' },
@@ -679,7 +679,7 @@ test('a caller can be an object with an id, by which idempotency keys are told a
   for (const user of ['none', 'empty', 'list', 'number']) t.equal((await post(user)).statusCode, 500, user)
 })
 
-test('mistakes in access are refused at boot', async (t) => {
+test('invalid access options fail at boot', async (t) => {
   const wrong = (options: object): void => {
     notes(options as Partial<Options<typeof Note>>)
   }
@@ -711,7 +711,7 @@ test('mistakes in access are refused at boot', async (t) => {
   }
 })
 
-test('a client that is refused has not to send its content', async (t) => {
+test('a rejected request returns 401 without reading its content', async (t) => {
   const app = await serve(t, notes())
   const { at } = await created(await serve(t, notes({ access: { allow: 'public' } })), '/notes', { text: 'x' })
   t.equal(at, '/notes/3')
@@ -724,7 +724,7 @@ test('a client that is refused has not to send its content', async (t) => {
   t.equal(answer.statusCode, 401, 'before 413')
 })
 
-test('what depends on who asks is in no cache, however the caller is known, unless the definition says private', async (t) => {
+test('responses that depend on the caller are not cached unless the definition sets a private policy', async (t) => {
   const kept = async (
     options: Partial<Options<typeof Note>>,
     target = 'GET /notes',
@@ -793,7 +793,7 @@ test('what depends on who asks is in no cache, however the caller is known, unle
   t.equal((await ask(app, 'PATCH /notes/1', { content: {} })).headers['cache-control'], 'no-store')
 })
 
-test('what is nested in a parent, or expanded, is kept as that would be', async (t) => {
+test('responses with nested or expanded items follow the cache policy of the other collection', async (t) => {
   const parents = notes({ name: 'parents' })
   const Child = Type.Object({ id: Type.Integer(), parentId: Type.Integer() })
   const options = {
@@ -836,7 +836,7 @@ test('what is nested in a parent, or expanded, is kept as that would be', async 
   )
 })
 
-test('a policy by which a shared cache would keep what is not for everybody is refused at boot', async (t) => {
+test('a cache policy that lets shared caches store restricted responses fails at boot', async (t) => {
   const personal: ReadonlyArray<Partial<Options<typeof Note>>> = [
     {},
     { access: { allow: () => true } },

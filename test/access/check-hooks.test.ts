@@ -44,7 +44,7 @@ function articles (options: Partial<Options<typeof Article>> = {}) {
 const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /hooks/ }
 
 for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
-  test(`a collection whose routes have hooks in ${hook} cannot be read through another one without them`, async (t) => {
+  test(`a collection with ${hook} hooks on its routes cannot be read through a collection without them`, async (t) => {
     for (const action of ['all', 'read'] as const) {
       for (const given of [authenticate, [log, authenticate]]) {
         const hooked = people({ routes: { [action]: { [hook]: given } } })
@@ -71,7 +71,7 @@ for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as
   })
 }
 
-test('the message says what to do', async (t) => {
+test('the error message states how to fix it', async (t) => {
   const hooked = people({ routes: { all: { onRequest: authenticate } } })
   t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), {
     message:
@@ -85,7 +85,7 @@ test('the message says what to do', async (t) => {
   })
 })
 
-test('rules of access are applied there, so that stating them is enough', async (t) => {
+test('a collection with hooks can be expanded or nested if it has access rules for reading', async (t) => {
   const routes = { all: { onRequest: log } }
   const stated: Array<Partial<Options<typeof Person>>> = [
     { access: { allow: 'public' } },
@@ -122,7 +122,7 @@ test('rules of access are applied there, so that stating them is enough', async 
   }
 })
 
-test('the same hooks on the other collection do as well', async (t) => {
+test('a collection with hooks can be expanded or nested by a collection with the same hooks', async (t) => {
   const hooked = people({ routes: { all: { onRequest: authenticate } } })
   const relations = { person: { collection: hooked, property: 'author' } } as const
   const both = articles({ routes: { all: { preHandler: [log, authenticate] } } }).with(expand(relations))
@@ -152,7 +152,7 @@ function seen ({ statusCode, headers: { date, ...headers }, body }: Awaited<Retu
   return JSON.stringify([statusCode, headers, body]).replace(/people\/\w+/g, 'people/_')
 }
 
-test('a nested URL does not tell which parents exist to a caller who cannot read them', async (t) => {
+test('a nested URL does not reveal which parents exist to a caller who cannot read them', async (t) => {
   const authentication = {
     authenticate: ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
   }
@@ -234,7 +234,7 @@ test('a nested URL does not tell which parents exist to a caller who cannot read
   }
 })
 
-test('hooks of the app run for every collection below it', async (t) => {
+test('hooks of the app run for every collection registered in it', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   app.addHook('onRequest', authenticate)

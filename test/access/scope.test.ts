@@ -99,7 +99,7 @@ const storages: ReadonlyArray<{ name: string; skip: string | false; open: (t: Te
 const absent = 404
 
 for (const { name, skip, open } of storages) {
-  test(`a row outside the scope is absent to every verb, in ${name}`, { skip }, async (t) => {
+  test(`a row outside the scope returns 404 for every method, in ${name}`, { skip }, async (t) => {
     const ask = await serve(t, notes({ storage: await open(t), list: { search: ['title'] } }))
     const ids = async (query: string, user: string): Promise<number[]> =>
       (await ask(`GET /notes${query}`, user)).json().map(({ id }: Item) => id)
@@ -146,7 +146,7 @@ for (const { name, skip, open } of storages) {
   })
 
   test(
-    `a row that changes hands between the read and the write of a caller is absent by then, in ${name}`,
+    `a row that leaves the scope between read and write returns 404, in ${name}`,
     { skip },
     async (t) => {
       const adapter = await open(t)
@@ -187,7 +187,7 @@ for (const { name, skip, open } of storages) {
     }
   )
 
-  test(`a caller cannot write beyond its scope, in ${name}`, { skip }, async (t) => {
+  test(`a caller cannot write outside its scope, in ${name}`, { skip }, async (t) => {
     const ask = await serve(t, notes({ storage: await open(t) }).with(bulk()))
     const posted = await ask('POST /notes', 'ada', { title: 'Cards' })
     t.equal(posted.statusCode, 201, 'what the schema requires may be left out')
@@ -225,7 +225,7 @@ for (const { name, skip, open } of storages) {
   })
 }
 
-test('two connections of one database: who is faster to change hands decides', async (t) => {
+test('with two connections, a write succeeds only if the row is still in scope', async (t) => {
   const file = `${t.testdir()}/notes.db`
   const connections = [1, 2].map(() => new DatabaseSync(file))
   t.after(() => {
@@ -252,7 +252,7 @@ test('two connections of one database: who is faster to change hands decides', a
   }
 })
 
-test('a filter of any shape bounds what may be written; each property that oversteps is told', async (t) => {
+test('a scope filter of any shape limits writes, and each property that violates it is reported', async (t) => {
   const scope: ScopeFunction<Item> = ({ action }) => ({
     filter: {
       all: [
@@ -291,12 +291,12 @@ test('a filter of any shape bounds what may be written; each property that overs
   )
 })
 
-test('what is no object is held to no scope, but to the schema', async (t) => {
+test('content that is not an object fails schema validation instead of the scope check', async (t) => {
   const ask = await serve(t, notes())
   t.equal((await ask('POST /notes', 'ada', '["ada"]')).statusCode, 422)
 })
 
-test('of alternatives, every property that could have done is told', async (t) => {
+test('if a scope has alternatives, every property that could satisfy one is reported', async (t) => {
   const ask = await serve(
     t,
     notes({
@@ -325,7 +325,7 @@ test('of alternatives, every property that could have done is told', async (t) =
   )
 })
 
-test('a PUT keeps what the scope is about, of whoever it is', async (t) => {
+test('PUT keeps the current values of scope properties and fills in missing ones', async (t) => {
   const scope: ScopeFunction<Item> = () => ({
     filter: { property: 'owner', is: 'in', value: ['ada', 'team'] },
     values: { owner: 'ada', slug: 'filled' }
@@ -342,7 +342,7 @@ test('a PUT keeps what the scope is about, of whoever it is', async (t) => {
   })
 })
 
-test('what prepare makes of an item stays within the scope, too', async (t) => {
+test('an item that beforeValidation returns must be within the scope', async (t) => {
   const ask = await serve(
     t,
     notes({ hooks: { beforeValidation: ({ item }) => (item.title === 'gift' ? { ...item, owner: 'bob' } : item) } })
@@ -354,7 +354,7 @@ test('what prepare makes of an item stays within the scope, too', async (t) => {
   t.equal((await ask('PATCH /notes/1', 'root', { title: 'gift' })).json().owner, 'bob')
 })
 
-test('a readOnly property is filled by the scope', async (t) => {
+test('the scope sets readOnly properties', async (t) => {
   const Kept = Type.Object({ id: Type.Integer(), owner: Type.String({ readOnly: true }), text: Type.String() })
   const kept = define({
     name: 'kept',
@@ -382,7 +382,7 @@ test('a readOnly property is filled by the scope', async (t) => {
   )
 })
 
-test('what is taken by a row outside is told as taken, and no more', async (t) => {
+test('a unique value of a row outside the scope returns 409 without revealing the row', async (t) => {
   const ask = await serve(t, notes())
   const answer = await ask('POST /notes', 'ada', { title: 'x', slug: 't' })
   t.equal(answer.statusCode, 409)
@@ -396,7 +396,7 @@ test('what is taken by a row outside is told as taken, and no more', async (t) =
   )
 })
 
-test('a PUT that creates does not reach what is outside: the id is taken', async (t) => {
+test('PUT that creates returns 409 if the id belongs to a row outside the scope', async (t) => {
   const Page = Type.Object({ id: Type.String(), owner: Type.String(), text: Type.String() })
   const pages = define({
     name: 'pages',
@@ -422,7 +422,7 @@ test('a PUT that creates does not reach what is outside: the id is taken', async
   )
 })
 
-test('a nested collection lies in the parents of the caller, and has a scope of its own', async (t) => {
+test('a nested collection is limited to the parents of the caller and has its own scope', async (t) => {
   const Comment = Type.Object({ id: Type.Integer(), noteId: Type.Integer(), author: Type.String() })
   const comments = define({
     name: 'comments',
@@ -458,7 +458,7 @@ test('a nested collection lies in the parents of the caller, and has a scope of 
   t.equal((await ask('POST /notes/1/comments', 'ada', {}, { 'if-match': String(list.headers.etag) })).statusCode, 201)
 })
 
-test('an expansion gives what the caller may read there, and null for the rest', async (t) => {
+test('expand returns only items that the caller may read, and null otherwise', async (t) => {
   const teams = define({
     name: 'teams',
     schema: Type.Object({ id: Type.Integer(), owner: Type.String() }),
@@ -510,7 +510,7 @@ test('an expansion gives what the caller may read there, and null for the rest',
   t.equal(tags.size, 3)
 })
 
-test('a precondition of a POST is asked of the list that the caller sees', async (t) => {
+test('POST checks If-Match against the list that the caller can read', async (t) => {
   const ask = await serve(
     t,
     notes({
@@ -527,7 +527,7 @@ test('a precondition of a POST is asked of the list that the caller sees', async
   t.equal((await ask('POST /notes', 'bob', { title: 'x' })).statusCode, 201)
 })
 
-test('the scope is asked for each action, once, and may be a promise', async (t) => {
+test('the scope function runs once per action and may return a promise', async (t) => {
   const actions: string[] = []
   const ask = await serve(
     t,
@@ -547,7 +547,7 @@ test('the scope is asked for each action, once, and may be a promise', async (t)
   t.strictSame(actions, ['GET list ada', 'QUERY list ada', 'PATCH update ada'])
 })
 
-test('a scope that says nothing opens nothing: 500, and a line in the log', async (t) => {
+test('an empty or invalid scope returns 500 and logs the error', async (t) => {
   for (const [given, message] of [
     [{}, /neither filter nor values/],
     [{ values: {} }, /neither filter nor values/],
@@ -579,7 +579,7 @@ test('a scope that says nothing opens nothing: 500, and a line in the log', asyn
   )
 })
 
-test('a scope needs a storage that filters', async (t) => {
+test('a scope requires a storage that supports filters', async (t) => {
   const storage = (shape: Shape): Storage<Item> => {
     const whole = memory()<Item>(shape)
     return { ...whole, supports: { ...whole.supports, filter: false } }

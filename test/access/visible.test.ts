@@ -73,7 +73,7 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
 
 const patchType = 'application/json-patch+json'
 
-test('a property is shown to those who see it, wherever an item is shown', async (t) => {
+test('a restricted property is visible only to permitted callers in every representation', async (t) => {
   const ask = await serve(t, people({ etag: { onPut: 'always' } }).with(bulk()))
   const shown = async (
     target: string,
@@ -126,7 +126,7 @@ test('a property is shown to those who see it, wherever an item is shown', async
   t.strictSame(await shown('DELETE /people/1', 'ada', undefined, { prefer: 'return=representation' }), [false, false])
 })
 
-test('what a caller does not see it cannot ask for', async (t) => {
+test('a caller cannot filter, sort, select or page by a property that it cannot see', async (t) => {
   const ask = await serve(
     t,
     people({ list: { search: ['name', 'notes.text'], order: ['-salary'] } }).with(jsonServer(), reactAdmin())
@@ -174,13 +174,13 @@ test('what a caller does not see it cannot ask for', async (t) => {
   t.equal((await ask(`GET ${foreign}`, 'ada')).statusCode, 400)
 })
 
-test('with nothing left to look into, there is no search', async (t) => {
+test('search returns 400 if the caller can see none of the searched properties', async (t) => {
   const ask = await serve(t, people({ list: { search: ['notes.text'] } }))
   t.equal((await ask('GET /people?q=brilliant', 'ada')).statusCode, 400)
   t.equal((await ask('GET /people?q=brilliant', 'hr')).statusCode, 200)
 })
 
-test('what a caller does not see it cannot write: it is not known', async (t) => {
+test('writing a property that the caller cannot see returns 422 as an unknown property', async (t) => {
   const ask = await serve(t, people({ formats: [json, xml] }).with(bulk()))
   const refused = async (target: string, content: unknown, type?: string): Promise<unknown> => {
     const answer = await ask(target, 'ada', content, {}, type)
@@ -210,7 +210,7 @@ test('what a caller does not see it cannot write: it is not known', async (t) =>
   t.equal((await ask('GET /people/1', 'hr')).json().salary, 300)
 })
 
-test('a PUT or PATCH of who does not see a property keeps it', async (t) => {
+test('PUT and PATCH keep properties that the caller cannot see', async (t) => {
   const ask = await serve(t, people().with(reactAdmin()))
   const kept = async (): Promise<unknown> => {
     const { salary, notes } = (await ask('GET /people/1', 'hr')).json()
@@ -235,7 +235,7 @@ test('a PUT or PATCH of who does not see a property keeps it', async (t) => {
   t.equal((await ask('GET /people/1', 'ada')).json().name, 'D')
 })
 
-test('a JSON Patch cannot find out by a test what is not seen, nor whether it is there', async (t) => {
+test('a JSON Patch test reveals neither the value nor the existence of a hidden property', async (t) => {
   const ask = await serve(t, people())
   const tried = await Promise.all(
     [300, 1, null].map((value) =>
@@ -263,7 +263,7 @@ test('a JSON Patch cannot find out by a test what is not seen, nor whether it is
   )
 })
 
-test('the entity tag and the date of who does not see a property do not tell when it changes', async (t) => {
+test('ETag and Last-Modified do not reveal changes of properties that the caller cannot see', async (t) => {
   for (const hidesDate of [true, false]) {
     const ask = await serve(t, people({ access: { visible: { salary: hr, ...(hidesDate && { updatedAt: hr }) } } }))
     const tags = async (user: string): Promise<unknown[]> =>
@@ -307,7 +307,7 @@ test('the entity tag and the date of who does not see a property do not tell whe
   }
 })
 
-test('a storage that knows when an item changed is not asked by who does not see all of it', async (t) => {
+test('Last-Modified of the storage is not sent to a caller who cannot see all properties', async (t) => {
   const storage = altered(({ find, insert }) => {
     insert({ id: 1, name: 'Ada', salary: 1 }, { signal: new AbortController().signal, scope: undefined })
     return {
@@ -322,7 +322,7 @@ test('a storage that knows when an item changed is not asked by who does not see
   t.notOk('last-modified' in (await ask('GET /people/1', 'ada')).headers)
 })
 
-test('two writers, of whom one does not see what the other writes, lose nothing', async (t) => {
+test('parallel writers who see different properties lose no updates', async (t) => {
   const ask = await serve(t, people())
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
@@ -338,7 +338,7 @@ test('two writers, of whom one does not see what the other writes, lose nothing'
   t.strictSame(notes, { text: 'brilliant' })
 })
 
-test('an expansion shows of the other item what the caller sees of it', async (t) => {
+test('an expanded item contains only properties that the caller can see', async (t) => {
   const persons = people()
   const Task = Type.Object({ id: Type.Integer(), personId: Type.Integer(), secretId: Type.Integer() })
   const tasks = define({
@@ -371,7 +371,7 @@ test('an expansion shows of the other item what the caller sees of it', async (t
   t.not((await ask('GET /tasks/1?expand=person', 'ada')).headers.etag, tag, 'its date was seen to change')
 })
 
-test('a required property that the caller does not see is filled by its default or by prepare, or the item cannot be made', async (t) => {
+test('a required property that the caller cannot see needs a default or a beforeValidation hook', async (t) => {
   const Job = Type.Object({
     id: Type.Integer(),
     title: Type.String(),
@@ -402,7 +402,7 @@ test('a required property that the caller does not see is filled by its default 
   t.strictSame((await filling('GET /jobs/1', 'hr')).json(), { id: 1, title: 'y', level: 9, grade: 3 })
 })
 
-test('nobody sees nothing of it, and only true shows; without authentication, whoever the functions say', async (t) => {
+test('a visible function must return true, and does not run for anonymous callers if callers are known', async (t) => {
   const open = await serve(
     t,
     people({
@@ -435,7 +435,7 @@ test('nobody sees nothing of it, and only true shows; without authentication, wh
   t.notMatch((await hooked('GET /people/1')).payload, /salary/)
 })
 
-test('many kinds of callers do not fill the memory', async (t) => {
+test('256 combinations of visible properties each return the right properties', async (t) => {
   const properties = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`m${index}`, Type.Integer()]))
   const item = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`m${index}`, index]))
   const many = define({
@@ -462,7 +462,7 @@ test('many kinds of callers do not fill the memory', async (t) => {
   }
 })
 
-test('it holds on a database as well', async (t) => {
+test('visible works with a database storage', async (t) => {
   const database = new DatabaseSync(':memory:')
   t.after(() => database.close())
   const storage = sqlite(database)
@@ -485,7 +485,7 @@ test('it holds on a database as well', async (t) => {
   t.match((await ask('GET /people/1', 'hr')).json(), { name: 'A', salary: 300 })
 })
 
-test('mistakes in visible are told at boot', async (t) => {
+test('invalid visible options fail at boot', async (t) => {
   const wrong = (visible: unknown): void => {
     people({ access: { visible: visible as Record<string, never> } })
   }

@@ -49,7 +49,7 @@ async function service (
   return { base: `http://127.0.0.1:${await listen(app)}/users`, asked }
 }
 
-test('all six actions, with the tags of what was seen', async (t) => {
+test('the client performs all six actions and sends the ETags of the items it has read', async (t) => {
   const { base, asked } = await service(t)
   const users = client<Users, Given>(base)
   const ada = await users.create({ name: 'Ada', password: 'secret' })
@@ -80,7 +80,7 @@ test('all six actions, with the tags of what was seen', async (t) => {
   })
 })
 
-test('no update is lost: a write of what others have changed since is a StaleError', async (t) => {
+test('a write to an item that changed since it was read rejects with StaleError', async (t) => {
   const { base } = await service(t)
   const users = client<Users, Given>(base)
   const mine = await users.create({ name: 'Ada' })
@@ -104,7 +104,7 @@ test('no update is lost: a write of what others have changed since is a StaleErr
   })
 })
 
-test('what was seen in a list or after a PUT is read before it is written, and must be the same', async (t) => {
+test('an item from a list or a PUT response is read again and compared before a write', async (t) => {
   const { base, asked } = await service(t)
   const users = client<Users, Given>(base)
   await users.create({ name: 'Ada' })
@@ -122,7 +122,7 @@ test('what was seen in a list or after a PUT is read before it is written, and m
   await t.rejects(users.update(replaced, { age: 2 }), StaleError)
 })
 
-test('pages are walked as they are asked for, with every key of a query', async (t) => {
+test('list() and pages() load pages on demand and send every query key', async (t) => {
   const { base, asked } = await service(t)
   const users = client<Users, Given>(`${base}`)
   for (let number = 0; number < 7; number++) {
@@ -152,7 +152,7 @@ test('pages are walked as they are asked for, with every key of a query', async 
   t.strictSame(plain, [7, 1])
 })
 
-test('who may write but not read is given the id alone', async (t) => {
+test('a write whose response has no content returns only the id', async (t) => {
   const { base } = await service(t)
   const users = client<Users, Given>(base, { headers: { prefer: 'return=minimal' } })
   const ada = await users.create({ name: 'Ada' })
@@ -164,7 +164,7 @@ test('who may write but not read is given the id alone', async (t) => {
   t.strictSame(await blind.create({ name: 'Ada' }), { id: '' })
 })
 
-test('a problem is an error that says what to mend', async (t) => {
+test('a problem response rejects with an error that has the code and the validation errors', async (t) => {
   const { base } = await service(t)
   const users = client<Users, Given>(base)
   const invalid = await users.create({ name: '', age: 'old' as never }).catch((error: unknown) => error)
@@ -186,7 +186,7 @@ test('a problem is an error that says what to mend', async (t) => {
   })
 })
 
-test("a fetch, fields and a signal of one's own; an id by another name", async (t) => {
+test("the client uses the caller's fetch, headers and signal, and another id property", async (t) => {
   const goods = define({
     name: 'users',
     schema: Type.Object({ sku: Type.String(), stock: Type.Integer() }),
@@ -215,7 +215,7 @@ test("a fetch, fields and a signal of one's own; an id by another name", async (
   await t.rejects(fixed.read('A', { signal: AbortSignal.abort() }), { name: 'AbortError' })
 })
 
-test('what a service does not show to pages of another origin is told, instead of pages or updates being lost', async (t) => {
+test('missing CORS headers cause an error instead of lost pages or updates', async (t) => {
   const seen = (answer: Response): Response => Object.defineProperty(answer, 'type', { value: 'cors' })
   const bare = client<Users, Given>('/users', { fetch: async () => seen(Response.json([])) })
   await t.rejects(bare.pages().next(), { name: 'TypeError', message: /corsOptions/ })
@@ -235,7 +235,7 @@ test('what a service does not show to pages of another origin is told, instead o
   t.match(preflight.headers.get('access-control-expose-headers'), /ETag, .*Link/)
 })
 
-test('it can be sent to a browser as it is: one module that imports nothing', async (t) => {
+test('the client is a single module without imports, so that browsers can load it', async (t) => {
   const source = readFileSync(new URL('../../lib/client/client.ts', import.meta.url), 'utf8')
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true }

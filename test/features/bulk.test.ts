@@ -15,7 +15,7 @@ const definition = { name: 'users', schema: User, unique: ['email'], storage: me
 
 const people = (count: number) => Array.from({ length: count }, (_, index) => ({ email: `u${index}@example.com` }))
 
-test('POST of an array makes all items, in their order', async (t) => {
+test('POST of an array creates all items in order', async (t) => {
   const told: unknown[] = []
   const app = await build(
     t,
@@ -64,7 +64,7 @@ test('POST of an array makes all items, in their order', async (t) => {
   t.equal(whole.json()._embedded.items.length, 1)
 })
 
-test('one item that does not fit keeps all from being made, and every failure is told by its index', async (t) => {
+test('one invalid item rejects the whole array, and every error has the index of its item', async (t) => {
   const app = await build(t, define({ ...definition, storage: memory() }).with(bulk({ maximum: 4 })))
   const invalid = await ask(app, 'POST /users', {
     content: [{ email: 'a@example.com' }, { email: 'no' }, 3, { email: 'b@example.com', age: 'x' }]
@@ -91,7 +91,7 @@ test('one item that does not fit keeps all from being made, and every failure is
   t.strictSame((await ask(app, 'GET /users')).json(), [])
 })
 
-test('what a hook throws refuses all, in its own words', async (t) => {
+test('an error thrown by a hook rejects the whole array with its own status and message', async (t) => {
   const app = await build(
     t,
     define({
@@ -109,7 +109,7 @@ test('what a hook throws refuses all, in its own words', async (t) => {
   t.strictSame((await ask(app, 'GET /users')).json(), [])
 })
 
-test('a rule of the data that forbids one item refuses all', async (t) => {
+test('a conflict of one item rejects the whole array', async (t) => {
   const storage = altered(() => ({
     transaction: async (work) =>
       work({
@@ -126,7 +126,7 @@ test('a rule of the data that forbids one item refuses all', async (t) => {
   })
 })
 
-test('without the option an array does not fit, and without transactions the option is refused', async (t) => {
+test('without bulk() an array is invalid, and bulk() requires a storage with transactions', async (t) => {
   const app = await build(t, define({ ...definition, storage: memory() }))
   t.equal((await ask(app, 'POST /users', { content: people(2) })).statusCode, 422)
   const storage = altered(({ supports }) => ({ supports: { ...supports, transactions: false } }))

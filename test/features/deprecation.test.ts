@@ -10,7 +10,7 @@ import { ada, ask, build, created, users } from '../app.ts'
 const deprecated = { since: '2026-01-01', sunset: new Date('2027-01-01T00:00:00.900Z'), link: '/docs/v2' }
 const links = '</docs/v2>; rel="deprecation", </docs/v2>; rel="sunset"'
 
-test('every answer of a deprecated collection says so (RFC 9745, RFC 8594)', async (t) => {
+test('every response of a deprecated collection has the deprecation headers (RFC 9745, RFC 8594)', async (t) => {
   const app = await build(
     t,
     users({
@@ -55,7 +55,7 @@ test('every answer of a deprecated collection says so (RFC 9745, RFC 8594)', asy
   )
 })
 
-test('the links of the app stay, however many lines they are, and ours are told once', async (t) => {
+test('Link headers of the app are kept, and the deprecation links are added once', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   app.addHook('onRequest', async (_request, reply) => {
@@ -86,7 +86,7 @@ test('the links of the app stay, however many lines they are, and ours are told 
   t.equal(failed.headers.link, `</a>; rel="a", </b>; rel="b", ${links}`)
 })
 
-test('each part can be left out, and a collection that is not deprecated says nothing', async (t) => {
+test('each option can be left out, and other collections send no deprecation headers', async (t) => {
   const said = async (options?: DeprecationOptions) => {
     const definition = options === undefined ? users() : users().with(deprecation(options))
     const { deprecation: since, sunset, link } = (await ask(await build(t, definition), 'GET /users')).headers
@@ -106,7 +106,7 @@ test('each part can be left out, and a collection that is not deprecated says no
   })
 })
 
-test('compressed answers keep their tags and say it as well', async (t) => {
+test('compressed responses keep their ETags and have the deprecation headers', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(compress, { threshold: 0 })
@@ -115,7 +115,7 @@ test('compressed answers keep their tags and say it as well', async (t) => {
   t.match(headers, { 'content-encoding': 'gzip', etag: /gzip/, deprecation: '@1767225600' })
 })
 
-test('OpenAPI marks the operations', async (t) => {
+test('OpenAPI marks the operations as deprecated', async (t) => {
   for (const [definition, mark] of [
     [users().with(deprecation(deprecated)), true],
     [users(), undefined]
@@ -132,7 +132,7 @@ test('OpenAPI marks the operations', async (t) => {
   }
 })
 
-test('what cannot be told is refused at boot', async (t) => {
+test('invalid deprecation options fail at boot', async (t) => {
   const wrong: Array<[unknown, RegExp]> = [
     [
       { since: '2026-01-02', sunset: '2026-01-01' },

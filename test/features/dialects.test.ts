@@ -259,7 +259,7 @@ for (const [profile, client, provider] of reactAdminClients) {
       }
     })
 
-    test(`${client} is told what is wrong under ${profiles.join(' and ')}`, async (t) => {
+    test(`${client} receives validation errors under ${profiles.join(' and ')}`, async (t) => {
       const api = provider(await serve(t, profiles))
       for (const { resource, id, absent } of kinds) {
         const invalid = await failure(
@@ -429,7 +429,7 @@ for (const profiles of [['refine'], profileNames] as const) {
     }
   })
 
-  test(`@refinedev/simple-rest is told what is wrong under ${profiles.join(' and ')}`, async (t) => {
+  test(`@refinedev/simple-rest receives validation errors under ${profiles.join(' and ')}`, async (t) => {
     const api = refine(await serve(t, profiles))
     for (const { resource, id, absent } of kinds) {
       t.match(await failure(api.create({ resource, variables: { title: '', views: -1 } })), {
@@ -471,7 +471,7 @@ function read (profiles: readonly ProfileName[], query: string): Translation | P
 
 const byId = { property: 'id', descending: false }
 
-test('a dialect is translated into our question, and leaves what it does not know', async (t) => {
+test('a dialect is translated into a query, and unknown parameters are left in place', async (t) => {
   const table: Array<[keyof typeof reading, string, Translation['question'], Translation['rest']?]> = [
     ['ra', '', {}],
     ['ra', 'limit=3&sort=-title&views.gte=2', {}, { limit: '3', sort: '-title', 'views.gte': '2' }],
@@ -586,7 +586,7 @@ test('a dialect is translated into our question, and leaves what it does not kno
   }
 })
 
-test('what is no dialect is 400 and named', async (t) => {
+test('an invalid dialect parameter returns 400 and is named', async (t) => {
   const table: Array<[keyof typeof reading, string, string, RegExp]> = [
     [
       'ra',
@@ -673,7 +673,7 @@ test('what is no dialect is 400 and named', async (t) => {
   }
 })
 
-test('beside a dialect, all is as it was', async (t) => {
+test('native query parameters and preferences work beside a dialect', async (t) => {
   const app = await build(t, profileNames)
   const plain = await ask(app, 'GET /posts')
   t.equal(plain.json().length, 20)
@@ -699,7 +699,7 @@ test('beside a dialect, all is as it was', async (t) => {
   t.notOk('preference-applied' in removed.headers)
 })
 
-test('what items refer to is embedded as the client asks for it', async (t) => {
+test('related items are embedded as the client requests', async (t) => {
   const Author = Type.Object({ id: Type.Integer(), name: Type.String() })
   const authors = define({
     name: 'authors',
@@ -762,7 +762,7 @@ test('what items refer to is embedded as the client asks for it', async (t) => {
   t.match((await ask(app, 'GET /posts/2?_start=0')).json(), { status: 400, parameter: '_start' })
 })
 
-test('a list of react-admin has Content-Range where it was asked by range, also on 304 and HEAD (RFC 9110 14.4)', async (t) => {
+test('a react-admin list requested by range has Content-Range, also on 304 (RFC 9110, section 14.4)', async (t) => {
   const app = await build(t, ['react-admin'])
   const target = `/posts?range=${encodeURIComponent('[30,39]')}`
   const list = await ask(app, `GET ${target}`)
@@ -775,7 +775,7 @@ test('a list of react-admin has Content-Range where it was asked by range, also 
   t.notOk('x-total-count' in (await ask(app, 'GET /posts')).headers)
 })
 
-test('pages by number walk the storage by its cursors, within bounds, and give no cursor', async (t) => {
+test('numbered pages follow the cursors of the storage up to a limit, and return no cursor', async (t) => {
   const queries: Array<{ limit: number; properties: readonly string[] | undefined; count: boolean }> = []
   const items = Array.from({ length: 2600 }, (_, index) => ({
     id: index + 1,
@@ -839,7 +839,7 @@ test('an empty list has empty pages', async (t) => {
   t.match([answer.statusCode, answer.payload, answer.headers['x-total-count']], [200, '[]', '0'])
 })
 
-test('QUERY counts as well, and tells no GET that would not be equal (RFC 10008 2.4)', async (t) => {
+test('QUERY returns counts too, and Content-Location only for an equal GET (RFC 10008, section 2.4)', async (t) => {
   const app = await build(t, profileNames)
   const plain = await ask(app, 'QUERY /posts', { content: { filter: { views: 3 } } })
   t.match(
@@ -856,7 +856,7 @@ test('QUERY counts as well, and tells no GET that would not be equal (RFC 10008 
   t.notOk('content-location' in many.headers)
 })
 
-test('a precondition of POST is asked of the list that is counted off', async (t) => {
+test('POST checks If-Match against the numbered page in its URI', async (t) => {
   const app = await build(t, ['json-server'])
   const { etag } = (await ask(app, 'GET /posts?_start=0&_end=2')).headers
   const fields = { prefer: 'handling=lenient', 'if-match': String(etag) }
@@ -864,7 +864,7 @@ test('a precondition of POST is asked of the list that is counted off', async (t
   t.equal((await ask(app, 'POST /posts?_start=0&_end=2', { content: { title: 'Yes' }, fields })).statusCode, 201)
 })
 
-test('a problem has what its client reads, and RFC 9457 beside it', async (t) => {
+test('a problem has the properties that the client reads, beside those of RFC 9457', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(service, { ...withoutPaths, problems: 'https://example.com/' })
@@ -915,7 +915,7 @@ test('a problem has what its client reads, and RFC 9457 beside it', async (t) =>
   }
 })
 
-test('PUT under react-admin merges what it is sent, and without a profile does not', async (t) => {
+test('PUT merges the content under react-admin, and replaces the item without a dialect', async (t) => {
   const app = await build(t, ['react-admin'])
   await app.register(collection, { ...pages([]), prefix: '/plain' })
   const before = (await ask(app, 'GET /posts/1')).json()
@@ -935,7 +935,7 @@ test('PUT under react-admin merges what it is sent, and without a profile does n
   t.equal((await ask(app, `DELETE /plain/pages/${uuid(0)}`)).statusCode, 204)
 })
 
-test('mistakes about profiles are told at boot', async (t) => {
+test('dialects that the definition does not support fail at boot', async (t) => {
   const right = { name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory() }
   const loose = (options: object): Collection => (define as (options: object) => Collection)({ ...right, ...options })
   const lacking = (feature: string) => altered((storage) => ({ supports: { ...storage.supports, [feature]: false } }))
@@ -961,7 +961,7 @@ test('mistakes about profiles are told at boot', async (t) => {
   )
 })
 
-test('corsOptions lets a browser of another origin do all that these clients do', async (t) => {
+test('corsOptions allows all requests of these clients from another origin', async (t) => {
   const origin = 'https://admin.example'
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())

@@ -62,7 +62,7 @@ async function open (t: Test) {
 
 const ann = { id: 1, name: 'Ann', updatedAt }
 
-test('?expand= gives what items refer to, without what may not leave, in one query for each relation', async (t) => {
+test('expand embeds related items without hidden properties, with one query per relation', async (t) => {
   const { app, asked } = await open(t)
   const items = (await ask(app, 'GET /articles?expand=author,editor')).json()
   t.strictSame(
@@ -92,7 +92,7 @@ test('?expand= gives what items refer to, without what may not leave, in one que
   t.equal(query.headers['content-location'], '/articles?title=B&expand=author')
 })
 
-test('the entity tag of what is expanded changes with what is referred to, and no date is told', async (t) => {
+test('the ETag of an expanded item changes with the related item, and Last-Modified is omitted', async (t) => {
   const { app } = await open(t)
   for (const url of ['/articles/1?expand=author', '/articles?expand=author']) {
     const before = await ask(app, `GET ${url}`)
@@ -116,7 +116,7 @@ test('the entity tag of what is expanded changes with what is referred to, and n
   t.not(selected.headers.etag, (await ask(app, 'GET /articles/1')).headers.etag)
 })
 
-test('a relation or parameter that is not known is 400 and named', async (t) => {
+test('an unknown relation or parameter returns 400 and is named', async (t) => {
   const { app } = await open(t)
   for (const url of ['/articles?expand=nobody', '/articles/1?expand=nobody', '/articles?expand=']) {
     t.match(
@@ -139,7 +139,7 @@ test('a relation or parameter that is not known is 400 and named', async (t) => 
   })
 })
 
-test('relations that cannot be are refused at boot', async (t) => {
+test('invalid relations fail at boot', async (t) => {
   const authors = define({ name: 'authors', schema: Author, id: { generate: 'storage' }, storage: memory() })
   const article = { name: 'articles', schema: Article, id: { generate: 'storage' }, storage: memory() } as const
   const hidden = define({

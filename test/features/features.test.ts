@@ -92,7 +92,7 @@ async function observe (definition: Collection, parentPath = ''): Promise<string
   return seen
 }
 
-test('pairs of features do the same in both orders', async (t) => {
+test('pairs of features behave the same in both orders', async (t) => {
   const names = Object.keys(all)
   for (const [index, first] of names.entries()) {
     for (const second of names.slice(index + 1)) {
@@ -105,7 +105,7 @@ test('pairs of features do the same in both orders', async (t) => {
   }
 })
 
-test('every feature does the same on a nested collection in both orders', async (t) => {
+test('every feature behaves the same on a nested collection in both orders', async (t) => {
   const nested = features.within(authors, 'authorId') as Feature<object>
   for (const [name, feature] of Object.entries(all)) {
     const defineNotes = () => define({ name: 'notes', schema: Note, storage: memory() }) as Collection
@@ -145,7 +145,7 @@ test('all features work together', async (t) => {
   ])
 })
 
-test('with() leaves the definition as it is, and opens no second storage', async (t) => {
+test('with() does not change the definition and opens no second storage', async (t) => {
   let opened = 0
   const storage = altered(() => {
     opened++
@@ -160,7 +160,7 @@ test('with() leaves the definition as it is, and opens no second storage', async
   t.equal((await ask(app, 'POST /notes', { content: [{ text: 'a' }] })).statusCode, 422)
 })
 
-test('a feature that cannot be added is refused', async (t) => {
+test('with() throws for a feature that cannot be added', async (t) => {
   t.throws(() => notes().with(features.bulk(), features.bulk()), {
     code: 'FST_COLLECTION_BAD_OPTION',
     message: /"bulk" is added twice/
@@ -239,7 +239,7 @@ for (const { name, skip, open } of kept) {
   })
 }
 
-test('a feature adds headers, a query parameter, a layer around the storage and a Fastify plugin', async (t) => {
+test('a feature can add headers, a query parameter, a storage wrapper and a Fastify plugin', async (t) => {
   const calls: string[] = []
   const feature: Feature<object> = {
     name: 'example',
@@ -282,7 +282,7 @@ test('a feature adds headers, a query parameter, a layer around the storage and 
   t.equal((await ask(app, 'DELETE /notes')).headers['x-example'], 'notes', 'also of 405')
 })
 
-test('a nested definition keeps its parent and its features, whatever is added later', async (t) => {
+test('a nested definition keeps its parent and features if features are added later', async (t) => {
   const parents = notes({ name: 'parents' })
   const children = notes({ name: 'children' })
   for (const nested of [
@@ -299,7 +299,7 @@ test('a nested definition keeps its parent and its features, whatever is added l
   }
 })
 
-test('two definitions over one storage that disagree about its rows are refused', async (t) => {
+test('two definitions over one storage fail at boot if their features disagree about its rows', async (t) => {
   const base = define({ name: 'notes', schema: Note, storage: memory() }) as Collection
   const soft = base.with(features.softDelete({ property: 'deletedAt' }))
   const serve = async (...definitions: Collection[]) => {
@@ -342,7 +342,7 @@ test('defineWith() shares options and features', async (t) => {
   })
 })
 
-test('a definition adds to the access rules of defineWith(), and keeps the others', async (t) => {
+test('a definition extends or replaces the access rules of defineWith()', async (t) => {
   const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
   const isAdmin = ({ caller }: { caller: string | undefined }) => caller === 'admin'
   const protect = defineWith({ storage: memory(), access: { authenticate, allow: isAdmin } })
@@ -369,7 +369,7 @@ test('a definition adds to the access rules of defineWith(), and keeps the other
   t.equal(await status('POST /open'), 201)
 })
 
-test('what several features need of an item is read, whichever fields are selected', async (t) => {
+test('properties that features need are read even if fields does not select them', async (t) => {
   const adding = (name: string, property: string): Feature<object> => ({
     name,
     setup (host) {

@@ -28,7 +28,7 @@ function essence ({ statusCode, headers, payload }: LightMyRequestResponse) {
 const count = async (app: Parameters<typeof ask>[0], path = '/users') =>
   (await ask(app, `GET ${path}?count=true`)).headers['x-total-count']
 
-test('section 2.1: the key is a String of RFC 9651, or what most clients send, a bare identifier', async (t) => {
+test('a key is a String of RFC 9651 or a bare identifier (Idempotency-Key draft, section 2.1)', async (t) => {
   for (const [field, expected] of [
     ['"a"', 'a'],
     ['a', 'a'],
@@ -70,7 +70,7 @@ test('section 2.1: the key is a String of RFC 9651, or what most clients send, a
   t.ok(await isProportional((size) => parseIdempotencyKey(`"a"${';a="b"'.repeat(size)}!`), 20_000))
 })
 
-test('section 2.6: a POST that is repeated gets the first answer again, and nothing is made', async (t) => {
+test('a repeated POST returns the first response again (Idempotency-Key draft, section 2.6)', async (t) => {
   const told: unknown[] = []
   const app = await build(
     t,
@@ -115,7 +115,7 @@ test('section 2.6: a POST that is repeated gets the first answer again, and noth
   )
 })
 
-test('a PATCH that is repeated is applied once, and its precondition is asked once', async (t) => {
+test('a repeated PATCH is applied once, and its precondition is checked once', async (t) => {
   const app = await build(t, notes().with(idempotency()))
   const {
     headers: { location, etag }
@@ -149,7 +149,7 @@ test('a PATCH that is repeated is applied once, and its precondition is asked on
   )
 })
 
-test('an array of items, a nested collection and every format are repeated as well', async (t) => {
+test('requests with arrays, nested collections and every format can be repeated', async (t) => {
   const Article = Type.Object({
     id: Type.String({ format: 'uuid' }),
     author: Type.String({ format: 'uuid' }),
@@ -189,7 +189,7 @@ test('an array of items, a nested collection and every format are repeated as we
   t.equal((await ask(app, `POST ${location}/articles`, { ...taken, content: [{ title: 'e' }] })).statusCode, 201)
 })
 
-test('section 2.7: a key is for one request, told by method, target and content', async (t) => {
+test('a key belongs to one method, target and content (Idempotency-Key draft, section 2.7)', async (t) => {
   const app = await build(t, users().with(idempotency()))
   const {
     headers: { location }
@@ -206,7 +206,7 @@ test('section 2.7: a key is for one request, told by method, target and content'
   t.equal(age, undefined)
 })
 
-test('section 2.7: a key that is malformed or missing is 400, and says how', async (t) => {
+test('a malformed or missing key returns 400 with the reason (Idempotency-Key draft, section 2.7)', async (t) => {
   const app = await build(t, users().with(idempotency({ required: true, actions: ['create'] })))
   for (const value of ['""', 'a b', ['a', 'b'], '"ä"']) {
     const answer = await ask(app, 'POST /users', { content: ada, fields: { 'idempotency-key': value } })
@@ -244,7 +244,7 @@ test('section 2.7: a key that is malformed or missing is 400, and says how', asy
   )
 })
 
-test('section 2.7: while the first request runs, the same is 409 with Retry-After; the content of another is 422 at once', async (t) => {
+test('a repeat during the first request returns 409 or 422 (Idempotency-Key draft, section 2.7)', async (t) => {
   const { open, opened } = gate()
   const begun = gate()
   const app = await build(
@@ -272,7 +272,7 @@ test('section 2.7: while the first request runs, the same is 409 with Retry-Afte
   t.equal((await ask(app, 'POST /users', { content: ada, fields: keyed() })).headers['idempotent-replayed'], 'true')
 })
 
-test('what was not done keeps nothing: the same key can be tried again, also with other content', async (t) => {
+test('a failed request releases its key, which can be used again with other content', async (t) => {
   let fail: (() => void) | undefined
   const storage = altered((memory) => ({
     transaction: (work) =>
@@ -325,7 +325,7 @@ test('what was not done keeps nothing: the same key can be tried again, also wit
   t.equal(await patch('01900000-0000-7000-8000-000000000009'), 404)
 })
 
-test('keys are those of a caller', async (t) => {
+test('keys are separate for each caller', async (t) => {
   const app = await build(t, notes().with(idempotency()))
   const made = new Set<unknown>()
   for (const fields of [
@@ -345,7 +345,7 @@ test('keys are those of a caller', async (t) => {
   t.equal(made.size, 5)
 })
 
-test('a caller whom the definition knows is the same with other credentials, as long as it acts for the same rows', async (t) => {
+test('an authenticated caller keeps its keys with new credentials as long as its scope is the same', async (t) => {
   const app = await build(
     t,
     notes({
@@ -373,7 +373,7 @@ test('a caller whom the definition knows is the same with other credentials, as 
   t.equal((await ask(app, 'POST /notes', { content: {}, fields: keyed() })).statusCode, 401, 'ahead of any key')
 })
 
-test('an answer is kept until it expires', async (t) => {
+test('a stored response expires', async (t) => {
   const app = await build(t, notes().with(idempotency({ expiry: 0.2, lease: 0.1 })))
   const post = async (text = 'a') =>
     (await ask(app, 'POST /notes', { content: { text }, fields: keyed() })).headers.location
@@ -385,7 +385,7 @@ test('an answer is kept until it expires', async (t) => {
   t.equal(await post('b'), second)
 })
 
-test('a request that takes too long is overtaken by its repetition, and is not done any more', async (t) => {
+test('a repeat takes over from a request that exceeds its lease, which then returns 409', async (t) => {
   const { open, opened } = gate()
   let slow = true
   const app = await build(
@@ -415,7 +415,7 @@ test('a request that takes too long is overtaken by its repetition, and is not d
   t.equal(await count(app, '/notes'), '1')
 })
 
-test('content of over a mebibyte is not kept: it is given again as to who prefers it minimal', async (t) => {
+test('content over 1 MiB is not stored, and is replayed without content', async (t) => {
   const app = await build(t, notes().with(idempotency(), bulk()), { bodyLimit: 4_000_000 })
   const text = 'a'.repeat(999_000)
   const marks = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`mark ${index}`, index]))
@@ -453,7 +453,7 @@ const withReceipts = (change: Partial<Receipts>) =>
     }
   }))
 
-test('what has expired for an hour is removed, once a minute at most, beside the request', async (t) => {
+test('receipts that expired an hour ago are removed at most once a minute, in the background', async (t) => {
   const swept: number[] = []
   const { lines, logger } = logged()
   const app = await build(
@@ -479,7 +479,7 @@ test('what has expired for an hour is removed, once a minute at most, beside the
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be removed/ }])
 })
 
-test('a claim whose fate is not known is released, so that the next try has not to wait', async (t) => {
+test('a claim with an unknown result is released, so that the next attempt can run', async (t) => {
   let lost = true
   const app = await build(
     t,
@@ -504,7 +504,7 @@ test('a claim whose fate is not known is released, so that the next try has not 
   t.equal(await post(), 201)
 })
 
-test('a key that cannot be released is logged, and the answer is what it was', async (t) => {
+test('a key that cannot be released is logged, and the response stays the same', async (t) => {
   const { lines, logger } = logged()
   const app = await build(
     t,
@@ -528,7 +528,7 @@ test('a key that cannot be released is logged, and the answer is what it was', a
   )
 })
 
-test('however often and in whatever order requests are repeated, each key makes one item and has one answer', async (t) => {
+test('in any number and order of repeats, each key creates one item and has one response', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(fc.nat(4), { minLength: 1, maxLength: 8 }), { maxLength: 6 }),
@@ -575,7 +575,7 @@ test('however often and in whatever order requests are repeated, each key makes 
   )
 })
 
-test('twenty identical requests at once make one item; the others are replayed, or 409', async (t) => {
+test('of 20 identical parallel requests one creates an item, and the others are replayed or return 409', async (t) => {
   for (const [method, url] of [
     ['POST', '/notes'],
     ['PATCH', undefined]
@@ -606,7 +606,7 @@ test('twenty identical requests at once make one item; the others are replayed, 
   }
 })
 
-test('a definition that cannot be kept is refused at boot', async (t) => {
+test('invalid idempotency options fail at boot', async (t) => {
   const refused = (options: object, message: RegExp) =>
     t.throws(() => users().with(idempotency(options)), { code: 'FST_COLLECTION_BAD_OPTION', message })
   refused({ lease: 0 }, /expiry is 86400 and lease is 0.*0 < lease/)

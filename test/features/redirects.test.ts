@@ -30,7 +30,7 @@ function pages (moved: Record<string, NewPlace>, options: object = {}): Collecti
 }
 
 for (const { name, skip, open } of kept) {
-  test(`an item that moved is 301 with its new URI, for every method: ${name}`, { skip }, async (t) => {
+  test(`an item that moved returns 301 with its new URI for every method: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const definition = pages(
       { old: 'new', older: 'old', 'a b/c': 'ü/%' },
@@ -78,7 +78,7 @@ for (const { name, skip, open } of kept) {
   })
 }
 
-test('nobody is led in a circle, to itself, or to where nothing is', async (t) => {
+test('a redirect in a circle, to itself or to a missing item returns 404', async (t) => {
   const app = await build(
     t,
     pages({
@@ -101,7 +101,7 @@ test('nobody is led in a circle, to itself, or to where nothing is', async (t) =
   }
 })
 
-test('an item can have gone to any URI', async (t) => {
+test('an item can redirect to any URI', async (t) => {
   const app = await build(
     t,
     pages({
@@ -129,7 +129,7 @@ test('an item can have gone to any URI', async (t) => {
   t.equal((await ask(app, 'GET /pages/broken')).statusCode, 500)
 })
 
-test('308, ids that cannot exist, and what the hook throws', async (t) => {
+test('redirects support status 308, ids that cannot exist, and errors thrown by the function', async (t) => {
   const id = '01900000-0000-7000-8000-000000000001'
   const long = 'x'.repeat(200)
   const { lines, logger } = logged()
@@ -169,7 +169,7 @@ test('308, ids that cannot exist, and what the hook throws', async (t) => {
   t.equal((await ask(app, 'GET /users/x/y')).json().code, undefined, "what lies deeper is the app's")
 })
 
-test('within a parent, an item is led to only where it lies in the same', async (t) => {
+test('in a nested collection, an item redirects only to items of the same parent', async (t) => {
   const books = users({
     name: 'books',
     schema: Type.Object({ id: Type.String(), name: Type.String() }),
@@ -191,7 +191,7 @@ test('within a parent, an item is led to only where it lies in the same', async 
   t.equal((await ask(app, 'GET /books/none/pages/old')).statusCode, 404)
 })
 
-test('redirects without a function are refused at boot', async (t) => {
+test('redirects without a function fail at boot', async (t) => {
   for (const options of [
     '/elsewhere',
     { to: '/elsewhere' },
@@ -207,7 +207,7 @@ test('redirects without a function are refused at boot', async (t) => {
   }
 })
 
-test('a whole collection that moved is 301, with the rest of the path and the query, for every method', async (t) => {
+test('a moved collection returns 301 with the rest of the path and the query, for every method', async (t) => {
   const app = await build(t, users())
   await app.register(moved, { from: '/people', to: '/users' })
   await app.register(moved, { from: '/staff', to: '/users', status: 308, prefix: '/tenants/:tenant' })
@@ -238,7 +238,7 @@ test('a whole collection that moved is 301, with the rest of the path and the qu
   t.equal((await ask(app, 'GET /users')).statusCode, 200)
 })
 
-test('content is not read, and no target leads to another host', async (t) => {
+test('a redirect reads no content and never leads to another host', async (t) => {
   const app = await build(t, users(), { routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true } })
   await app.register(moved, { from: '/people', to: '/users' })
   await app.register(moved, { from: '/people', to: '/users', prefix: '/:tenant' })
@@ -273,7 +273,7 @@ test('content is not read, and no target leads to another host', async (t) => {
   t.equal((await unread.answer()).status, 301, 'without a byte of it')
 })
 
-test('hooks of the app come first, and OpenAPI has nothing of it', async (t) => {
+test('hooks of the app run before redirects, and OpenAPI leaves redirects out', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   const documented: string[] = []
@@ -289,7 +289,7 @@ test('hooks of the app come first, and OpenAPI has nothing of it', async (t) => 
   t.same(documented, [])
 })
 
-test('what would not arrive is refused at boot', async (t) => {
+test('a moved collection with an invalid path fails at boot', async (t) => {
   const loose = moved as unknown as typeof collection
   const refused = async (message: RegExp, ...moves: object[]) => {
     const app = Fastify()

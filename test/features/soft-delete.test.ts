@@ -68,7 +68,7 @@ for (const { name, skip, open } of kept) {
     }
 
     test(
-      `what was removed is 410, and left out of lists, counts, searches and filters: ${name}, ${kind}`,
+      `a deleted item returns 410 and is left out of lists, counts, searches and filters: ${name}, ${kind}`,
       { skip },
       async (t) => {
         const changes: string[] = []
@@ -130,7 +130,7 @@ for (const { name, skip, open } of kept) {
       }
     )
 
-    test(`who is permitted sees what was removed, and brings it back: ${name}, ${kind}`, { skip }, async (t) => {
+    test(`permitted callers can read and restore deleted items: ${name}, ${kind}`, { skip }, async (t) => {
       const app = await start(t, { etag: { required: true }, cache: 'public, max-age=60' })
       const { at, tag, item } = await created(app, '/users', ada)
       await created(app, '/users', bob)
@@ -243,7 +243,7 @@ for (const { name, skip, open } of kept) {
     })
   }
 
-  test(`removing, bringing back and changing in parallel keep one truth: ${name}`, { skip }, async (t) => {
+  test(`parallel deletes, restores and updates stay consistent: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const definition = users({ storage })
     await prepare(definition, ['email'])
@@ -278,7 +278,7 @@ for (const { name, skip, open } of kept) {
   })
 }
 
-test('without a permission nobody sees what was removed, nor brings it back', async (t) => {
+test('without allow, no caller can read or restore deleted items', async (t) => {
   const app = await build(t, base().with(softDelete({ property: 'deletedAt' })))
   const { at } = await created(app, '/users', ada)
   await ask(app, `DELETE ${at}`)
@@ -287,7 +287,7 @@ test('without a permission nobody sees what was removed, nor brings it back', as
   t.equal(await code(ask(app, `PUT ${at}`, { content: bob, fields: admin })), '410 gone')
 })
 
-test('PUT that creates brings back, or finds gone, what was removed', async (t) => {
+test('PUT that creates returns 410 for a deleted item, or restores it for a permitted caller', async (t) => {
   const prepared: string[] = []
   const Page = Type.Object({
     slug: Type.String(),
@@ -324,7 +324,7 @@ test('PUT that creates brings back, or finds gone, what was removed', async (t) 
   t.equal((await ask(app, 'GET /pages/a')).json().title, 'A')
 })
 
-test('expansions and nested collections leave out what was removed', async (t) => {
+test('expand and nested collections leave out deleted items', async (t) => {
   const authors = users({ name: 'authors' })
   const Article = Type.Object({
     id: Type.String({ format: 'uuid' }),
@@ -362,7 +362,7 @@ test('expansions and nested collections leave out what was removed', async (t) =
   t.equal(await code(ask(app, `GET ${author.at}/articles`)), '404 not-found')
 })
 
-test('an item that moved is led on from, also where it was removed', async (t) => {
+test('a deleted item that moved returns 301', async (t) => {
   const target = { id: '' }
   const app = await build(
     t,
@@ -375,7 +375,7 @@ test('an item that moved is led on from, also where it was removed', async (t) =
   t.match(await ask(app, `GET ${at}`), { statusCode: 301, headers: { location: '/people/1' } })
 })
 
-test('what others do meanwhile is seen: writes in between, and a way back in between', async (t) => {
+test('softDelete detects writes and restores of other writers', async (t) => {
   let rivals = 0
   let restore = false
   const definition = base({
@@ -434,7 +434,7 @@ test('what others do meanwhile is seen: writes in between, and a way back in bet
   t.strictSame(await storage.remove(id, undefined, context), { refused: 'not-found' })
 })
 
-test('who does not see a property is not shown it by bringing the item back, and takes nothing away', async (t) => {
+test('restoring an item neither reveals nor removes properties that the caller cannot see', async (t) => {
   const app = await build(
     t,
     base({
@@ -462,7 +462,7 @@ test('who does not see a property is not shown it by bringing the item back, and
   }
 })
 
-test('what cannot be kept is refused at boot', async (t) => {
+test('invalid softDelete options fail at boot', async (t) => {
   const schema = (deletedAt: ReturnType<typeof Type.Unsafe>) => Type.Object({ ...User.properties, deletedAt })
   const property = 'deletedAt'
   const wrong: Array<[options: object, feature: unknown, code: string, message: RegExp]> = [
@@ -506,7 +506,7 @@ test('what cannot be kept is refused at boot', async (t) => {
   t.equal(untransacted.storage.transaction, undefined)
 })
 
-test('what is repeated with its Idempotency-Key is done once, also where tombstones and a deadline stand before the storage', async (t) => {
+test('a request with an Idempotency-Key is applied once, also with softDelete and timeout', async (t) => {
   const app = await build(t, users().with(idempotency(), timeout(10_000)))
   const fields = { 'idempotency-key': '"one"' }
   const first = await ask(app, 'POST /users', { content: ada, fields })

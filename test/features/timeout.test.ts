@@ -33,7 +33,7 @@ async function texts (app: FastifyInstance): Promise<unknown[]> {
   return (await ask(app, 'GET /notes')).json().map(({ text }: { text: string }) => text)
 }
 
-test('an action that is not done by its deadline is 503 with Retry-After over a real connection, whatever the method, and the storage is told', async (t) => {
+test('an action that exceeds its timeout returns 503 with Retry-After and aborts the signal', async (t) => {
   for (const [verb, method] of [
     ['list', 'GET'],
     ['list', 'QUERY'],
@@ -88,7 +88,7 @@ test('an action that is not done by its deadline is 503 with Retry-After over a 
   }
 })
 
-test('a deadline that passes in `prepare` refuses the write for good', async (t) => {
+test('a timeout during beforeValidation cancels the write', async (t) => {
   const prepared = gate()
   const changes: string[] = []
   const app = await build(
@@ -113,7 +113,7 @@ test('a deadline that passes in `prepare` refuses the write for good', async (t)
   t.strictSame(changes, [])
 })
 
-test('in a bulk POST a deadline that passes in the middle undoes the whole', async (t) => {
+test('a timeout in the middle of a bulk POST rolls back all items', async (t) => {
   let count = 0
   const app = await build(
     t,
@@ -145,7 +145,7 @@ function slowly (
   }))
 }
 
-test('a write that had begun in time and is done is told as done', async (t) => {
+test('a write that started before the timeout and completes returns success', async (t) => {
   const changes: string[] = []
   const app = await build(
     t,
@@ -163,7 +163,7 @@ test('a write that had begun in time and is done is told as done', async (t) => 
   t.strictSame([await texts(app), changes], [['done'], ['create']])
 })
 
-test('a write that had begun and is refused is told as refused, one that fails as not known', async (t) => {
+test('a write that started before the timeout returns its conflict, or 503 if it fails', async (t) => {
   const refused = await build(
     t,
     notes({ storage: slowly(120, () => async () => ({ refused: 'conflict' })) }).with(timeout(50))
@@ -183,7 +183,7 @@ test('a write that had begun and is refused is told as refused, one that fails a
   t.match(JSON.stringify(lines), /the connection is gone/, 'the log has the cause')
 })
 
-test('a write that raced begins no more once the deadline has passed', async (t) => {
+test('a write is not retried after the timeout', async (t) => {
   let writes = 0
   const app = await build(
     t,
@@ -202,7 +202,7 @@ test('a write that raced begins no more once the deadline has passed', async (t)
   t.equal(writes, 1)
 })
 
-test('a write of which nothing is heard for a second is told as not known, and `changed` is told when it is done', async (t) => {
+test('a write without a result for one second returns 503, and afterCommit runs once it completes', async (t) => {
   const [changed, stuck] = [gate(), gate()]
   const storage = altered(({ insert }) => ({
     insert: async (...asked) => {
@@ -217,7 +217,7 @@ test('a write of which nothing is heard for a second is told as not known, and `
   t.strictSame(await texts(app), ['later'])
 })
 
-test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: nothing is lost and nothing made twice', async (t) => {
+test('with an Idempotency-Key, a repeat after a timeout neither loses nor duplicates the write', async (t) => {
   const fields = { 'idempotency-key': '"k1"' }
   const post = (app: FastifyInstance) => ask(app, 'POST /notes', { content: { text: 'once' }, fields })
   let slow = true
@@ -255,7 +255,7 @@ test('with an Idempotency-Key a repeat is safe whatever the deadline has cut: no
   t.strictSame(await texts(after), ['once'])
 })
 
-test('the deadline holds for the parent of a nested collection too', async (t) => {
+test('the timeout includes reading the parent of a nested collection', async (t) => {
   const never = gate()
   const parent = users({
     storage: altered(() => ({
@@ -273,7 +273,7 @@ test('the deadline holds for the parent of a nested collection too', async (t) =
   t.match(answer.json(), passed)
 })
 
-test('an action without a deadline is not timed, and one that is done in time leaves no timer behind', async (t) => {
+test('an action without a timeout is not limited, and a completed action leaves no timer', async (t) => {
   const app = await build(t, notes({ storage: slowly(100) }).with(timeout({ list: 50 })))
   t.equal((await ask(app, 'POST /notes', { content: { text: 'a' } })).statusCode, 201)
   const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
@@ -281,7 +281,7 @@ test('an action without a deadline is not timed, and one that is done in time le
   t.equal(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length, before)
 })
 
-test('a storage without transactions keeps none, and who asks it directly is not timed', async (t) => {
+test('timeout adds no transactions to a storage without them, and does not limit direct calls', async (t) => {
   const definition = notes({
     storage: altered((storage) => ({
       supports: { ...storage.supports, transactions: false },
@@ -296,7 +296,7 @@ test('a storage without transactions keeps none, and who asks it directly is not
 })
 
 test(
-  'SQLite: a write that waits for the lock of another process is not begun past the deadline',
+  'SQLite: a write that waits for the lock of another process does not start after the timeout',
   async (t) => {
     const file = `${t.testdir()}/app.db`
     const database = new DatabaseSync(file)
@@ -317,7 +317,7 @@ test(
   }
 )
 
-test('PostgreSQL: a write past the deadline is cancelled, or told as done; the connection is used again', { skip: noServers }, async (t) => {
+test('PostgreSQL: a write after the timeout is canceled or reported as done, and frees its connection', { skip: noServers }, async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const pool = server.pool({ max: 3 })
@@ -346,7 +346,7 @@ test('PostgreSQL: a write past the deadline is cancelled, or told as done; the c
   locker.release()
 })
 
-test('the signal of a request tells that its client has gone, and not that it was answered', async (t) => {
+test('the signal of a request aborts if the client disconnects, and not after a response', async (t) => {
   const signals: AbortSignal[] = []
   const asked = gate()
   const app = await build(
@@ -375,7 +375,7 @@ test('the signal of a request tells that its client has gone, and not that it wa
   served.close()
 })
 
-test('a signal that is asked for once the client has gone is aborted already', async (t) => {
+test('a signal that is created after the client has disconnected is already aborted', async (t) => {
   const closed = gate()
   const signals: AbortSignal[] = []
   const server = createServer((_incoming, response) => {

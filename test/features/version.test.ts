@@ -113,7 +113,7 @@ async function serve (
 const ada = { email: 'ada@example.com', name: { first: 'Ada', last: 'Lovelace' }, tags: ['math'], password: 'secret' }
 
 for (const { name, skip, open } of kept) {
-  test(`two versions of a collection over one storage, by prefix: ${name}`, { skip }, async (t) => {
+  test(`two versions of a collection share one storage, by prefix: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const log: string[] = []
     const { users, usersV1 } = both(storage, log)
@@ -243,7 +243,7 @@ for (const { name, skip, open } of kept) {
     ])
   })
 
-  test(`lists of an older version are asked by the properties that are the same: ${name}`, { skip }, async (t) => {
+  test(`lists of an older version can be queried by properties with the same schema: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const { users, usersV1 } = both(storage)
     await prepare(users as Collection, ['email'])
@@ -280,7 +280,7 @@ for (const { name, skip, open } of kept) {
   })
 }
 
-test('versions by Accept-Version: both at one path, told apart by Vary', async (t) => {
+test('versions by Accept-Version share one path, with Vary', async (t) => {
   const { users, usersV1 } = both()
   const app = Fastify()
   t.after(() => app.close())
@@ -322,7 +322,7 @@ test('versions by Accept-Version: both at one path, told apart by Vary', async (
   t.equal((await ask(app, 'GET /users')).statusCode, 404, 'without the field, none is chosen')
 })
 
-test('an older door is no open one: access, hooks and preconditions are those of the current version', async (t) => {
+test('an older version has the access rules, hooks and preconditions of the current version', async (t) => {
   const Note = Type.Object({ id: Type.String(), text: Type.String(), owner: Type.String() })
   const NoteV1 = Type.Object({ id: Type.String(), body: Type.String(), owner: Type.String() })
   const mapping = {
@@ -411,7 +411,7 @@ test('an older door is no open one: access, hooks and preconditions are those of
   )
 })
 
-test('an older version of its own name, in a parent, deprecated; with ids of the storage, and without transactions', async (t) => {
+test('an older version can be renamed, nested and deprecated, and needs no transactions', async (t) => {
   const Book = Type.Object({ id: Type.String(), title: Type.String() })
   const Page = Type.Object({
     id: Type.Integer(),
@@ -458,7 +458,7 @@ test('an older version of its own name, in a parent, deprecated; with ids of the
   t.equal(sheets.storage.transaction, undefined)
 })
 
-test('a request that is repeated with its Idempotency-Key is done once, in an older version too', async (t) => {
+test('a request with an Idempotency-Key is applied once, also in an older version', async (t) => {
   const Note = Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() })
   const notes = define({ name: 'notes', schema: Note, storage: memory() }).with(
     idempotency({ required: true, expiry: 60, lease: 5 })
@@ -481,7 +481,7 @@ test('a request that is repeated with its Idempotency-Key is done once, in an ol
   t.equal((await ask(app, 'GET /v2/notes')).json().length, 1)
 })
 
-test('writes of both versions in parallel lose nothing', async (t) => {
+test('parallel writes to both versions lose no updates', async (t) => {
   const { users, usersV1 } = both()
   const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
   const { item } = await created(app, '/v2/users', ada)
@@ -507,7 +507,7 @@ test('writes of both versions in parallel lose nothing', async (t) => {
   )
 })
 
-test('what cannot be told from one version to the other is refused at boot', async (t) => {
+test('invalid version options fail at boot', async (t) => {
   const { users } = both()
   const loose = version as unknown as (...parts: unknown[]) => unknown
   const base = { schema: UserV1, present: () => ({}), accept: () => ({}), renamed: { mail: 'email' } }

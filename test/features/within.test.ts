@@ -37,7 +37,7 @@ async function open (t: Test) {
   return { app, ann: ann!, bob: bob! }
 }
 
-test('a nested collection lists, makes and finds only what lies in its parent', async (t) => {
+test('a nested collection lists, creates and finds only items of its parent', async (t) => {
   const { app, ann, bob } = await open(t)
   const posted = await ask(app, `POST /authors/${ann}/articles`, { content: { title: 'One' } })
   t.equal(posted.statusCode, 201)
@@ -69,7 +69,7 @@ test('a nested collection lists, makes and finds only what lies in its parent', 
   t.equal((await ask(app, `GET /articles/${id}`)).statusCode, 404)
 })
 
-test('what lies in a parent that does not exist is 404, whatever is asked', async (t) => {
+test('a nested collection of a missing parent returns 404 for GET, POST and QUERY', async (t) => {
   const { app } = await open(t)
   for (const parent of ['01a1dd33-5198-7307-a7d7-07b2d2bf2da3', 'nobody']) {
     for (const request of ['GET', 'POST', 'QUERY']) {
@@ -85,7 +85,7 @@ test('what lies in a parent that does not exist is 404, whatever is asked', asyn
   t.equal((await ask(app, 'PUT /authors/nobody/articles')).statusCode, 405)
 })
 
-test('a write cannot name another parent than the URI does', async (t) => {
+test('a write cannot set a parent other than the one in the URI', async (t) => {
   const { app, ann, bob } = await open(t)
   const contradiction = {
     statusCode: 422,
@@ -116,7 +116,7 @@ test('a write cannot name another parent than the URI does', async (t) => {
   t.equal((await ask(app, `GET ${at}/${id}`)).statusCode, 404)
 })
 
-test('links go both ways (RFC 8288)', async (t) => {
+test('a parent and its nested items link to each other (RFC 8288)', async (t) => {
   const { app, ann } = await open(t)
   const fields = { accept: 'application/hal+json' }
   t.strictSame((await ask(app, `GET /authors/${ann}`, { fields })).json()._links, {
@@ -133,7 +133,7 @@ test('links go both ways (RFC 8288)', async (t) => {
   t.notOk('up' in (await ask(app, `GET /articles/${id}`, { fields })).json()._links)
 })
 
-test('within() refuses what cannot be nested', async (t) => {
+test('within() throws for collections that cannot be nested', async (t) => {
   const authors = define({ name: 'authors', schema: Author, storage: memory() })
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
   const unfiltered = define({
@@ -149,7 +149,7 @@ test('within() refuses what cannot be nested', async (t) => {
   t.throws(() => unfiltered.with(within(authors, 'authorId')), { code: 'FST_COLLECTION_UNSUPPORTED' })
 })
 
-test('the links of HAL lead to what the app serves, in any order of registration, and to nothing else', async (t) => {
+test('HAL links lead only to collections that the app serves, in any order of registration', async (t) => {
   const authors = () => define({ name: 'authors', schema: Author, storage: memory() })
   const articles = (options: { actions?: readonly ActionName[] } = {}) =>
     define({ name: 'articles', schema: Article, storage: memory(), ...options })
@@ -189,7 +189,7 @@ test('the links of HAL lead to what the app serves, in any order of registration
   )
 })
 
-test('a nested item leads up only to a parent that the app serves', async (t) => {
+test('a nested item has an up link only if the app serves the parent', async (t) => {
   const authors = define({ name: 'authors', schema: Author, storage: memory() })
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
   const both = await build(t, [authors, articles.with(within(authors, 'authorId'))])

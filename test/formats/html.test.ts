@@ -31,7 +31,7 @@ const browsers = {
   Safari: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 }
 
-test('a browser is given the page, and every other client what it was given before', async (t) => {
+test('a browser gets the HTML page, and every other client the same format as before', async (t) => {
   const app = await build(t, users({ formats: [json, hal, xml, html] }))
   const { at } = await created(app, '/users', ada)
   for (const url of ['/users', at]) {
@@ -74,7 +74,7 @@ test('a browser is given the page, and every other client what it was given befo
   )
 })
 
-test('nothing runs on a page but what the library has put there', async (t) => {
+test('the Content-Security-Policy allows only the script and the style of the library', async (t) => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
   for (const url of ['/users', at, '/users/none']) {
@@ -92,7 +92,7 @@ test('nothing runs on a page but what the library has put there', async (t) => {
   }
 })
 
-test('the policy of @fastify/helmet, which would keep the script from running, gives way, also in a 304 that a browser takes fields of', async (t) => {
+test('the page replaces the Content-Security-Policy of @fastify/helmet, also in a 304', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(helmet)
@@ -105,7 +105,7 @@ test('the policy of @fastify/helmet, which would keep the script from running, g
   t.equal(known.headers['content-type'], undefined)
 })
 
-test('RFC 9110 section 8.8.3: the tag of a page changes when anything of the page does', async (t) => {
+test('the ETag of a page changes with anything on the page (RFC 9110, section 8.8.3)', async (t) => {
   const storage = memory({
     items: [
       {
@@ -130,7 +130,7 @@ test('RFC 9110 section 8.8.3: the tag of a page changes when anything of the pag
   t.not(await tagOf(at), String((await ask(app, `GET ${at}`)).headers.etag))
 })
 
-test('a page is conditional as any other representation is, but by its tag alone', async (t) => {
+test('a page supports conditional requests by its ETag, and has no Last-Modified', async (t) => {
   const app = await build(t, users({ formats }))
   const { at, tag: ofJson } = await created(app, '/users', ada)
   const page = await ask(app, `GET ${at}`, { fields: { accept } })
@@ -153,7 +153,7 @@ test('a page is conditional as any other representation is, but by its tag alone
   t.equal(head.payload, '')
 })
 
-test('If-Match takes the tag of a page, plain or compressed, as long as the item is what the page showed', async (t) => {
+test('If-Match accepts the ETag of a page, plain or compressed, until the item changes', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   await app.register(compress, { threshold: 10 })
@@ -173,7 +173,7 @@ test('If-Match takes the tag of a page, plain or compressed, as long as the item
   }
 })
 
-test('a write that is asked for HTML answers with the page of the item', async (t) => {
+test('a write with Accept: text/html returns the page of the item', async (t) => {
   const app = await build(t, users({ formats, etag: { onPut: 'always' } }).with(bulk()))
   const made = await ask(app, 'POST /users', { content: ada, fields: { accept } })
   t.equal(made.statusCode, 201)
@@ -209,7 +209,7 @@ test('a write that is asked for HTML answers with the page of the item', async (
   t.notMatch(replaced.payload, /data-method/, 'what has no tag cannot be changed from here')
 })
 
-test('what a form sends of an empty field asks nothing', async (t) => {
+test('empty inputs of a form are ignored in the query', async (t) => {
   const app = await build(t, users({ formats, list: { search: ['name'] } }))
   await created(app, '/users', ada)
   const page = await ask(app, 'GET /users?q=&name.like=A*&age.gte=&sort=&limit=', { fields: { accept } })
@@ -219,7 +219,7 @@ test('what a form sends of an empty field asks nothing', async (t) => {
   t.equal((await ask(app, 'GET /users?age.gte=')).statusCode, 400, 'to other clients, an empty value is a value')
 })
 
-test('the page of a list has what can be asked, and where to go on', async (t) => {
+test('the page of a list has search, limit, counts and links to other pages', async (t) => {
   const app = await build(t, users({ formats, list: { search: ['name'], limit: { default: 2, maximum: 5 } } }), {
     service: { description: '/openapi.json' }
   })
@@ -262,7 +262,7 @@ test('the page of a list has what can be asked, and where to go on', async (t) =
   )
 })
 
-test('a list that cannot be sorted, searched or filtered offers none of it', async (t) => {
+test('the page of a list without search, sort and filters offers none of them', async (t) => {
   const app = await build(
     t,
     notes({
@@ -292,7 +292,7 @@ function formsOf (payload: string): Record<string, string[]> {
   )
 }
 
-test('there are forms for what the caller may do, with what a client may write', async (t) => {
+test('a page has forms for the allowed actions with the writable properties', async (t) => {
   const Thing = Type.Object({
     id: Type.String({ format: 'uuid', readOnly: true }),
     code: Type.String({ immutable: true }),
@@ -320,7 +320,7 @@ test('there are forms for what the caller may do, with what a client may write',
   t.same(await offered({ actions: ['list', 'read'] }), [{}, {}])
 })
 
-test('the page is that of its caller: of what others may do it says nothing, and its tag is another', async (t) => {
+test('a page shows only the actions of its caller, and has an ETag of its own', async (t) => {
   const app = await build(
     t,
     users({
@@ -374,7 +374,7 @@ test('the page is that of its caller: of what others may do it says nothing, and
   t.type(closed.headers['www-authenticate'], 'string')
 })
 
-test('of a property that the caller does not see, its page says nothing, and its forms work all the same', async (t) => {
+test('a page leaves out properties that the caller cannot see, and its forms still work', async (t) => {
   const app = await build(
     t,
     users({
@@ -410,7 +410,7 @@ test('of a property that the caller does not see, its page says nothing, and its
   }
 })
 
-test('an item that is seen in part, or with others, has no forms, and says where it is whole', async (t) => {
+test('a page with selected properties has no forms and links to the full item', async (t) => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
   const { payload } = await ask(app, `GET ${at}?fields=name`, { fields: { accept } })
@@ -418,7 +418,7 @@ test('an item that is seen in part, or with others, has no forms, and says where
   t.match(payload, new RegExp(`<a href="${at}">Show the full item</a>`))
 })
 
-test('a property is asked for as its schema says', async (t) => {
+test('form inputs follow the schema of the property', async (t) => {
   const controls = async (
     schema: ReturnType<typeof Type.String>,
     value?: unknown,
@@ -521,7 +521,7 @@ test('a property is asked for as its schema says', async (t) => {
   )
 })
 
-test('a filter is offered as the schema of its property says', async (t) => {
+test('filter inputs follow the schema of the property', async (t) => {
   const Thing = Type.Object({
     id: Type.String({ format: 'uuid', readOnly: true }),
     kind: Type.Union([Type.Literal('a'), Type.Literal('b')]),
@@ -540,7 +540,7 @@ test('a filter is offered as the schema of its property says', async (t) => {
   t.match(payload, /Filters \(2\)/)
 })
 
-test('schemas that say a thing in several ways are understood alike', async (t) => {
+test('equivalent schemas get the same form input', async (t) => {
   t.match(getKind({ enum: ['a', null] }), { type: 'choice', choices: ['a'], nullable: true })
   t.match(getKind({ const: 1 }), { type: 'choice', choices: [1], nullable: false })
   t.match(getKind({ type: ['boolean', 'null'] }), { type: 'choice', choices: [true, false], nullable: true })
@@ -552,7 +552,7 @@ test('schemas that say a thing in several ways are understood alike', async (t) 
   t.match(getKind({}), { type: 'json' })
 })
 
-test('hostile content stays text, wherever it stands', async (t) => {
+test('hostile content is escaped in every part of a page', async (t) => {
   const Any = Type.Object(
     {
       id: Type.String({ minLength: 1 }),
@@ -619,7 +619,7 @@ test('hostile content stays text, wherever it stands', async (t) => {
   t.ok(long.length > 1_000_000 && long.length < 1_100_000, 'and the page of the item shows it once, in its form')
 })
 
-test('only what is safe to follow becomes a link', async (t) => {
+test('only safe URLs become links', async (t) => {
   for (const href of ['https://example.com/', 'http://[::1]/', '/users', 'mailto:a@example.com', '?x', '']) {
     t.equal(getSafeHref(href), href)
   }
@@ -638,7 +638,7 @@ test('only what is safe to follow becomes a link', async (t) => {
   t.equal(markup`${'<'}${markup`<b>`}${['<', markup`<i>`]}${1}${undefined}${false}`.text, '&lt;<b>&lt;<i>1')
 })
 
-test('what items refer to, what lies in them and what they lie in is linked', async (t) => {
+test('a page links to related items, nested collections and parents', async (t) => {
   const authors = users({ formats })
   const Article = Type.Object({
     id: Type.String({ format: 'uuid', readOnly: true }),
@@ -683,7 +683,7 @@ test('what items refer to, what lies in them and what they lie in is linked', as
   )
 })
 
-test('a problem is a page for who prefers that to JSON', async (t) => {
+test('a problem is an HTML page for a client that prefers HTML to JSON', async (t) => {
   const app = await build(t, users({ formats }))
   for (const [url, status, text] of [
     ['/users/none', 404, /<p>No resource has this path, or it is not visible to the caller\.<\/p>/],
@@ -706,7 +706,7 @@ test('a problem is a page for who prefers that to JSON', async (t) => {
   t.match(html.problem!({ status: 500, title: 'x', detail: 'y' }), /<h1>500 x<\/h1>/)
 })
 
-test('a format of a user can make pages as well', async (t) => {
+test('a custom format can render pages', async (t) => {
   const plain: Format = {
     name: 'plain',
     mediaType: 'text/plain',
@@ -722,14 +722,14 @@ test('a format of a user can make pages as well', async (t) => {
   t.equal((await ask(app, `GET ${at}`, { fields: { accept: 'text/plain' } })).payload, 'one list,create,read')
 })
 
-test('without anything about the request, there is the content', async (t) => {
+test('html renders items and lists without details of the request', async (t) => {
   t.match(html.item({ id: 1, title: 'x' }, { self: { href: '/things/1' } }, {}), /<h1><bdi>x<\/bdi><\/h1>/)
   t.match(html.item({ id: 1 }, {}, {}), /<dt>id<\/dt><dd>1<\/dd>/)
   t.match(html.list([{ id: 1 }], { list: {}, items: [] }, {}), /<th scope="row"><bdi>1<\/bdi><\/th>/)
   t.same(html.describe({}), { type: 'string' })
 })
 
-test('the script is linted, and type-checked against the DOM', async (t) => {
+test('the script passes ESLint and type checking against the DOM', async (t) => {
   const [linted] = await new ESLint({
     overrideConfig: {
       languageOptions: {
@@ -767,7 +767,7 @@ test('the script is linted, and type-checked against the DOM', async (t) => {
   t.ok(Buffer.byteLength(script) < 8192 && Buffer.byteLength(style) < 8192)
 })
 
-test('WCAG 2.2, 1.4.3 and 1.4.11: text and controls stand out, in light and in dark', async (t) => {
+test('text and controls have enough contrast in light and dark mode (WCAG 2.2, 1.4.3 and 1.4.11)', async (t) => {
   const luminance = (colour: string): number => {
     const full = colour.length === 4 ? colour.replace(/[0-9a-f]/g, '$&$&') : colour
     const [red = 0, green = 0, blue = 0] = [1, 3, 5]

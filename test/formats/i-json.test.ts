@@ -56,7 +56,7 @@ function sameNumber (literal: string): boolean {
   return one * 10n ** BigInt(oneExponent - least) === other * 10n ** BigInt(otherExponent - least)
 }
 
-test('RFC 8259: what JSON can say is read as JSON.parse reads it', async (t) => {
+test('valid JSON is parsed as JSON.parse does (RFC 8259)', async (t) => {
   for (const text of [
     'null',
     'true',
@@ -96,7 +96,7 @@ test('RFC 8259: what JSON can say is read as JSON.parse reads it', async (t) => 
   }
 })
 
-test('RFC 8259 §8.1: a byte order mark is ignored, content that is not UTF-8 is refused', async (t) => {
+test('a byte order mark is ignored, and content that is not UTF-8 is rejected (RFC 8259, section 8.1)', async (t) => {
   t.strictSame(parse('\ufeff{"a":1}'), { a: 1 })
   t.equal(refusal(Buffer.from([0x22, 0xff, 0x22])), 'The content is not UTF-8.')
   t.equal(refusal(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), 'The content is not UTF-8.', 'an encoded surrogate')
@@ -106,7 +106,7 @@ test('RFC 8259 §8.1: a byte order mark is ignored, content that is not UTF-8 is
   )
 })
 
-test('RFC 8259 §2: what is not JSON is refused with the place', async (t) => {
+test('invalid JSON is rejected with line and column (RFC 8259, section 2)', async (t) => {
   for (const [text, detail] of [
     ['', 'The content is empty.'],
     [' \n ', 'Line 2, column 2: a value was expected.'],
@@ -138,7 +138,7 @@ test('RFC 8259 §2: what is not JSON is refused with the place', async (t) => {
   }
 })
 
-test('RFC 7493 §2.3: a member name occurs once in an object', async (t) => {
+test('a duplicate member name is rejected (RFC 7493, section 2.3)', async (t) => {
   t.equal(refusal('{"a":1,"a":1}'), 'Line 1, column 8: the member at "/a" occurs more than once.')
   t.equal(refusal('{"a":1,"\\u0061":2}'), 'Line 1, column 8: the member at "/a" occurs more than once.')
   t.equal(
@@ -153,7 +153,7 @@ test('RFC 7493 §2.3: a member name occurs once in an object', async (t) => {
   t.strictSame(parse('[{"a":1},{"a":{"a":1}}]'), [{ a: 1 }, { a: { a: 1 } }])
 })
 
-test('members that would reach a prototype are refused at any depth', async (t) => {
+test('members that would reach a prototype are rejected at any depth', async (t) => {
   t.equal(refusal('{"__proto__":1}'), 'Line 1, column 2: a member cannot be named "__proto__".')
   t.equal(refusal('[{"a":{"__proto__":{"b":1}}}]'), 'Line 1, column 8: a member cannot be named "__proto__".')
   t.equal(refusal('{"__pro\\u0074o__":null}'), 'Line 1, column 2: a member cannot be named "__proto__".')
@@ -164,14 +164,14 @@ test('members that would reach a prototype are refused at any depth', async (t) 
   )
 })
 
-test('names with escapes are read as they are written, whatever was read before them', async (t) => {
+test('names with escapes are parsed correctly, regardless of earlier content', async (t) => {
   t.strictSame(parse('{"h":[],"\\\\":0}'), { h: [], '\\': 0 })
   t.strictSame(parse('{"h":1,"\\"":2}'), { h: 1, '"': 2 })
   t.strictSame(parse('{"h":1,"\\n" :"\\n"}'), { h: 1, '\n': '\n' })
   t.strictSame(parse('{"h":"\\"","k":["\\\\"]}'), { h: '"', k: ['\\'] })
 })
 
-test('a member that someone put on Object.prototype changes no answer', async (t) => {
+test('an enumerable property of Object.prototype does not affect parsing', async (t) => {
   const shared: object = Object.getPrototypeOf({})
   t.teardown(() => {
     Reflect.deleteProperty(shared, 'stranger')
@@ -181,7 +181,7 @@ test('a member that someone put on Object.prototype changes no answer', async (t
   t.equal(refusal('{"a":1,"a":1}'), 'Line 1, column 8: the member at "/a" occurs more than once.')
 })
 
-test('RFC 7493 §2.1: lone surrogates and U+0000 are refused in names and strings', async (t) => {
+test('lone surrogates and U+0000 are rejected in names and strings (RFC 7493, section 2.1)', async (t) => {
   for (const text of [
     '"\\ud800"',
     '"\\uDFFF"',
@@ -199,7 +199,7 @@ test('RFC 7493 §2.1: lone surrogates and U+0000 are refused in names and string
   t.equal(refusal('{"\\u0000":1}'), 'Line 1, column 2: a string cannot contain U+0000.')
 })
 
-test('RFC 7493 §2.2: a number that a double does not keep is refused, every other one is read', async (t) => {
+test('a number that a double cannot represent is rejected (RFC 7493, section 2.2)', async (t) => {
   for (const literal of [
     '1e400',
     '-1e400',
@@ -257,7 +257,7 @@ test('RFC 7493 §2.2: a number that a double does not keep is refused, every oth
   }
 })
 
-test('nesting ends at 64 levels, however deep the content goes', async (t) => {
+test('content nested deeper than 64 levels is rejected', async (t) => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
   const objects = (levels: number): string => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
   t.strictSame(parse(nested(64)), JSON.parse(nested(64)))
@@ -268,7 +268,7 @@ test('nesting ends at 64 levels, however deep the content goes', async (t) => {
   t.match(refusal('['.repeat(200_000)), /deeper than 64 levels/)
 })
 
-test('what JSON.stringify writes is read back, for any value', async () => {
+test('any value written by JSON.stringify is parsed back', async () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(3), (value, indent) => {
       const text = JSON.stringify(value, null, indent)
@@ -279,7 +279,7 @@ test('what JSON.stringify writes is read back, for any value', async () => {
   )
 })
 
-test('an object is refused exactly where two of its names are the same', async () => {
+test('an object is rejected exactly if two of its names are equal', async () => {
   const name = fc.constantFrom('a', 'b', 'c:', ' : ', ':', '"', '\\', '\\":', 'é')
   fc.assert(
     fc.property(fc.array(fc.tuple(name, name, fc.constantFrom('', ' ', '\n')), { maxLength: 6 }), (members) => {
@@ -290,7 +290,7 @@ test('an object is refused exactly where two of its names are the same', async (
   )
 })
 
-test('the quick way agrees with the exact reader, and both with JSON.parse on what JSON is', async () => {
+test('the fast path agrees with the exact parser, and both with JSON.parse', async () => {
   const part = fc.constantFrom(
     '{',
     '}',
@@ -338,7 +338,7 @@ test('the quick way agrees with the exact reader, and both with JSON.parse on wh
   )
 })
 
-test('the check of a number agrees with exact arithmetic', async () => {
+test('the number check agrees with exact arithmetic', async () => {
   const digits = fc.stringMatching(/^(?:0|[1-9][0-9]{0,20})$/)
   const literal = fc
     .tuple(

@@ -5,12 +5,12 @@ import { hal } from '../../lib/formats/hal.ts'
 const schema = { type: 'object', properties: { a: { type: 'integer' } } }
 const links = { list: {}, items: [] }
 
-test('a list of JSON is the same, put together of its items or written at once', async (t) => {
+test('a JSON list is the same whether joined from items or written at once', async (t) => {
   const items = [{ a: 1 }, { b: 'é"' }]
   t.equal(json.list(items, links, schema), json.join?.(items.map((item) => json.item(item, {}, schema))))
 })
 
-test('JSON looks like its schema, and HAL has links beside the properties, and embeds the items of a list', async (t) => {
+test('JSON is described by its schema, and HAL adds links and embeds the items of a list', async (t) => {
   t.equal(json.describe(schema), schema)
   t.equal(hal.list([{ a: 1 }], links, schema), '{"_links":{},"_embedded":{"items":[{"_links":{},"a":1}]}}')
   t.strictSame(Object.keys(hal.describe(schema).properties ?? {}), ['_links', 'a'])

@@ -9,7 +9,7 @@ import { memory } from '../../lib/storage/memory.ts'
 const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, version })
 const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {} })
 
-test('what is seen twice is kept, at its path, as long as the entry stays', async (t) => {
+test('a representation is cached by path after its second use, until the entry changes', async (t) => {
   const remembered = new RepresentationCache()
   const [one, other] = [entry('a'), entry('a', '2')]
   const written = representation()
@@ -25,7 +25,7 @@ test('what is seen twice is kept, at its path, as long as the entry stays', asyn
   t.equal(remembered.get(entry('b'), '/notes'), undefined)
 })
 
-test('neither many entries nor long ones fill the memory', async (t) => {
+test('the cache evicts entries if there are too many or if they are too long', async (t) => {
   const filled = (content: string): [RepresentationCache, ReturnType<typeof entry>] => {
     const remembered = new RepresentationCache()
     const first = entry('first')
@@ -57,7 +57,7 @@ function counted () {
   return counter
 }
 
-test('an item that is read again and again is written twice, and anew once it has changed', async (t) => {
+test('an item that is read repeatedly is rendered twice, and again after a change', async (t) => {
   const counter = counted()
   const app = Fastify()
   const Note = Type.Object({ id: Type.String(), text: Type.String() })
@@ -84,7 +84,7 @@ test('an item that is read again and again is written twice, and anew once it ha
   t.not((await read()).headers.etag, etag)
 })
 
-test('so is an item of an older version', async (t) => {
+test('an item of an older version that is read repeatedly is rendered twice', async (t) => {
   const counter = counted()
   const app = Fastify()
   const schema = Type.Object({ id: Type.String(), text: Type.String() })

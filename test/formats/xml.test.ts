@@ -33,7 +33,7 @@ function detail (content: string | Buffer, schema?: JsonSchema): string {
   }
 }
 
-test('what a schema declares is written without a type, and read as declared', async (t) => {
+test('a value with a type in the schema is written without a type attribute and read as declared', async (t) => {
   const Person = Type.Object({
     id: Type.Integer(),
     name: Type.String(),
@@ -74,7 +74,7 @@ test('what a schema declares is written without a type, and read as declared', a
   t.strictSame(parse(write(person, Person), Person), person)
 })
 
-test('what a schema leaves open is written with a type', async (t) => {
+test('a value without a type in the schema is written with a type attribute', async (t) => {
   const cases: Array<[unknown, JsonSchema, string]> = [
     [1, {}, '<a type="number">1</a>'],
     [false, {}, '<a type="boolean">false</a>'],
@@ -141,7 +141,7 @@ test('what a schema leaves open is written with a type', async (t) => {
   }
 })
 
-test('a schema that refers to itself or to its definitions is followed', async (t) => {
+test('recursive schemas and references to definitions are resolved', async (t) => {
   const Tree = Type.Recursive((This) => Type.Object({ size: Type.Integer(), children: Type.Array(This) }))
   const written = '<item><size>1</size><children><item><size>2</size><children/></item></children></item>'
   const tree = { size: 1, children: [{ size: 2, children: [] }] }
@@ -174,7 +174,7 @@ test('a schema that refers to itself or to its definitions is followed', async (
   }
 })
 
-test('every string comes back as it was', async (t) => {
+test('every string is read back unchanged', async (t) => {
   const cases: Array<[string, string]> = [
     ['  two  ', '<a>  two  </a>'],
     ['\t\n', '<a>\t\n</a>'],
@@ -198,7 +198,7 @@ test('every string comes back as it was', async (t) => {
   }
 })
 
-test('a member name that is no XML name is escaped (ISO/IEC 9075-14)', async (t) => {
+test('a property name that is not an XML name is escaped (ISO/IEC 9075-14)', async (t) => {
   const cases: Array<[string, string]> = [
     ['first name', 'first_x0020_name'],
     ['', '_'],
@@ -231,14 +231,14 @@ test('a member name that is no XML name is escaped (ISO/IEC 9075-14)', async (t)
   }
 })
 
-test('an absent property is not written, and what JSON has no value for is null', async (t) => {
+test('an undefined property is not written, and undefined in an array is null', async (t) => {
   t.equal(
     write({ a: undefined, b: [undefined], c: -0 }),
     declaration + '<item><b type="array"><item type="null"/></b><c type="number">0</c></item>'
   )
 })
 
-test('a value that does not fit its schema stays what it is, for the validation to refuse', async (t) => {
+test('a value that does not match its schema is kept for validation to reject', async (t) => {
   const misfits: Array<[string, JsonSchema, unknown]> = [
     ['<a>forty</a>', { type: 'integer' }, 'forty'],
     ['<a/>', { type: 'integer' }, ''],
@@ -260,7 +260,7 @@ test('a value that does not fit its schema stays what it is, for the validation 
   }
 })
 
-test('documents that others write are read', async (t) => {
+test('documents of other XML writers are parsed', async (t) => {
   const schema: JsonSchema = {
     type: 'object',
     properties: {
@@ -300,7 +300,7 @@ test('documents that others write are read', async (t) => {
   )
 })
 
-test('a list is <items>, and the same whether written or joined', async (t) => {
+test('a list is <items>, whether written at once or joined from items', async (t) => {
   const schema = having({ type: 'integer' })
   const items = [{ a: 1 }, {}, { a: 3 }]
   const written = declaration + '<items><item><a>1</a></item><item/><item><a>3</a></item></items>'
@@ -315,7 +315,7 @@ test('a list is <items>, and the same whether written or joined', async (t) => {
   t.equal(xml.mediaType, 'application/xml')
 })
 
-test('OpenAPI is told the names of elements', async (t) => {
+test('describe() adds the element names for OpenAPI', async (t) => {
   const schema: JsonSchema = {
     type: 'object',
     xml: { attribute: true },
@@ -366,7 +366,7 @@ test('OpenAPI is told the names of elements', async (t) => {
   })
 })
 
-test('what is wrong is told with its line and column', async (t) => {
+test('errors are reported with line and column', async (t) => {
   const side = 'an element cannot contain both text and elements.'
   const attribute = 'an element can have the attributes "type" and "escape" only.'
   const escape = 'the attribute "escape" can only be "json", and only on a string.'
@@ -481,11 +481,11 @@ test('what is wrong is told with its line and column', async (t) => {
   )
 })
 
-test('half of a surrogate pair is written without loss, and refused when it is read', async (t) => {
+test('a lone surrogate is written without loss and rejected when it is read', async (t) => {
   t.equal(write({ a: '\uD800' }), declaration + '<item><a escape="json">\\ud800</a></item>')
 })
 
-test('entities of a document type are never read', async (t) => {
+test('a document type declaration is rejected, so that entities are never expanded', async (t) => {
   const laughs = Array.from({ length: 10 }, (_, index) => `<!ENTITY l${index + 1} "${`&l${index};`.repeat(10)}">`).join(
     ''
   )
@@ -500,7 +500,7 @@ test('entities of a document type are never read', async (t) => {
   )
 })
 
-test('nesting is bounded at 64 levels of arrays and objects', async (t) => {
+test('nesting is limited to 64 levels of arrays and objects', async (t) => {
   const nested = (levels: number) => '<item>' + '<a>'.repeat(levels) + 'x' + '</a>'.repeat(levels) + '</item>'
   let value: unknown = 'x'
   for (let level = 0; level < 64; level++) value = { a: value }
@@ -522,7 +522,7 @@ test('properties never reach a prototype', async (t) => {
   t.equal(detail(write(JSON.parse('{"__proto__":{"x":1}}'))), 'Line 2, column 7: a member cannot be named "__proto__".')
 })
 
-test('time grows with the length of the content, not with its square', async (t) => {
+test('parsing time is proportional to the length of the content', async (t) => {
   const hostile = (length: number): string[] => {
     const long = 'a'.repeat(length)
     const spaces = ' '.repeat(length)
@@ -637,7 +637,7 @@ const anyModel: fc.Arbitrary<Model> = fc.letrec<{ model: Model }>((tie) => ({
   )
 })).model
 
-test('every value of every schema comes back as it was', async () => {
+test('every value of every schema is read back unchanged', async () => {
   const valid = anyModel.chain(({ schema, value }) => fc.tuple(fc.constant(having(schema)), value))
   fc.assert(
     fc.property(valid, ([schema, value]) => {
@@ -647,7 +647,7 @@ test('every value of every schema comes back as it was', async () => {
   )
 })
 
-test('every value comes back as it was, even one that its schema forbids', async () => {
+test('every value is read back unchanged, even if its schema forbids it', async () => {
   fc.assert(
     fc.property(anyModel, anyValue, ({ schema }, value) => {
       assert.deepStrictEqual(parse(write({ a: value }, having(schema)), having(schema)), { a: value })
@@ -656,7 +656,7 @@ test('every value comes back as it was, even one that its schema forbids', async
   )
 })
 
-test('random bytes and damaged documents are read or Malformed, nothing else', async (t) => {
+test('random bytes and damaged documents are parsed or throw Malformed', async (t) => {
   const whole = Buffer.from(write({ a: '\u{1F600}&\x01', b: [1, null, { 'c d': true }], d: { e: -1.5 } }))
   const edit = fc.record({
     at: fc.nat(whole.length),

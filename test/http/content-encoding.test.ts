@@ -10,7 +10,7 @@ async function decoded (coding: string, content: Buffer): Promise<[text: string,
   return [await text(Readable.from([content]).pipe(decoding)), decoding.receivedEncodedLength]
 }
 
-test('RFC 9110 §8.4.1: each coding is decoded, under any letter case, and the encoded bytes are counted', async (t) => {
+test('each coding is decoded, and the encoded bytes are counted (RFC 9110, section 8.4.1)', async (t) => {
   for (const [coding, content] of [
     ['gzip', gzipSync('Käse')],
     ['x-gzip', gzipSync('Käse')],
@@ -24,7 +24,7 @@ test('RFC 9110 §8.4.1: each coding is decoded, under any letter case, and the e
   t.strictSame(await decoded('gzip', two), ['one, two', two.length], 'RFC 1952 §2.2: members follow each other')
 })
 
-test('RFC 9110 §12.5.3: what Accept-Encoding can name is decoded; an unknown coding and several at once are not', async (t) => {
+test('supported codings are decoded, and unknown or several codings are not (RFC 9110, section 12.5.3)', async (t) => {
   t.strictSame(codings, ['gzip', 'deflate', 'br'])
   for (const coding of codings) t.ok(createDecoder(coding), coding)
   for (const coding of ['', 'identity', 'compress', 'zstd', 'gzip, br', 'gzip;q=1', 'toString']) {
@@ -32,7 +32,7 @@ test('RFC 9110 §12.5.3: what Accept-Encoding can name is decoded; an unknown co
   }
 })
 
-test('RFC 9110 §15.5.16: content that is not in its coding, or ends too early, is an UndecodableContent', async (t) => {
+test('content that is not in its coding throws UndecodableContent (RFC 9110, section 15.5.16)', async (t) => {
   for (const [coding, content] of [
     ['gzip', Buffer.from('{"plain":"json"}')],
     ['deflate', Buffer.from('plain text')],

@@ -8,7 +8,7 @@ import { formatLink } from '../../lib/http/link.ts'
 import { formatPreferenceApplied, parsePreferences } from '../../lib/http/prefer.ts'
 import { mergeVary } from '../../lib/http/vary.ts'
 
-test('RFC 9110 §5.6.1: a list is split outside of quoted strings', async (t) => {
+test('a list is split outside of quoted strings (RFC 9110, section 5.6.1)', async (t) => {
   t.strictSame(splitList('a, b ,,\tc,', ','), ['a', 'b', 'c'])
   t.strictSame(splitList('a;x="1,2;\\"3", b', ','), ['a;x="1,2;\\"3"', 'b'])
   t.strictSame(splitList('a;x="1,2;\\"3";y', ';'), ['a', 'x="1,2;\\"3"', 'y'])
@@ -18,14 +18,14 @@ test('RFC 9110 §5.6.1: a list is split outside of quoted strings', async (t) =>
   t.strictSame(splitList('', ','), [])
 })
 
-test('RFC 9110 §5.6.4: a word is a token or a quoted string', async (t) => {
+test('a word is a token or a quoted string (RFC 9110, section 5.6.4)', async (t) => {
   t.equal(parseWord('a-z.0'), 'a-z.0')
   t.equal(parseWord('"a \\"b\\" \\\\"'), 'a "b" \\')
   t.equal(parseWord('""'), '')
   for (const text of ['', 'a b', '"a', 'a"', '"a"b"', '"a\\"']) t.equal(parseWord(text), undefined, text)
 })
 
-test('RFC 9110 §8.3: the media type of the content, without parameters', async (t) => {
+test('the media type of the content is parsed without parameters (RFC 9110, section 8.3)', async (t) => {
   for (const [field, type] of [
     [undefined, undefined],
     ['application/json', 'application/json'],
@@ -51,7 +51,7 @@ const hal = 'application/hal+json'
 const xml = 'application/xml'
 const available = [json, hal, xml]
 
-test('RFC 9110 §12.5.1: no Accept, an empty one and a malformed one take anything', async (t) => {
+test('a missing, empty or malformed Accept field accepts anything (RFC 9110, section 12.5.1)', async (t) => {
   for (const field of [
     undefined,
     '*/*',
@@ -72,7 +72,7 @@ test('RFC 9110 §12.5.1: no Accept, an empty one and a malformed one take anythi
   }
 })
 
-test('RFC 9110 §12.5.1: the best of what there is, by weight and then by the order of the server', async (t) => {
+test('the best available type is chosen by weight, then by server order (RFC 9110, section 12.5.1)', async (t) => {
   for (const [field, best] of [
     [json, json],
     [hal, hal],
@@ -108,7 +108,7 @@ test('RFC 9110 §12.5.1: the best of what there is, by weight and then by the or
   }
 })
 
-test('RFC 9110 §12.5.1: the example of precedence', async (t) => {
+test('the example of precedence is followed (RFC 9110, section 12.5.1)', async (t) => {
   const field = 'text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5'
   for (const [one, other, best] of [
     ['text/plain', 'text/plain;format=flowed', 'text/plain;format=flowed'],
@@ -127,7 +127,7 @@ test('RFC 9110 §12.5.1: the example of precedence', async (t) => {
   t.equal(negotiate('anything/else', ['not a type']), undefined)
 })
 
-test('RFC 9110 §12.5.1: no Accept is an error, and only what there is is given', async () => {
+test('any Accept field selects an available type or none, without an error (RFC 9110, section 12.5.1)', async () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -145,7 +145,7 @@ test('RFC 9110 §12.5.1: no Accept is an error, and only what there is is given'
   )
 })
 
-test('RFC 7240 §2: preferences are read; what is unknown or malformed is left out', async (t) => {
+test('preferences are parsed, and unknown or malformed ones are left out (RFC 7240, section 2)', async (t) => {
   for (const [field, expected] of [
     [undefined, {}],
     ['', {}],
@@ -178,13 +178,13 @@ test('RFC 7240 §2: preferences are read; what is unknown or malformed is left o
   t.ok(Object.isFrozen(parsePreferences(undefined)))
 })
 
-test('RFC 7240 §3: Preference-Applied names what was followed', async (t) => {
+test('Preference-Applied names the applied preferences (RFC 7240, section 3)', async (t) => {
   t.equal(formatPreferenceApplied({}), undefined)
   t.equal(formatPreferenceApplied({ return: 'minimal' }), 'return=minimal')
   t.equal(formatPreferenceApplied({ return: 'representation', count: 'exact' }), 'return=representation, count=exact')
 })
 
-test('RFC 8288 §3: links are written so that nothing in them ends them early', async (t) => {
+test('links are escaped so that no value ends them early (RFC 8288, section 3)', async (t) => {
   t.equal(formatLink([]), '')
   t.equal(formatLink([{ href: '/books?limit=2&after=x', rel: 'next' }]), '</books?limit=2&after=x>; rel="next"')
   t.equal(
@@ -225,7 +225,7 @@ test('RFC 8288 §3: links are written so that nothing in them ends them early', 
   )
 })
 
-test('RFC 9110 §12.5.5: Vary is merged without doubles, and * says it all', async (t) => {
+test('Vary is merged without duplicates, and * replaces all names (RFC 9110, section 12.5.5)', async (t) => {
   t.equal(mergeVary(undefined, 'Accept'), 'Accept')
   t.equal(mergeVary(undefined, 'Accept', 'accept', 'Prefer'), 'Accept, Prefer')
   t.equal(mergeVary('Origin', 'Accept'), 'Origin, Accept')

@@ -9,7 +9,7 @@ import type { Outcome, PreconditionFields, Validators } from '../../lib/http/pre
 
 const example = new Date('1994-11-06T08:49:37Z')
 
-test('RFC 9110 §5.6.7: the three forms of a date are read, and the first is written', async (t) => {
+test('the three date formats are parsed, and the first is written (RFC 9110, section 5.6.7)', async (t) => {
   for (const field of ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994']) {
     t.strictSame(parseDate(field), example, field)
   }
@@ -28,7 +28,7 @@ test('RFC 9110 §5.6.7: the three forms of a date are read, and the first is wri
   )
 })
 
-test('RFC 9110 §5.6.7: anything else is no date', async (t) => {
+test('any other text is not a date (RFC 9110, section 5.6.7)', async (t) => {
   for (const field of [
     '',
     '0',
@@ -55,7 +55,7 @@ test('RFC 9110 §5.6.7: anything else is no date', async (t) => {
   }
 })
 
-test('RFC 9110 §5.6.7: a year of two digits is at most fifty years ahead', async (t) => {
+test('a two-digit year is at most 50 years in the future (RFC 9110, section 5.6.7)', async (t) => {
   const rfc850 = (date: Date): string => {
     const [, day, month, year = '', time] = formatDate(date).split(' ')
     return `Monday, ${day}-${month}-${year.slice(2)} ${time} GMT`
@@ -76,7 +76,7 @@ test('RFC 9110 §5.6.7: a year of two digits is at most fifty years ahead', asyn
   }
 })
 
-test('RFC 9110 §8.8.3: lists of entity tags are read, and what is malformed is left out', async (t) => {
+test('lists of entity tags are parsed, and malformed ones are left out (RFC 9110, section 8.8.3)', async (t) => {
   for (const [field, tags] of [
     ['*', '*'],
     ['"xyzzy"', ['"xyzzy"']],
@@ -115,7 +115,7 @@ test('RFC 9110 §8.8.3: lists of entity tags are read, and what is malformed is 
   )
 })
 
-test('RFC 9110 §8.8.3.2: strong and weak comparison', async (t) => {
+test('entity tags are compared strongly or weakly (RFC 9110, section 8.8.3.2)', async (t) => {
   for (const [one, other, strong, weak] of [
     ['W/"1"', 'W/"1"', false, true],
     ['W/"1"', 'W/"2"', false, false],
@@ -130,7 +130,7 @@ test('RFC 9110 §8.8.3.2: strong and weak comparison', async (t) => {
   }
 })
 
-test('an entity tag is made of any text, another one of every other text', async (t) => {
+test('an entity tag can be built from any text, and different texts have different tags', async (t) => {
   t.equal(buildEntityTag('0191f5c2-7b5e', 'json'), '"0191f5c2-7b5e.json"')
   t.equal(buildEntityTag('', ''), '"."')
   t.equal(buildEntityTag('a"b c%é', 'é'), '"a%0022b%0020c%0025%00e9.%00e9"')
@@ -158,7 +158,7 @@ function fieldsOf (...[match, unmodified, none, modified]: readonly (string | un
   return { 'if-match': match, 'if-unmodified-since': unmodified, 'if-none-match': none, 'if-modified-since': modified }
 }
 
-test('RFC 9110 §13.2.2: every set of preconditions, all of them false', async (t) => {
+test('every set of false preconditions has the specified result (RFC 9110, section 13.2.2)', async (t) => {
   const [im, ius, inm, ims] = ['"old"', before, '"json"', same]
   for (const [fields, safe, unsafe] of [
     [fieldsOf(), 'proceed', 'proceed'],
@@ -183,7 +183,7 @@ test('RFC 9110 §13.2.2: every set of preconditions, all of them false', async (
   }
 })
 
-test('RFC 9110 §13.2.2: all four preconditions, each of them true or false: dates do not count beside tags', async (t) => {
+test('every combination of all four preconditions ignores dates beside tags (RFC 9110, section 13.2.2)', async (t) => {
   const [im, ius, inm, ims] = [
     { T: '"json"', F: '"old"' },
     { T: same, F: before },
@@ -217,7 +217,7 @@ test('RFC 9110 §13.2.2: all four preconditions, each of them true or false: dat
   t.equal(put(fieldsOf(undefined, same, undefined, before)), 'proceed')
 })
 
-test('RFC 9110 §13.1.1: If-Match takes any tag of the version, by strong comparison', async (t) => {
+test('If-Match accepts any tag of the version by strong comparison (RFC 9110, section 13.1.1)', async (t) => {
   const xyzzy: Validators = { tag: '"xyzzy"', modified: undefined }
   t.equal(put({ 'if-match': '"xyzzy"' }, xyzzy), 'proceed')
   t.equal(put({ 'if-match': '"xyzzy", "r2d2xxxx", "c3piozzzz"' }, xyzzy), 'proceed')
@@ -241,7 +241,7 @@ test('RFC 9110 §13.1.1: If-Match takes any tag of the version, by strong compar
   t.equal(evaluatePreconditions({ safe: false, fields: { 'if-match': 'W/"old"' }, current, weak: true }), 'failed')
 })
 
-test('RFC 9110 §13.1.2: If-None-Match takes any tag by weak comparison, on GET only the one of the selected format', async (t) => {
+test('If-None-Match compares weakly, on GET only with the selected format (RFC 9110, section 13.1.2)', async (t) => {
   for (const field of ['"json"', 'W/"json"', '"xyzzy", "json"', 'W/"xyzzy", W/"json"', '*']) {
     t.equal(get({ 'if-none-match': field }), 'not modified', field)
     t.equal(put({ 'if-none-match': field }), 'failed', field)
@@ -255,7 +255,7 @@ test('RFC 9110 §13.1.2: If-None-Match takes any tag by weak comparison, on GET 
   t.equal(get({ 'if-none-match': 'W/"list"' }, { tag: 'W/"list"', modified: undefined }), 'not modified')
 })
 
-test('RFC 9110 §13.1.3 and §13.1.4: dates are compared to the second, and ignored where they are invalid or there is nothing to compare', async (t) => {
+test('dates are compared to the second, and ignored if invalid (RFC 9110, sections 13.1.3 and 13.1.4)', async (t) => {
   t.equal(get({ 'if-modified-since': same }), 'not modified')
   t.equal(get({ 'if-modified-since': before }), 'proceed')
   t.equal(put({ 'if-modified-since': same }), 'proceed')
@@ -271,7 +271,7 @@ test('RFC 9110 §13.1.3 and §13.1.4: dates are compared to the second, and igno
   t.equal(put({ 'if-unmodified-since': before }, dateless), 'proceed')
 })
 
-test('RFC 9110 §13.1: preconditions on a target that does not exist', async (t) => {
+test('preconditions are evaluated for a target that does not exist (RFC 9110, section 13.1)', async (t) => {
   const absent = (fields: PreconditionFields): Outcome =>
     evaluatePreconditions({ safe: false, fields, current: undefined })
   t.equal(absent({ 'if-match': '*' }), 'failed')
@@ -282,7 +282,7 @@ test('RFC 9110 §13.1: preconditions on a target that does not exist', async (t)
   t.equal(evaluatePreconditions({ safe: true, fields: { 'if-modified-since': same }, current: undefined }), 'proceed')
 })
 
-test('conditional tells whether there is a precondition, constrains whether a write is held to a state', async (t) => {
+test('isConditional detects any precondition, and isConditionalWrite one that restricts a write', async (t) => {
   const headers: IncomingHttpHeaders = { host: 'example.org' }
   t.equal(isConditional(headers), false)
   t.equal(isConditionalWrite(headers), false)

@@ -86,7 +86,7 @@ const uuid = Type.String({ format: 'uuid', readOnly: true })
 
 for (const { name, skip, open } of stores) {
   test(
-    `${name}: a write that changes nothing keeps the version and the time of the update, and calls no hook`,
+    `${name}: a write that changes nothing keeps the version and updatedAt, and calls no hook`,
     { skip },
     async (t) => {
       const { adapter, createTable } = await open()
@@ -190,7 +190,7 @@ for (const { name, skip, open } of stores) {
 }
 
 for (const { name, skip, open } of stores) {
-  test(`${name}: idempotency keys belong to a caller`, { skip }, async (t) => {
+  test(`${name}: idempotency keys are separate for each caller`, { skip }, async (t) => {
     const { adapter, createTable } = await open()
     const Order = Type.Object({
       id: uuid,
@@ -201,7 +201,7 @@ for (const { name, skip, open } of stores) {
     const byKey = ({ request }: AccessContext) => ({ values: { tenant: String(request?.headers['x-tenant-key']) } })
     const keyed = { 'idempotency-key': 'order-1' }
 
-    await t.test('that a hook identifies by any header, and that has another scope', async (t) => {
+    await t.test('if a hook identifies the caller by any header, and the scope differs', async (t) => {
       const orders = define({
         name: 'orders',
         schema: Order,
@@ -234,7 +234,7 @@ for (const { name, skip, open } of stores) {
       t.equal((await patch('blue', red.headers.location)).statusCode, 422, 'of one caller a key is for one request')
     })
 
-    await t.test('where the scope has a filter only', async (t) => {
+    await t.test('if the scope has only a filter', async (t) => {
       const orders = define({
         name: 'filtered',
         schema: Type.Object({ id: uuid, amount: Type.Integer() }),
@@ -254,7 +254,7 @@ for (const { name, skip, open } of stores) {
       t.equal(again.headers.location, ten.headers.location)
     })
 
-    await t.test('in one collection, mounted twice', async (t) => {
+    await t.test('if one collection is registered with a parameter in its prefix', async (t) => {
       const orders = define({
         name: 'mounted',
         schema: Type.Object({ id: uuid, amount: Type.Integer() }),
@@ -270,7 +270,7 @@ for (const { name, skip, open } of stores) {
     })
   })
 
-  test(`${name}: a receipt keeps a bounded part of what was answered`, { skip }, async (t) => {
+  test(`${name}: a receipt stores a limited part of the response`, { skip }, async (t) => {
     const { adapter, database, createTable } = await open()
     let stored = 0
     const counting = <Item extends object>(shape: Shape): Storage<Item> => {
@@ -325,7 +325,7 @@ for (const { name, skip, open } of stores) {
     )
   })
 
-  test(`${name}: PUT at an id that the caller cannot see has one answer, whatever is there`, { skip }, async (t) => {
+  test(`${name}: PUT to an id that the caller cannot see always returns the same response`, { skip }, async (t) => {
     const { adapter, createTable } = await open()
     let calls = 0
     const counting = <Item extends object>(shape: Shape): Storage<Item> => {
@@ -413,7 +413,7 @@ for (const { name, skip, open } of stores) {
     t.equal((await ask(app, 'GET /pages/living', { fields: blue })).json().text, 'secret')
   })
 
-  test(`${name}: PUTs that create one item at the same time, and a DELETE in between, all end`, { skip }, async (t) => {
+  test(`${name}: parallel PUTs that create one item, with DELETE in between, all complete`, { skip }, async (t) => {
     const { adapter, createTable } = await open()
     const things = define({
       name: 'raced',
@@ -438,7 +438,7 @@ for (const { name, skip, open } of stores) {
     )
   })
 
-  test(`${name}: of parallel POSTs with one If-Match on the list exactly one is done`, { skip }, async (t) => {
+  test(`${name}: of parallel POSTs with the same If-Match on the list exactly one succeeds`, { skip }, async (t) => {
     const { adapter, createTable } = await open()
     const schema = Type.Object({ id: uuid, text: Type.String() })
     const Old = Type.Object({ id: uuid, words: Type.String() })
@@ -514,7 +514,7 @@ for (const { name, skip, open } of stores) {
   })
 }
 
-test('without a scope, callers are told apart by their credentials', async (t) => {
+test('without a scope, callers are distinguished by their credentials', async (t) => {
   const app = await build(
     t,
     notes({ access: { authenticate: () => undefined, vary: ['X-Token'], allow: 'public' } }).with(idempotency())
@@ -538,7 +538,7 @@ test('without a scope, callers are told apart by their credentials', async (t) =
   t.equal(locations.size, callers.length)
 })
 
-test('hooks and access rules that know callers, with idempotency, have to name them', async (t) => {
+test('idempotency with hooks or predicates on its actions requires authenticate or a scope', async (t) => {
   const refuses = (options: object) =>
     t.throws(() => notes({ ...options }).with(idempotency()), {
       code: 'FST_COLLECTION_BAD_OPTION',
@@ -561,7 +561,7 @@ test('hooks and access rules that know callers, with idempotency, have to name t
   accepts({ routes: { all: { onRequest: hook } }, access: { authenticate: () => 'ada' } })
 })
 
-test('a replay shows nothing that its caller does not see any more', async (t) => {
+test('a replay leaves out everything that its caller can no longer see', async (t) => {
   let role = 'admin'
   let limit = 10
   const Order = Type.Object({
@@ -607,7 +607,7 @@ test('a replay shows nothing that its caller does not see any more', async (t) =
   )
 })
 
-test('a page is not kept: it is replayed without content', async (t) => {
+test('an HTML page is not stored, and is replayed without content', async (t) => {
   const app = await build(t, notes({ formats: [json, html] }).with(idempotency()))
   const request = { content: { text: 'a' }, fields: { accept: 'text/html', 'idempotency-key': 'page' } }
   const [first, again] = [await ask(app, 'POST /notes', request), await ask(app, 'POST /notes', request)]
@@ -757,7 +757,7 @@ const deferred = {
 for (const available of databases) {
   const { name, skip } = available
   if (name === 'mysql') continue // It has no deferred constraints.
-  test(`${name}: a constraint that fails at the commit is 409, with a key and in bulk as well`, { skip }, async (t) => {
+  test(`${name}: a constraint that fails at commit returns 409, also with a key and in bulk`, { skip }, async (t) => {
     const database = await openOnce(available)
     const adapter = database.adapter()
     const schema = Type.Object({ id: uuid, parent: Type.String(), code: Type.String() })
@@ -841,7 +841,7 @@ for (const available of databases) {
   })
 }
 
-test('a storage that cannot hold a POST to its list says so', async (t) => {
+test('POST with If-Match returns 400 if the storage does not implement exclusive()', async (t) => {
   const app = await build(
     t,
     notes({ storage: altered(({ exclusive, ...storage }) => ({ ...storage, exclusive: undefined }) as never) })

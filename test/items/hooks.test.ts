@@ -35,7 +35,7 @@ interface Failed {
 const pointers = (answer: { json(): unknown }): string[] =>
   (answer.json() as Failed).errors.map(({ pointer }) => pointer)
 
-test('defaults stand in on POST and PUT at any depth, and never on PATCH', async (t) => {
+test('defaults are set on POST and PUT at any depth, and never on PATCH', async (t) => {
   const app = await build(
     t,
     things({
@@ -69,7 +69,7 @@ test('defaults stand in on POST and PUT at any depth, and never on PATCH', async
   )
 })
 
-test('a property that is not known is 422 at any depth, and nothing is stored', async (t) => {
+test('an unknown property returns 422 at any depth, and nothing is stored', async (t) => {
   const app = await build(
     t,
     things({
@@ -96,7 +96,7 @@ test('a property that is not known is 422 at any depth, and nothing is stored', 
   t.strictSame((await ask(app, `GET ${at}`)).json(), item)
 })
 
-test('readOnly properties are ignored on POST and PUT, at any depth, so that GET, edit, PUT works', async (t) => {
+test('readOnly properties are ignored on POST and PUT at any depth, so that GET, edit, PUT works', async (t) => {
   const app = await build(
     t,
     things(
@@ -154,7 +154,7 @@ test('readOnly properties are ignored on POST and PUT, at any depth, so that GET
   t.strictSame(without.json(), { id: item.id, name: 'c', seq: 7, o: { text: 'u', seal: 'sealed' }, lines: [] })
 })
 
-test('an id that differs from the URI is 422 on PUT, and its own is none', async (t) => {
+test('PUT with an id that differs from the URI returns 422, and with the same id succeeds', async (t) => {
   const app = await build(t, things({ name: Type.String() }))
   const { at, item } = await created(app, '/things', { name: 'a' })
   const contradiction = await ask(app, `PUT ${at}`, { content: { id: absentId, name: 'b' } })
@@ -165,7 +165,7 @@ test('an id that differs from the URI is 422 on PUT, and its own is none', async
   t.equal((await ask(app, `PUT ${at}`, { content: { id: item.id, name: 'b' } })).statusCode, 200)
 })
 
-test('a PATCH that would change a readOnly property is 422 with its pointer; naming its present value is no change', async (t) => {
+test('PATCH that changes a readOnly property returns 422 with its pointer; the current value is allowed', async (t) => {
   const app = await build(
     t,
     things({
@@ -212,7 +212,7 @@ test('a PATCH that would change a readOnly property is 422 with its pointer; nam
   t.equal((await ask(app, `PATCH ${at}`)).statusCode, 400, 'a patch without content')
 })
 
-test('writeOnly properties never leave, in any format and any answer', async (t) => {
+test('writeOnly properties are never sent, in any format or response', async (t) => {
   const secret = () => Type.Optional(Type.String({ writeOnly: true }))
   const told: unknown[] = []
   const app = await build(
@@ -285,7 +285,7 @@ test('writeOnly properties never leave, in any format and any answer', async (t)
   t.match(told[0], content, 'the hooks see them')
 })
 
-test('a writeOnly property that PUT leaves out is kept, one that it sends is taken', async (t) => {
+test('PUT keeps a writeOnly property that it leaves out, and sets one that it contains', async (t) => {
   const stored: Array<Record<string, unknown>> = []
   const secret = Type.String({ writeOnly: true })
   const app = await build(
@@ -362,7 +362,7 @@ test('a writeOnly property that PUT leaves out is kept, one that it sends is tak
   t.match(stored.at(-1), { o: { s: 'merged', n: 5 } })
 })
 
-test('an immutable property is set on create only', async (t) => {
+test('an immutable property can be set only on create', async (t) => {
   const app = await build(
     t,
     things({
@@ -390,7 +390,7 @@ test('an immutable property is set on create only', async (t) => {
   t.equal((await ask(app, `PATCH ${at}`, { content: { tenant: 'x', name: 'c' } })).statusCode, 200)
 })
 
-test('nullable properties, unions and recursive schemas are taken and held to', async (t) => {
+test('nullable properties, unions and recursive schemas are accepted and validated', async (t) => {
   const Tree = Type.Recursive((This) =>
     Type.Object({
       name: Type.String(),
@@ -439,7 +439,7 @@ test('nullable properties, unions and recursive schemas are taken and held to', 
   t.equal(nulled.statusCode, 200)
 })
 
-test('a collection of a recursive schema serves its items', async (t) => {
+test('a collection with a recursive schema serves its items', async (t) => {
   const Node = Type.Recursive(
     (This) =>
       Type.Object({
@@ -474,7 +474,7 @@ test('a collection of a recursive schema serves its items', async (t) => {
   )
 })
 
-test('ids are minted in the order of creation, whatever the client sends', async (t) => {
+test('generated ids are in order of creation, whatever the client sends', async (t) => {
   const app = await build(t, things({ n: Type.Integer() }))
   const ids: unknown[] = []
   for (let n = 0; n < 30; n++) ids.push((await created(app, '/things', { id: absentId, n })).item.id)
@@ -487,7 +487,7 @@ test('ids are minted in the order of creation, whatever the client sends', async
   )
 })
 
-test('an id of the client is taken as it is; a taken one is 409 and never an overwrite', async (t) => {
+test('an id set by the client is kept as it is, and an existing id returns 409 without an overwrite', async (t) => {
   const pages = define({
     name: 'pages',
     schema: Type.Object({ slug: Type.String(), title: Type.String() }),
@@ -538,7 +538,7 @@ test('an id of the client is taken as it is; a taken one is 409 and never an ove
   t.strictSame((await ask(app, 'GET /pages')).json(), [])
 })
 
-test('a storage makes integers, and a function whatever it likes', async (t) => {
+test('a storage generates integer ids, and a function any ids', async (t) => {
   let count = 100
   const app = await build(t, [
     things({ name: Type.String(), id: Type.Integer() }, { id: { generate: 'storage' } }),
@@ -569,7 +569,7 @@ test('a storage makes integers, and a function whatever it likes', async (t) => 
   t.not((await created(app, '/invoices', { name: 'b' })).at, first.at)
 })
 
-test('timestamps are kept by convention, by option, or not at all', async (t) => {
+test('timestamps are set by convention, by option, or not at all', async (t) => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
   const forged = '2001-01-01T00:00:00.000Z'
   const app = await build(t, [
@@ -607,7 +607,7 @@ test('timestamps are kept by convention, by option, or not at all', async (t) =>
   t.strictSame(Object.keys((await created(app, '/none', { name: 'a' })).item), ['id', 'name'])
 })
 
-test('unique properties are kept on POST, PUT and PATCH, and a set as a whole', async (t) => {
+test('unique properties and unique sets are enforced on POST, PUT and PATCH', async (t) => {
   const app = await build(
     t,
     things(
@@ -635,7 +635,7 @@ test('unique properties are kept on POST, PUT and PATCH, and a set as a whole', 
   )
 })
 
-test('prepare sees the action, the item and what was before; what it returns is written', async (t) => {
+test('beforeValidation gets the action, the item and the previous item, and returns the item to write', async (t) => {
   const seen: Array<Change<Record<string, unknown>>> = []
   const app = await build(
     t,
@@ -693,7 +693,7 @@ test('prepare sees the action, the item and what was before; what it returns is 
   t.ok(seen.every(({ request }) => request?.server !== undefined))
 })
 
-test('what prepare returns is validated', async (t) => {
+test('the item that beforeValidation returns is validated', async (t) => {
   const { lines, logger } = logged()
   let give: (item: Record<string, unknown>) => unknown = (item) => item
   const app = await build(
@@ -746,7 +746,7 @@ test('what prepare returns is validated', async (t) => {
   t.strictSame(lines, [])
 })
 
-test('a throw in prepare refuses the write with its own status', async (t) => {
+test('an error thrown by beforeValidation rejects the write with its own status', async (t) => {
   let fail: (change: Change<object>) => unknown = ({ item }) => item
   const { lines, logger } = logged()
   const told: string[] = []
@@ -835,7 +835,7 @@ test('a throw in prepare refuses the write with its own status', async (t) => {
   t.strictSame(told, ['create'])
 })
 
-test('changed is told of every write that is done, with what was before and after', async (t) => {
+test('afterCommit runs for every completed write, with the item before and after', async (t) => {
   const told: Array<CommittedChange<object>> = []
   const app = await build(
     t,
@@ -869,7 +869,7 @@ test('changed is told of every write that is done, with what was before and afte
   )
 })
 
-test('changed is not told of a write that was refused, nor of a read', async (t) => {
+test('afterCommit does not run for rejected writes or for reads', async (t) => {
   const told: string[] = []
   const app = await build(
     t,
@@ -902,7 +902,7 @@ test('changed is not told of a write that was refused, nor of a read', async (t)
   t.strictSame(told, ['create'])
 })
 
-test('who waits to write the same item does not wait for changed', async (t) => {
+test('the next writer of the same item does not wait for afterCommit', async (t) => {
   // Each request is told once that another came in between, and then takes its turn.
   let writes = 0
   const storage = altered((storage) => ({
@@ -944,7 +944,7 @@ test('who waits to write the same item does not wait for changed', async (t) => 
   await both
 })
 
-test('a throw in changed is logged, and changes nothing', async (t) => {
+test('an error thrown by afterCommit is logged and does not affect the response', async (t) => {
   const { lines, logger } = logged()
   const app = await build(
     t,
@@ -972,7 +972,7 @@ test('a throw in changed is logged, and changes nothing', async (t) => {
   t.equal(lines.length, 3)
 })
 
-test('a fault of the storage is a bare 500 and no word to changed', async (t) => {
+test('a storage error returns a bare 500 and does not run afterCommit', async (t) => {
   const { lines, logger } = logged()
   const told: string[] = []
   const app = await build(
@@ -998,7 +998,7 @@ test('a fault of the storage is a bare 500 and no word to changed', async (t) =>
   t.strictSame(told, [])
 })
 
-test('a fault while a patch is applied is a fault, and no fault of the patch', async (t) => {
+test('an internal error while a patch is applied returns 500', async (t) => {
   const { lines, logger } = logged()
   const broken = Object.defineProperty({ id: absentId }, 'name', {
     enumerable: true,
@@ -1022,7 +1022,7 @@ test('a fault while a patch is applied is a fault, and no fault of the patch', a
   t.match(lines, [{ err: { message: 'broken' } }])
 })
 
-test('replace.creates makes PUT create an absent item, under the id of the URI', async (t) => {
+test('with put.create, PUT creates a missing item with the id of the URI', async (t) => {
   const actions: string[] = []
   const app = await build(t, [
     things(
@@ -1067,7 +1067,7 @@ test('replace.creates makes PUT create an absent item, under the id of the URI',
   t.equal((await ask(app, 'PUT /slugs/%2E%2E', { content: { name: 'a' } })).statusCode, 404)
 })
 
-test('an item that is open to any property brings no links of its own into HAL (draft-kelly-json-hal-11 4.1)', async (t) => {
+test('an item with additional properties cannot add links to HAL (draft-kelly-json-hal-11, section 4.1)', async (t) => {
   const Open = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) }, { additionalProperties: true })
   const app = await build(t, define({ name: 'open', schema: Open, storage: memory() }) as Collection)
   const answer = await ask(app, 'POST /open', {
@@ -1078,7 +1078,7 @@ test('an item that is open to any property brings no links of its own into HAL (
   t.strictSame(answer.json()._links, { self: { href: answer.headers.location }, collection: { href: '/open' } })
 })
 
-test('links of the definition are typed by its items, and carried by HAL', async (t) => {
+test('links of the definition are typed by its items and included in HAL', async (t) => {
   const app = await build(
     t,
     users({ formats: [hal, json], links: ({ item }) => ({ mail: { href: `mailto:${item.email}` } }) })
@@ -1087,7 +1087,7 @@ test('links of the definition are typed by its items, and carried by HAL', async
   t.match(item._links, { mail: { href: 'mailto:ada@example.com' }, self: {}, collection: {} })
 })
 
-test('a secret that cannot be changed cannot be guessed by writing it either', async (t) => {
+test('a writeOnly property that cannot be changed cannot be guessed by writing it', async (t) => {
   const schema = Type.Object({
     id: Type.String({ format: 'uuid' }),
     title: Type.String(),
@@ -1152,7 +1152,7 @@ test('a secret that cannot be changed cannot be guessed by writing it either', a
   )
 })
 
-test('a problem that the app throws on purpose is not logged as a failure; an error with a status of 500 or above is', async (t) => {
+test('a problem thrown by the app is not logged as a failure, but an error with status 500 or above is', async (t) => {
   const lines: Array<Record<string, unknown>> = []
   const logger = {
     level: 'info',

@@ -17,7 +17,7 @@ const nowhere = '/users/018f4e6a-0000-7000-8000-000000000000'
 /** What a request without any precondition would do, by method. */
 const success = { GET: 200, HEAD: 200, PUT: 200, PATCH: 200, DELETE: 204 } as const
 
-test('the truth table of preconditions at an item, method by method (RFC 9110 13.2.2)', async (t) => {
+test('preconditions on an item follow the truth table for every method (RFC 9110, section 13.2.2)', async (t) => {
   const app = await build(t, users())
   const rows: ReadonlyArray<
     readonly [what: string, fields: (tag: string) => Record<string, string>, read: number, write: number]
@@ -85,14 +85,14 @@ test('the truth table of preconditions at an item, method by method (RFC 9110 13
   }
 })
 
-test('If-Match may come in several field lines (RFC 9110 5.3)', async (t) => {
+test('If-Match can have several header lines (RFC 9110, section 5.3)', async (t) => {
   const app = await build(t, users())
   const { at, tag } = await created(app, '/users', ada)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': [stale, tag] } })).statusCode, 200)
   t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-match': [stale, '"other"'] } })).statusCode, 412)
 })
 
-test('a date holds to the second (RFC 9110 13.1.3, 13.1.4)', async (t) => {
+test('dates in preconditions are compared to the second (RFC 9110, sections 13.1.3 and 13.1.4)', async (t) => {
   const app = await build(t, { ...users(), definedAt: 0 } as Collection)
   const { at, item } = await created(app, '/users', ada)
   const modified = new Date(String(item.updatedAt)).toUTCString()
@@ -104,7 +104,7 @@ test('a date holds to the second (RFC 9110 13.1.3, 13.1.4)', async (t) => {
   t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': modified } })).statusCode, 204)
 })
 
-test('a storage may know better than the item when it changed; without either there is no Last-Modified', async (t) => {
+test('Last-Modified comes from the storage or else from the item, and is omitted without either', async (t) => {
   const Dated = Type.Object({
     id: Type.String({ format: 'uuid' }),
     at: Type.Optional(Type.String({ format: 'date-time', readOnly: true })),
@@ -146,7 +146,7 @@ test('a storage may know better than the item when it changed; without either th
   )
 })
 
-test('nothing is told to have changed later than it is now (RFC 9110 8.8.2.1)', async (t) => {
+test('Last-Modified is never in the future (RFC 9110, section 8.8.2.1)', async (t) => {
   const modified = new Date(Date.now() + 86_400_000)
   const app = await build(
     t,
@@ -161,7 +161,7 @@ test('nothing is told to have changed later than it is now (RFC 9110 8.8.2.1)', 
   t.ok(Date.parse(String(answer.headers['last-modified'])) <= Date.now())
 })
 
-test('304 repeats ETag, Last-Modified, Cache-Control and Vary, and has no content (RFC 9110 15.4.5)', async (t) => {
+test('304 has ETag, Last-Modified, Cache-Control and Vary, and no content (RFC 9110, section 15.4.5)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   for (const url of [at, '/users?limit=1']) {
@@ -177,7 +177,7 @@ test('304 repeats ETag, Last-Modified, Cache-Control and Vary, and has no conten
   }
 })
 
-test('412 wins over content that is malformed or invalid (RFC 9110 13.2.1)', async (t) => {
+test('412 takes precedence over malformed or invalid content (RFC 9110, section 13.2.1)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   for (const content of ['{', '', '{"name":""}', '[]', '{"a":1,"a":2}', Buffer.from([0xff])]) {
@@ -196,7 +196,7 @@ test('412 wins over content that is malformed or invalid (RFC 9110 13.2.1)', asy
   }
 })
 
-test('404, 405, 406, 415, 400 of the query and 401 of a hook win over 412 (RFC 9110 13.2.1)', async (t) => {
+test('400 for the query, 401, 404, 405, 406 and 415 take precedence over 412 (RFC 9110, section 13.2.1)', async (t) => {
   const app = await build(
     t,
     users({
@@ -229,7 +229,7 @@ test('404, 405, 406, 415, 400 of the query and 401 of a hook win over 412 (RFC 9
   t.equal((await ask(app, `DELETE ${at}`, { fields: { ...fields, authorization: 'x' } })).statusCode, 412)
 })
 
-test('a precondition of POST is asked of the list that a GET would give (RFC 9110 13.1)', async (t) => {
+test('POST checks its preconditions against the list that GET returns (RFC 9110, section 13.1)', async (t) => {
   const app = await build(t, users())
   const tag = async (): Promise<string> => String((await ask(app, 'GET /users')).headers.etag)
   const empty = await tag()
@@ -272,7 +272,7 @@ test('a precondition of POST is asked of the list that a GET would give (RFC 911
   t.equal((await ask(app, 'GET /users', { fields: { 'if-match': stale } })).statusCode, 412)
 })
 
-test('If-None-Match: * makes PUT create only, If-Match makes it replace only (RFC 9110 13.1.1, 13.1.2)', async (t) => {
+test('PUT with If-None-Match: * creates, with If-Match replaces (RFC 9110, sections 13.1.1 and 13.1.2)', async (t) => {
   const app = await build(
     t,
     notes({
@@ -306,7 +306,7 @@ test('If-None-Match: * makes PUT create only, If-Match makes it replace only (RF
   t.equal(unconditional.filter(({ statusCode }) => statusCode === 200).length, 19)
 })
 
-test('precondition: required answers 428 that says how to retry, and only to writes of an item (RFC 6585 3)', async (t) => {
+test('with etag.required, an unconditional write of an item returns 428 (RFC 6585, section 3)', async (t) => {
   const app = await build(t, users({ etag: { required: true } }))
   const { at, tag } = await created(app, '/users', ada)
   for (const method of ['PUT', 'PATCH', 'DELETE']) {
@@ -331,7 +331,7 @@ test('precondition: required answers 428 that says how to retry, and only to wri
   t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': future } })).statusCode, 204)
 })
 
-test('weakTags: tolerated takes our own tag behind a W/ of a proxy, and no other', async (t) => {
+test('etag.acceptWeak accepts the current tag with a W/ prefix, and no other tag', async (t) => {
   const app = await build(t, users({ etag: { acceptWeak: true } }))
   const { at, tag } = await created(app, '/users', ada)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${stale}` } })).statusCode, 412)
@@ -362,7 +362,7 @@ async function race (
   return answers.map(({ statusCode }) => statusCode)
 }
 
-test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110 13.1.1)', async (t) => {
+test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110, section 13.1.1)', async (t) => {
   const plain = users()
   const waiting = users({
     name: 'waiting',
@@ -408,7 +408,7 @@ test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110 13.1.1)'
   }
 })
 
-test('200 parallel unconditional merge patches of different properties all survive', async (t) => {
+test('200 parallel unconditional merge patches of different properties lose no changes', async (t) => {
   const hooks = {
     none: undefined,
     microtasks: async <Item>({ item }: { item: Item }) => {
@@ -437,7 +437,7 @@ test('200 parallel unconditional merge patches of different properties all survi
   }
 })
 
-test('a write without precondition that is raced again and again is 409 in the end, and tells so', async (t) => {
+test('an unconditional write that repeatedly loses against other writes returns 409 concurrent-update', async (t) => {
   let attempts = 0
   const app = await build(
     t,
@@ -457,7 +457,7 @@ test('a write without precondition that is raced again and again is 409 in the e
   t.ok(attempts > 1)
 })
 
-test('a value that is taken while the item is written again is 409', async (t) => {
+test('a unique value that already exists when the write is retried returns 409', async (t) => {
   let attempts = 0
   const app = await build(
     t,
@@ -472,7 +472,7 @@ test('a value that is taken while the item is written again is 409', async (t) =
   t.equal(attempts, 2)
 })
 
-test('a writer that takes very long holds up others no longer than a second', async (t) => {
+test('a slow writer delays other writers of the item by at most one second', async (t) => {
   const [stuck, waiting] = [gate(), gate()]
   let tries = 0
   const app = await build(
@@ -503,7 +503,7 @@ test('a writer that takes very long holds up others no longer than a second', as
   t.equal((await slow).statusCode, 409)
 })
 
-test('what is removed while it is written is 404', async (t) => {
+test('a write to an item that is deleted meanwhile returns 404', async (t) => {
   let finds = 0
   const app = await build(
     t,
@@ -518,7 +518,7 @@ test('what is removed while it is written is 404', async (t) => {
   t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).statusCode, 404)
 })
 
-test('strong tags differ between the formats of one version, and any of them is taken on a write (RFC 9110 8.8.3.3)', async (t) => {
+test('formats of one version have different tags, and writes accept any (RFC 9110, section 8.8.3.3)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   const types = ['application/json', 'application/hal+json', 'application/xml']
@@ -547,7 +547,7 @@ test('strong tags differ between the formats of one version, and any of them is 
   }
 })
 
-test('the tag of a list changes when a property of the page, or what its content says of other pages, changes (RFC 9110 8.8.1)', async (t) => {
+test('the ETag of a list changes with its items and its page links (RFC 9110, section 8.8.1)', async (t) => {
   const app = await build(t, notes())
   for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
     const get = async () => {
@@ -578,7 +578,7 @@ test('the tag of a list changes when a property of the page, or what its content
   }
 })
 
-test('every answer has Cache-Control and Vary: Accept, failures too (RFC 9111 5.2, RFC 9110 12.5.5)', async (t) => {
+test('all responses have Cache-Control and Vary (RFC 9111, section 5.2; RFC 9110, section 12.5.5)', async (t) => {
   const app = await build(
     t,
     users({
@@ -627,7 +627,7 @@ test('every answer has Cache-Control and Vary: Accept, failures too (RFC 9111 5.
   }
 })
 
-test('no-store where the request carried credentials, unless the definition states a policy (RFC 9111 3.5)', async (t) => {
+test('requests with credentials get no-store unless a policy is set (RFC 9111, section 3.5)', async (t) => {
   const app = await build(t, [
     users(),
     notes({ cache: { read: 'public, max-age=60' } }),
@@ -658,7 +658,7 @@ test('no-store where the request carried credentials, unless the definition stat
   t.equal(await control(`DELETE ${note.at}`), 'no-store')
 })
 
-test('Vary keeps what the app has set already, however it did (RFC 9110 12.5.5)', async (t) => {
+test('Vary keeps the values that the app has set (RFC 9110, section 12.5.5)', async (t) => {
   for (const [given, expected] of [
     ['Origin', 'Origin, Accept'],
     ['Origin, accept', 'Origin, accept'],
@@ -675,7 +675,7 @@ test('Vary keeps what the app has set already, however it did (RFC 9110 12.5.5)'
   }
 })
 
-test('the first format is the default, q-values choose, and 406 lists what there is (RFC 9110 12.5.1, 15.5.7)', async (t) => {
+test('formats are negotiated by q-values, and 406 lists them (RFC 9110, sections 12.5.1 and 15.5.7)', async (t) => {
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   for (const [accept, type] of [
@@ -706,7 +706,7 @@ test('the first format is the default, q-values choose, and 406 lists what there
   t.equal((await ask(app, `DELETE ${at}`, { fields: { accept: 'image/png' } })).statusCode, 204)
 })
 
-test('XML goes in and out', async (t) => {
+test('XML can be sent and received', async (t) => {
   const app = await build(t, users())
   const posted = await ask(app, 'POST /users', {
     content: '<item><email>ada@example.com</email><name>A &amp; B</name><age>36</age></item>',

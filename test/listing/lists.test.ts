@@ -79,12 +79,12 @@ const filters: Readonly<Record<string, string>> = {
   'id.gt=2&status=draft&sold.null=true': '4'
 }
 
-test('every operator compares as its type does, and absent is null', async (t) => {
+test('every operator compares by the type of the property, and a missing value is null', async (t) => {
   const app = await build(t, goods())
   for (const [query, expected] of Object.entries(filters)) t.equal(await get(app, query), expected, query)
 })
 
-test('what cannot be compared is 400 that names it and says what would do', async (t) => {
+test('an invalid filter value returns 400 with the parameter and the expected value', async (t) => {
   const app = await build(t, goods())
   for (const [query, parameter, detail] of [
     ['price=cheap', 'price', 'price must be a number.'],
@@ -141,7 +141,7 @@ test('what cannot be compared is 400 that names it and says what would do', asyn
 const known =
   'id, name, price, stock, sold, status, since, limit, all, e, place.city, place.floor, place.in, owner.name'
 
-test('a key that is not known is 400, and says which are', async (t) => {
+test('an unknown key returns 400 and lists the available keys', async (t) => {
   const app = await build(t, goods())
   for (const name of [
     'colour',
@@ -191,7 +191,7 @@ test('a key that is not known is 400, and says which are', async (t) => {
 
 const secrets = ['secret', 'hidden', 'vault', 'vault.key', 'place.code', 'owner.pin']
 
-test('what is writeOnly can neither be filtered, sorted, selected nor searched by, at any depth and in unions', async (t) => {
+test('lists cannot be filtered, sorted, selected or searched by writeOnly properties, at any depth', async (t) => {
   const app = await build(t, goods())
   for (const name of secrets) {
     for (const query of [
@@ -217,7 +217,7 @@ test('what is writeOnly can neither be filtered, sorted, selected nor searched b
   t.notMatch((await ask(app, 'GET /goods?colour=1')).json().detail, /secret|hidden|vault|code|pin/)
 })
 
-test('the definition narrows what lists can be filtered and sorted by', async (t) => {
+test('the definition can restrict the properties for filters and sorting', async (t) => {
   const app = await build(t, goods({ list: { filter: ['status', 'place.city'], sort: ['price'], order: ['-name'] } }))
   t.equal(await get(app, 'status=draft&place.city=Rome'), '1')
   t.equal(await get(app, 'sort=price&limit=2'), '31')
@@ -239,7 +239,7 @@ test('the definition narrows what lists can be filtered and sorted by', async (t
   for (const query of ['sort=name', 'q=a']) t.equal((await ask(none, `GET /goods?${query}`)).statusCode, 400)
 })
 
-test('a sort has ties broken by the id, and null after every value, whichever way', async (t) => {
+test('sorting breaks ties by the id, and puts null last in both directions', async (t) => {
   const app = await build(t, goods())
   for (const [sort, expected] of [
     ['name', '31425'],
@@ -288,7 +288,7 @@ test('a sort has ties broken by the id, and null after every value, whichever wa
   }
 })
 
-test('the order of the definition may have properties by which no client can ask', async (t) => {
+test('the default order can have properties that clients cannot sort by', async (t) => {
   const app = await build(t, goods({ list: { order: ['-mixed'] } }))
   for (const [id, mixed] of [
     [2, 'x'],
@@ -307,7 +307,7 @@ test('the order of the definition may have properties by which no client can ask
   t.equal(seen.join(''), '15243')
 })
 
-test('the storage is asked for an order that ends with the id, and for no more properties than are needed', async (t) => {
+test('the storage gets an order that ends with the id, and only the required properties', async (t) => {
   const asked: Query[] = []
   const spying = altered((storage) => ({
     list: async (query, context) => {
@@ -339,7 +339,7 @@ test('the storage is asked for an order that ends with the id, and for no more p
   t.equal(asked[0]!.properties, undefined, 'links may be made of any property')
 })
 
-test('fields gives only the properties that are wanted, in a representation with a tag of its own', async (t) => {
+test('fields returns only the selected properties, with an ETag of its own', async (t) => {
   const app = await build(t, goods())
   const whole = await ask(app, 'GET /goods?limit=2')
   const some = await ask(app, 'GET /goods?limit=2&fields=name,id')
@@ -419,7 +419,7 @@ test('fields works in HAL and XML, with all links', async (t) => {
   )
 })
 
-test('X-Total-Count is told when asked, by parameter or by preference (RFC 7240)', async (t) => {
+test('X-Total-Count is sent on request, by parameter or by preference (RFC 7240)', async (t) => {
   const app = await build(t, goods())
   const plain = await ask(app, 'GET /goods?limit=2')
   t.notOk('x-total-count' in plain.headers)
@@ -454,7 +454,7 @@ test('X-Total-Count is told when asked, by parameter or by preference (RFC 7240)
   })
 })
 
-test('q finds the items that have all words, in any letter case, in the properties that are searched', async (t) => {
+test('q finds the items that contain all words in the searched properties, in any letter case', async (t) => {
   const app = await build(t, goods())
   for (const [text, expected] of [
     ['apple', '14'],
@@ -484,7 +484,7 @@ test('q finds the items that have all words, in any letter case, in the properti
   t.match((await ask(closed, 'GET /goods?q=a')).json(), { status: 400, parameter: 'q' })
 })
 
-test('a cursor goes with the sort, the filter and the search that gave it', async (t) => {
+test('a cursor is valid only for the sort, filter and search that it was created for', async (t) => {
   const app = await build(t, goods({ list: { order: ['name'] } }))
   const cursor = async (query: string) =>
     new URL(links(await ask(app, `GET /goods?${query}&limit=1`)).next!, 'http://x').searchParams.get('cursor')!
@@ -516,7 +516,7 @@ test('a cursor goes with the sort, the filter and the search that gave it', asyn
   }
 })
 
-test('a POST asks its precondition of the list that GET of the same URI gives', async (t) => {
+test('POST checks If-Match against the list that GET of the same URI returns', async (t) => {
   const app = await build(t, goods())
   const { etag } = (await ask(app, 'GET /goods?fields=id&limit=2')).headers
   const post = (at: string) =>
@@ -528,7 +528,7 @@ test('a POST asks its precondition of the list that GET of the same URI gives', 
   t.equal((await post('/goods?fields=id&limit=2')).statusCode, 201)
 })
 
-test('what the storage does not support is not offered', async (t) => {
+test('parameters that the storage does not support return 400 and are not listed', async (t) => {
   const app = await build(
     t,
     goods({ storage: without('filter', 'order', 'search', 'count'), list: { search: undefined as never } })
@@ -556,7 +556,7 @@ test('what the storage does not support is not offered', async (t) => {
   )
 })
 
-test('options that name what lists cannot be asked by are errors at boot', async (t) => {
+test('list options with unsupported properties fail at boot', async (t) => {
   for (const option of ['filter', 'sort', 'search'] as const) {
     for (const name of ['colour', 'tags', 'place', 'place.colour', 'secret', 'mixed', '']) {
       t.throws(() => goods({ list: { [option]: ['name', name] } }), {
@@ -586,7 +586,7 @@ test('options that name what lists cannot be asked by are errors at boot', async
   }
 })
 
-test('every key stands in the query schema of OpenAPI, one by one', async (t) => {
+test('every key is a parameter in the query schema of OpenAPI', async (t) => {
   const app = await build(t, [])
   await app.register(swagger, { openapi: { openapi: '3.1.0' } })
   await app.register(
@@ -657,7 +657,7 @@ test('every key stands in the query schema of OpenAPI, one by one', async (t) =>
   }
 })
 
-test('properties that are written in other ways are asked by as well', async (t) => {
+test('properties can be filtered in any form of nullable, constant and enum schema', async (t) => {
   const Odd = Type.Object({
     id: Type.String(),
     nullable: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
@@ -700,7 +700,7 @@ test('properties that are written in other ways are asked by as well', async (t)
   }
 })
 
-test('a faulty storage is a 500 also where only some properties are wanted', async (t) => {
+test('a storage error returns 500 also if only some properties are selected', async (t) => {
   const app = await build(
     t,
     goods({

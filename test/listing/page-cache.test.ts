@@ -17,7 +17,7 @@ const notes = () =>
     storage: memory({ items: [1, 2, 3].map((id) => ({ id, text: `Note ${id}` })) })
   }) as Collection
 
-test('a page that was answered before is answered anew as soon as anything of it changes', async (t) => {
+test('a cached page is rendered again as soon as anything on it changes', async (t) => {
   const app = await build(t, notes())
   const list = async (query: string) => {
     const { headers, body } = await ask(app, `GET /notes${query}`)
@@ -40,7 +40,7 @@ test('a page that was answered before is answered anew as soon as anything of it
   t.equal((await ask(app, 'GET /notes?limit=2', { fields: { 'if-none-match': last.etag as string } })).statusCode, 304)
 })
 
-test('only so many pages are kept, and none that is long', async (t) => {
+test('the page cache keeps a limited number of pages, and no long ones', async (t) => {
   const collection = notes()
   // All that a page is known by.
   const asked = (search: string) => ({ path: '/notes', search, format: json }) as Request
@@ -58,7 +58,7 @@ test('only so many pages are kept, and none that is long', async (t) => {
   t.equal(getCachedPage(collection, asked('1'), { versions: 'v', total: 1 }), undefined, 'another total')
 })
 
-test('a page that one caller was sent is never sent to a caller who sees other items or other properties', async (t) => {
+test('a cached page is never sent to a caller who sees other items or other properties', async (t) => {
   const Secret = Type.Object({
     id: Type.Integer(),
     owner: Type.String(),

@@ -44,14 +44,14 @@ const trees: ReadonlyArray<readonly [content: object, expected: string]> = [
   [{ sort: ['-price', 'stock'], limit: 3 }, '254']
 ]
 
-test('QUERY asks by trees of conditions (RFC 10008 2)', async (t) => {
+test('QUERY filters by trees of conditions (RFC 10008, section 2)', async (t) => {
   const app = await build(t, goods())
   for (const [content, expected] of trees) {
     t.equal(idsOf(await query(app, content)).join(''), expected, JSON.stringify(content).slice(0, 100))
   }
 })
 
-test('Content-Location is the equal GET, which has the same content, tag and pages, in every format', async (t) => {
+test('Content-Location is the equal GET, with the same content, ETag and pages, in every format', async (t) => {
   const app = await build(t, goods())
   for (const [content] of trees) {
     for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
@@ -85,7 +85,7 @@ test('Content-Location is the equal GET, which has the same content, tag and pag
   t.equal(await location({ filter: { status: 'draft' } }, '/goods?status=draft'), '/goods?status=draft')
 })
 
-test('there is no Content-Location where no GET asks the same', async (t) => {
+test('QUERY has no Content-Location if no GET is equal', async (t) => {
   const app = await build(t, goods())
   for (const filter of [
     { any: [] },
@@ -103,7 +103,7 @@ test('there is no Content-Location where no GET asks the same', async (t) => {
   t.notOk('content-location' in (await query(app, { filter: { name: 'b' } }, {}, '/goods?name=a')).headers)
 })
 
-test('QUERY is conditional as GET is (RFC 10008 2.6, RFC 9110 13)', async (t) => {
+test('QUERY supports preconditions as GET does (RFC 10008, section 2.6; RFC 9110, section 13)', async (t) => {
   const app = await build(t, goods())
   let stock = 70
   for (const content of [{ filter: { status: 'draft' } }, { filter: { not: { status: 'draft' } } }]) {
@@ -124,7 +124,7 @@ test('QUERY is conditional as GET is (RFC 10008 2.6, RFC 9110 13)', async (t) =>
   }
 })
 
-test('the pages of a QUERY are followed by the same QUERY, and by GET where one asks the same', async (t) => {
+test('the pages of a QUERY can be followed by the same QUERY, and by GET if one is equal', async (t) => {
   const app = await build(t, goods())
   for (const [content, expected] of trees.filter(([content]) => !('limit' in content))) {
     const start = await query(app, content, {}, '/goods?limit=1')
@@ -145,7 +145,7 @@ test('the pages of a QUERY are followed by the same QUERY, and by GET where one 
   }
 })
 
-test('a cursor in the content counts until a link brings the next one', async (t) => {
+test('a cursor in the content applies until a link has the next one', async (t) => {
   const app = await build(t, goods())
   const filter = { not: { id: 3 } }
   const first = await query(app, { filter, limit: 1 })
@@ -155,7 +155,7 @@ test('a cursor in the content counts until a link brings the next one', async (t
   t.strictSame(idsOf(await query(app, { filter, limit: 1, cursor }, {}, links(second).next)), [4])
 })
 
-test('cursors of GET and QUERY go with the question, not with the method', async (t) => {
+test('cursors of GET and QUERY depend on the filter, not on the method', async (t) => {
   const app = await build(t, goods())
   const cursorOf = async (content: object) =>
     new URL(links(await query(app, { ...content, limit: 1 })).next!, 'http://x').searchParams.get('cursor')!
@@ -171,7 +171,7 @@ test('cursors of GET and QUERY go with the question, not with the method', async
   t.match(other.json(), { code: 'invalid-query', parameter: 'cursor' })
 })
 
-test('everything that is not understood is told at once, by its pointer', async (t) => {
+test('all errors in a query are reported together, each with a JSON Pointer', async (t) => {
   const app = await build(t, goods())
   const content = {
     filter: {
@@ -249,7 +249,7 @@ test('everything that is not understood is told at once, by its pointer', async 
   t.equal((await query(app, '{ "filter": { "__proto__": { "name": "a" } } }')).statusCode, 400)
 })
 
-test('a query has bounds: how deep, how many conditions and values, and how many failures are told', async (t) => {
+test('a query has limits on depth, conditions, values and reported errors', async (t) => {
   const app = await build(t, goods())
   const deep = (levels: number): object => (levels === 1 ? { id: 1 } : { not: deep(levels - 1) })
   t.equal((await query(app, { filter: deep(16) })).statusCode, 200)
@@ -286,7 +286,7 @@ test('a query has bounds: how deep, how many conditions and values, and how many
   )
 })
 
-test('Accept-Query is told by OPTIONS, by 415, and where the Content-Type is missing: 400 (RFC 10008 2, 3)', async (t) => {
+test('Accept-Query is sent with OPTIONS, 415 and a missing Content-Type (RFC 10008, sections 2 and 3)', async (t) => {
   const app = await build(t, goods())
   t.match((await ask(app, 'OPTIONS /goods')).headers, {
     allow: 'GET, HEAD, POST, QUERY, OPTIONS',
@@ -317,7 +317,7 @@ test('Accept-Query is told by OPTIONS, by 415, and where the Content-Type is mis
   t.equal((await ask(await build(t, goods({ actions: ['read'] })), 'QUERY /goods', { content: {} })).statusCode, 405)
 })
 
-test('hooks of the action list run for QUERY, which is safe in every other way too', async (t) => {
+test('hooks of the list action run for QUERY, which is cached like GET and invalidates nothing', async (t) => {
   const seen: string[] = []
   const app = await build(
     t,

@@ -220,7 +220,7 @@ function same (one: readonly number[], other: readonly number[], what: string): 
   if (one.join() !== other.join()) throw new Error(`${what}: ${one.join()} instead of ${other.join()}`)
 }
 
-test('a walk through a filtered and sorted list gives what a plain filter and sort give', async (t) => {
+test('paging through a filtered and sorted list returns what a plain filter and sort return', async (t) => {
   t.setTimeout(120_000)
   await fc.assert(
     fc.asyncProperty(things, flat, sorts, fc.integer({ min: 1, max: 9 }), async (items, conditions, sort, limit) => {
@@ -244,7 +244,7 @@ test('a walk through a filtered and sorted list gives what a plain filter and so
   t.pass('150 lists')
 })
 
-test('a walk through a QUERY gives what a plain filter and sort give, and its equal GET the same', async (t) => {
+test('paging through a QUERY, or its equal GET, returns what a plain filter and sort return', async (t) => {
   t.setTimeout(120_000)
   let equal = 0
   await fc.assert(
@@ -274,7 +274,7 @@ test('a walk through a QUERY gives what a plain filter and sort give, and its eq
   t.ok(equal > 10, `${equal} of them have an equal GET`)
 })
 
-test('a walk sees what was there all along exactly once, while others insert, change and delete', async (t) => {
+test('paging returns unchanged items exactly once while others insert, change and delete', async (t) => {
   t.setTimeout(120_000)
   let seed = 1
   const random = (below: number): number => {

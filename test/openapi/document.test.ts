@@ -136,7 +136,7 @@ async function lint (document: object): Promise<string[]> {
 }
 
 for (const version of ['3.1.0', '3.0.3']) {
-  test(`a document of ${version} lints clean with Spectral, by the rules of OpenAPI and of OWASP, and with Redocly`, async (t) => {
+  test(`a document of ${version} passes Spectral with the OpenAPI and OWASP rules, and Redocly`, async (t) => {
     const app = await service(version)
     t.after(() => app.close())
     await app.ready()
@@ -158,7 +158,7 @@ for (const version of ['3.1.0', '3.0.3']) {
   })
 }
 
-test('every operation is told whole: id, tag, summary, parameters, content and every status', async (t) => {
+test('every operation has an id, a tag, a summary, parameters, content and every status', async (t) => {
   const app = await service()
   t.after(() => app.close())
   await app.ready()
@@ -260,7 +260,7 @@ test('every operation is told whole: id, tag, summary, parameters, content and e
   )
 })
 
-test('schemas have names: by title, by $id, or by the name of the collection, and never one for two', async (t) => {
+test('schemas are named by title, by $id or by collection, and no name is used twice', async (t) => {
   const named = (title: string) => ({ schema: Type.Object({ id: Type.String({ readOnly: true }) }, { title }) })
   const plain = notes()
   const others = [
@@ -301,7 +301,7 @@ test('schemas have names: by title, by $id, or by the name of the collection, an
   t.match(yaml, /NotesItem2:/)
 })
 
-test('examples fit their schemas, and there is one of every item, list and patch in JSON', async (t) => {
+test('examples are valid, and exist for every item, list and patch in JSON', async (t) => {
   const app = await service()
   t.after(() => app.close())
   await app.ready()
@@ -332,7 +332,7 @@ test('examples fit their schemas, and there is one of every item, list and patch
   t.ok(count > 500, `${count} examples`)
 })
 
-test('what is answered is what the document says: status, fields, media type and content', async (t) => {
+test('responses match the document: status, headers, media type and content', async (t) => {
   const app = await service()
   t.after(() => app.close())
   await app.ready()
@@ -449,7 +449,7 @@ test('what is answered is what the document says: status, fields, media type and
   )
 })
 
-test('schemas are of JSON Schema 2020-12: tuples, constants, recursion, and null in a merge patch', async (t) => {
+test('schemas use JSON Schema 2020-12: tuples, constants, recursion, and null in a merge patch', async (t) => {
   const Node = Type.Recursive((This) => Type.Object({ name: Type.String(), children: Type.Array(This) }), {
     $id: 'Node'
   })
@@ -564,7 +564,7 @@ test('schemas are of JSON Schema 2020-12: tuples, constants, recursion, and null
   }
 })
 
-test('schemas of both generations of TypeBox are told', async (t) => {
+test('schemas of both generations of TypeBox are documented', async (t) => {
   const Recursive = TypeBox.Type.Object({
     id: TypeBox.Type.String({ readOnly: true }),
     pair: TypeBox.Type.Tuple([TypeBox.Type.String(), TypeBox.Type.Number()])
@@ -577,7 +577,7 @@ test('schemas of both generations of TypeBox are told', async (t) => {
   })
 })
 
-test('where no example can be made up there is none, and where the schema tells one it is that', async (t) => {
+test('examples come from the schema or are generated, and are omitted if neither is possible', async (t) => {
   const of = async (property: Json): Promise<unknown> => {
     const schema = Type.Object({ id: Type.String({ readOnly: true }), property: Type.Unsafe<unknown>(property) })
     const { document } = await documented(t, [define({ name: 'one', schema, storage: memory() }) as Collection])
@@ -606,7 +606,7 @@ test('where no example can be made up there is none, and where the schema tells 
   )
 })
 
-test('a collection of other formats and actions is told as it is', async (t) => {
+test('custom formats and a subset of the actions are documented', async (t) => {
   const csv = {
     name: 'csv',
     mediaType: 'text/csv',
@@ -632,7 +632,7 @@ test('a collection of other formats and actions is told as it is', async (t) => 
   )
 })
 
-test('who is asked for credentials is told so, action by action', async (t) => {
+test('401 and 403 are documented for the actions that require credentials', async (t) => {
   const { document } = await documented(t, [
     notes({
       access: { allow: { all: 'public', create: 'authenticated', list: () => 'hidden' }, authenticate: () => 'ada' }
@@ -651,7 +651,7 @@ test('who is asked for credentials is told so, action by action', async (t) => {
   )
 })
 
-test('what can be repeated, has moved, was removed or is deprecated is told', async (t) => {
+test('idempotency, redirects, softDelete and deprecation are documented', async (t) => {
   const schema = Type.Object({
     id: Type.String({ readOnly: true }),
     removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
@@ -682,7 +682,7 @@ test('what can be repeated, has moved, was removed or is deprecated is told', as
   })
 })
 
-test('the transform of the app is asked, and what it hides or moves stays so', async (t) => {
+test('the transform of the app is applied, and hidden or moved routes stay so', async (t) => {
   const transform = ({ schema, url }: { schema: object; url: string }) => ({
     schema: { ...schema, hide: url.includes('notes') || 'hide' in schema },
     url: url.replace('/inner', '')
@@ -719,7 +719,7 @@ test('the transform of the app is asked, and what it hides or moves stays so', a
   t.ok(whole.document.paths['/v1/notes']!.get!.responses['304'])
 })
 
-test("Swagger 2.0 is told of the operations, and the config of routes stays the user's", async (t) => {
+test("Swagger 2.0 documents the operations, and the app's route config is kept", async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   const configs: unknown[] = []
@@ -735,7 +735,7 @@ test("Swagger 2.0 is told of the operations, and the config of routes stays the 
   t.match(configs, [{ mine: 1 }, { mine: 1 }])
 })
 
-test('openapi-typescript and openapi-fetch make a client that compiles and does all six actions', async (t) => {
+test('openapi-typescript and openapi-fetch build a client that compiles and performs all six actions', async (t) => {
   const app = await service()
   t.after(() => app.close())
   const port = await listen(app)
@@ -799,7 +799,7 @@ export async function actions (baseUrl: string): Promise<unknown[]> {
   ])
 })
 
-test('a document of many collections does not repeat what they share', async (t) => {
+test('a document of many collections shares common components', async (t) => {
   const count = 60
   const collections = Array.from({ length: count }, (_, index) => users({ name: `users${index}`, storage: memory() }))
   const { document } = await documented(t, collections)

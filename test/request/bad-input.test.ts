@@ -77,7 +77,7 @@ function held (t: Test, answer: WireAnswer, what: string, status: number | reado
   t.notMatch(answer.content.toString(), /node_modules|\bat .*:\d+:\d+/, 'nothing of a stack')
 }
 
-test('content that is malformed, hostile or does not fit', async (t) => {
+test('malformed, hostile or invalid content is rejected and stores nothing', async (t) => {
   const app = await build(t, [notes(), open()])
   const { at, tag } = await created(app, '/notes', { text: 'kept' })
   const wire = new Wire(await listen(app))
@@ -99,7 +99,7 @@ test('content that is malformed, hostile or does not fit', async (t) => {
   t.notOk('admin' in {}, 'nothing reached the prototype of all objects')
 })
 
-test('what looks odd and is right is stored as it was sent', async (t) => {
+test('unusual but valid text is stored unchanged', async (t) => {
   const app = await build(t, notes())
   for (const text of [
     '__proto__',
@@ -125,7 +125,7 @@ test('what looks odd and is right is stored as it was sent', async (t) => {
   )
 })
 
-test('no content where content is due is 400, and content that is none of our types 415 (RFC 9110 15.5.16, RFC 5789 2.2)', async (t) => {
+test('missing content is 400, unknown content 415 (RFC 9110, section 15.5.16; RFC 5789, section 2.2)', async (t) => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'kept' })
   const wire = new Wire(await listen(app))
@@ -179,7 +179,7 @@ test('no content where content is due is 400, and content that is none of our ty
   t.equal((await wire.ask('GET /notes')).status, 200)
 })
 
-test('PUT and POST with Content-Range are 400 (RFC 9110 14.5)', async (t) => {
+test('PUT and POST with Content-Range return 400 (RFC 9110, section 14.5)', async (t) => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'kept' })
   for (const target of ['POST /notes', `PUT ${at}`, `PATCH ${at}`]) {
@@ -189,7 +189,7 @@ test('PUT and POST with Content-Range are 400 (RFC 9110 14.5)', async (t) => {
   }
 })
 
-test('content in a known coding is decoded, anything else is 415 with Accept-Encoding (RFC 9110 8.4, 12.5.3, 15.5.16)', async (t) => {
+test('known codings are decoded, and others return 415 (RFC 9110, sections 8.4, 12.5.3 and 15.5.16)', async (t) => {
   const app = await build(t, notes())
   const port = await listen(app)
   let wire = new Wire(port)
@@ -235,7 +235,7 @@ test('content in a known coding is decoded, anything else is 415 with Accept-Enc
   }
 })
 
-test('content past the limit is 413, and so is a small one that inflates past it (RFC 9110 15.5.14)', async (t) => {
+test('content above the limit returns 413, before or after decoding (RFC 9110, section 15.5.14)', async (t) => {
   const app = await build(t, notes({ routes: { all: { bodyLimit: 100_000 } } }))
   const port = await listen(app)
   const large = Buffer.from(`{"text":"${'x'.repeat(3_000_000)}"}`)
@@ -263,7 +263,7 @@ test('content past the limit is 413, and so is a small one that inflates past it
   t.equal((await wire.ask('GET /notes')).content.toString(), '[]', 'nothing is stored, and the server lives')
 })
 
-test('content that ends too early stores nothing and harms nobody', async (t) => {
+test('truncated content ends the request and stores nothing', async (t) => {
   let fails = (): void => {}
   const app = await build(t, notes({ routes: { all: { onError: async () => fails() } } }))
   const port = await listen(app)
@@ -287,7 +287,7 @@ test('content that ends too early stores nothing and harms nobody', async (t) =>
   t.equal((await wire.ask('GET /notes')).content.toString(), '[]')
 })
 
-test('ids that cannot exist are 404, never an error of a driver; ids that cannot be decoded are 400', async (t) => {
+test('ids that cannot exist return 404, and ids that cannot be decoded return 400', async (t) => {
   const app = await build(t, [notes(), users()])
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
@@ -352,7 +352,7 @@ test('ids that cannot exist are 404, never an error of a driver; ids that cannot
   t.equal((await wire.ask('GET /notes')).content.toString(), '[]')
 })
 
-test('fields that are hostile harm nobody', async (t) => {
+test('hostile headers do not break a request', async (t) => {
   const app = await build(t, notes())
   const { at, tag } = await created(app, '/notes', { text: 'kept' })
   const wire = new Wire(await listen(app))

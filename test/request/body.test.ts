@@ -13,7 +13,7 @@ function sized (bytes: number): string {
   return JSON.stringify({ text: 'x'.repeat(bytes - rest) })
 }
 
-test('each route has its own limit, the one of the app where none is said', async (t) => {
+test('each route has its own bodyLimit, or that of the app by default', async (t) => {
   const app = await build(t, notes({ routes: { create: { bodyLimit: 50 }, replace: { bodyLimit: 500 } } }), {
     bodyLimit: 100
   })
@@ -43,7 +43,7 @@ test('each route has its own limit, the one of the app where none is said', asyn
   }
 })
 
-test('a limit that the app sets from outside, route by route, holds as well', async (t) => {
+test('a bodyLimit that the app sets in an onRoute hook applies', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   app.addHook('onRoute', (route) => {
@@ -72,7 +72,7 @@ function counting (stream: Readable, receivedEncodedLength: number): Readable {
   return Object.assign(stream, { receivedEncodedLength })
 }
 
-test('what a plugin of the app has put in the place of the content is taken as it is, in bytes or in text', async (t) => {
+test('a payload stream that a plugin has replaced is parsed, as bytes or as text', async (t) => {
   for (const chunks of [['{"text":', '"Käse"}'], [Buffer.from('{"text":"Kä'), 'se"}'], ['{"text":"Käse"}']]) {
     const [app] = await swapping(t, () => counting(Readable.from(chunks), 'whatever'.length))
     const answer = await ask(app, 'POST /notes', { content: 'whatever', fields: { 'content-encoding': 'gzip' } })
@@ -82,7 +82,7 @@ test('what a plugin of the app has put in the place of the content is taken as i
   t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413, 'it is counted in what comes out')
 })
 
-test('a stream of a plugin that fails does so with the status of its error, or with 400', async (t) => {
+test('a payload stream of a plugin that fails returns the status of its error, or 400', async (t) => {
   for (const [error, status] of [
     [new Error('The seal is broken.'), 400],
     [Object.assign(new Error('Not for you.'), { statusCode: 403 }), 403]
@@ -102,7 +102,7 @@ test('a stream of a plugin that fails does so with the status of its error, or w
   }
 })
 
-test('content in many pieces is put together in order, and none is none', async (t) => {
+test('content in many chunks is joined in order, and empty content returns 400', async (t) => {
   const [app] = await swapping(t, (payload) =>
     payload.pipe(
       new PassThrough({
@@ -119,7 +119,7 @@ test('content in many pieces is put together in order, and none is none', async 
   t.equal((await ask(inPieces, 'POST /notes', { content: {} })).json().text, 'one after the other')
 })
 
-test('content that is not as long as Content-Length says is malformed, and nothing may follow its coding', async (t) => {
+test('content that differs from Content-Length, or has bytes after its coding, is rejected', async (t) => {
   const told = {
     status: 400,
     code: 'malformed-content',
@@ -145,12 +145,12 @@ test('content that is not as long as Content-Length says is malformed, and nothi
   }
 })
 
-test('what comes in is held to the limit as well as what comes out', async (t) => {
+test('the limit applies to received bytes as well as to decoded bytes', async (t) => {
   const [app] = await swapping(t, () => counting(Readable.from(['{"text":"a"}']), 101))
   t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413)
 })
 
-test('the rest of a bomb is not inflated', async (t) => {
+test('decoding stops at the limit', async (t) => {
   const decoders: Array<NodeJS.WritableStream & { receivedEncodedLength?: number; closed?: boolean }> = []
   const bomb = gzipSync(Buffer.alloc(50_000_000))
   const app = Fastify({ bodyLimit: 100_000 })

@@ -71,7 +71,7 @@ async function read (
   return { app, answers }
 }
 
-test('a property that becomes writeOnly changes every entity tag, and an old one is not 304', async (t) => {
+test('a property that becomes writeOnly changes every ETag, and an old one does not return 304', async (t) => {
   const storage = shared()
   const before = await read(t, people(storage))
   t.match(before.answers.get('/people/1 application/json')?.body, /enigma/)
@@ -111,7 +111,7 @@ test('a property that becomes writeOnly changes every entity tag, and an old one
   )
 })
 
-test('a date alone is no reason for a 304: the definition may have changed since', async (t) => {
+test('If-Modified-Since alone does not return 304, because the definition may have changed', async (t) => {
   const storage = shared()
   const first = await build(t, people(storage))
   const { 'last-modified': modified } = (await ask(first, 'GET /people/1')).headers
@@ -130,7 +130,7 @@ test('a date alone is no reason for a 304: the definition may have changed since
   )
 })
 
-test('whatever else determines the bytes changes the entity tags of the formats that it concerns', async (t) => {
+test('everything else that affects the bytes changes the ETags of the affected formats', async (t) => {
   const storage = shared()
   const plain = await read(t, people(storage))
   const changes: Array<[what: string, options: Partial<Options<any>>, formats: readonly string[]]> = [
@@ -186,7 +186,7 @@ test('whatever else determines the bytes changes the entity tags of the formats 
   }
 })
 
-test('the entity tag covers the definition of what is expanded', async (t) => {
+test('the ETag covers the definition of expanded collections', async (t) => {
   const storage = shared()
   const articles = memory({ items: [{ id: 1, author: 1 }] })({
     name: 'articles',
@@ -223,7 +223,7 @@ test('the entity tag covers the definition of what is expanded', async (t) => {
   t.equal(plain[0], plain[1])
 })
 
-test('an older version whose items are presented otherwise has other entity tags', async (t) => {
+test('an older version that presents items differently has different ETags', async (t) => {
   const storage = shared()
   const Old = Type.Object({ id, title: Type.String() })
   const tag = async (present: (item: any) => { id: number; title: string }) => {
@@ -242,7 +242,7 @@ test('an older version whose items are presented otherwise has other entity tags
   t.equal(await tag(({ id, name }) => ({ id, title: name })), one)
 })
 
-test('the built-in formats write the bytes that this revision of the library stands for', async (t) => {
+test('the built-in formats write the bytes of the current revision', async (t) => {
   const schema = {
     type: 'object',
     properties: {

@@ -56,7 +56,7 @@ async function lastOf (app: FastifyInstance, from: string): Promise<string> {
   throw new Error('the walk does not end')
 }
 
-test('a list is walked forward and back through Link next, prev and first, in any order (RFC 8288)', async (t) => {
+test('Link next, prev and first lead through a list in both directions, in any order (RFC 8288)', async (t) => {
   const app = await build(t, [])
   const orders = {
     plain: [],
@@ -86,7 +86,7 @@ test('a list is walked forward and back through Link next, prev and first, in an
   }
 })
 
-test('Link keeps the other parameters and tells only what there is', async (t) => {
+test('Link keeps the other parameters and contains only pages that exist', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   const whole = await ask(app, 'GET /books?limit=25')
@@ -100,7 +100,7 @@ test('Link keeps the other parameters and tells only what there is', async (t) =
   t.match(links(lenient.headers.link), { first: '/books?limit=3&x=%26%3E', next: /^\/books\?limit=3&x=%26%3E&cursor=/ })
 })
 
-test('parameters are the same however they are written, and empty ones are none (URL 5.1)', async (t) => {
+test('parameters are equal in any encoding, and empty ones are ignored (URL Standard, section 5.1)', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   const { next } = links((await ask(app, 'GET /books?&%6cimit=2&')).headers.link)
@@ -116,7 +116,7 @@ test('parameters are the same however they are written, and empty ones are none 
   )
 })
 
-test('the page before the first is empty, and leads back', async (t) => {
+test('the first page has no prev link, and an empty page links to the first page', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   const { next } = links((await ask(app, 'GET /books?limit=1')).headers.link)
@@ -130,7 +130,7 @@ test('the page before the first is empty, and leads back', async (t) => {
   t.strictSame(links(empty.headers.link), { first: '/books?limit=1' })
 })
 
-test('limit is a whole number from 1 to the maximum, anything else is 400', async (t) => {
+test('limit must be an integer from 1 to the maximum, and anything else returns 400', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   await app.register(
@@ -166,7 +166,7 @@ test('limit is a whole number from 1 to the maximum, anything else is 400', asyn
   }
 })
 
-test('an unknown query parameter is 400 and named, unless the client prefers leniency (RFC 7240 4.4)', async (t) => {
+test('an unknown query parameter returns 400 unless the client prefers leniency (RFC 7240, section 4.4)', async (t) => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'a' })
   for (const [target, name] of [
@@ -203,7 +203,7 @@ test('an unknown query parameter is 400 and named, unless the client prefers len
   )
 })
 
-test('a cursor that this list has not given is 400', async (t) => {
+test('a cursor that this list has not created returns 400', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
   await app.register(collection, books('others'))
@@ -248,7 +248,7 @@ function sealed (name: string, order: readonly string[], content: string): strin
   return Buffer.from((hash >>> 0).toString(36).padStart(7, '0') + content).toString('base64url')
 }
 
-test('a cursor that was made up with a right seal is held to the schema, and 400 otherwise', async (t) => {
+test('a forged cursor with a valid checksum returns 400 unless its values match the schema', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('titles', ['title']))
   const get = (content: string) => ask(app, `GET /titles?cursor=${sealed('titles', ['title+', 'id+'], content)}`)
@@ -282,14 +282,14 @@ test('a cursor that was made up with a right seal is held to the schema, and 400
   }
 })
 
-test('a list of a service that has a description says where (RFC 8631 4.1)', async (t) => {
+test('lists and items link to the description of the service (RFC 8631, section 4.1)', async (t) => {
   const app = await build(t, notes(), { service: { description: '/openapi.json' } })
   t.equal((await ask(app, 'GET /notes')).headers.link, '</openapi.json>; rel="service-desc"')
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `GET ${at}`)).headers.link, '</notes>; rel="collection", </openapi.json>; rel="service-desc"')
 })
 
-test('an item that is added or removed between two pages is neither skipped nor given twice', async (t) => {
+test('no item is skipped or repeated if items are added or removed between two pages', async (t) => {
   const app = await build(t, notes())
   const made: string[] = []
   for (let index = 0; index < 6; index++) {
@@ -306,7 +306,7 @@ test('an item that is added or removed between two pages is neither skipped nor 
   )
 })
 
-test('HAL carries the links of the page and of each item in its content', async (t) => {
+test('HAL contains the links of the page and of each item', async (t) => {
   const app = await build(t, [])
   const definition = define({
     name: 'books',
@@ -333,7 +333,7 @@ test('HAL carries the links of the page and of each item in its content', async 
   t.strictSame(item.json(), _embedded.items[1])
 })
 
-test('an id that is no UUID is encoded in a link, whatever the schema says of ids', async (t) => {
+test('an id that is not a UUID is encoded in a link, regardless of the schema of ids', async (t) => {
   const app = Fastify()
   const schema = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) })
   app.register(

@@ -14,7 +14,7 @@ import { listen, Wire } from '../wire.ts'
 
 // Fastify's own means around a collection: prefix, route options, hooks, errors, logs, signals.
 
-test('prefix, also with a parameter, reaches Location, links and problems', async (t) => {
+test('Location, links and problems contain the prefix, also with a parameter', async (t) => {
   const app = await build(t, [])
   const definition = notes()
   await app.register(collection, { ...definition, prefix: '/v1' })
@@ -43,7 +43,7 @@ test('prefix, also with a parameter, reaches Location, links and problems', asyn
   t.equal((await ask(app, 'GET /notes')).headers['content-type'], 'application/json; charset=utf-8')
 })
 
-test('a parameter of the prefix may have the name of ours', async (t) => {
+test('a parameter of the prefix can be named id', async (t) => {
   const app = await build(t, [])
   const Page = Type.Object({ slug: Type.String({ minLength: 1 }), title: Type.String() })
   await app.register(collection, {
@@ -58,7 +58,7 @@ test('a parameter of the prefix may have the name of ours', async (t) => {
   }
 })
 
-test('one definition can be served at several places, of one storage', async (t) => {
+test('one definition can be registered under several prefixes with one storage', async (t) => {
   const app = await build(t, [])
   const definition = notes()
   for (const prefix of ['/a', '/b']) await app.register(collection, { ...definition, prefix })
@@ -73,7 +73,7 @@ test('one definition can be served at several places, of one storage', async (t)
   }
 })
 
-test('the registry tells the app of every collection, wherever it was registered and in any order', async (t) => {
+test('the registry lists every collection, wherever and in whatever order they are registered', async (t) => {
   const app = await build(t, [])
   await app.register(collection, users())
   await app.register(registry)
@@ -92,7 +92,7 @@ test('the registry tells the app of every collection, wherever it was registered
   )
 })
 
-test('two collections on one path are refused at boot, and an error that is not ours stays what it is', async (t) => {
+test('two collections on one path fail at boot, and other errors are passed on unchanged', async (t) => {
   const app = await build(t, users())
   await t.rejects(
     async () => {
@@ -113,7 +113,7 @@ test('two collections on one path are refused at boot, and an error that is not 
   )
 })
 
-test('register without a definition is refused at boot', async (t) => {
+test('register without a definition fails at boot', async (t) => {
   for (const given of [undefined, {}, { name: 'x' }, { storage: {} }]) {
     const app = Fastify()
     await t.rejects(
@@ -125,7 +125,7 @@ test('register without a definition is refused at boot', async (t) => {
   }
 })
 
-test('route options of Fastify pass through, for every action and for one; hooks add up', async (t) => {
+test('Fastify route options apply to all actions or to one, and hooks are combined', async (t) => {
   const seen: string[] = []
   const mark = (name: string) => async () => {
     seen.push(name)
@@ -187,7 +187,7 @@ test('constraints serve one URI by version and by host', async (t) => {
   t.equal((await ask(app, 'GET /users', { fields: { host: 'b.example' } })).json().length, 0)
 })
 
-test('an app that ignores trailing or duplicate slashes, or gets a whole URI, is still told where things are (RFC 9112 3.2.2)', async (t) => {
+test('links are correct with ignored slashes and absolute request targets (RFC 9112, section 3.2.2)', async (t) => {
   const app = Fastify({
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, caseSensitive: false }
   })
@@ -222,7 +222,7 @@ test('an app that ignores trailing or duplicate slashes, or gets a whole URI, is
   }
 })
 
-test('an error of a hook, of the app or of the definition, is a problem with its status (RFC 9457)', async (t) => {
+test('an error of a hook, of the app or of the definition is a problem with its status (RFC 9457)', async (t) => {
   /** A sentence that reveals nothing about the cause. */
   const plain = /^[A-Z](?!.*secret).*\.$/
   const thrown: ReadonlyArray<
@@ -426,7 +426,7 @@ test('an error of a hook, of the app or of the definition, is a problem with its
   }
 })
 
-test('@fastify/sensible of the host, before, after or never: its errors are problems', async (t) => {
+test('httpErrors become problems if @fastify/sensible is registered before, after or not at all', async (t) => {
   for (const when of ['before', 'after', 'never']) {
     const app = await build(t, [])
     if (when === 'before') await app.register(sensible)
@@ -456,7 +456,7 @@ test('@fastify/sensible of the host, before, after or never: its errors are prob
   }
 })
 
-test('a status that a hook has set before it throws is kept', async (t) => {
+test('a status that a hook sets before it throws is kept', async (t) => {
   const app = await build(
     t,
     notes({
@@ -473,7 +473,7 @@ test('a status that a hook has set before it throws is kept', async (t) => {
   t.match((await ask(app, 'GET /notes')).json(), { status: 403, detail: 'closed' })
 })
 
-test('a hook may answer by itself', async (t) => {
+test('a hook can send its own response', async (t) => {
   const app = await build(
     t,
     notes({ routes: { list: { preHandler: async (_request, reply) => reply.code(202).send({ own: true }) } } })
@@ -488,7 +488,7 @@ test('a hook may answer by itself', async (t) => {
   t.equal((await ask(other, 'GET /notes')).payload, '{"own":true}', 'also with a status that we describe')
 })
 
-test('a problem has none of the fields of an answer that a hook could not let go', async (t) => {
+test('a problem has no headers of the response that an onSend hook rejected', async (t) => {
   let fails = true
   const onSend = async () => {
     fails = !fails
@@ -517,7 +517,7 @@ test('a problem has none of the fields of an answer that a hook could not let go
   }
 })
 
-test('a fault of the storage is a bare 500 that leaks nothing, and one log line with the cause', async (t) => {
+test('a storage error returns a bare 500 without details, and logs the cause once', async (t) => {
   const faults: Record<string, () => unknown> = {
     plain: () => Object.assign(new Error('SELECT secret FROM users'), { code: '42P01', path: '/var/secret' }),
     'with a status of its own': () =>
@@ -565,7 +565,7 @@ test('a fault of the storage is a bare 500 that leaks nothing, and one log line 
   }
 })
 
-test('a storage that says it cannot be reached is 503 with Retry-After (RFC 9110 15.6.4)', async (t) => {
+test('an unreachable storage returns 503 with Retry-After (RFC 9110, section 15.6.4)', async (t) => {
   for (const [retryAfter, seconds] of [
     [undefined, '1'],
     [7, '7'],
@@ -602,7 +602,7 @@ test('a storage that says it cannot be reached is 503 with Retry-After (RFC 9110
   }
 })
 
-test('what the hook `prepare` throws refuses the write, with its own status where it has one', async (t) => {
+test('an error thrown by beforeValidation rejects the write, with its own status if it has one', async (t) => {
   for (const [thrown, status, detail] of [
     [Object.assign(new Error('Pay first'), { statusCode: 402 }), 402, 'Pay first'],
     [problem('conflict', { detail: 'Not now' }), 409, 'Not now'],
@@ -633,7 +633,7 @@ test('what the hook `prepare` throws refuses the write, with its own status wher
   }
 })
 
-test('a format of one’s own: what it cannot read is 400, what fails in it is 500', async (t) => {
+test('a custom format returns 400 for content that it cannot parse, and 500 if it fails', async (t) => {
   const { lines, logger } = logged()
   const csv: Format = {
     name: 'csv',
@@ -674,7 +674,7 @@ test('a format of one’s own: what it cannot read is 400, what fails in it is 5
   ])
 })
 
-test('what a client did wrong is not logged as an error', async (t) => {
+test('client errors are not logged as errors', async (t) => {
   const { lines, logger } = logged()
   const app = await build(t, notes(), { logger })
   for (const target of ['GET /notes/x', 'PATCH /notes', 'GET /notes?x=1']) await ask(app, target)
@@ -682,7 +682,7 @@ test('what a client did wrong is not logged as an error', async (t) => {
   t.strictSame(lines, [])
 })
 
-test('a throw in `changed` is logged and changes nothing; without it nothing is asked', async (t) => {
+test('an error thrown by afterCommit is logged and does not affect the response', async (t) => {
   const { lines, logger } = logged()
   const app = await build(
     t,
@@ -705,7 +705,7 @@ test('a throw in `changed` is logged and changes nothing; without it nothing is 
   )
 })
 
-test('handlerTimeout answers 503 with Retry-After, and the storage is told', async (t) => {
+test('handlerTimeout returns 503 with Retry-After and aborts the signal of the storage', async (t) => {
   const aborted = gate()
   const app = await build(
     t,
@@ -730,7 +730,7 @@ test('handlerTimeout answers 503 with Retry-After, and the storage is told', asy
   t.equal((await wire.ask('OPTIONS /notes')).status, 204)
 })
 
-test('the signal of the storage is not aborted by content that is read, and is when the client goes', async (t) => {
+test('the signal of the storage aborts if the client disconnects, and not if the content is read', async (t) => {
   const calls: Array<{ verb: string; signal: AbortSignal }> = []
   let delay = 40
   const watched = altered((storage) =>
@@ -789,7 +789,7 @@ test('the signal of the storage is not aborted by content that is read, and is w
   }
 })
 
-test('a signal that is first looked at when the client has gone is aborted', async (t) => {
+test('a signal that is first read after the client has disconnected is aborted', async (t) => {
   const [arrived, gone] = [gate(), gate()]
   const looked = gate()
   const signals: AbortSignal[] = []
@@ -820,7 +820,7 @@ test('a signal that is first looked at when the client has gone is aborted', asy
   t.equal(signals[0]?.aborted, true)
 })
 
-test('an app on a server of its own works as well', async (t) => {
+test('an app with a serverFactory works', async (t) => {
   const app = Fastify({ serverFactory: (handler) => createServer(handler) })
   t.teardown(() => app.close())
   await app.register(collection, notes())

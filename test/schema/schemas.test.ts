@@ -25,7 +25,7 @@ const held = (schema: object) => compileValidator(rewriteSchema(schemaOf(schema)
 const secret = Type.String({ writeOnly: true })
 const given = Type.String({ readOnly: true })
 
-test('marks are known at any depth', async (t) => {
+test('annotations are found at any depth', async (t) => {
   const schemas: Array<[string, object, unknown, unknown]> = [
     ['a property', Type.Object({ s: secret, p: Type.String() }), { s: 'x', p: 'y' }, { p: 'y' }],
     [
@@ -137,7 +137,7 @@ test('marks are known at any depth', async (t) => {
   }
 })
 
-test('marks are known behind references, in any order of the properties', async (t) => {
+test('annotations are found behind references, in any order of the properties', async (t) => {
   const Tree = Type.Recursive((This) =>
     Type.Object({
       up: Type.Union([This, Type.Null()]),
@@ -187,7 +187,7 @@ test('marks are known behind references, in any order of the properties', async 
   )
 })
 
-test('a value of another type than the schema has is left as it is', async (t) => {
+test('a value of another type than the schema has is left unchanged', async (t) => {
   const about = properties(
     Type.Object({
       o: Type.Object({ s: secret, d: Type.String({ default: 'x' }), r: given }),
@@ -217,7 +217,7 @@ test('a value of another type than the schema has is left as it is', async (t) =
   t.strictSame(carryOver({ a: [{ r: 'sent' }] }, { a: 'text' }, about), { a: [{}] })
 })
 
-test('defaults stand in for absent properties at any depth', async (t) => {
+test('defaults are set for missing properties at any depth', async (t) => {
   const schemas: Array<[string, object, unknown, unknown]> = [
     ['a property', Type.Object({ d: Type.String({ default: 'x' }) }), {}, { d: 'x' }],
     ['null', Type.Object({ d: Type.Union([Type.String(), Type.Null()], { default: null }) }), {}, { d: null }],
@@ -330,7 +330,7 @@ test('a default is never shared between items', async (t) => {
   t.strictSame(other.tags, ['a'])
 })
 
-test('what takes the place of an item keeps what the client cannot write or has not seen', async (t) => {
+test('a replacement keeps properties that the client cannot write or has not seen', async (t) => {
   const Item = Type.Object({
     name: Type.String(),
     r: Type.Optional(given),
@@ -378,7 +378,7 @@ test('what takes the place of an item keeps what the client cannot write or has 
   )
 })
 
-test('an item of an array keeps what is its own, wherever it goes', async (t) => {
+test('an array item keeps its own hidden properties when it moves', async (t) => {
   const Keys = properties(
     Type.Object({ keys: Type.Array(Type.Object({ name: Type.String(), s: Type.Optional(secret) })) })
   )
@@ -471,7 +471,7 @@ test('an item of an array keeps what is its own, wherever it goes', async (t) =>
   )
 })
 
-test('a patch sees nothing of writeOnly properties, and loses none of them', async (t) => {
+test('a patch neither sees nor loses writeOnly properties', async (t) => {
   const about = properties(
     Type.Object({
       s: Type.Optional(secret),
@@ -499,7 +499,7 @@ test('a patch sees nothing of writeOnly properties, and loses none of them', asy
   t.strictSame(Object.getOwnPropertySymbols(open.open.moved), [])
 })
 
-test('marked properties that differ are told by their paths', async (t) => {
+test('annotated properties that differ are reported by their paths', async (t) => {
   const Item = properties(
     Type.Object({
       r: Type.Optional(given),
@@ -562,7 +562,7 @@ test('marked properties that differ are told by their paths', async (t) => {
   )
 })
 
-test('a large array is compared in time', async (t) => {
+test('a large array is compared in time proportional to its length', async (t) => {
   const about = properties(
     Type.Object({
       a: Type.Array(Type.Object({ n: Type.Integer(), r: Type.Optional(given), s: Type.Optional(secret) }))
@@ -580,14 +580,14 @@ test('a large array is compared in time', async (t) => {
   t.ok(await isProportional(compare, 5_000), 'not by comparing each with each')
 })
 
-test('what is equal as JSON has one canonical text', async (t) => {
+test('values that are equal as JSON have one canonical text', async (t) => {
   t.equal(toCanonicalJson({ b: 1, a: [{ d: 1, c: null }] }), '{"a":[{"c":null,"d":1}],"b":1}')
   t.equal(toCanonicalJson({ b: 1, a: 2 }), toCanonicalJson({ a: 2, b: 1 }))
   t.not(toCanonicalJson([1, 2]), toCanonicalJson([2, 1]))
   t.equal(toCanonicalJson(undefined), undefined)
 })
 
-test('the schema of a message keeps, drops and relaxes properties at any depth', async (t) => {
+test('rewriteSchema keeps, drops and relaxes properties at any depth', async (t) => {
   const Inner = Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }) })
   const schema = schemaOf(
     Type.Object({
@@ -654,7 +654,7 @@ test('the schema of a message keeps, drops and relaxes properties at any depth',
   )
 })
 
-test('a mark is found in branches and behind references', async (t) => {
+test('an annotation is found in branches and behind references', async (t) => {
   const root: JsonSchema = {
     type: 'object',
     $defs: { stamp: { $id: 'stamp', type: 'string', readOnly: true } },
@@ -677,7 +677,7 @@ test('a mark is found in branches and behind references', async (t) => {
   t.strictSame(relaxed.required, ['b'])
 })
 
-test('an object is closed at any depth, unless the schema opens it', async (t) => {
+test('unknown properties are rejected at any depth unless the schema allows them', async (t) => {
   const Open = Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: true })
   const One = Type.Object({ a: Type.Optional(Type.String()) })
   const Two = Type.Object({ b: Type.Optional(Type.String()) })
@@ -756,7 +756,7 @@ test('an object is closed at any depth, unless the schema opens it', async (t) =
   }
 })
 
-test('every property that does not fit is told at once, with a pointer and a message', async (t) => {
+test('all invalid properties are reported together, with a pointer and a message', async (t) => {
   const Item = Type.Object({
     name: Type.String({ minLength: 2 }),
     email: Type.String({ format: 'email' }),
@@ -812,7 +812,7 @@ test('every property that does not fit is told at once, with a pointer and a mes
   t.strictSame(held(Item)(undefined), [{ pointer: '', message: 'must be object' }])
 })
 
-test('of a union, the branch that was meant is told', async (t) => {
+test('errors in a union are reported for the intended branch', async (t) => {
   const Cat = Type.Object({ kind: Type.Literal('cat'), lives: Type.Integer() })
   const Dog = Type.Object({ kind: Type.Literal('dog'), breed: Type.String() })
   const Tree = Type.Recursive((This) => Type.Object({ name: Type.String(), up: Type.Union([This, Type.Null()]) }))
@@ -886,7 +886,7 @@ test('of a union, the branch that was meant is told', async (t) => {
   }
 })
 
-test('a failure of one item of an array does not hide that of another', async (t) => {
+test('an error in one array item does not hide an error in another', async (t) => {
   const values = Array.from({ length: 12 }, (_, index) => (index === 1 ? 'text' : { a: index === 10 ? 'x' : 1 }))
   const found = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))({
     u: values
@@ -897,14 +897,14 @@ test('a failure of one item of an array does not hide that of another', async (t
   )
 })
 
-test('failures are bounded in number and in the time to find them', async (t) => {
+test('the number of errors and the time to find them are limited', async (t) => {
   const holds = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))
   const find = (length: number) => holds({ u: Array.from({ length }, () => ({ a: 'x' })) })
   t.equal(find(20_000)?.length, 100)
   t.ok(await isProportional(find, 5_000))
 })
 
-test('validation takes time in proportion to the content', async (t) => {
+test('validation takes time proportional to the content', async (t) => {
   // Ajv compares each item of an array with each other, unless they are known to be text or numbers.
   const Points = Type.Object({
     points: Type.Array(Type.Object({ x: Type.Integer(), y: Type.Integer() }), { uniqueItems: true })
@@ -964,7 +964,7 @@ test('validation takes time in proportion to the content', async (t) => {
   t.equal(held(Site)({ site: 'https://ada:secret@example.com:8080/a?b#c' }), undefined)
 })
 
-test('a fault of validation is no answer', async (t) => {
+test('an internal error during validation is thrown', async (t) => {
   const value = Object.defineProperty({}, 'a', {
     enumerable: true,
     get () {
@@ -974,7 +974,7 @@ test('a fault of validation is no answer', async (t) => {
   t.throws(() => held(Type.Object({ a: Type.Union([Type.Null(), Type.Integer()]) }))(value), { message: 'unreadable' })
 })
 
-test('nothing is coerced, removed or filled in by validation', async (t) => {
+test('validation does not coerce, remove or fill in values', async (t) => {
   const value = { n: '1', extra: true }
   t.ok(held(Type.Object({ n: Type.Integer(), d: Type.String({ default: 'x' }) }))(value))
   t.strictSame(value, { n: '1', extra: true })
@@ -982,7 +982,7 @@ test('nothing is coerced, removed or filled in by validation', async (t) => {
   t.ok(held(Type.Object({ b: Type.Boolean() }))({ b: 'true' }))
 })
 
-test('one $id may stand in several schemas', async (t) => {
+test('one $id can be in several schemas', async (t) => {
   const first = held(Type.Object({ a: Type.String() }, { $id: 'Thing' }))
   const second = held(Type.Object({ b: Type.String() }, { $id: 'Thing' }))
   t.equal(first({ a: 'x' }), undefined)
@@ -990,7 +990,7 @@ test('one $id may stand in several schemas', async (t) => {
   t.ok(second({ a: 'x' }))
 })
 
-test('a validator is made once for a schema', async (t) => {
+test('a validator is compiled once per schema', async (t) => {
   const schema: JsonSchema = { type: 'integer' }
   t.equal(getValidator(schema), getValidator(schema))
   t.ok(getValidator(schema)('x'))
@@ -998,7 +998,7 @@ test('a validator is made once for a schema', async (t) => {
   t.notOk(isKnownFormat('constructor'))
 })
 
-test('ids are read from path segments; those that no item can have are told', async (t) => {
+test('ids are parsed from path segments, and ids that cannot exist are undefined', async (t) => {
   const read = (id: object, generate: 'uuid' | 'client' | 'storage' = 'client') =>
     readIdentity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { generate }).read
   const cases: Array<[string, (segment: string) => unknown, Record<string, unknown>]> = [
@@ -1055,7 +1055,7 @@ test('ids are read from path segments; those that no item can have are told', as
   }
 })
 
-test('UUIDs of version 7 are in the order of their creation (RFC 9562 sections 5.7 and 6.2)', async (t) => {
+test('UUIDs of version 7 are in order of creation (RFC 9562, sections 5.7 and 6.2)', async (t) => {
   const ids = Array.from({ length: 20_000 }, createUuid)
   t.strictSame(ids.toSorted(), ids)
   t.equal(new Set(ids).size, ids.length)
@@ -1070,7 +1070,7 @@ test('UUIDs of version 7 are in the order of their creation (RFC 9562 sections 5
   t.ok(Math.abs(Number.parseInt(ids[0]!.replace('-', '').slice(0, 12), 16) - Date.now()) < 60_000)
 })
 
-test('a clock that goes backwards does not bring ids out of order', async (t) => {
+test('ids stay in order if the clock goes backward', async (t) => {
   const { now } = Date
   t.teardown(() => {
     Date.now = now

@@ -44,7 +44,7 @@ const tasks = (options: object = {}): Collection =>
 const local = '2026-01-01T05:00:00+01:00'
 const utc = '2026-01-01T04:00:00.000Z'
 
-test('date-times are brought into one form wherever the schema leaves no doubt', async (t) => {
+test('date-times are normalized to one form wherever the schema is unambiguous', async (t) => {
   const app = await build(t, tasks())
   const { item } = await created(app, '/tasks', {
     id: 1,
@@ -81,7 +81,7 @@ test('date-times are brought into one form wherever the schema leaves no doubt',
   }
 })
 
-test('another spelling of the same instant is no change of what cannot be changed', async (t) => {
+test('another spelling of the same instant is not a change of an immutable or readOnly property', async (t) => {
   const app = await build(t, tasks({ storage: memory({ items: [{ id: 1, begun: utc, seen: local, from: local }] }) }))
   t.same(
     (await ask(app, 'GET /tasks/1')).json(),
@@ -109,7 +109,7 @@ test('another spelling of the same instant is no change of what cannot be change
   })
 })
 
-test('what was stored in another spelling before is no obstacle to a PATCH', async (t) => {
+test('PATCH works on an item that was stored with another spelling of a date-time', async (t) => {
   const collection = tasks()
   await collection.storage.insert(
     { id: 1, begun: local, from: utc },
@@ -119,7 +119,7 @@ test('what was stored in another spelling before is no obstacle to a PATCH', asy
   t.match((await ask(app, 'PATCH /tasks/1', { content: { due: local } })).json(), { begun: utc, due: utc })
 })
 
-test('prepare may give any spelling, and unique instants are instants', async (t) => {
+test('beforeValidation may return any spelling of a date-time, and unique compares instants', async (t) => {
   const app = await build(
     t,
     tasks({ unique: ['due'], hooks: { beforeValidation: ({ item }: { item: object }) => ({ ...item, seen: local }) } })
@@ -129,7 +129,7 @@ test('prepare may give any spelling, and unique instants are instants', async (t
   t.match([taken.statusCode, taken.json()], [409, { code: 'not-unique', errors: [{ pointer: '/due' }] }])
 })
 
-test('an older version of a collection takes and gives any spelling', async (t) => {
+test('an older version accepts and returns any spelling of a date-time', async (t) => {
   const current = define({ name: 'tasks', schema: Task, id: { generate: 'client' }, storage: memory() })
   const Old = Type.Object({ id: Type.Integer(), until: Type.Optional(instant()) })
   const old = version(current, 'v1', {
@@ -145,14 +145,14 @@ test('an older version of a collection takes and gives any spelling', async (t) 
   t.match((await ask(app, 'GET /tasks/1')).json(), { due: '2026-01-01T05:00:00.000Z' })
 })
 
-test('a PUT has an entity tag where the item is stored as it was sent, and none where a date-time was rewritten', async (t) => {
+test('PUT returns an ETag if the item is stored as sent, and none if a date-time was normalized', async (t) => {
   const app = await build(t, tasks())
   await created(app, '/tasks', { id: 1 })
   t.ok((await ask(app, 'PUT /tasks/1', { content: { id: 1, due: utc, from: utc } })).headers.etag)
   t.equal((await ask(app, 'PUT /tasks/1', { content: { id: 1, due: local, from: utc } })).headers.etag, undefined)
 })
 
-test('an id is a name, whatever its format', async (t) => {
+test('an id with a date-time format is not normalized', async (t) => {
   const app = await build(
     t,
     define({
@@ -165,7 +165,7 @@ test('an id is a name, whatever its format', async (t) => {
   t.match((await created(app, '/slots', { id: local })).item, { id: local })
 })
 
-test('a schema whose date-times cannot be in that form is refused at boot', async (t) => {
+test('a schema whose date-times cannot be normalized fails at boot', async (t) => {
   for (const due of [
     instant({ maxLength: 20 }),
     instant({ pattern: '^.{19}Z$' }),
@@ -213,7 +213,7 @@ const products = (options: object = {}): Collection =>
     ...options
   } as never) as Collection
 
-test('decimals that are text have no order: they can be compared for equality alone', async (t) => {
+test('decimal strings can be compared only for equality', async (t) => {
   const app = await build(t, products())
   for (const [id, price] of [
     [1, '9.50'],
@@ -245,7 +245,7 @@ test('decimals that are text have no order: they can be compared for equality al
   }
 })
 
-test('to sort by decimals that are text is refused at boot, with the way out', async (t) => {
+test('sorting by decimal strings fails at boot with a message that states the alternatives', async (t) => {
   const wrong = {
     code: 'FST_COLLECTION_BAD_OPTION',
     message:

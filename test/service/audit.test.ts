@@ -180,7 +180,7 @@ for (const [what, found, given] of cases) {
   })
 }
 
-test('no setup of @fastify/swagger gives our schemas names like def-0', async (t) => {
+test('no setup of @fastify/swagger gives the schemas names like def-0', async (t) => {
   for (const options of [
     openapi,
     {},
@@ -198,7 +198,7 @@ test('no setup of @fastify/swagger gives our schemas names like def-0', async (t
   }
 })
 
-test('a strict audit refuses the app, and says everything at once; one without findings lets it start', async (t) => {
+test('a strict audit stops the app and reports all findings, and an app without findings starts', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close().catch(() => {}))
   await app.register(cors, { origin: '*' })
@@ -217,7 +217,7 @@ test('a strict audit refuses the app, and says everything at once; one without f
   t.equal((await ask(well, 'GET /v1/a/users')).statusCode, 200)
 })
 
-test('no storage is asked, and what is served by more than its path is left alone', async (t) => {
+test('the audit calls no storage and skips routes with constraints', async (t) => {
   let asked = 0
   const definition = notes({ routes: { all: { constraints: { host: 'api.example' } } } })
   const { storage } = definition
@@ -235,7 +235,7 @@ test('no storage is asked, and what is served by more than its path is left alon
   t.equal(asked, 0)
 })
 
-test('docs/service.md has every finding, and no other', async (t) => {
+test('docs/service.md lists every finding, and no others', async (t) => {
   const page = readFileSync(new URL('../../docs/service.md', import.meta.url), 'utf8')
   t.strictSame(
     [...page.matchAll(/^\| `(FST_COLLECTION_AUDIT_\w+)` \|/gm)].map((match) => match[1]),

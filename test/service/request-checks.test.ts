@@ -132,7 +132,7 @@ const refused: ReadonlyArray<readonly [what: string, text: string | readonly str
     ['an expectation that is not known', `GET /notes HTTP/1.1\r\n${host}Expect: tea\r\n\r\n`, 417, 'expectation-failed']
   ]
 
-test('requests that reach no route are problems with a Date, and close the connection (RFC 9110 6.6.1, 9.1, 15.5, 15.6; RFC 9112 3.2, 6.1)', async (t) => {
+test('requests that reach no route return problems (RFC 9110, sections 6.6.1, 9.1, 15.5 and 15.6; RFC 9112, sections 3.2 and 6.1)', async (t) => {
   const [, port] = await served(t)
   for (const [what, text, status, code] of refused) {
     const answer = await said(port, ...[text].flat())
@@ -205,13 +205,13 @@ test('a server that is closing responds with 503 and Retry-After, unless Fastify
   }
 })
 
-test('the types of these problems are as the option says', async (t) => {
+test('the option sets the types of these problems', async (t) => {
   const [, port] = await served(t, { options: { problems: 'https://example.com/problems/' } })
   t.equal(JSON.parse((await said(port, 'garbage\r\n\r\n')).content).type, 'https://example.com/problems/bad-request')
   t.equal(JSON.parse((await said(port, `PURGE /x?y HTTP/1.1\r\n${host}\r\n`)).content).instance, '/x')
 })
 
-test('OPTIONS * is 204 with Allow, also beside @fastify/cors (RFC 9110 9.3.7)', async (t) => {
+test('OPTIONS * returns 204 with Allow, also with @fastify/cors (RFC 9110, section 9.3.7)', async (t) => {
   for (const withCors of [false, true]) {
     const app = await build(t, notes())
     if (withCors) await app.register(cors, { origin: true })
@@ -226,7 +226,7 @@ test('OPTIONS * is 204 with Allow, also beside @fastify/cors (RFC 9110 9.3.7)', 
   }
 })
 
-test('what cannot be read behind a request that is answered yet does not pass for its answer', async (t) => {
+test('a malformed request after a pending one gets its 400 after the pending response', async (t) => {
   const slow = gate()
   const app = await build(
     t,
@@ -247,7 +247,7 @@ test('what cannot be read behind a request that is answered yet does not pass fo
   t.match(whole, /^HTTP\/1\.1 200 [^]*\r\n\r\n\[\]HTTP\/1\.1 400 /)
 })
 
-test('an answer that is on its way already is not written into, and a client that has gone is told nothing', async (t) => {
+test('a client error neither writes into a started response nor to a client that has disconnected', async (t) => {
   const app = await build(t, notes())
   app.post('/stream', async (request, reply) => {
     reply.hijack()
@@ -317,7 +317,7 @@ test('an app keeps what it has set itself: clientErrorHandler, connect, checkCon
 
 const json = 'Content-Type: application/json'
 
-test('Expect: 100-continue on a doomed request is answered by the final status, without 100 (RFC 9110 10.1.1)', async (t) => {
+test('Expect: 100-continue on a rejected request returns the final status (RFC 9110, section 10.1.1)', async (t) => {
   const app = await build(
     t,
     [
@@ -355,7 +355,7 @@ test('Expect: 100-continue on a doomed request is answered by the final status, 
   }
 })
 
-test('Expect: 100-continue on a request that is taken is answered 100 once, then by its answer, and the connection goes on', async (t) => {
+test('Expect: 100-continue on an accepted request returns 100 once, then the response', async (t) => {
   const [, port] = await served(t)
   const wire = new Wire(port)
   t.teardown(() => wire.close())
@@ -375,7 +375,7 @@ test('Expect: 100-continue on a request that is taken is answered 100 once, then
   t.equal((await wire.answer()).status, 200, 'what has no content needs no 100')
 })
 
-test('who reads content after the answer has begun sends no 100 into it', async (t) => {
+test('reading content after the response has started sends no 100', async (t) => {
   const app = await build(t, notes())
   app.post(
     '/early',
@@ -398,7 +398,7 @@ test('who reads content after the answer has begun sends no 100 into it', async 
   t.match(whole, /^HTTP\/1\.1 200 [^]*early$/)
 })
 
-test('HTTP/2 is served as before, with OPTIONS * and problems', async (t) => {
+test('HTTP/2 works, with OPTIONS * and problems', async (t) => {
   // The types of HTTP/2 differ from those of the server that the plugin is written for.
   const app = Fastify({ http2: true, forceCloseConnections: true } as unknown as FastifyServerOptions)
   t.teardown(() => app.close())

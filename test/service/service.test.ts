@@ -65,7 +65,7 @@ test('without appErrors, other routes of the app respond as before', async (t) =
   t.match((await app.inject('/nowhere')).json(), { error: 'Not Found' })
 })
 
-test('docs/service.md has every option, and no other', async (t) => {
+test('docs/service.md lists every option, and no others', async (t) => {
   const page = readFileSync(new URL('../../docs/service.md', import.meta.url), 'utf8')
   const section = page.slice(page.indexOf('## Options'), page.indexOf('## Home document'))
   t.strictSame(
@@ -74,7 +74,7 @@ test('docs/service.md has every option, and no other', async (t) => {
   )
 })
 
-test('the home document tells every collection, wherever it is registered, before or after', async (t) => {
+test('the home document lists every collection, wherever it is registered, before or after', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const people = users({ schema: { ...User, title: 'People' } as typeof User })
@@ -126,7 +126,7 @@ test('the home document tells every collection, wherever it is registered, befor
   ])
 })
 
-test('home document and catalog are documents: types, tags, 304, 406, 412, HEAD, OPTIONS, 405 (RFC 9110 8.8, 12, 13, 9.3.2)', async (t) => {
+test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9.3.2, 12 and 13)', async (t) => {
   const app = await served(t, { options: { problems: 'https://example.com/problems/' } })
   for (const [path, types] of [
     ['/', ['application/json', 'application/hal+json']],
@@ -175,7 +175,7 @@ test('home document and catalog are documents: types, tags, 304, 406, 412, HEAD,
   }
 })
 
-test('what hooks of the app throw there is a problem, and keeps the Vary of the app', async (t) => {
+test('errors of app hooks are problems there and keep the Vary header of the app', async (t) => {
   const app = await served(t)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('vary', 'Origin')
@@ -194,7 +194,7 @@ test('what hooks of the app throw there is a problem, and keeps the Vary of the 
   t.notMatch(failed.payload, /secret/)
 })
 
-test('an app keeps its own `/`, and home can be moved or left out', async (t) => {
+test('an app keeps its own `/`, and home can be moved or turned off', async (t) => {
   const own = Fastify()
   t.teardown(() => own.close())
   own.get('/', async () => 'own')
@@ -210,7 +210,7 @@ test('an app keeps its own `/`, and home can be moved or left out', async (t) =>
   t.strictSame((await ask(none, 'GET /.well-known/api-catalog')).json().linkset.length, 1)
 })
 
-test('a request that comes in too slowly is cut with 408, and the app’s own limit is left alone', async (t) => {
+test('a request that arrives too slowly returns 408, and the requestTimeout of the app is kept', async (t) => {
   const app = await served(t, { options: { requestTimeout: 200 } })
   const wire = new Wire(await listen(app))
   wire.write(['POST /notes', 'Content-Type: application/json', 'Content-Length: 100'], '{"text":')
@@ -221,7 +221,7 @@ test('a request that comes in too slowly is cut with 408, and the app’s own li
   t.equal((await served(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)
 })
 
-test('liveness is 200 whatever the storages do; readiness is 503 while one does not answer, and tells which', async (t) => {
+test('liveness always returns 200; readiness returns 503 and names the storage that does not respond', async (t) => {
   const { lines, logger } = logged()
   let how: 'well' | 'failing' | 'throwing' | 'hanging' | 'empty' = 'well'
   const signals: AbortSignal[] = []
@@ -272,7 +272,7 @@ test('liveness is 200 whatever the storages do; readiness is 503 while one does 
   t.equal((await ask(app, 'POST /healthz')).statusCode, 405)
 })
 
-test('an app keeps its own probes, and they can be moved or left out', async (t) => {
+test('an app keeps its own probes, and those of the service can be moved or turned off', async (t) => {
   const own = Fastify()
   t.teardown(() => own.close())
   own.get('/healthz', async () => 'own')

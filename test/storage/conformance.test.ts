@@ -380,7 +380,7 @@ for (const { fault, open, fails } of faults) {
   })
 }
 
-test('a sound storage passes, opened at once or later', async (t) => {
+test('a correct storage that opens asynchronously passes', async (t) => {
   const { passed, failed, skipped } = await run(async (shape) => {
     await tick()
     return memory()(shape)
@@ -389,7 +389,7 @@ test('a sound storage passes, opened at once or later', async (t) => {
   t.same([failed, skipped], [[], []])
 })
 
-test('a storage that supports little passes, and what is skipped says why', async (t) => {
+test('a storage that supports little passes, and skipped tests state the reason', async (t) => {
   const all = ['generatedIds', 'unique', 'filter', 'order', 'search', 'count', 'transactions', 'receipts'] as const
   const { passed, failed, skipped } = await run((shape) => {
     const { transaction, receipts, ...sound } = memory()<Thing>({ ...shape, unique: [] })
@@ -416,7 +416,7 @@ test('a storage that supports little passes, and what is skipped says why', asyn
   }
 })
 
-test('the suite runs under node:test, and its skips are seen there', async (t) => {
+test('the suite runs under node:test and reports its skipped tests', async (t) => {
   const fixture = fileURLToPath(new URL('../fixtures/conformance-under-node-test.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [
     ...process.execArgv,

@@ -14,7 +14,7 @@ type Mistakes = ReadonlyArray<readonly [what: string, given: unknown, message: R
 
 const code = 'FST_COLLECTION_BAD_STORAGE'
 
-test('sqlite() needs an open database', async (t) => {
+test('sqlite() requires an open database', async (t) => {
   const open = new DatabaseSync(':memory:')
   const closed = new DatabaseSync(':memory:')
   closed.close()
@@ -46,7 +46,7 @@ test('sqlite() needs an open database', async (t) => {
   open.close()
 })
 
-test('postgres() needs a pool', async (t) => {
+test('postgres() requires a pool', async (t) => {
   const pool = new pg.Pool()
   const client = new pg.Client()
   const mistakes: Mistakes = [
@@ -72,7 +72,7 @@ test('postgres() needs a pool', async (t) => {
   await pool.end()
 })
 
-test('mysql() needs a pool that gives promises', { skip: noMysql }, async (t) => {
+test('mysql() requires a pool with promises', { skip: noMysql }, async (t) => {
   const uri = process.env.MYSQL_URL!
   const pool = promises.createPool({ uri })
   const calling = callbacks.createPool({ uri })

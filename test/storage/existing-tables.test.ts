@@ -153,7 +153,7 @@ async function race (storage: Storage<Thing>, id: string | number, change: (runn
 }
 
 for (const { name, skip, open } of databases) {
-  test(`${name}: tables that exist`, { skip }, async (t) => {
+  test(`${name}: existing tables`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     await database.run(...chinook(name), ...northwind(name))
@@ -347,7 +347,7 @@ for (const { name, skip, open } of databases) {
       })
     }
 
-    await t.test('a table where the database fills every column takes an empty item', async (t) => {
+    await t.test('a table with database defaults in every column accepts an empty item', async (t) => {
       await database.run(`CREATE TABLE counters (id ${serial[name]}, note VARCHAR(20) DEFAULT 'made')`)
       const shape: Shape = {
         name: 'counters',
@@ -360,7 +360,7 @@ for (const { name, skip, open } of databases) {
       t.same(kept(await storage.replace(1, { id: 1 }, undefined, context)).item, { id: 1, note: 'made' })
     })
 
-    await t.test('a version column that is a property as well is read, and written by the storage alone', async (t) => {
+    await t.test('a version column that is also a property is read, and written only by the storage', async (t) => {
       await database.run(
         `CREATE TABLE notes (id VARCHAR(10) PRIMARY KEY, body VARCHAR(20), updated_at ${precise[name]})`
       )
@@ -384,7 +384,7 @@ for (const { name, skip, open } of databases) {
       kept(await storage.replace('a', { id: 'a', body: 'y' }, version, context))
     })
 
-    await t.test('dates and uuids are ordered and compared whatever the types of their columns', async (t) => {
+    await t.test('dates and UUIDs are sorted and compared correctly in any type of column', async (t) => {
       await database.run('CREATE TABLE events (id CHAR(36) PRIMARY KEY, held DATE, at VARCHAR(30))')
       const shape: Shape = {
         name: 'events',
@@ -427,7 +427,7 @@ for (const { name, skip, open } of databases) {
       )
     })
 
-    await t.test('a unique key of a column that the schema does not have is named as the column is', async (t) => {
+    await t.test('a unique key on a column outside the schema is reported by the name of the column', async (t) => {
       await database.run("CREATE TABLE badges (id VARCHAR(10) PRIMARY KEY, hidden VARCHAR(10) DEFAULT 'same' UNIQUE)")
       const shape: Shape = {
         name: 'badges',
@@ -441,7 +441,7 @@ for (const { name, skip, open } of databases) {
     })
 
     await t.test(
-      'what a foreign key or a check does not allow is refused as a conflict, and told as 409',
+      'a violated foreign key or check is a conflict and returns 409',
       async (t) => {
         await database.run(
           'CREATE TABLE regions (id VARCHAR(10) PRIMARY KEY)',
@@ -494,7 +494,7 @@ for (const { name, skip, open } of databases) {
       }
     )
 
-    await t.test('decimals of the database are kept as text where the schema has a string', async (t) => {
+    await t.test('decimals of the database are returned as text if the schema has a string', async (t) => {
       await database.run('CREATE TABLE prices (id VARCHAR(10) PRIMARY KEY, amount NUMERIC(12, 2))')
       const shape: Shape = {
         name: 'prices',
@@ -507,7 +507,7 @@ for (const { name, skip, open } of databases) {
       t.same(kept(await storage.find('a', context)).item, { id: 'a', amount: '1234567890.25' })
     })
 
-    await t.test('a random version in a column of an existing table', async (t) => {
+    await t.test('an existing table can have a column with a random version', async (t) => {
       await database.run('CREATE TABLE tagged (id VARCHAR(10) PRIMARY KEY, etag VARCHAR(40) NOT NULL)')
       const shape: Shape = {
         name: 'tagged',

@@ -117,7 +117,7 @@ test('sqlite', async (t) => {
   const storage = adapter<Thing>(things)
 
   await t.test(
-    'a write that meets the lock of another process is tried again, and done once the lock is gone',
+    'a write that meets the lock of another process is retried, and done once the lock is released',
     async (t) => {
       const other = new DatabaseSync(file)
       other.exec('BEGIN IMMEDIATE')
@@ -130,7 +130,7 @@ test('sqlite', async (t) => {
   )
 
   await t.test(
-    'a lock that stays is told as unreachable, for statements and transactions, and the next call works',
+    'a lock that stays is reported as unreachable, for statements and transactions, and the next call works',
     async (t) => {
       const other = new DatabaseSync(file)
       other.exec('BEGIN IMMEDIATE')
@@ -142,7 +142,7 @@ test('sqlite', async (t) => {
     }
   )
 
-  await t.test('who waits for the transaction of another waits no longer than its signal allows', async (t) => {
+  await t.test('a call that waits for another transaction stops waiting when its signal aborts', async (t) => {
     let letGo = () => {}
     const held = new Promise<void>((resolve) => {
       letGo = resolve
@@ -180,7 +180,7 @@ test('sqlite', async (t) => {
     )
   })
 
-  await t.test('a transaction that SQLite has undone by itself is told as what it failed of', async (t) => {
+  await t.test('a transaction that SQLite has already rolled back rejects with the original error', async (t) => {
     t.match(
       await failure(
         transact(storage, async () => {
@@ -193,7 +193,7 @@ test('sqlite', async (t) => {
     t.same(await storage.find('nothing', context), undefined)
   })
 
-  await t.test('a full disk is told as unreachable, and leaves nothing half written', async (t) => {
+  await t.test('a full disk is reported as unreachable, and leaves no partial write', async (t) => {
     const [{ page_count: pages } = {}] = database.prepare('PRAGMA page_count').all()
     database.exec(`PRAGMA max_page_count = ${Number(pages)}`)
     t.match(await failure(storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)), {
@@ -205,7 +205,7 @@ test('sqlite', async (t) => {
     t.equal(kept(await storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)).id, 'big')
   })
 
-  await t.test('a read-only file can be read; a write to it is a plain error, since no waiting mends it', async (t) => {
+  await t.test('a read-only file can be read, and a write to it is a plain error', async (t) => {
     const readOnly = new DatabaseSync(file, { readOnly: true })
     const reader = sqlite(readOnly)<Thing>(things)
     t.equal(kept(await reader.find('big', context)).id, 'big')
@@ -225,7 +225,7 @@ test('sqlite', async (t) => {
     t.match(await failure(gone.list(everything, context)), { plain: true })
   })
 
-  await t.test('the errors of better-sqlite3 have names in place of numbers', async (t) => {
+  await t.test('errors of better-sqlite3, which have names instead of numbers, are recognized', async (t) => {
     const errors = [
       Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY_SNAPSHOT' }),
       Object.assign(new Error('UNIQUE constraint failed: things.team, things.number'), {
@@ -253,7 +253,7 @@ test('sqlite', async (t) => {
     t.equal(await broken.insert(thing('a'), context).catch((error: unknown) => error), 'no error at all')
   })
 
-  await t.test('a driver whose rows have only names is refused when the app starts', async (t) => {
+  await t.test('a driver that cannot return rows as arrays fails at boot', async (t) => {
     t.throws(
       () => sqlite({ exec () {}, prepare: () => ({ all: () => [], iterate: () => [], run: () => ({ changes: 0 }) }) }),
       {
@@ -291,7 +291,7 @@ test('postgres', { skip: noServers }, async (t) => {
     return rows[0].count
   }
 
-  await t.test('of 50 parallel replaces that expect one version exactly one wins', async (t) => {
+  await t.test('of 50 parallel replaces that expect one version exactly one succeeds', async (t) => {
     const { version } = kept(await storage.insert(thing('raced'), context))
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, rank) => storage.replace('raced', thing('raced', { rank }), version, context))
@@ -308,7 +308,7 @@ test('postgres', { skip: noServers }, async (t) => {
     )
   })
 
-  await t.test('a transaction within a transaction is part of it', async (t) => {
+  await t.test('a nested transaction is part of the outer one', async (t) => {
     await t.rejects(
       transact(storage, async (inner) => {
         await transact(inner, (innermost) => innermost.insert(thing('nested'), context))
@@ -319,7 +319,7 @@ test('postgres', { skip: noServers }, async (t) => {
     t.equal(await storage.find('nested', context), undefined)
   })
 
-  await t.test('a serialization failure of a single statement is tried again until it is done', async (t) => {
+  await t.test('a serialization failure of a single statement is retried until it succeeds', async (t) => {
     const strict = server.pool({ max: 10, options: '-c default_transaction_isolation=serializable' })
     const serial = postgres(strict)<Thing>(things)
     kept(await serial.insert(thing('counted', { rank: 0 }), context))
@@ -329,7 +329,7 @@ test('postgres', { skip: noServers }, async (t) => {
     t.equal(results.filter((result) => !('refused' in result)).length, 10)
   })
 
-  await t.test('a statement past its time limit, or that of the driver, is told as unreachable', async (t) => {
+  await t.test('a statement that exceeds a timeout of the server or driver is reported as unreachable', async (t) => {
     for (const [limit, cause] of [
       [{ statement_timeout: 50 }, { code: '57014' }],
       [{ query_timeout: 50 }, { message: 'Query read timeout' }]
@@ -343,7 +343,7 @@ test('postgres', { skip: noServers }, async (t) => {
   })
 
   await t.test(
-    'rows are not described, but where pg takes queries of its own alone; nor does a pool matter that gives other types',
+    'rows are described only in pipeline mode, and a pool with other types works',
     async (t) => {
       const item = thing('typed', { rank: 15, note: 'ü\u{1f600}' })
       for (const [options, described] of [
@@ -375,7 +375,7 @@ test('postgres', { skip: noServers }, async (t) => {
     }
   )
 
-  await t.test('who gives up waiting is answered at once, and the statement is cancelled', async (t) => {
+  await t.test('an aborted call rejects at once, and its statement is canceled', async (t) => {
     const unlock = await lock()
     await Promise.all(
       Array.from({ length: 5 }, () =>
@@ -395,12 +395,12 @@ test('postgres', { skip: noServers }, async (t) => {
     t.equal(kept(await storage.find('a', context)).id, 'a')
   })
 
-  await t.test('a statement of a transaction that is given up may fail late, and harms nobody', (t) =>
+  await t.test('an aborted transaction causes no unhandled rejection', (t) =>
     givenUp(t, storage, lock)
   )
 
   await t.test(
-    'a pool that has no connection in time is told as unreachable; one that waits is left by the signal',
+    'a pool without a connection in time is reported as unreachable, and an abort ends the wait',
     async (t) => {
       for (const [options, patience] of [
         [{ max: 1, connectionTimeoutMillis: 1000 }, 20_000],
@@ -421,7 +421,7 @@ test('postgres', { skip: noServers }, async (t) => {
   )
 
   await t.test(
-    'a connection dropped in the middle of a statement or a transaction is told as unreachable',
+    'a connection dropped during a statement or a transaction is reported as unreachable',
     async (t) => {
       const end = () =>
         server
@@ -451,7 +451,7 @@ test('postgres', { skip: noServers }, async (t) => {
     }
   )
 
-  await t.test('nobody at the port is told as unreachable', async (t) => {
+  await t.test('a port without a server is reported as unreachable', async (t) => {
     const nobody = postgres(server.pool({ port: await freePort() }))<Thing>(things)
     t.match(await failure(nobody.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
     t.match(await failure(transact(nobody, (inner) => inner.find('a', context))), unreachable)
@@ -460,7 +460,7 @@ test('postgres', { skip: noServers }, async (t) => {
   })
 
   await t.test(
-    'a read-only server is told as unreachable, a missing table and a wrong password are plain errors',
+    'a read-only server is reported as unreachable, a missing table and a wrong password are plain errors',
     async (t) => {
       const standby = postgres(server.pool({ options: '-c default_transaction_read_only=on' }))<Thing>(things)
       t.match(await failure(standby.insert(thing('x'), context)), unreachable)
@@ -476,7 +476,7 @@ test('postgres', { skip: noServers }, async (t) => {
   )
 
   await t.test(
-    'a server that crashes is unreachable, and used again once it is back, without a new pool',
+    'a crashed server is unreachable, and the same pool works once it is back',
     async (t) => {
       kept(await storage.insert(thing('committed'), context))
       const unlock = await lock()
@@ -494,7 +494,7 @@ test('postgres', { skip: noServers }, async (t) => {
     }
   )
 
-  await t.test('statements past those that get a name are run all the same', async (t) => {
+  await t.test('statements beyond the limit of named statements still run', async (t) => {
     for (let turn = 0; turn < 220; turn++) {
       const filter = { any: Array.from({ length: turn }, () => ({ property: 'id', is: 'eq', value: 'a' }) as const) }
       t.equal((await storage.list({ ...everything, filter }, context)).entries.length, turn === 0 ? 0 : 1)
@@ -527,11 +527,11 @@ test('mysql', { skip: noMysql }, async (t) => {
     return narrow
   }
 
-  await t.test('a statement of a transaction that is given up may fail late, and harms nobody', (t) =>
+  await t.test('an aborted transaction causes no unhandled rejection', (t) =>
     givenUp(t, storage, lock)
   )
 
-  await t.test('of 50 parallel replaces that expect one version exactly one wins', async (t) => {
+  await t.test('of 50 parallel replaces that expect one version exactly one succeeds', async (t) => {
     const { version } = kept(await storage.insert(thing('raced'), context))
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, rank) => storage.replace('raced', thing('raced', { rank }), version, context))
@@ -547,7 +547,7 @@ test('mysql', { skip: noMysql }, async (t) => {
     )
   })
 
-  await t.test('who gives up waiting is answered at once, and the statement is cancelled', async (t) => {
+  await t.test('an aborted call rejects at once, and its statement is canceled', async (t) => {
     const unlock = await lock()
     await Promise.all(
       Array.from({ length: 4 }, () =>
@@ -565,7 +565,7 @@ test('mysql', { skip: noMysql }, async (t) => {
     t.equal(kept(await storage.find('a', context)).id, 'a')
   })
 
-  await t.test('a statement past its time limit is told as unreachable', async (t) => {
+  await t.test('a statement that exceeds its time limit is reported as unreachable', async (t) => {
     const hasty = small({})
     await hasty.query('SET SESSION max_statement_time = 0.05')
     const unlock = await lock()
@@ -574,7 +574,7 @@ test('mysql', { skip: noMysql }, async (t) => {
   })
 
   await t.test(
-    'a pool without a free connection is left by the signal, or told as unreachable where it queues nobody',
+    'an abort ends the wait for a free connection, and a full queue is reported as unreachable',
     async (t) => {
       for (const options of [{}, { queueLimit: 1 }]) {
         const narrow = small(options)
@@ -591,7 +591,7 @@ test('mysql', { skip: noMysql }, async (t) => {
   )
 
   await t.test(
-    'a connection dropped in the middle of a statement or a transaction is told as unreachable',
+    'a connection dropped during a statement or a transaction is reported as unreachable',
     async (t) => {
       const narrow = small({})
       const victim = mysql(narrow)<Thing>(things)
@@ -626,7 +626,7 @@ test('mysql', { skip: noMysql }, async (t) => {
     }
   )
 
-  await t.test('nobody at the port is told as unreachable; a missing table is a plain error', async (t) => {
+  await t.test('a port without a server is reported as unreachable; a missing table is a plain error', async (t) => {
     const nobody = mysql(small({ port: await freePort() }))<Thing>(things)
     t.match(await failure(nobody.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
     t.match(await failure(mysql(pool, { table: 'nowhere' })<Thing>(things).find('a', context)), {

@@ -185,7 +185,7 @@ function check (actual: unknown, expected: unknown, what: unknown): void {
   }
 }
 
-test('names with escapes are read as what they are, also where JSON.parse takes them for others', async (t) => {
+test('names with escapes are parsed correctly, even if JSON.parse returns other names', async (t) => {
   JSON.parse('{"h":[],"\\\\":0}')
   t.same(parseJson('{"h":1,"\\"":2}'), { h: 1, '"': 2 })
   t.same(parseJson('{"h":1,"\\n":{"a\\\\":[{"\\"":"\\"x\\":"}]},"\uE0000":true,"\\uE0001":null}'), {
@@ -203,7 +203,7 @@ test('names with escapes are read as what they are, also where JSON.parse takes 
 })
 
 for (const { name, skip, open } of databases) {
-  test(`${name}: a number in JSON that is no safe integer is found by its value`, { skip }, async (t) => {
+  test(`${name}: a number in JSON that is not a safe integer is found by its value`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     const shape: Shape = {
@@ -224,7 +224,7 @@ for (const { name, skip, open } of databases) {
   })
 
   test(
-    `${name}: random items of random schemas are kept, filtered, ordered and paged as memory does`,
+    `${name}: random items of random schemas are stored, filtered, sorted and paged as memory does`,
     { skip },
     async (t) => {
       const database = await open()

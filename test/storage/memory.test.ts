@@ -46,11 +46,11 @@ async function ids (storage: Storage<Item>, asked: Partial<Query> = {}): Promise
   return (await storage.list({ ...everything, ...asked }, context)).entries.map(({ id }) => id)
 }
 
-t.test('memory keeps the contract', async (t) => {
+t.test('memory passes the conformance suite', async (t) => {
   conformance((name, options, body) => t.test(name, options, body), memory())
 })
 
-test('memory() is an adapter for any item, and supports everything', async (t) => {
+test('memory() is an adapter for any item and supports everything', async (t) => {
   const adapter: Adapter<Item> = memory()
   const { name, supports } = adapter(shape)
   t.equal(name, 'memory')
@@ -58,7 +58,7 @@ test('memory() is an adapter for any item, and supports everything', async (t) =
   t.same(Object.values(supports), Array(8).fill(true))
 })
 
-test('the same version is the same entry, frozen all the way down', async (t) => {
+test('the same version returns the same entry, which is deeply frozen', async (t) => {
   const storage = memory()<Item>(shape)
   const given = { id: 'a', name: 'first', tags: ['x'] }
   const inserted = await storage.insert(given, context)
@@ -71,14 +71,14 @@ test('the same version is the same entry, frozen all the way down', async (t) =>
   t.ok(Object.isFrozen(found?.item.tags))
 })
 
-test('a write is done by the time it has been called', async (t) => {
+test('a write takes effect synchronously', async (t) => {
   const storage = memory()<Item>(shape)
   const inserting = storage.insert({ id: 'a', name: 'first' }, context)
   const finding = storage.find('a', context)
   t.equal(await finding, await inserting)
 })
 
-test('storages of one adapter are apart, and so are their versions', async (t) => {
+test('storages of one adapter are separate, and so are their versions', async (t) => {
   const adapter = memory()
   const one = adapter<Item>(shape)
   const two = adapter<Item>(shape)
@@ -89,7 +89,7 @@ test('storages of one adapter are apart, and so are their versions', async (t) =
   t.not(first.version, second.version)
 })
 
-test("a seed is there from the start, and stays the caller's", async (t) => {
+test("a seed is available from the start, and the caller's items are not modified", async (t) => {
   const items = [
     { id: 'b', name: 'second', tags: ['x'] },
     { id: 'a', name: 'first' }
@@ -106,7 +106,7 @@ test("a seed is there from the start, and stays the caller's", async (t) => {
   )
 })
 
-test('ids are counted where the schema says number, and random otherwise', async (t) => {
+test('ids are sequential if the schema has a number, and random otherwise', async (t) => {
   const of = (type: string | string[]) =>
     memory()<object>({ ...shape, schema: { properties: { id: { type } } }, unique: [] })
   for (const type of ['integer', 'number', ['null', 'integer']]) {
@@ -123,7 +123,7 @@ test('ids are counted where the schema says number, and random otherwise', async
   t.match(await memory()<object>({ ...shape, schema: {}, unique: [] }).insert({}, context), { id: /^[\da-f]{8}-/ })
 })
 
-test('an order is total whatever types its properties have', async (t) => {
+test('an order is total for properties of any types', async (t) => {
   const storage = memory()<Item>({ ...shape, unique: [] })
   const values = [false, true, -1, 2, '', 'a', '\uffff', '😀', {}, [1], null, undefined]
   for (const [index, mixed] of values.entries()) {
@@ -134,7 +134,7 @@ test('an order is total whatever types its properties have', async (t) => {
   t.same((await ids(storage, { order: by('-mixed', 'id') })).join(''), 'kihgfecb')
 })
 
-test('unique values of any type are compared by value, and types are told apart', async (t) => {
+test('unique values of any type are compared by value and by type', async (t) => {
   const storage = memory()<Item>({ ...shape, unique: [['mixed']] })
   for (const [index, mixed] of [1, '1', true, 'true', { a: [1] }, { a: [2] }, ['x'], 'x'].entries()) {
     t.match(await storage.insert({ id: `${index}`, name: '', mixed }, context), { version: /./ })
@@ -145,7 +145,7 @@ test('unique values of any type are compared by value, and types are told apart'
   }
 })
 
-test('a condition on another type holds for nothing', async (t) => {
+test('a condition with a value of another type matches nothing', async (t) => {
   const storage = memory()<Item>({ ...shape, unique: [] })
   await storage.insert({ id: 'a', name: '5', mixed: 5 }, context)
   const filters: Filter[] = [
@@ -168,7 +168,7 @@ test('a condition on another type holds for nothing', async (t) => {
   t.same(await ids(storage, { search: { words: [], properties: ['name'] } }), ['a'])
 })
 
-test('a like pattern made to be slow is not', async (t) => {
+test('a like pattern that is designed to be slow takes time proportional to the text', async (t) => {
   t.ok(
     await isProportional(async (length) => {
       const storage = memory()<Item>(shape)
@@ -178,7 +178,7 @@ test('a like pattern made to be slow is not', async (t) => {
   )
 })
 
-test('items that come in order are listed in it, page by page', async (t) => {
+test('items inserted in order are listed in order, page by page', async (t) => {
   const storage = memory()<Item>(shape)
   const all = Array.from({ length: 1200 }, (_, index) => `${1000 + index}`)
   for (const id of all) await storage.insert({ id, name: id }, context)
@@ -187,7 +187,7 @@ test('items that come in order are listed in it, page by page', async (t) => {
   t.same(await ids(storage, { before: ['1514'], limit: 5 }), all.slice(509, 514))
 })
 
-test('thousands of writes leave every order as sorting would have it', async (t) => {
+test('thousands of writes keep every order sorted', async (t) => {
   const storage = memory()<Item>({ ...shape, unique: [['rank']] })
   const model = new Map<string, Item>()
   let seed = 42
@@ -250,7 +250,7 @@ test('thousands of writes leave every order as sorting would have it', async (t)
   t.same(await ids(storage, { order }), [])
 })
 
-test('a transaction lists its own writes among the others, in any order and direction', async (t) => {
+test('a transaction lists its own writes among other items, in any order and direction', async (t) => {
   const items = ['a', 'b', 'c', 'd', 'e', 'f'].map((id, index) => ({ id, name: id, rank: index }))
   const storage = memory<Item>({ items })(shape)
   await storage.transaction?.(async (inner) => {
@@ -274,7 +274,7 @@ test('a transaction lists its own writes among the others, in any order and dire
   t.same(await storage.find('gone', context), undefined)
 })
 
-test('unique values move between items within a transaction', async (t) => {
+test('unique values can move between items within a transaction', async (t) => {
   const storage = memory<Item>({
     items: [
       { id: 'a', name: 'one' },
@@ -296,7 +296,7 @@ test('unique values move between items within a transaction', async (t) => {
   t.match(await storage.insert({ id: 'd', name: 'three' }, context), { id: 'd' })
 })
 
-test('transactions take turns, writes of others wait for them, and reads never do', async (t) => {
+test('transactions run one after another, other writes wait for them, and reads do not', async (t) => {
   const storage = memory<Item>({
     items: [
       { id: 'a', name: 'a', rank: 0 },
@@ -324,7 +324,7 @@ test('transactions take turns, writes of others wait for them, and reads never d
   t.equal((await storage.find('a', context))?.item.rank, 3)
 })
 
-test('a transaction within a transaction is undone alone', async (t) => {
+test('a nested transaction rolls back alone', async (t) => {
   const storage = memory()<Item>(shape)
   await storage.transaction?.(async (outer) => {
     await outer.insert({ id: 'a', name: 'a' }, context)

@@ -78,7 +78,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  await t.test('it keeps the contract, but for what its `supports` leaves out', async (t) => {
+  await t.test('it passes the conformance suite, except for what its `supports` leaves out', async (t) => {
     let opened = 0
     conformance(
       (...sentence) => t.test(...sentence),
@@ -87,7 +87,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
     )
   })
 
-  await t.test('integers are ordered by value, negative ones too', async (t) => {
+  await t.test('integers are sorted by value, including negative ones', async (t) => {
     const signal = AbortSignal.timeout(60_000)
     const context = { signal, scope: undefined }
     const storage = redis(client)<{ n: number }>({
@@ -117,7 +117,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
     t.equal(total, 7)
   })
 
-  await t.test('an app serves it; while the server is away it answers 503, and afterwards it goes on', async (t) => {
+  await t.test('an app returns 503 while the server is down, and works again afterward', async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
     const Note = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() })
@@ -144,7 +144,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
     t.match((await app.inject('/notes')).json(), [{ text: 'second' }])
   })
 
-  await t.test('what a retry does not mend is no matter of being reached', async (t) => {
+  await t.test('an error that a retry cannot fix is not reported as unreachable', async (t) => {
     await client.set('{broken}:items', 'text')
     const storage = redis(client)({
       name: 'broken',
@@ -160,7 +160,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
   })
 })
 
-test('docs/storage.md shows the example as it is', async (t) => {
+test('docs/storage.md shows the code of the example', async (t) => {
   const read = async (path: string) => await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
   const [page, example] = [await read('docs/storage.md'), await read('examples/redis/storage.ts')]
   const excerpts = [...page.matchAll(/^```(?:typescript|lua)\n(.*?)^```$/gms)].map(([, code = '']) => code.trimEnd())

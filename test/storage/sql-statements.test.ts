@@ -124,7 +124,7 @@ function recorded (answers: unknown[] = []) {
 
 const fault = (properties: object, message = 'fault') => Object.assign(new Error(message), properties)
 
-test('createTable makes typed columns, named constraints and the indexes asked for; createTableSql prints the same', async (t) => {
+test('createTable creates typed columns, constraints and indexes, and createTableSql returns the SQL', async (t) => {
   const options: SqlOptions = { columns: 'snake_case', indexes: [['createdAt'], ['email', 'age']] }
   const { sent, sqlite, postgres, mysql } = recorded()
   const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
@@ -206,7 +206,7 @@ CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "
   )
 })
 
-test('each verb is one statement, and whatever a client gives is bound', async (t) => {
+test('each method is one statement, and all values of a client are bound', async (t) => {
   const { sent, sqlite, postgres, mysql } = recorded()
   const texts = async (adapter: SqlAdapter) => {
     sent.length = 0
@@ -257,7 +257,7 @@ test('each verb is one statement, and whatever a client gives is bound', async (
   ])
 })
 
-test('SQLite compares a pattern letter by letter only as a prefix: what is behind a star is found by instr()', async (t) => {
+test('SQLite uses GLOB only for prefix patterns', async (t) => {
   const { sent, sqlite } = recorded()
   const storage = sqlite()<Thing>(users)
   for (const [value, operator] of [
@@ -278,7 +278,7 @@ test('SQLite compares a pattern letter by letter only as a prefix: what is behin
   }
 })
 
-test('a database that cannot answer what it wrote is told what was bound, or is asked within the transaction', async (t) => {
+test('without RETURNING, a write returns the bound values or reads the row within the transaction', async (t) => {
   const item = {
     id,
     email: 'a@example.org',
@@ -355,7 +355,7 @@ test('a database that cannot answer what it wrote is told what was bound, or is 
   )
 })
 
-test('a write after a read compares the row that was read, and does not read it again', async (t) => {
+test('a write after a read compares the row that was read, without reading it again', async (t) => {
   const schema = { type: 'object', properties: { id: { type: 'string' }, note: { type: 'string' } } } as const
   for (const [version, column] of [
     [{ column: 'count', as: 'integer' }, ' AND "count"::text IS NOT DISTINCT FROM $5'],
@@ -384,7 +384,7 @@ test('a write after a read compares the row that was read, and does not read it 
   t.equal(sent.length, 3, 'a long row is not kept')
 })
 
-test('a table that exists is compared by its own columns, in the statement that writes', async (t) => {
+test('a row of an existing table is compared by its own columns in the statement that writes', async (t) => {
   const schema = {
     type: 'object',
     properties: { id: { type: 'string' }, at: { type: 'string', format: 'date-time' } }
@@ -426,7 +426,7 @@ test('a table that exists is compared by its own columns, in the statement that 
   )
 })
 
-test('a version that is a time is set by the database, later than the last', async (t) => {
+test('a timestamp version is set by the database, later than the previous one', async (t) => {
   const { sent, mysql } = recorded([{ affectedRows: 1, insertId: 0 }, [[id, '2024-01-01 00:00:00.000001']]])
   await mysql({ version: { column: 'changed', as: 'timestamp' } })<Thing>({
     ...users,
@@ -438,7 +438,7 @@ test('a version that is a time is set by the database, later than the last', asy
   )
 })
 
-test('what a driver throws is a refusal, a fault that passes, or goes on as it is', async (t) => {
+test('a driver error becomes a refusal or an unreachable error, is retried, or is passed on unchanged', async (t) => {
   const item = { id, email: 'a@example.org', createdAt: '2024-01-01T00:00:00Z' }
   const outcome = async (database: 'mysql' | 'postgres', ...answers: unknown[]) => {
     const storage = recorded(answers)[database]()<Thing>(users)
@@ -517,7 +517,7 @@ test('what a driver throws is a refusal, a fault that passes, or goes on as it i
   )
 })
 
-test('a pool whose connection throws what is no error, or cannot undo, is met all the same', async (t) => {
+test('a connection that throws a value other than an error, or cannot roll back, is handled', async (t) => {
   const failing = (connection: object) => {
     const closed: unknown[] = []
     const client = {
@@ -572,7 +572,7 @@ test('a pool whose connection throws what is no error, or cannot undo, is met al
   t.equal(await odder.find(id, context).catch((error: unknown) => error), thrown)
 })
 
-test('what a pool throws at once is met as what it tells later', async (t) => {
+test('a pool that throws synchronously is handled like one that rejects', async (t) => {
   const thrown = new Error('thrown')
   const fail = () => {
     throw thrown
@@ -602,7 +602,7 @@ test('what a pool throws at once is met as what it tells later', async (t) => {
   t.strictSame(released, [false])
 })
 
-test('what is tried again is not, once nobody waits for it', async (t) => {
+test('retries stop when the request is aborted', async (t) => {
   const { sent, postgres } = recorded(Array.from({ length: 6 }, () => fault({ code: '40001' })))
   const leaving = new AbortController()
   setTimeout(() => leaving.abort(), 60)
@@ -616,7 +616,7 @@ test('what is tried again is not, once nobody waits for it', async (t) => {
   t.equal(sent.length, tries)
 })
 
-test('many collections on one pool listen to it once', async (t) => {
+test('many collections on one pool add one listener to it', async (t) => {
   let listeners = 0
   const pool = {
     on: () => listeners++,
@@ -628,7 +628,7 @@ test('many collections on one pool listen to it once', async (t) => {
   t.equal(listeners, 1)
 })
 
-test('mistakes are told at boot, with what mends them', async (t) => {
+test('invalid options fail at boot with a message that states the fix', async (t) => {
   const { sqlite, mysql } = recorded()
   const withProperty = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({
     ...users,
@@ -660,7 +660,7 @@ test('mistakes are told at boot, with what mends them', async (t) => {
   t.throws(() => sqlite()({ ...users, schema: { type: 'object' } }), { message: /users has no column for id/ })
 })
 
-test('a nested property that the schema does not have is read by the type of what it is compared with', async (t) => {
+test('a nested property outside the schema is read by the type of the compared value', async (t) => {
   const { sent, sqlite, mysql } = recorded()
   const filter: Filter = {
     all: [
@@ -682,7 +682,7 @@ test('a nested property that the schema does not have is read by the type of wha
   )
 })
 
-test('the kind of a column keeps every value of its schema', async (t) => {
+test('the kind of a column can store every value of its schema', async (t) => {
   const table: ReadonlyArray<readonly [JsonSchema, kind: string, nullable: boolean]> = [
     [{ type: 'string' }, 'text', false],
     [{ type: ['string', 'null'], format: 'date' }, 'date', true],
@@ -702,7 +702,7 @@ test('the kind of a column keeps every value of its schema', async (t) => {
   for (const [schema, kind, nullable] of table) t.same(getKind(schema), { kind, nullable }, JSON.stringify(schema))
 })
 
-test('times are read in any form a database gives, and written in one', async (t) => {
+test('times are parsed in any form of a database, and written in one', async (t) => {
   const { 'date-time': instant, date, text, boolean, uuid, json } = createCodecs((value) => value)
   const forms: ReadonlyArray<readonly [string, string]> = [
     ['2024-01-01T00:00:00.123Z', '2024-01-01T00:00:00.123Z'],
@@ -732,7 +732,7 @@ test('times are read in any form a database gives, and written in one', async (t
   t.notOk(json.canBind(undefined))
 })
 
-test('a full cache releases what was not used for the longest time', async (t) => {
+test('a full cache evicts the least recently used entry', async (t) => {
   let made = 0
   const cache = new Cache(2, (key: string) => `${key}${++made}`)
   t.same(
@@ -741,7 +741,7 @@ test('a full cache releases what was not used for the longest time', async (t) =
   )
 })
 
-test('createTable makes a table of the receipts where idempotency is asked for, also beside a table that exists', async (t) => {
+test('createTable creates a table for receipts if idempotency is used, also beside an existing table', async (t) => {
   const { sqlite, postgres, mysql } = recorded()
   const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
   const asked = { ...users, receipts: true }
@@ -783,7 +783,7 @@ CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "shop"."users_recei
   )
 })
 
-test('a claim that others come across is begun anew', async (t) => {
+test('a claim that conflicts with another claim is retried', async (t) => {
   const taken = fault({ errno: 1062 }, "Duplicate entry 'a' for key 'PRIMARY'")
   const claim = { key: 'a', fingerprint: 'f', token: 'mine', expires: 200, answer: undefined }
   const expired = ['a', 'g', 'other', 50, null]

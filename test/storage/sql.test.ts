@@ -115,11 +115,11 @@ for (const { name, skip, open } of databases) {
       return adapter<Thing>(shape)
     }
 
-    await t.test('keeps every sentence of the contract', async (t) => {
+    await t.test('passes the conformance suite', async (t) => {
       conformance((sentence, { skip }, body) => t.test(sentence, { skip }, body), storageOf)
     })
 
-    await t.test('filters properties of every kind, and of several types, as memory does', async (t) => {
+    await t.test('filters properties of every kind and of several types, as memory does', async (t) => {
       const storage = await storageOf(mixed)
       const reference = memory()<Thing>(mixed)
       for (const item of many) {
@@ -155,7 +155,7 @@ for (const { name, skip, open } of databases) {
       }
     })
 
-    await t.test('walks every order from both ends, with ties and nulls, as memory does', async (t) => {
+    await t.test('pages through every order from both ends, with ties and nulls, as memory does', async (t) => {
       const storage = await storageOf(things)
       const reference = memory()<Thing>(things)
       for (let index = 0; index < 40; index++) {
@@ -216,7 +216,7 @@ for (const { name, skip, open } of databases) {
       t.same(await ids(storage, { after: ['a\0'] }), [], 'a position that no database can hold is past the end')
     })
 
-    await t.test('selects only the properties asked for, the id and the version', async (t) => {
+    await t.test('selects only the requested properties, the id and the version', async (t) => {
       const storage = await storageOf(things)
       const { version } = kept(
         await storage.insert({ id: 'a', name: 'first', note: null, rank: 1, place: { city: 'Rome' } }, context)
@@ -229,7 +229,7 @@ for (const { name, skip, open } of databases) {
       t.same(await asked(), [{ id: 'a', item: { id: 'a' }, version }])
     })
 
-    await t.test('takes every text of a client for a value, wherever it comes', async (t) => {
+    await t.test('treats every text of a client as a value, in any position', async (t) => {
       const storage = await storageOf(things)
       const hostile = [
         "'; DROP TABLE made_0; --",
@@ -287,7 +287,7 @@ for (const { name, skip, open } of databases) {
       t.equal((await storage.list(query({ count: true, limit: 1 }), context)).total, hostile.length)
     })
 
-    await t.test('finds, replaces and removes nothing by an id that cannot be', async (t) => {
+    await t.test('finds, replaces and removes nothing for an id that cannot exist', async (t) => {
       for (const [shape, impossible] of [
         [things, ['a\0', 5]],
         [mixed, ['x', uuid(9), 7, '']]
@@ -301,7 +301,7 @@ for (const { name, skip, open } of databases) {
       }
     })
 
-    await t.test('keeps instants in UTC to the millisecond, and uuids in lower case', async (t) => {
+    await t.test('stores instants in UTC with milliseconds, and UUIDs in lower case', async (t) => {
       const storage = await storageOf(mixed)
       const given = { id: uuid(7).toUpperCase(), size: 1, at: '2024-03-01T01:30:00.123456+02:00' }
       const expected = { id: uuid(7), size: 1, at: '2024-02-29T23:30:00.123Z' }

@@ -36,7 +36,7 @@ for (const { name, skip, open } of databases) {
     t.teardown(() => database.end())
 
     for (const way of ['options', 'definition'] as const) {
-      await t.test(`a table made of the ${way} of a collection keeps unique properties unique`, async (t) => {
+      await t.test(`a table created from the ${way} of a collection keeps unique properties unique`, async (t) => {
         const storage = database.adapter({ table: `users_by_${way}` })
         const options = { ...described, storage }
         const users = define(options).with(idempotency(), softDelete({ property: 'removedAt' }))
@@ -58,7 +58,7 @@ for (const { name, skip, open } of databases) {
       })
     }
 
-    await t.test('a definition and its options make the same tables', async (t) => {
+    await t.test('a definition and its options create the same tables', async (t) => {
       const storage = database.adapter()
       const options = { ...described, storage }
       const users = define(options).with(idempotency(), softDelete({ property: 'removedAt' }))
@@ -76,7 +76,7 @@ for (const { name, skip, open } of databases) {
 }
 
 test(
-  'createTable takes every option of a definition, also without a storage',
+  'createTable accepts every option of a definition, also without a storage',
   { skip: databases[0]!.skip },
   async (t) => {
     const database = await databases[0]!.open()
@@ -91,7 +91,7 @@ test(
   }
 )
 
-test('createTable takes the id as a definition has it', { skip: databases[0]!.skip }, async (t) => {
+test('createTable accepts the id as in a definition', { skip: databases[0]!.skip }, async (t) => {
   const database = await databases[0]!.open()
   t.teardown(() => database.end())
   const storage = database.adapter()
@@ -103,7 +103,7 @@ test('createTable takes the id as a definition has it', { skip: databases[0]!.sk
 })
 
 test(
-  'createTable makes a table, its indexes and its receipts in an attached SQLite database',
+  'createTable creates a table, its indexes and its receipts in an attached SQLite database',
   { skip: databases[0]!.skip },
   async (t) => {
     const database = await databases[0]!.open()
@@ -123,7 +123,7 @@ test(
 )
 
 test(
-  'createTable refuses what does not describe a table, and says what to pass',
+  'createTable rejects anything that does not describe a table, and states what to pass',
   { skip: databases[0]!.skip },
   async (t) => {
     const database = await databases[0]!.open()
@@ -285,7 +285,7 @@ async function start (definition: unknown, logger: object | false = false): Prom
 for (const { name, skip, open } of databases) {
   const q = (word: string) => quote(name, word)
 
-  test(`${name}: the table is checked when the app starts`, { skip }, async (t) => {
+  test(`${name}: the table is checked at boot`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     const users = (unique: Index['unique'] = ['email']) =>
@@ -317,7 +317,7 @@ for (const { name, skip, open } of databases) {
       await t.resolves(start(users()), `${what}: the statement in the message is the fix`)
     }
 
-    await t.test('an id that nothing keeps unique is refused, unless the database generates it', async (t) => {
+    await t.test('an id without a unique constraint fails at boot, unless the database generates it', async (t) => {
       await freshTable(database, 'id VARCHAR(50) NOT NULL, tenant VARCHAR(50) NOT NULL, email VARCHAR(100) NOT NULL')
       await t.rejects(start(users([])), {
         message: /does not keep id unique: .* Run CREATE UNIQUE INDEX .users_id_unique. ON .users. \(.id.\)\.$/
@@ -337,7 +337,7 @@ for (const { name, skip, open } of databases) {
       )
     })
 
-    await t.test('columns that the table does not have are reported together', async (t) => {
+    await t.test('missing columns are reported together', async (t) => {
       await freshTable(database)
       const More = Type.Object({ ...Member.properties, nick: Type.String(), homePage: Type.String() })
       const options = { name: 'users', schema: More, id: { generate: 'client' }, unique: ['nick'] } as const
@@ -360,7 +360,7 @@ for (const { name, skip, open } of databases) {
       })
     })
 
-    await t.test('a table of another schema, and one made by createTable', async (t) => {
+    await t.test('tables in a named schema and tables made by createTable are checked', async (t) => {
       const schema =
         name === 'mysql'
           ? ((await database.rows('SELECT DATABASE() AS name')) as Array<{ name: string }>)[0]!.name
@@ -382,7 +382,7 @@ for (const { name, skip, open } of databases) {
       await t.resolves(start(made))
     })
 
-    await t.test('a table that does not exist yet is logged, and checked by the readiness probe', async (t) => {
+    await t.test('a table that does not exist yet is logged, and checked again by the readiness probe', async (t) => {
       await database.run('DROP TABLE IF EXISTS users')
       const lines: Array<{ msg: string; err?: { message: string } }> = []
       const app = Fastify({
@@ -418,7 +418,7 @@ for (const { name, skip, open } of databases) {
   })
 }
 
-test('every storage is asked once, also behind a deadline, tombstones, an older version and a parent', async (t) => {
+test('every storage is checked once, also with timeout, softDelete, an older version and a parent', async (t) => {
   const asked: string[] = []
   const storage = (result: () => Promise<readonly string[]>) =>
     altered(() => ({
@@ -468,7 +468,7 @@ test('every storage is asked once, also behind a deadline, tombstones, an older 
   ])
 })
 
-test('a storage that does not answer delays the start by two seconds in all, and is logged', async (t) => {
+test('storages that do not respond delay the start by two seconds in total, and are logged', async (t) => {
   const { lines, logger } = logged()
   const app = Fastify({ logger: { ...logger, level: 'warn' } })
   t.teardown(() => app.close())
@@ -493,7 +493,7 @@ test('a storage that does not answer delays the start by two seconds in all, and
 
 const Named = Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() })
 
-test('createTable takes the shape that a storage function gets', { skip: databases[0]!.skip }, async (t) => {
+test('createTable accepts the shape that a storage function receives', { skip: databases[0]!.skip }, async (t) => {
   const database = await databases[0]!.open()
   t.teardown(() => database.end())
   const storage = database.adapter()

@@ -101,7 +101,7 @@ const refused: ReadonlyArray<readonly [content: object, pointer: string, message
 ]
 
 for (const { name, skip, available } of storages) {
-  test(`${name}: a value that not every storage gives back is 422 before anything is written`, { skip }, async (t) => {
+  test(`${name}: a value that some storage cannot return unchanged is 422 before any write`, { skip }, async (t) => {
     const { app, lines } = await open(t, available)
     const item = await ask(app, 'POST /events', { content: { stock: 1 } })
     const at = String(item.headers.location)
@@ -135,7 +135,7 @@ for (const { name, skip, available } of storages) {
     t.same(lines, [])
   })
 
-  test(`${name}: the first and the last values that are taken come back as they are`, { skip }, async (t) => {
+  test(`${name}: the smallest and the largest accepted values are returned unchanged`, { skip }, async (t) => {
     const { app } = await open(t, available)
     for (const content of [
       {
@@ -170,7 +170,7 @@ for (const { name, skip, available } of storages) {
     )
   })
 
-  test(`${name}: a filter by such a value is 400, and an id that cannot exist is 404`, { skip }, async (t) => {
+  test(`${name}: a filter by such a value returns 400, and an id that cannot exist 404`, { skip }, async (t) => {
     const { app } = await open(t, available)
     for (const query of [
       'stock=9007199254740992',
@@ -203,7 +203,7 @@ for (const { name, skip, available } of storages) {
   })
 
   test(
-    `${name}: a date-time is an instant: in answers, filters, order and cursors, at every depth`,
+    `${name}: a date-time is an instant in responses, filters, sorting and cursors, at every depth`,
     { skip },
     async (t) => {
       const { app } = await open(t, available)
@@ -243,7 +243,7 @@ for (const { name, skip, available } of storages) {
     }
   )
 
-  test(`${name}: a scope compares instants, on reads and on writes`, { skip }, async (t) => {
+  test(`${name}: a scope compares instants on reads and on writes`, { skip }, async (t) => {
     const scope = (filter: object) => ({ access: { scope: () => ({ filter }) } }) as unknown as Settings
     const early = {
       all: [
@@ -277,7 +277,7 @@ for (const { name, skip, available } of storages) {
     t.equal((await ask(app, 'GET /events')).json().length, 1)
   })
 
-  test(`${name}: a scope with a date-time as its value knows it in every spelling`, { skip }, async (t) => {
+  test(`${name}: a scope value that is a date-time matches every spelling of it`, { skip }, async (t) => {
     const { app } = await open(t, available, {
       access: { scope: () => ({ values: { at: '2026-01-01T02:00:00+02:00' } }) }
     } as unknown as Settings)
@@ -348,7 +348,7 @@ for (const available of databases) {
   const { name, skip } = available
 
   test(
-    `${name}: a row that another writer made unreadable is left out of lists and logged; its own URI is 500, and DELETE works`,
+    `${name}: an unreadable row is left out of lists and logged; its own URI returns 500, and DELETE works`,
     { skip },
     async (t) => {
       for (const [index, [column, value]] of foreign[name].entries()) {
@@ -404,7 +404,7 @@ for (const available of databases) {
   )
 
   test(
-    `${name}: what only this database cannot store is 422 with a pointer where it tells the column`,
+    `${name}: a value that only this database cannot store returns 422, with a pointer if the column is known`,
     { skip },
     async (t) => {
       const { app, lines } = await open(t, available)
@@ -468,7 +468,7 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
   const name = available.name as keyof typeof narrow
 
   test(
-    `${name}: a table that exists has narrower columns: 422 on writes, 400 in filters, 404 by id`,
+    `${name}: narrower columns of an existing table return 422 on writes, 400 in filters and 404 by id`,
     { skip: available.skip },
     async (t) => {
       const database = await start(available)
@@ -528,7 +528,7 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
 }
 
 test(
-  'sqlite: more unreadable rows than a page reads past end the list, which says that there are more',
+  'sqlite: a list with too many unreadable rows ends early and reports that there are more',
   { skip: databases[0]!.skip },
   async (t) => {
     const database = await start(databases[0]!)
@@ -576,7 +576,7 @@ test(
 )
 
 test(
-  'sqlite: a write is told as done although the database made its row unreadable',
+  'sqlite: a write succeeds even if the database made its row unreadable',
   { skip: databases[0]!.skip },
   async (t) => {
     const database = await start(databases[0]!)
@@ -608,7 +608,7 @@ test(
 )
 
 test(
-  'sqlite: text that is no JSON, in a table that exists, does not keep a list from being filtered and sorted by it',
+  'sqlite: invalid JSON in an existing table does not prevent filtering and sorting by it',
   { skip: databases[0]!.skip },
   async (t) => {
     const database = await start(databases[0]!)

@@ -121,17 +121,17 @@ async function looksCounted (storage: Storage<Item>): Promise<boolean> {
   return near || [sorted, byLength].some((ordered) => ordered.join() === versions.join())
 }
 
-test('memory: versions tell nothing of how many writes there were', async (t) => {
+test('memory: versions do not reveal the number of writes', async (t) => {
   t.notOk(await looksCounted(memory()<Item>(shape)))
 })
 
 for (const { name, skip, open } of databases) {
-  test(`${name}: versions that repeat`, { skip }, async (t) => {
+  test(`${name}: repeated versions`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
 
     for (const setting of settings(name).filter(({ only = name }) => only === name)) {
-      await t.test(`${setting.name}: versions tell nothing of how many writes there were`, async (t) => {
+      await t.test(`${setting.name}: versions do not reveal the number of writes`, async (t) => {
         const table = await makeTable(database, setting, 'INT NOT NULL PRIMARY KEY')
         const adapter = database.adapter({ table, ...(setting.version !== undefined && { version: setting.version }) })
         if (setting.version === undefined) await adapter.createTable(shape)
@@ -140,7 +140,7 @@ for (const { name, skip, open } of databases) {
 
       for (const by of name === 'sqlite' ? (['client', 'storage'] as const) : (['client'] as const)) {
         await t.test(
-          `${setting.name}: an id that ${by === 'client' ? 'another client chooses' : 'SQLite uses'} again shows nothing of the item before`,
+          `${setting.name}: an id that ${by === 'client' ? 'another client chooses' : 'SQLite uses'} again reveals nothing of the previous item`,
           async (t) => {
             const table = await makeTable(
               database,
@@ -198,7 +198,7 @@ for (const { name, skip, open } of databases) {
       const { repeat } = setting
       if (repeat === undefined) continue
       await t.test(
-        `${setting.name}: a write that expects the row of before does not touch the one in its place`,
+        `${setting.name}: a write that expects the previous row does not change the row in its place`,
         async (t) => {
           const table = await makeTable(database, setting, 'INT NOT NULL PRIMARY KEY')
           const storage = database.adapter({ table, version: setting.version! })<Item>(shape)
@@ -241,7 +241,7 @@ for (const { name, skip, open } of databases) {
       )
 
       if (setting.name === 'derived') continue
-      await t.test(`${setting.name}: a version that another writer sets counts, whatever the content`, async (t) => {
+      await t.test(`${setting.name}: a version set by another writer makes a pending write stale`, async (t) => {
         const table = await makeTable(database, setting, 'INT NOT NULL PRIMARY KEY')
         const storage = database.adapter({ table, version: setting.version! })<Item>(shape)
         await database.run(`INSERT INTO ${table} VALUES (1, 'ada', 'same', ${repeat})`)

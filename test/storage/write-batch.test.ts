@@ -47,7 +47,7 @@ async function open (t: Test) {
   return { database, other, adapter, storage: adapter<Thing>(things), executed, seen }
 }
 
-test('what is written in one turn is committed together, and told once it is', async (t) => {
+test('parallel writes are committed together, and resolve after the commit', async (t) => {
   const { storage, executed, seen } = await open(t)
   const first = storage.insert(thing('first'), context)
   t.strictSame(seen(), ['first'], 'the first does not wait')
@@ -66,7 +66,7 @@ test('what is written in one turn is committed together, and told once it is', a
   t.equal(seen().length, 8)
 })
 
-test('all storages on a handle write together', async (t) => {
+test('all storages on a handle share a batch', async (t) => {
   const { adapter, storage, executed } = await open(t)
   const second = adapter<Thing>(things)
   await Promise.all(
@@ -75,7 +75,7 @@ test('all storages on a handle write together', async (t) => {
   t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'])
 })
 
-test('of writes to one item in one turn each meets what the one before it has left', async (t) => {
+test('each write to one item in a batch sees the result of the write before it', async (t) => {
   const { storage } = await open(t)
   const made = await storage.insert(thing('raced'), context)
   if ('refused' in made) throw new Error('not made')
@@ -89,7 +89,7 @@ test('of writes to one item in one turn each meets what the one before it has le
 })
 
 test(
-  'where one fails, the others are written all the same, and each is told its own',
+  'if one write of a batch fails, the others succeed, and each gets its own result',
   async (t) => {
     const { database, storage, executed, seen } = await open(t)
     database.exec(`
@@ -128,7 +128,7 @@ test(
 )
 
 test(
-  'what meets a transaction, the lock of another process or a full disk goes its way alone',
+  'a write that meets a transaction, the lock of another process or a full disk is done alone',
   async (t) => {
     const { database, other, storage, executed, seen } = await open(t)
     let letGo = () => {}

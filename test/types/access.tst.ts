@@ -42,7 +42,7 @@ test('a caller is a string, or undefined', () => {
   expect(define).type.not.toBeCallableWith({ ...of034, access: () => 'ada' })
 })
 
-test('a rule is a word or a predicate over the Fastify request, as plugins extend it', () => {
+test('a rule is a keyword or a predicate on the Fastify request, as plugins extend it', () => {
   define({
     ...of034,
     access: {
@@ -67,13 +67,13 @@ test('a rule is a word or a predicate over the Fastify request, as plugins exten
   expect(define).type.not.toBeCallableWith({ ...of034, access: { allow: () => undefined } })
 })
 
-test('allowedActions() returns names of actions', () => {
+test('allowedActions() returns the names of actions', () => {
   const notes = define(of034)
   expect(allowedActions(notes, {} as FastifyRequest)).type.toBe<Promise<ReadonlySet<ActionName>>>()
   expect(notes).type.toBeAssignableTo<Definition>()
 })
 
-test('a scope is about properties of the items', () => {
+test('a scope uses properties of the items', () => {
   define({
     ...of034,
     access: {
@@ -109,7 +109,7 @@ test('a scope is about properties of the items', () => {
   expect(define).type.not.toBeCallableWith({ ...of034, access: { scope: () => true } })
 })
 
-test('visible is about properties of the items', () => {
+test('visible uses properties of the items', () => {
   define({
     ...of034,
     access: {

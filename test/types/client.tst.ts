@@ -19,21 +19,21 @@ export const definition = define({
 
 const users = client<typeof definition, { readOnly: 'id'; writeOnly: 'password'; default: 'role' }>('/users')
 
-test('what is read has no properties that are writeOnly', async () => {
+test('items that are read have no writeOnly properties', async () => {
   const user = await users.read('1')
   expect(user.name).type.toBe<string>()
   expect(user).type.not.toHaveProperty('password')
   for await (const each of users.list()) expect(each.age).type.toBe<number | undefined>()
 })
 
-test('what is sent needs neither what is readOnly nor what has a default', () => {
+test('create requires neither readOnly properties nor properties with a default', () => {
   expect(users.create).type.toBeCallableWith({ name: 'Ada', tags: [] })
   expect(users.create).type.toBeCallableWith({ id: '1', name: 'Ada', tags: [], role: 'author', password: 'secret' })
   expect(users.create).type.not.toBeCallableWith({ name: 'Ada' })
   expect(users.create).type.not.toBeCallableWith({ name: 1, tags: [] })
 })
 
-test('null in a patch takes away what is optional, and nothing else; an array is given as a whole', () => {
+test('null in a patch removes only optional properties, and an array is replaced as a whole', () => {
   expect(users.update).type.toBeCallableWith('1', { age: null })
   expect(users.update).type.not.toBeCallableWith('1', { name: null })
   expect(users.update).type.toBeCallableWith('1', { tags: [{ label: 'a' }] })
@@ -41,7 +41,7 @@ test('null in a patch takes away what is optional, and nothing else; an array is
   expect(users.update).type.not.toBeCallableWith('1', { nothing: 1 })
 })
 
-test('a query has the keys of the properties', () => {
+test('a query accepts keys for the properties', () => {
   expect(users.list).type.toBeCallableWith({
     name: 'Ada',
     'age.gte': 18,
@@ -53,7 +53,7 @@ test('a query has the keys of the properties', () => {
   expect(users.list).type.not.toBeCallableWith({ sort: ['nothing'] })
 })
 
-test('without marks, what the library fills is readOnly', () => {
+test('without annotations, only properties set by the library are optional on create', () => {
   const plain = client<typeof definition>('/users')
   expect(plain.create).type.toBeCallableWith({ name: 'Ada', tags: [], role: 'reader' })
   expect(plain.create).type.not.toBeCallableWith({ name: 'Ada', tags: [] })

@@ -70,7 +70,7 @@ test('the type of an item is that of its schema, for @sinclair/typebox 0.34 and 
   expect<ItemOf<typeof User1>>().type.not.toBe<any>()
 })
 
-test('the item reaches prepare, changed, links and storage without a cast: @sinclair/typebox 0.34', () => {
+test('the item type reaches hooks, links and storage without a cast: @sinclair/typebox 0.34', () => {
   define({
     name: 'users',
     schema: User034,
@@ -105,7 +105,7 @@ test('the item reaches prepare, changed, links and storage without a cast: @sinc
   })
 })
 
-test('the item reaches prepare, changed, links and storage without a cast: typebox 1', () => {
+test('the item type reaches hooks, links and storage without a cast: typebox 1', () => {
   define({
     name: 'users',
     schema: User1,
@@ -128,7 +128,7 @@ test('the item reaches prepare, changed, links and storage without a cast: typeb
   })
 })
 
-test('define gives a collection of its items', () => {
+test('define returns a collection of its items', () => {
   const of034 = define({ name: 'users', schema: User034, storage: memory() })
   const of1 = define({ name: 'users', schema: User1, storage: memory() })
   expect(of034).type.toBe<Definition<User>>()
@@ -150,7 +150,7 @@ test('a definition cannot be changed', () => {
   expect(users.features).type.not.toHaveProperty('push')
 })
 
-test('a table is created from a definition or its options, and from nothing else', () => {
+test('a table is created only from a definition or its options', () => {
   const storage = {} as SqlAdapter
   for (const create of [storage.createTable, storage.createTableSql]) {
     const of034 = { name: 'users', schema: User034, storage }
@@ -173,7 +173,7 @@ test('a table is created from a definition or its options, and from nothing else
   expect(define({ name: 'users', schema: User034, storage }).unique).type.toBe<ReadonlyArray<readonly string[]>>()
 })
 
-test('names that are no properties are compile errors', () => {
+test('names that are not properties are compile errors', () => {
   const of034 = { name: 'users', schema: User034, storage: memory() }
   const of1 = { name: 'users', schema: User1, storage: memory() }
   expect(define).type.toBeCallableWith({ ...of034, unique: ['email', ['email', 'role']] })
@@ -224,7 +224,7 @@ test('names that are no properties are compile errors', () => {
   expect(define).type.not.toBeCallableWith({ ...of034, id: { generate: () => true } })
 })
 
-test('options that do not exist, or have another value, are compile errors', () => {
+test('unknown options and options with another value are compile errors', () => {
   const users = { name: 'users', schema: User034, storage: memory() }
   expect(define).type.toBeCallableWith(users)
   expect(define).type.not.toBeCallableWith({ ...users, uniques: ['email'] })
@@ -241,7 +241,7 @@ test('options that do not exist, or have another value, are compile errors', () 
   expect(define).type.not.toBeCallableWith({ ...users, schema: Type.Array(Type.String()) })
 })
 
-test('what prepare returns is an item', () => {
+test('beforeValidation returns an item', () => {
   const users = { name: 'users', schema: User034, storage: memory() }
   expect(define).type.toBeCallableWith({
     ...users,
@@ -259,7 +259,7 @@ test('what prepare returns is an item', () => {
   })
 })
 
-test('a storage for the items is taken, one for others is refused', () => {
+test('a storage for the items is accepted, and one for other items is rejected', () => {
   interface Animal {
     id: string
     legs: number
@@ -280,7 +280,7 @@ test('a storage for the items is taken, one for others is refused', () => {
   expect<Storage<Animal>>().type.not.toBeAssignableTo<Storage<User>>()
 })
 
-test('a seed of the memory storage is one of items', () => {
+test('a seed of the memory storage contains items', () => {
   const ada = {
     id: 'x',
     email: 'a',
@@ -293,7 +293,7 @@ test('a seed of the memory storage is one of items', () => {
   expect(memory<User>).type.not.toBeCallableWith({ items: [{ ...ada, role: 'owner' }] })
 })
 
-test('a collection is registered as it is, and with the options of register', () => {
+test('a collection is registered as it is, or with the options of register', () => {
   const app = {} as FastifyInstance
   const users = define({ name: 'users', schema: User034, storage: memory() })
   const animals = define({
@@ -312,7 +312,7 @@ test('a collection is registered as it is, and with the options of register', ()
   expect(app.collections).type.toBe<readonly Registered[]>()
 })
 
-test('a schema that says nothing of its type has items of unknown properties', () => {
+test('a schema without a static type has items of unknown properties', () => {
   const plain = define({
     name: 'plain',
     schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
@@ -330,7 +330,7 @@ test('expand names collections and properties of the item', () => {
   users.with(expand({ best: { collection: users, property: 'nik' } }))
 })
 
-test('idempotency names actions that can be repeated, and seconds', () => {
+test('idempotency accepts actions that can be repeated, and seconds', () => {
   expect(idempotency).type.toBeCallableWith()
   expect(idempotency).type.toBeCallableWith({ actions: ['create', 'update'], required: true, expiry: 3600, lease: 5 })
   expect(idempotency).type.not.toBeCallableWith({ actions: ['remove'] })
@@ -338,11 +338,11 @@ test('idempotency names actions that can be repeated, and seconds', () => {
   expect(idempotency).type.not.toBeCallableWith(true)
 })
 
-test('corsOptions fits @fastify/cors', () => {
+test('corsOptions matches the options of @fastify/cors', () => {
   expect(corsOptions()).type.toBeAssignableTo<FastifyCorsOptions>()
 })
 
-test('deprecation takes dates and a link', () => {
+test('deprecation accepts dates and a link', () => {
   expect<DeprecationOptions>().type.toBe<{ since: Date | string; sunset?: Date | string; link?: string }>()
 })
 
@@ -363,20 +363,20 @@ test('redirects return an id, or another URI', () => {
   })
 })
 
-test('a timeout is milliseconds, for all actions or for some', () => {
+test('a timeout is in milliseconds, for all actions or for some', () => {
   expect(timeout).type.toBeCallableWith(5000)
   expect(timeout).type.toBeCallableWith({ all: 5000, list: 1000 })
   expect(timeout).type.not.toBeCallableWith({ delete: 1000 })
   expect(timeout).type.not.toBeCallableWith('5s')
 })
 
-test('a collection that moved is registered with its paths', () => {
+test('a moved collection is registered with its paths', () => {
   expect<MovedOptions>().type.toBe<{ from: string; to: string; status?: 301 | 308 }>()
   expect<FastifyInstance['register']>().type.toBeCallableWith(moved, { from: '/people', to: '/users', prefix: '/v1' })
   expect<FastifyInstance['register']>().type.not.toBeCallableWith(moved, { from: '/people' })
 })
 
-test('softDelete names a property of the item, and a function of the request', () => {
+test('softDelete accepts a property of the item and a function of the request', () => {
   const users = define({ name: 'users', schema: User034, storage: memory() })
   users.with(
     softDelete({
