@@ -128,7 +128,7 @@ test('a refused call throws a ProblemError with the code, the status and the fai
   t.equal(await refusal(calls.read('no id')), 'not-found')
   t.equal(await refusal(calls.update(absentId, {})), 'not-found')
   const missing = await calls.read(absentId).catch((error: unknown) => error)
-  t.match(missing, { message: 'There is no resource at this URI.', errors: [] })
+  t.match(missing, { message: 'No resource has this path, or it is not visible to the caller.', errors: [] })
   const unknown = calls.list({ filter: JSON.parse('{ "prodct": "pen" }') }).next()
   t.equal(await refusal(unknown), 'validation-failed')
   t.equal(await refusal(calls.list({ q: '\ud800' }).next()), 'malformed-content')

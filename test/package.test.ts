@@ -180,7 +180,7 @@ for (const [name, type, typebox] of [
   )
 }
 
-test('require() gives the plugin', async (t) => {
+test('require() returns the plugin', async (t) => {
   const folder = app('required', 'commonjs', ['fastify', '@sinclair/typebox'])
   writeFileSync(
     join(folder, 'app.js'),

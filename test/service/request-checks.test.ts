@@ -286,7 +286,7 @@ test('a client error neither writes into a started response nor to a client that
   t.ok(half.destroyed, 'what cannot be written to is closed')
 })
 
-test('an app keeps what it has set itself: clientErrorHandler, connect, checkContinue, checkExpectation, requireHostHeader', async (t) => {
+test('listeners and options that the app sets itself are kept', async (t) => {
   const own = {
     http: { requireHostHeader: false },
     clientErrorHandler: (_error: Error, socket: Socket) => {
