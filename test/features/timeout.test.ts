@@ -302,7 +302,7 @@ test(
     const database = new DatabaseSync(file)
     t.teardown(() => database.close())
     const adapter = sqlite(database)
-    const definition = notes({ storage: adapter }).with(timeout(50))
+    const definition = notes({ storage: adapter }).with(timeout({ create: 500 }))
     await adapter.createTable(definition)
     const app = await build(t, definition)
     const other = new DatabaseSync(file)
@@ -322,14 +322,14 @@ test('PostgreSQL: a write after the timeout is canceled or reported as done, and
   t.teardown(() => server.end())
   const pool = server.pool({ max: 3 })
   const adapter = postgres(pool)
-  const definition = notes({ storage: adapter }).with(timeout(50), bulk())
+  const definition = notes({ storage: adapter }).with(timeout({ create: 500 }), bulk())
   await adapter.createTable(definition)
   const app = await build(t, definition)
   const locker = await server.pool({ max: 1 }).connect()
   for (const sent of [{ text: 'late' }, [{ text: 'late' }, { text: 'later' }]]) {
     await locker.query('BEGIN')
     await locker.query('LOCK TABLE notes IN ACCESS EXCLUSIVE MODE')
-    t.match((await ask(app, 'POST /notes', { content: sent })).json(), { ...passed, detail: begun })
+    t.match((await ask(app, 'POST /notes', { content: sent })).json(), { ...passed, detail: /took longer than 500 ms\. Its write had begun/ })
     await locker.query('ROLLBACK')
     await wait(200)
     t.strictSame(await texts(app), [], 'cancelled')
@@ -337,7 +337,7 @@ test('PostgreSQL: a write after the timeout is canceled or reported as done, and
   // Done at the server before it can be cancelled: the trigger takes longer than the deadline, and cannot be
   // interrupted.
   await pool.query(`CREATE FUNCTION dawdle () RETURNS trigger AS $$ BEGIN
-    FOR turn IN 1..10 LOOP BEGIN PERFORM pg_sleep(0.02); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN NEW; END $$ LANGUAGE plpgsql`)
+    FOR turn IN 1..10 LOOP BEGIN PERFORM pg_sleep(0.07); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN NEW; END $$ LANGUAGE plpgsql`)
   await pool.query('CREATE TRIGGER dawdle BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION dawdle()')
   const done = await ask(app, 'POST /notes', { content: { text: 'stubborn' } })
   t.equal(done.statusCode, 201, 'what is stored is told as stored')
