@@ -16,7 +16,11 @@ export const problem = Type.Object({
 const problems = {
   'malformed-content': { status: 400, title: 'Bad Request' },
   'invalid-query': { status: 400, title: 'Bad Request' },
-  'not-found': { status: 404, title: 'Not Found' },
+  'not-found': {
+    status: 404,
+    title: 'Not Found',
+    detail: 'No resource has this path, or it is not visible to the caller.'
+  },
   'not-acceptable': { status: 406, title: 'Not Acceptable' },
   conflict: { status: 409, title: 'Conflict' },
   'not-unique': { status: 409, title: 'Conflict' },
