@@ -68,10 +68,13 @@ export function handleParserErrors (server: Server, responses: PendingResponses,
   server.on('clientError', (error: ParserError, socket) => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     const previous = responses.get(socket)
-    const isAnswered = previous !== undefined && previous.headersSent && !previous.writableFinished
     // The error is in the content of a request that is already answered.
-    if (isAnswered && !previous.req.complete) socket.destroy(error)
-    else endInOrder(socket, { problem: toParserProblem(error), base, previous })
+    if (previous?.headersSent === true && !previous.req.complete) {
+      if (previous.writableFinished) socket.end(() => socket.destroy())
+      else socket.destroy(error)
+    } else {
+      endInOrder(socket, { problem: toParserProblem(error), base, previous })
+    }
   })
 }
 
