@@ -20,7 +20,7 @@ import { checkQuery } from './request/query.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
 import { normalizePath } from './request/request.ts'
 import type { Request } from './request/request.ts'
-import { getVisibleCollection } from './visible-collection.ts'
+import { getVisibleCollection } from './actions/visible-collection.ts'
 
 export interface HandlerOptions {
   readonly action: Action

@@ -60,7 +60,7 @@ export type {
   StoredItem,
   StoredPage,
   WriteCallOptions
-} from './call-types.ts'
+} from './calls/types.ts'
 export type { Definition } from './collection.ts'
 export { Malformed } from './formats/format.ts'
 export type { About, Content, Format, Formatted, Link, Links, ListLinks, Offer } from './formats/format.ts'

@@ -1,7 +1,7 @@
-import type { Caller } from './access/caller.ts'
-import type { Patch } from './client/types.ts'
-import type { PropertyOf } from './schema/static.ts'
-import type { Id, Scalar } from './storage/contract.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Patch } from '../client/types.ts'
+import type { PropertyOf } from '../schema/static.ts'
+import type { Id, Scalar } from '../storage/contract.ts'
 
 // The types of calls from code. docs/from-code.md explains them.
 

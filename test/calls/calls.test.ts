@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { define, problem, ProblemError, registry } from '../lib/index.ts'
-import type { CommittedChange, Definition } from '../lib/index.ts'
-import { softDelete } from '../lib/features/soft-delete.ts'
-import { version } from '../lib/features/version/version.ts'
-import { memory } from '../lib/storage/memory.ts'
-import { ask, logged } from './app.ts'
-import { databases } from './storage/databases.ts'
+import collection, { define, problem, ProblemError, registry } from '../../lib/index.ts'
+import type { CommittedChange, Definition } from '../../lib/index.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { version } from '../../lib/features/version/version.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { ask, logged } from '../app.ts'
+import { databases } from '../storage/databases.ts'
 
 // app.collection(definition): the rules of a definition, without HTTP.
 

@@ -1,11 +1,11 @@
-import type { Collection } from './collection.ts'
-import type { Attached } from './features/feature.ts'
-import { deriveListing } from './listing/listing.ts'
-import { createCaches } from './formats/representation-cache.ts'
-import { rewriteSchema } from './schema/rewrite-schema.ts'
-import { getValidator } from './schema/validation.ts'
-import { hideProperties, HiddenCache, getVisibleProperties } from './access/visible.ts'
-import type { Hidden } from './access/visible.ts'
+import type { Collection } from '../collection.ts'
+import type { Attached } from '../features/feature.ts'
+import { deriveListing } from '../listing/listing.ts'
+import { createCaches } from '../formats/representation-cache.ts'
+import { rewriteSchema } from '../schema/rewrite-schema.ts'
+import { getValidator } from '../schema/validation.ts'
+import { hideProperties, HiddenCache, getVisibleProperties } from '../access/visible.ts'
+import type { Hidden } from '../access/visible.ts'
 
 const collections = new HiddenCache<Collection>()
 
