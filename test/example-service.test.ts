@@ -19,7 +19,8 @@ import {
   scratch
 } from './example.ts'
 import { noMysql, mysqlPool } from './storage/databases.ts'
-import { freePort, isOpen, isRoot, startPostgres } from './storage/servers.ts'
+import { freePort } from './ports.ts'
+import { isOpen, isRoot, startPostgres } from './storage/servers.ts'
 
 /** A process of another user needs them. */
 const folders = [root, tmpdir(), dirname(process.execPath)]

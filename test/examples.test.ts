@@ -6,7 +6,8 @@ import type { Test } from 'tap'
 import { alone, ended, root, scratch } from './example.ts'
 import type { Running } from './example.ts'
 import { pack, run } from './packed.ts'
-import { freePort, startPostgres } from './storage/servers.ts'
+import { freePort } from './ports.ts'
+import { startPostgres } from './storage/servers.ts'
 
 // Each starter as its users have it: copied out of the packed library, which is installed into it, and run there.
 

@@ -1,26 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync
-} from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import t, { test } from 'tap'
-import { pack, root, run } from './packed.ts'
+import { install, pack, root, run } from './packed.ts'
 
 t.setTimeout(600_000)
-
-interface Manifest {
-  readonly exports: object
-  readonly dependencies: Record<string, string>
-}
 
 const bin = join(root, 'node_modules/.bin')
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
@@ -70,15 +55,7 @@ test('the types resolve for ES modules', async (t) => {
 /** An app with the package unpacked into it and, beside it, what the package depends on and these. */
 function app (name: string, type: 'module' | 'commonjs', packages: readonly string[]): string {
   const folder = join(scratch, name)
-  const own = join(folder, 'node_modules/fastify-collections')
-  mkdirSync(own, { recursive: true })
-  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', own])
-  const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as Manifest
-  for (const dependency of [...Object.keys(dependencies), 'typescript', '@types/node', ...packages]) {
-    const place = join(folder, 'node_modules', dependency)
-    mkdirSync(dirname(place), { recursive: true })
-    symlinkSync(join(root, 'node_modules', dependency), place)
-  }
+  install(folder, tarball, ['typescript', '@types/node', ...packages])
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, type, private: true }))
   writeFileSync(
     join(folder, 'tsconfig.json'),

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
@@ -37,4 +37,19 @@ export function pack (scratch: string): { tarball: string; files: string[] } {
     { filename: string; files: Array<{ path: string }> }
   ]
   return { tarball: join(scratch, filename), files: files.map(({ path }) => path) }
+}
+
+/** Installs a packed library in a folder, and links its dependencies and these packages from the repository. */
+export function install (folder: string, tarball: string, packages: readonly string[]): void {
+  const own = join(folder, 'node_modules/fastify-collections')
+  mkdirSync(own, { recursive: true })
+  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', own])
+  const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  for (const name of new Set([...Object.keys(dependencies), ...packages])) {
+    const place = join(folder, 'node_modules', name)
+    mkdirSync(dirname(place), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), place)
+  }
 }

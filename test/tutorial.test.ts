@@ -1,14 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { test } from 'tap'
 import { parseCommands, toPattern } from './conversation.ts'
 import { has, scratch } from './example.ts'
-import { pack, root, run } from './packed.ts'
-import { freePort } from './storage/servers.ts'
+import { install, pack, root, run } from './packed.ts'
+import { freePort, isListening } from './ports.ts'
 import { watchServer } from './watchdog.ts'
 
 // The tutorial as a reader follows it: in an empty folder, with the packed library. Two things differ: the packages
@@ -44,7 +43,7 @@ test('every step of the tutorial works as written', { skip: !has('curl') && 'the
     } else {
       for (const line of code.trim().split('\n')) {
         if (line.startsWith('npm install ')) {
-          install(folder, tarball, line.split(' ').slice(2))
+          install(folder, tarball, line.split(' ').slice(2).filter((name) => name !== 'fastify-collections'))
         } else if (line === 'npm start') {
           await stop()
           stop = await startService(folder, Number(port))
@@ -56,20 +55,6 @@ test('every step of the tutorial works as written', { skip: !has('curl') && 'the
     }
   }
 })
-
-function install (folder: string, tarball: string, names: readonly string[]): void {
-  const own = join(folder, 'node_modules/fastify-collections')
-  mkdirSync(own, { recursive: true })
-  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', own])
-  const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>
-  }
-  for (const name of new Set([...names, ...Object.keys(dependencies)])) {
-    if (name === 'fastify-collections') continue
-    mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
-  }
-}
 
 /** Runs `npm start` until the returned function is called, as Ctrl+C does. */
 async function startService (folder: string, port: number): Promise<() => Promise<void>> {
@@ -92,18 +77,6 @@ async function startService (folder: string, port: number): Promise<() => Promis
     await ended
     while (await isListening(port)) await delay(50)
     stopWatching()
-  }
-}
-
-async function isListening (port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
   }
 }
 

@@ -2,11 +2,10 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, closeSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort, isListening } from '../ports.ts'
 import { watchServer } from '../watchdog.ts'
 
 // A server program of this test run's own: in the foreground, on a free port of the loopback interface, in a folder
@@ -69,33 +68,12 @@ export async function start (program: Program): Promise<Daemon> {
   }
 
   for (let turn = 0; turn < 500 && child.exitCode === null; turn++) {
-    if (await listens(port)) return { port, end, log: () => logs(folder) }
+    if (await isListening(port)) return { port, end, log: () => logs(folder) }
     await delay(20)
   }
   const told = await logs(folder)
   await end()
   throw new Error(`${program.name} did not start.\n${told}`)
-}
-
-async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-async function listens (port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
 }
 
 async function logs (folder: string): Promise<string> {

