@@ -101,10 +101,10 @@ function createDriver (pool: MysqlPool): PoolDriver<MysqlConnection> {
   return {
     abortsOnError: false,
     connect (callback) {
-      passToCallback(pool.getConnection().then((client) => {
-        identifySession(client)
-        return client
-      }), callback)
+      passToCallback(pool.getConnection(), (error, client) => {
+        if (client !== undefined) identifySession(client)
+        callback(error, client)
+      })
     },
     release (client, broken) {
       if (broken) client.destroy()

@@ -90,10 +90,10 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
     return name
   }
   const runStatement = (client: PostgresClient, statement: Statement, callback: Callback<PostgresResult>): void => {
-    const onResult: Callback<PostgresResult> = (error, result) => {
+    const onResult = failUnconfirmed<PostgresResult>(client, (error, result) => {
       if (result === undefined && pooledErrors.has(Object(error).code)) poolsWithoutNames.add(pool)
       callback(error, result)
-    }
+    })
     if (canSubmitQueries(client)) {
       client.query(new PositionalQuery(statement, !poolsWithoutNames.has(pool)), onResult)
       return
@@ -118,13 +118,11 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
     },
     rows (client, statement, callback) {
       // Rows are arrays in this row mode.
-      const onRows = failUnconfirmed(client, callback)
-      runStatement(client, statement, (error, result) => onRows(error, result?.rows as Row[] | undefined))
+      runStatement(client, statement, (error, result) => callback(error, result?.rows as Row[] | undefined))
     },
     write (client, statement, callback) {
-      const onResult = failUnconfirmed(client, callback)
       runStatement(client, statement, (error, result) => {
-        onResult(error, result && { count: result.rowCount ?? 0, id: undefined })
+        callback(error, result && { count: result.rowCount ?? 0, id: undefined })
       })
     },
     execute (client, text, callback) {
