@@ -7,7 +7,7 @@ import type { Identity } from './items/ids.ts'
 import type { Listing } from './listing/listing.ts'
 import type { DateTimes } from './schema/date-times.ts'
 import type { Properties } from './schema/properties.ts'
-import type { ActionName, HookOptions, RouteOptions } from './options.ts'
+import type { ActionName, EtagOptions, HookOptions, LimitOptions, PutOptions, RouteOptions } from './options.ts'
 import type { RepresentationCache } from './formats/representation-cache.ts'
 import type { MessageSchemas } from './schema/message-schemas.ts'
 import type { JsonSchema, Order, Storage } from './storage/contract.ts'
@@ -84,11 +84,11 @@ export interface Collection<Item = object> extends Definition<Item> {
   /** The header WWW-Authenticate of a 401 that has none. */
   readonly challenge: string
   /** The number of items on a page. */
-  readonly limit: { readonly default: number, readonly maximum: number }
+  readonly limit: Readonly<Required<LimitOptions>>
   readonly order: readonly Order[]
   readonly listing: Listing
-  readonly put: { readonly create: boolean }
-  readonly etag: { readonly required: boolean, readonly acceptWeak: boolean, readonly onPut: 'exact' | 'always' }
+  readonly put: Readonly<Required<PutOptions>>
+  readonly etag: Readonly<Required<EtagOptions>>
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
   /** RFC 9875: the headers of successful reads and of writes; undefined if caches store no responses. */
   readonly groups: {

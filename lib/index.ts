@@ -80,7 +80,18 @@ export type {
 export { json } from './formats/json.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
-export type { ActionName, Change, CommittedChange, HookOptions, ListOptions, Options, RouteOptions } from './options.ts'
+export type {
+  ActionName,
+  Change,
+  CommittedChange,
+  EtagOptions,
+  HookOptions,
+  LimitOptions,
+  ListOptions,
+  Options,
+  PutOptions,
+  RouteOptions
+} from './options.ts'
 export { ProblemError } from './failure.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'

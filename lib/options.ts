@@ -57,14 +57,65 @@ export interface CommittedChange<Item> {
 /** A property, or a nested one such as `address.city`. */
 export type PropertyPath<Item> = PropertyOf<Item> | `${PropertyOf<Item>}.${string}`
 
+/** How many items a page has. */
+export interface LimitOptions {
+  /**
+   * If the client sends no `limit`.
+   *
+   * @default 20
+   */
+  default?: number
+  /**
+   * The largest `limit` that a client can send.
+   *
+   * @default 100
+   */
+  maximum?: number
+}
+
+/** What PUT does. */
+export interface PutOptions {
+  /**
+   * Whether PUT creates an item that does not exist.
+   *
+   * @default false
+   */
+  create?: boolean
+}
+
+/** Entity tags and preconditions. */
+export interface EtagOptions {
+  /**
+   * Whether PUT, PATCH and DELETE without a precondition respond with 428.
+   *
+   * @default false
+   */
+  required?: boolean
+  /**
+   * Whether If-Match accepts a tag that a proxy has made weak.
+   *
+   * @default false
+   */
+  acceptWeak?: boolean
+  /**
+   * Whether the response to a PUT has an ETag only if the item was stored exactly as sent (RFC 9110, section 9.3.4), or
+   * always.
+   *
+   * @default 'exact'
+   */
+  onPut?: 'exact' | 'always'
+}
+
 /** How lists are read. */
 export interface ListOptions<Item> {
   /**
    * How many items a page has if the client does not say, and at most.
    *
    * @default { default: 20, maximum: 100 }
+   * @example
+   * limit: { default: 50, maximum: 500 }
    */
-  limit?: { default?: number, maximum?: number }
+  limit?: LimitOptions
   /**
    * The order of a list if the client requests none. A `-` means descending. The id is always added at the end.
    *
@@ -208,16 +259,18 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
    * Whether PUT creates an item that does not exist.
    *
    * @default { create: false }
+   * @example
+   * put: { create: true }
    */
-  put?: { create?: boolean }
+  put?: PutOptions
   /**
-   * Entity tags and preconditions. `required`: PUT, PATCH and DELETE without a precondition respond with 428.
-   * `acceptWeak`: If-Match accepts a tag that a proxy has made weak. `onPut`: whether the response to a PUT has an ETag
-   * only if the item was stored exactly as sent (RFC 9110, section 9.3.4), or always.
+   * Entity tags and preconditions.
    *
    * @default { required: false, acceptWeak: false, onPut: 'exact' }
+   * @example
+   * etag: { required: true }
    */
-  etag?: { required?: boolean, acceptWeak?: boolean, onPut?: 'exact' | 'always' }
+  etag?: EtagOptions
   /**
    * `Cache-Control` of successful reads.
    *
