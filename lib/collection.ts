@@ -57,6 +57,7 @@ export interface Definition<Item = object> {
   readonly id: Identity
   /** Sets of properties whose values together are unique. */
   readonly unique: ReadonlyArray<readonly string[]>
+  /** The actions that are served. */
   readonly actions: ReadonlySet<ActionName>
   /** The features that were added with `with()`. */
   readonly features: readonly Feature[]

@@ -197,8 +197,11 @@ export function define<const Schema extends ObjectSchema> (options: Options<Sche
 /** Options that do not depend on the items of a collection. */
 export interface Defaults
   extends Pick<Options<ObjectSchema>, 'actions' | 'routes' | 'put' | 'etag' | 'cache' | 'formats'> {
+  /** The storage of collections that have none of their own. */
   storage?: Adapter<object>
+  /** Who may do what. `scope` and `visible` depend on the item, so each definition has its own. */
   access?: Omit<AccessOptions, 'scope' | 'visible'>
+  /** How many items a page has. */
   list?: Pick<ListOptions<object>, 'limit'>
 }
 

@@ -44,6 +44,12 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   addRoutes(app, served, openapi?.createSwaggerConfig)
 }
 
+/**
+ * The plugin that serves a collection: `GET`, `POST`, `PUT`, `PATCH` and `DELETE`, with the rules of its definition.
+ *
+ * @example
+ * await app.register(collection, define({ name: 'users', schema: User, storage: memory() }))
+ */
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })
 
 export default plugin

@@ -30,6 +30,7 @@ type OwnedRouteOption = typeof ownedRouteOptions[number]
 
 /** A write that is about to happen: the argument of `hooks.beforeValidation`. */
 export interface Change<Item> {
+  /** What the client requested. */
   readonly action: 'create' | 'replace' | 'update'
   /** The item to write. Properties that are `readOnly` are missing unless something has set them already. */
   readonly item: Item
@@ -43,6 +44,7 @@ export interface Change<Item> {
 
 /** A write that is stored: the argument of `hooks.afterCommit`. */
 export interface CommittedChange<Item> {
+  /** What was done. */
   readonly action: 'create' | 'replace' | 'update' | 'remove'
   /** The item before the write; undefined on create. */
   readonly before: Readonly<Item> | undefined
@@ -63,12 +65,16 @@ export interface LimitOptions {
    * If the client sends no `limit`.
    *
    * @default 20
+   * @example
+   * list: { limit: { default: 50 } }
    */
   default?: number
   /**
    * The largest `limit` that a client can send.
    *
    * @default 100
+   * @example
+   * list: { limit: { maximum: 500 } }
    */
   maximum?: number
 }
@@ -79,6 +85,8 @@ export interface PutOptions {
    * Whether PUT creates an item that does not exist.
    *
    * @default false
+   * @example
+   * put: { create: true }
    */
   create?: boolean
 }
@@ -89,12 +97,16 @@ export interface EtagOptions {
    * Whether PUT, PATCH and DELETE without a precondition respond with 428.
    *
    * @default false
+   * @example
+   * etag: { required: true }
    */
   required?: boolean
   /**
    * Whether If-Match accepts a tag that a proxy has made weak.
    *
    * @default false
+   * @example
+   * etag: { acceptWeak: true }
    */
   acceptWeak?: boolean
   /**
@@ -102,6 +114,8 @@ export interface EtagOptions {
    * always.
    *
    * @default 'exact'
+   * @example
+   * etag: { onPut: 'always' }
    */
   onPut?: 'exact' | 'always'
 }
@@ -156,6 +170,7 @@ export interface HookOptions<Item> {
    * Called with valid content, before the whole item is validated and written. Returns the item to write. A throw
    * refuses the write. After a race it is called again.
    *
+   * @default the item is written as the client sent it
    * @example
    * beforeValidation: async ({ item, before }) => ({ ...item, slug: before?.slug ?? await createSlug(item.title) })
    */
@@ -163,6 +178,7 @@ export interface HookOptions<Item> {
   /**
    * Called after a write is stored, also after a DELETE. The response waits for it. A throw is only logged.
    *
+   * @default nothing is called
    * @example
    * afterCommit: ({ action, after }) => { events.emit(action, after) }
    */
@@ -251,6 +267,7 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   /**
    * Pages, order, filters and search of lists.
    *
+   * @default pages of 20 items in the order of the id
    * @example
    * list: { order: ['-createdAt'], search: ['name'] }
    */
@@ -295,6 +312,12 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
    * links: ({ item }) => ({ avatar: { href: `/avatars/${item.id}` } })
    */
   links? (context: { readonly item: Readonly<Item> }): Record<string, Link>
-  /** Functions that are called around a write. */
+  /**
+   * Functions that are called around a write.
+   *
+   * @default none
+   * @example
+   * hooks: { afterCommit: ({ action, after }) => { events.emit(action, after) } }
+   */
   hooks?: HookOptions<Item>
 }

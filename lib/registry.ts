@@ -12,6 +12,7 @@ import { createCaches } from './formats/representation-cache.ts'
 export interface Registered {
   /** Where it is served, with the prefix. */
   readonly path: string
+  /** Its definition. */
   readonly collection: Definition
 }
 

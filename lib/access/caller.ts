@@ -14,7 +14,12 @@ export type Caller = CollectionTypes extends { caller: infer Type extends Caller
 /** A caller is identified by itself, or by its `id`. */
 export type CallerLike = string | { readonly id: string | number }
 
-/** What tells callers apart. A number and a string are different ids. */
+/**
+ * Returns what identifies a caller. A number and a string are different ids.
+ *
+ * @example
+ * getCallerId({ id: 7, role: 'admin' }) // 7
+ */
 export function getCallerId (caller: CallerLike): string | number {
   return typeof caller === 'object' ? caller.id : caller
 }

@@ -13,6 +13,7 @@ import type { Caller } from './caller.ts'
 export interface AccessContext {
   /** What `authenticate` returned; undefined for an anonymous caller. */
   readonly caller: Caller | undefined
+  /** What the caller wants to do. */
   readonly action: ActionName
   /** The HTTP request; undefined if the call comes from code. */
   readonly request: FastifyRequest | undefined
@@ -27,9 +28,11 @@ export type AllowFunction = (context: AccessContext) => Verdict | Promise<Verdic
 /** Everyone, every authenticated caller, or those for whom the function returns true. */
 export type Rule = 'public' | 'authenticated' | AllowFunction
 
-/** The rows that a caller can read and write, and the values of new rows. By default, `filter` is for these values. */
+/** The rows that a caller can read and write, and the values of new rows. */
 export interface RowScope<Item> {
+  /** The rows that the caller can read and write. By default, those that have the `values`. */
   readonly filter?: Filter<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
+  /** The values that new rows get. */
   readonly values?: Readonly<Partial<Item>>
 }
 

@@ -42,6 +42,7 @@ export interface WriteCallOptions extends CallOptions {
 
 /** An item, and what identifies its version. */
 export interface StoredItem<Item> {
+  /** The value in the URI of the item. */
   readonly id: Id
   /**
    * For the app itself, the whole item. For a caller, what that caller sees: without `writeOnly` and hidden properties.
@@ -83,23 +84,35 @@ export interface CallQuery<Item> {
    * sort: ['-createdAt']
    */
   readonly sort?: ReadonlyArray<PropertyOf<Item> | `-${PropertyOf<Item>}` | `${string}.${string}`>
-  /** Words to search for, if the definition has `list.search`. */
+  /**
+   * Words to search for, if the definition has `list.search`.
+   *
+   * @default no search
+   * @example
+   * q: 'ada lovelace'
+   */
   readonly q?: string
   /**
    * How many items are read at a time.
    *
    * @default `list.limit.maximum` of the definition
+   * @example
+   * limit: 500
    */
   readonly limit?: number
   /**
    * Whether pages say how many items match in all.
    *
    * @default false
+   * @example
+   * count: true
    */
   readonly count?: boolean
 }
 
+/** A part of a list. */
 export interface StoredPage<Item> {
+  /** The items, in the order of the list. */
   readonly entries: ReadonlyArray<StoredItem<Item>>
   /** How many items match in all, if the query has `count`. */
   readonly total: number | undefined

@@ -8,8 +8,11 @@ export type ItemOfCollection<Definition> = Definition extends AnyDefinition<infe
 
 /** The properties that the schema marks with `readOnly`, `writeOnly` and `default`. Its type does not contain that. */
 export interface Marks {
+  /** Names of properties that the server sets. */
   readonly readOnly?: string
+  /** Names of properties that are not part of responses. */
   readonly writeOnly?: string
+  /** Names of properties that can be left out. */
   readonly default?: string
 }
 
@@ -52,22 +55,45 @@ type Reserved = 'limit' | 'cursor' | 'sort' | 'fields' | 'expand' | 'count' | 'q
 
 type RequestHeaders = Readonly<Record<string, string>>
 
+/** The options of `client()`. */
 export interface ClientOptions {
-  /** Used instead of the global fetch, for example to log, to retry or to use an agent. */
+  /**
+   * Used instead of the global fetch, for example to log, to retry or to use an agent.
+   *
+   * @default the global `fetch`
+   * @example
+   * client<typeof users>('/users', { fetch: fetchWithRetry })
+   */
   readonly fetch?: typeof fetch
-  /** Headers of every request, such as Authorization. A function is called for each request. */
+  /**
+   * Headers of every request, such as Authorization. A function is called for each request.
+   *
+   * @default none
+   * @example
+   * client<typeof users>('/users', { headers: () => ({ authorization: `Bearer ${getToken()}` }) })
+   */
   readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>)
-  /** The property that is the id. `id` by default. */
+  /**
+   * The property that is the id.
+   *
+   * @default 'id'
+   * @example
+   * client<typeof articles>('/articles', { id: 'slug' })
+   */
   readonly id?: string
 }
 
 /** The options of a single request. */
 export interface Call {
+  /** Aborts the request. */
   readonly signal?: AbortSignal
+  /** Further headers of this request. */
   readonly headers?: RequestHeaders
 }
 
+/** A part of a list. */
 export interface PageOfItems<Item> {
+  /** The items, in the order of the list. */
   readonly items: readonly Item[]
   /** The number of all items that match, if the query has `count`. */
   readonly total: number | undefined
@@ -79,12 +105,17 @@ export interface Client<Item, Given extends Marks = object> {
   list (query?: Query<Item>, call?: Call): AsyncGenerator<Seen<Item, Given>, void>
   /** Iterates over pages. */
   pages (query?: Query<Item>, call?: Call): AsyncGenerator<PageOfItems<Seen<Item, Given>>, void>
+  /** Creates an item, and returns it as the server has stored it. */
   create (item: Sent<Item, Given>, call?: Call): Promise<Seen<Item, Given>>
   /** Returns the same object if it is given an item that has not changed. */
   read (item: Target<Item, Given>, call?: Call): Promise<Seen<Item, Given>>
+  /** Replaces an item. */
   replace (item: Target<Item, Given>, by: Sent<Item, Given>, call?: Call): Promise<Seen<Item, Given>>
+  /** Changes some properties of an item. */
   update (item: Target<Item, Given>, patch: Patch<Item>, call?: Call): Promise<Seen<Item, Given>>
+  /** Removes an item. */
   remove (item: Target<Item, Given>, call?: Call): Promise<void>
 }
 
+/** An id, or an item that was read before. */
 export type Target<Item, Given extends Marks> = string | number | Seen<Item, Given>

@@ -16,8 +16,15 @@ import type { Entry, Refusal } from '../storage/contract.ts'
 import { renderWritten } from '../response/write-response.ts'
 import type { Feature, OperationObject } from './feature.ts'
 
+/** The options of `bulk()`. */
 export interface BulkOptions {
-  /** How many items one request can create. 100 by default. */
+  /**
+   * How many items one request can create.
+   *
+   * @default 100
+   * @example
+   * bulk({ maximum: 500 })
+   */
   maximum?: number
 }
 

@@ -5,12 +5,25 @@ import { formatSunset } from '../http/sunset.ts'
 import { describeHeaders } from '../openapi/headers.ts'
 import type { Feature, Host } from './feature.ts'
 
+/** The options of `deprecation()`. */
 export interface DeprecationOptions {
   /** When the collection became, or becomes, deprecated. A date or a date-time with its time zone. */
   since: Date | string
-  /** When the collection is likely to stop responding. Not sent by default. */
+  /**
+   * When the collection is likely to stop responding.
+   *
+   * @default the header `Sunset` is not sent
+   * @example
+   * deprecation({ since: '2026-01-31', sunset: '2027-01-31' })
+   */
   sunset?: Date | string
-  /** The URI of a page that says what clients should do. Not sent by default. */
+  /**
+   * The URI of a page that says what clients should do.
+   *
+   * @default no link is sent
+   * @example
+   * deprecation({ since: '2026-01-31', link: '/docs/migrate' })
+   */
   link?: string
 }
 

@@ -17,10 +17,13 @@ import type { Feature, Host, FeatureProperty } from './feature.ts'
 
 /** Another collection, and the property that holds the id of one of its items. */
 export interface Relation<Property extends string = string> {
+  /** The collection of the related items. */
   collection: Definition
+  /** The property that holds the id of the related item. */
   property: Property
 }
 
+/** Relations by their name in `?expand=`. */
 export type Relations<Property extends string = string> = Readonly<Record<string, Relation<Property>>>
 
 /**

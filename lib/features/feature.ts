@@ -175,6 +175,7 @@ export interface DescribeTools {
 
 /** What a feature attaches itself to. */
 export interface Host {
+  /** The collection that the feature is added to. */
   readonly collection: CollectionInfo
   /** Refuses the definition with an error that says how to fix it. */
   fail (message: string): never

@@ -15,14 +15,39 @@ import type { Feature, Host } from './feature.ts'
 
 type RepeatableAction = 'create' | 'update'
 
+/** The options of `idempotency()`. */
 export interface IdempotencyOptions {
-  /** The actions that accept the header `Idempotency-Key`. Both by default. */
+  /**
+   * The actions that accept the header `Idempotency-Key`.
+   *
+   * @default ['create', 'update']
+   * @example
+   * idempotency({ actions: ['create'] })
+   */
   actions?: readonly RepeatableAction[]
-  /** Whether requests without a key are refused with 400. False by default. */
+  /**
+   * Whether requests without a key are refused with 400.
+   *
+   * @default false
+   * @example
+   * idempotency({ required: true })
+   */
   required?: boolean
-  /** How long a response is kept, in seconds. A day by default. */
+  /**
+   * How long a response is kept, in seconds.
+   *
+   * @default 86400, which is a day
+   * @example
+   * idempotency({ expiry: 3600 })
+   */
   expiry?: number
-  /** How long a request whose process has crashed holds its key, in seconds. 30 by default. */
+  /**
+   * How long a request whose process has crashed holds its key, in seconds.
+   *
+   * @default 30
+   * @example
+   * idempotency({ lease: 60 })
+   */
   lease?: number
 }
 

@@ -19,10 +19,17 @@ export type FindNewPlace = (
   context: { readonly id: string, readonly request: FastifyRequest | undefined }
 ) => NewPlace | Promise<NewPlace>
 
+/** The options of `redirects()`. */
 export interface RedirectOptions {
   /** Called if there is no item at a URI. */
   to: FindNewPlace
-  /** 301 by default. 308 tells clients to repeat the request with its method and content. */
+  /**
+   * The status of the response. After 308, clients repeat the request with its method and content.
+   *
+   * @default 301
+   * @example
+   * redirects({ to: ({ id }) => newIds.get(id), status: 308 })
+   */
   status?: 301 | 308
 }
 

@@ -19,10 +19,17 @@ import { getTimestamp } from '../items/timestamps.ts'
 import { getVisibleProperties } from '../access/visible.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
 
+/** The options of `softDelete()`. */
 export interface SoftDeleteOptions<Property extends string = string> {
   /** The property that says when the item was deleted: an optional date-time, or a date-time that can be null. */
   property: Property
-  /** Who can see deleted items with `?deleted=true`, and restore them. No caller by default. */
+  /**
+   * Who can see deleted items with `?deleted=true`, and restore them.
+   *
+   * @default no caller
+   * @example
+   * softDelete({ property: 'deletedAt', allow: ({ caller }) => caller === 'admin' })
+   */
   allow?: (context: Pick<AccessContext, 'caller' | 'request'>) => boolean | Promise<boolean>
 }
 

@@ -9,8 +9,11 @@ export class Malformed {
   }
 }
 
+/** A link to another resource. */
 export interface Link {
+  /** The URI, which may be relative. */
   readonly href: string
+  /** A text for people. */
   readonly title?: string
 }
 
@@ -36,10 +39,13 @@ export type Formatted = string | Buffer
 export interface Format {
   /** A short word that is part of entity tags, so that they differ between formats. */
   readonly name: string
+  /** The media type of the content, without parameters. */
   readonly mediaType: string
   /** Parses the content of a request. Throws `Malformed`. Without it, the format is for responses only. */
   readonly parse?: (content: Buffer, schema: JsonSchema) => unknown
+  /** Formats an item. */
   readonly item: (item: object, links: Links, schema: JsonSchema) => Formatted
+  /** Formats a list of items. */
   readonly list: (items: readonly object[], links: ListLinks, schema: JsonSchema) => Formatted
   /** Builds a list from results of `item`, to format items only once. For formats whose items have no links. */
   join? (items: readonly Formatted[]): Formatted
@@ -53,6 +59,7 @@ export interface Format {
   readonly fields?: Readonly<Record<string, string>>
 }
 
+/** The links of a list and of its items. */
 export interface ListLinks {
   /** The links of the list. */
   readonly list: Links
@@ -67,9 +74,11 @@ export type Content =
 
 /** What a page shows beside its content. */
 export interface About {
+  /** What the collection offers, independent of the caller. */
   readonly offer: Offer
-  /** The path of the request. `search` is its query string, without the empty parameters that a form sends. */
+  /** The path of the request. */
   readonly path: string
+  /** The query string of the request, without the empty parameters that a form sends. */
   readonly search: string
   /** Scheme and authority, as the client knows them. */
   readonly origin: string
@@ -89,9 +98,11 @@ export interface About {
 
 /** What a collection offers, independent of the caller. */
 export interface Offer {
+  /** The name of the collection. */
   readonly name: string
   /** The property that is in the URI. */
   readonly id: string
+  /** The schemas of an item that a client creates, sends to replace another one, and reads. */
   readonly schemas: {
     readonly create: JsonSchema
     readonly replace: JsonSchema
@@ -101,10 +112,15 @@ export interface Offer {
   readonly mediaTypes: readonly string[]
   /** Whether requests can have JSON content. */
   readonly takesJson: boolean
+  /** The properties that clients can filter by. */
   readonly filters: ReadonlyArray<{ readonly property: string, readonly schema: JsonSchema }>
+  /** The properties that clients can sort by. */
   readonly sorts: readonly string[]
+  /** Whether there is `?q=`. */
   readonly search: boolean
+  /** Whether there is `?count=true`. */
   readonly counts: boolean
+  /** How many items a page has. */
   readonly limit: { readonly default: number, readonly maximum: number }
   /** The URL of the service description (RFC 8631). */
   readonly description: string | undefined

@@ -187,8 +187,10 @@ export const problems = {
   }
 } as const satisfies Record<string, ProblemType>
 
+/** The code of a problem. docs/problems.md lists all of them. */
 export type ProblemName = keyof typeof problems
 
+/** What a problem says about one occurrence. */
 export interface ProblemDetails {
   /** A sentence about this occurrence. Each problem has a default. */
   readonly detail?: string

@@ -6,11 +6,19 @@ import { buildCacheControl, toCachePolicy } from '../http/cache-control.ts'
 import { formatLocation } from '../http/location.ts'
 import { normalizePath } from '../request/request.ts'
 
+/** The options of the plugin `moved`. */
 export interface MovedOptions {
   /** The old path, below the prefix. */
   from: string
   /** The new path, below the prefix; or an absolute URI. */
   to: string
+  /**
+   * The status of the response. After 308, clients repeat the request with its method and content.
+   *
+   * @default 301
+   * @example
+   * app.register(moved, { from: '/people', to: '/users', status: 308 })
+   */
   status?: 301 | 308
 }
 

@@ -2,46 +2,145 @@ import { BadService } from '../errors.ts'
 
 // The options of the plugin `service`. docs/service.md describes each.
 
+/** The options of the plugin `service`. */
 export interface ServiceOptions {
-  /** The path of the home document, or false. `/` by default, unless the app has a route there. */
+  /**
+   * The path of the home document, or false.
+   *
+   * @default '/', unless the app has a route there
+   * @example
+   * await app.register(service, { home: '/api' })
+   */
   home?: string | false
-  /** The title of the service, in the home document. */
+  /**
+   * The title of the service, in the home document.
+   *
+   * @default none
+   * @example
+   * await app.register(service, { title: 'Shop' })
+   */
   title?: string
-  /** Whether `/.well-known/api-catalog` is served. True by default. */
+  /**
+   * Whether `/.well-known/api-catalog` is served.
+   *
+   * @default true
+   * @example
+   * await app.register(service, { catalog: false })
+   */
   catalog?: boolean
-  /** The URI of the OpenAPI document. */
+  /**
+   * The URI of the OpenAPI document.
+   *
+   * @default none
+   * @example
+   * await app.register(service, { description: '/openapi.json' })
+   */
   description?: string
-  /** The URI of the documentation. */
+  /**
+   * The URI of the documentation.
+   *
+   * @default none
+   * @example
+   * await app.register(service, { documentation: '/docs' })
+   */
   documentation?: string
-  /** An absolute URI that the names of problems are appended to, as in a definition. */
+  /**
+   * An absolute URI that the codes of problems are appended to, for their `type`.
+   *
+   * @default the type is `about:blank`
+   * @example
+   * await app.register(service, { problems: 'https://example.com/problems/' })
+   */
   problems?: string
   /**
-   * Whether errors of all other routes of the app, and its 404, are problems as well. False by default.
-   * Fastify applies it to the routes that are added after the service.
+   * Whether errors of all other routes of the app, and its 404, are problems as well. Fastify applies it to the routes
+   * that are added after the service.
    *
+   * @default false
    * @example
    * await app.register(service, { appErrors: true })
    */
   appErrors?: boolean
-  health?: {
-    /** The path of the liveness probe, or false. `/healthz` by default, unless the app has a route there. */
-    live?: string | false
-    /** The path of the readiness probe, or false. `/readyz` by default, unless the app has a route there. */
-    ready?: string | false
-    /** How long each storage may take to respond, in milliseconds. 1000 by default. */
-    deadline?: number
-    /** How long the result of a check is reused, in milliseconds. 1000 by default. */
-    fresh?: number
-  }
-  /** Checks the setup of the app when it is ready, unless it is false. */
-  audit?: false | {
-    /** Whether a finding is an error at boot instead of a warning in the log. */
-    strict?: boolean
-    /** An origin that the CORS settings of the app allow. */
-    origin?: string
-  }
-  /** How long a client may take to send a request, in milliseconds; false leaves it to the app. 60000 by default. */
+  /**
+   * Probes for a load balancer or an orchestrator.
+   *
+   * @default both are served
+   * @example
+   * await app.register(service, { health: { ready: '/ready', deadline: 500 } })
+   */
+  health?: HealthOptions
+  /**
+   * Checks the setup of the app when it is ready, unless it is false.
+   *
+   * @default findings are warnings in the log
+   * @example
+   * await app.register(service, { audit: { strict: true } })
+   */
+  audit?: false | AuditOptions
+  /**
+   * How long a client may take to send a request, in milliseconds; false leaves it to the app.
+   *
+   * @default 60000
+   * @example
+   * await app.register(service, { requestTimeout: 10_000 })
+   */
   requestTimeout?: number | false
+}
+
+/** The option `health`. */
+export interface HealthOptions {
+  /**
+   * The path of the liveness probe, or false.
+   *
+   * @default '/healthz', unless the app has a route there
+   * @example
+   * health: { live: '/live' }
+   */
+  live?: string | false
+  /**
+   * The path of the readiness probe, or false.
+   *
+   * @default '/readyz', unless the app has a route there
+   * @example
+   * health: { ready: '/ready' }
+   */
+  ready?: string | false
+  /**
+   * How long each storage may take to respond, in milliseconds.
+   *
+   * @default 1000
+   * @example
+   * health: { deadline: 500 }
+   */
+  deadline?: number
+  /**
+   * How long the result of a check is reused, in milliseconds.
+   *
+   * @default 1000
+   * @example
+   * health: { fresh: 5000 }
+   */
+  fresh?: number
+}
+
+/** The option `audit`. */
+export interface AuditOptions {
+  /**
+   * Whether a finding is an error at boot instead of a warning in the log.
+   *
+   * @default false
+   * @example
+   * audit: { strict: true }
+   */
+  strict?: boolean
+  /**
+   * An origin that the CORS settings of the app allow.
+   *
+   * @default 'https://audit.example'
+   * @example
+   * audit: { origin: 'https://app.example.com' }
+   */
+  origin?: string
 }
 
 type OptionWithDefault = 'appErrors' | 'catalog' | 'requestTimeout'
@@ -109,14 +208,14 @@ const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health' | 'audit'>, Opt
   requestTimeout: millisecondsOrFalse
 }
 
-const healthKinds: Readonly<Record<keyof NonNullable<ServiceOptions['health']>, OptionKind>> = {
+const healthKinds: Readonly<Record<keyof HealthOptions, OptionKind>> = {
   live: path,
   ready: path,
   deadline: milliseconds,
   fresh: milliseconds
 }
 
-const auditKinds: Readonly<Record<'strict' | 'origin', OptionKind>> = {
+const auditKinds: Readonly<Record<keyof AuditOptions, OptionKind>> = {
   strict: boolean,
   origin: string
 }

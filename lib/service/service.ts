@@ -69,4 +69,4 @@ function servePaths (app: FastifyInstance, scope: FastifyInstance, settings: Ser
  * await app.register(service, { title: 'Shop' })
  */
 export const service = fastifyPlugin(plugin, { name: 'fastify-collections-service', fastify: '5.x' })
-export type { ServiceOptions } from './options.ts'
+export type { AuditOptions, HealthOptions, ServiceOptions } from './options.ts'

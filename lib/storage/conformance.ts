@@ -24,6 +24,7 @@ export type { Thing }
 export type Test = (title: string, options: { skip: boolean }, body: () => Promise<void>) => unknown
 
 /** Returns a new, empty storage for the shape each time it is called. */
+/** Opens an empty storage for a test. */
 export type Open = (shape: Shape) => Storage<Thing> | Promise<Storage<Thing>>
 
 const cases: readonly Case[] = [
@@ -47,6 +48,10 @@ const cases: readonly Case[] = [
 /**
  * Registers a test for each rule of the contract. Rules that need what the storage does not support (`unsupported`) are
  * skipped, with the reason in the title. One test checks that `unsupported` is what the storage itself states.
+ *
+ * @example
+ * import { test } from 'node:test'
+ * conformance(test, (shape) => redis(client)(shape), ['search', 'count'])
  */
 export function conformance (test: Test, open: Open, unsupported: ReadonlyArray<keyof Supports> = []): void {
   test('the storage supports what it is tested for', { skip: false }, async () => {

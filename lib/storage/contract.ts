@@ -14,9 +14,13 @@ export type GenerateId = 'uuid' | 'client' | 'storage' | (() => Id)
  */
 export type Version = string
 
+/** A stored item, with its version. */
 export interface Entry<Item> {
+  /** The value in the URI of the item. */
   readonly id: Id
+  /** The item, which is not changed after it was returned. */
   readonly item: Readonly<Item>
+  /** Changes with every write. */
   readonly version: Version
   /** When the item last changed, if the storage knows it better than the item does. */
   readonly modified?: Date
@@ -29,6 +33,7 @@ export interface Entry<Item> {
  */
 export type Draft<Item> = Readonly<Item>
 
+/** A value that can be compared. */
 export type Scalar = string | number | boolean
 
 /** `eq` of null is written `null: true`; a missing property counts as null. */
@@ -50,8 +55,11 @@ export type Filter<Property extends string = string> =
   | { readonly any: ReadonlyArray<Filter<Property>> }
   | { readonly not: Filter<Property> }
 
+/** A property to sort by. */
 export interface Order {
+  /** A property, or a path such as `address.city`. */
   readonly property: string
+  /** Whether the greatest value comes first. */
   readonly descending: boolean
 }
 
@@ -61,7 +69,9 @@ export interface Order {
  */
 export type Position = ReadonlyArray<Scalar | null>
 
+/** Which entries a page has, and in which order. */
 export interface Query {
+  /** The conditions that entries must meet; undefined if there are none. */
   readonly filter: Filter | undefined
   /**
    * Words that must all occur, in any letter case, each in one of the properties. They are in lower case (with σ for
@@ -77,13 +87,17 @@ export interface Query {
   readonly after: Position | undefined
   /** Only entries ahead of this position, the nearest of them; still returned in `order`. */
   readonly before: Position | undefined
+  /** How many entries the page has at most. */
   readonly limit: number
   /** Only these properties are needed; the storage may return more. */
   readonly properties: readonly string[] | undefined
+  /** Whether the total number of entries is requested. */
   readonly count: boolean
 }
 
+/** A part of a list. */
 export interface Page<Item> {
+  /** The entries, in the order of the query. */
   readonly entries: ReadonlyArray<Entry<Item>>
   /** Whether more entries follow in the direction of travel. */
   readonly more: boolean
@@ -93,6 +107,7 @@ export interface Page<Item> {
   readonly unreadable?: readonly Unreadable[]
 }
 
+/** A row whose values do not match the schema. */
 export interface Unreadable {
   /** Undefined if the id cannot be read either. */
   readonly id: Id | undefined
@@ -100,6 +115,7 @@ export interface Unreadable {
   readonly reason: string
 }
 
+/** What every method of a storage is called with. */
 export interface Context {
   /** Aborted when the client has disconnected or the timeout has passed. */
   readonly signal: AbortSignal
@@ -133,8 +149,11 @@ export interface Supports {
   readonly filter: boolean
   /** Lists can be ordered by any property; without it, only by the id. */
   readonly order: boolean
+  /** The storage applies `search`. */
   readonly search: boolean
+  /** The storage returns the total number of entries. */
   readonly count: boolean
+  /** The storage has `transaction`. */
   readonly transactions: boolean
   /** The storage keeps responses by the key of their request, in the transaction of the write. */
   readonly receipts: boolean
@@ -169,11 +188,17 @@ export interface Receipts {
   sweep (expired: number, context: Pick<Context, 'signal'>): Promise<void>
 }
 
+/** Stores the items of a collection. docs/storage.md explains how to write one. */
 export interface Storage<Item> {
+  /** The name of the storage, for messages. */
   readonly name: string
+  /** What a definition can use of this storage. */
   readonly supports: Supports
+  /** Returns a page of entries. */
   list (query: Query, context: Context): Promise<Page<Item>>
+  /** Returns the entry with this id; undefined if there is none. */
   find (id: Id, context: Context): Promise<Entry<Item> | undefined>
+  /** Stores a new item, unless the id or a unique value exists. */
   insert (draft: Draft<Item>, context: Context): Promise<Entry<Item> | Refusal>
   /** Compares and writes in one step. Without `expected`, the item only has to exist. */
   replace (
@@ -182,6 +207,7 @@ export interface Storage<Item> {
     expected: Version | undefined,
     context: Context
   ): Promise<Entry<Item> | Refusal>
+  /** Compares and removes in one step. Without `expected`, the item only has to exist. */
   remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
   /**
    * Commits everything that `work` writes, or nothing: a rejection of `work` rolls back and is passed on.
@@ -194,6 +220,7 @@ export interface Storage<Item> {
    * on a list.
    */
   exclusive?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
+  /** The responses to requests with an idempotency key. */
   readonly receipts?: Receipts
   /**
    * Looks for mistakes in what the storage finds in place, such as a table without a unique index. Returns a sentence
@@ -213,9 +240,11 @@ export interface CommitRefused extends Error {
 
 /** The collection that a storage stores. */
 export interface Shape {
+  /** The name of the collection. */
   readonly name: string
   /** A JSON Schema of type object. */
   readonly schema: JsonSchema
+  /** The property that holds the id, and where its value comes from. */
   readonly id: { readonly property: string, readonly generate: GenerateId }
   /** Sets of properties whose values together must be unique; a set with a null is not compared. */
   readonly unique: ReadonlyArray<readonly string[]>
@@ -223,6 +252,7 @@ export interface Shape {
   readonly canonical?: <Item>(item: Item) => Item
 }
 
+/** A JSON Schema. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
   readonly type?: string | readonly string[]
@@ -239,6 +269,7 @@ export type Adapter<Item> = (shape: Shape) => Storage<Item>
  * is sent to the client as 503 with Retry-After; every other one as 500.
  */
 export interface Unreachable extends Error {
+  /** Marks the error as temporary. */
   readonly unreachable: true
   /** Seconds after which a retry makes sense. */
   readonly retryAfter?: number

@@ -10,17 +10,23 @@ import type { Statement, WriteResult } from './sql/session.ts'
 
 /** What is used of the pool of mysql2/promise, which @fastify/mysql provides with `promise: true`. */
 export interface MysqlPool {
+  /** Returns a connection. */
   getConnection (): Promise<MysqlConnection>
 }
 
+/** What is used of a connection of mysql2/promise. */
 export interface MysqlConnection {
+  /** Runs a prepared statement. */
   execute (query: { sql: string, values: Value[], rowsAsArray: boolean }): Promise<[unknown, unknown]>
+  /** Runs a statement without parameters. */
   query (text: string): Promise<[unknown, unknown]>
   /** Closes a statement that `execute` has prepared. */
   unprepare? (query: { sql: string, rowsAsArray: boolean }): unknown
   /** The connection of the driver: a pool may wrap it in another object each time. */
   readonly connection?: object
+  /** Returns the connection to the pool. */
   release (): void
+  /** Closes the connection. */
   destroy (): void
 }
 

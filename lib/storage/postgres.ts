@@ -12,12 +12,14 @@ import type { Statement } from './sql/session.ts'
 
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './postgres/driver.ts'
 
+/** The options of `postgres()`. */
 export interface PostgresOptions extends SqlOptions {
   /**
-   * Whether statements stay prepared on their connection. True by default. Set it to false behind a pooler that changes
-   * the connection after each transaction and does not support prepared statements. Otherwise the storage detects such
-   * a pooler by the errors of the first statements, which it repeats.
+   * Whether statements stay prepared on their connection. Set it to false behind a pooler that changes the connection
+   * after each transaction and does not support prepared statements. Otherwise the storage detects such a pooler by the
+   * errors of the first statements, which it repeats.
    *
+   * @default true
    * @example
    * postgres(pool, { preparedStatements: false })
    */

@@ -37,6 +37,7 @@ interface Mapping<Item extends object, Schema extends ObjectSchema> {
   renamed?: { readonly [Property in PropertyOf<ItemOf<Schema>>]?: PropertyOf<Item> }
 }
 
+/** The options of `version()`: how items are converted, and options of the definition that differ. */
 export type VersionOptions<Item extends object, Schema extends ObjectSchema> =
   Mapping<Item, Schema> & Omit<Options<Schema>, OwnOptions>
 
