@@ -3,7 +3,7 @@ import { isObject } from './http/json-value.ts'
 import type { ListingOptions } from './listing/listing.ts'
 import type { QueryableProperty } from './listing/queryable.ts'
 import { actionNames, ownedRouteOptions } from './options.ts'
-import type { ActionName, Options } from './options.ts'
+import type { ActionName, LimitOptions, Options } from './options.ts'
 import { describeUnorderedNumeral } from './schema/numerals.ts'
 import type { ObjectSchema } from './schema/static.ts'
 import type { Storage } from './storage/contract.ts'
@@ -46,8 +46,10 @@ function checkRoutes (name: string, routes: NonNullable<Options<ObjectSchema>['r
   }
 }
 
-function checkLimit (name: string, limit: { default?: number, maximum?: number } = {}): void {
-  const { default: length = 20, maximum = 100 } = limit
+export const defaultLimit: Required<LimitOptions> = { default: 20, maximum: 100 }
+
+function checkLimit (name: string, limit: LimitOptions = {}): void {
+  const { default: length = defaultLimit.default, maximum = defaultLimit.maximum } = limit
   if (Number.isInteger(length) && Number.isInteger(maximum) && length >= 1 && length <= maximum) return
   throw new BadOption(name, `list.limit is { default: ${length}, maximum: ${maximum} }. ` +
     'Both must be integers, with 1 <= default <= maximum.')

@@ -1,6 +1,6 @@
 import { checkCache, isPersonal, readAccess, toRuleTable } from './access/rules.ts'
 import type { AccessOptions } from './access/rules.ts'
-import { checkListing, checkOptions, checkStorage, checkSupport } from './checks.ts'
+import { checkListing, checkOptions, checkStorage, checkSupport, defaultLimit } from './checks.ts'
 import { noNeighbors } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
 import type { Feature } from './features/feature.ts'
@@ -15,7 +15,7 @@ import { readTimestamps } from './items/timestamps.ts'
 import { deriveListing } from './listing/listing.ts'
 import { toTotalOrder } from './listing/selection.ts'
 import { actionNames } from './options.ts'
-import type { ListOptions, Options } from './options.ts'
+import type { EtagOptions, ListOptions, Options, PutOptions } from './options.ts'
 import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
 import { checkOrder, checkProperties, checkRequiredReadOnly, checkSchema, compileSchema } from './schema/checks.ts'
 import { findDateTimes, normalizeDates } from './schema/date-times.ts'
@@ -28,6 +28,12 @@ import type { Adapter, JsonSchema } from './storage/contract.ts'
 /** The names of properties, whatever the type of the item. */
 function getListOptions ({ list = {} }: { list?: object }): ListOptions<Record<string, unknown>> {
   return list
+}
+
+/** Adds defaults to a group of options. An option that is undefined counts as missing. */
+function addDefaults<Group extends object> (defaults: Required<Group>, options: Group | undefined): Required<Group> {
+  const stated = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(stated) }
 }
 
 /** Checks the options, opens the storage and derives what does not depend on features. */
@@ -87,10 +93,10 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     routes: options.routes ?? {},
     access,
     challenge: options.access?.challenge ?? defaultChallenge,
-    limit: { default: 20, maximum: 100, ...list.limit },
+    limit: addDefaults(defaultLimit, list.limit),
     order,
-    put: { create: false, ...options.put },
-    etag: { required: false, acceptWeak: false, onPut: 'exact', ...options.etag },
+    put: addDefaults<PutOptions>({ create: false }, options.put),
+    etag: addDefaults<EtagOptions>({ required: false, acceptWeak: false, onPut: 'exact' }, options.etag),
     cache: { list: toCachePolicy(cache?.list), read: toCachePolicy(cache?.read) },
     groups: cache && { read: buildCacheGroups(name), write: buildCacheGroupInvalidation(name) },
     formats,

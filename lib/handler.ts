@@ -51,7 +51,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       ? { ...response.applied, handling: 'lenient' }
       : response.applied
     if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
-    const policy = response.personal === true && cache.closed !== true ? noStore.policy : cache
+    const policy = response.personal === true && cache.dependsOnCaller !== true ? noStore.policy : cache
     const varied = variesByPreference || applied?.handling !== undefined ? varyWithPrefer : vary
     return prepareReply(response, { policy, varied }, reply)
   }

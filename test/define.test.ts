@@ -526,6 +526,20 @@ test('the definition is frozen and has defaults', async (t) => {
   t.equal(toCollection(definition).links, undefined)
 })
 
+test('an option of a group that is undefined has its default', async (t) => {
+  const options = {
+    ...things,
+    list: { limit: { default: undefined, maximum: 50 } },
+    put: { create: undefined },
+    etag: { onPut: undefined }
+  }
+  t.match(define(options as unknown as typeof things), {
+    limit: { default: 20, maximum: 50 },
+    put: { create: false },
+    etag: { required: false, acceptWeak: false, onPut: 'exact' }
+  })
+})
+
 test('properties can have the names of Object.prototype methods', async (t) => {
   const names = ['constructor', 'toString', 'hasOwnProperty', 'valueOf']
   const { schema } = define({

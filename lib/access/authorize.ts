@@ -218,15 +218,15 @@ export function canIdentify ({ access, parent }: Collection): boolean {
 export function getCachePolicy ({ access, parent, cache }: Collection, action: ActionName): CachePolicy {
   const policy = action === 'list' ? cache.list : cache.read
   const personal = isPersonal(access, action) || isPersonal(parent?.collection.access, 'read')
-  return personal ? { ...policy, closed: true } : policy
+  return personal ? { ...policy, dependsOnCaller: true } : policy
 }
 
 /** The request headers that a response with this policy depends on, if it may be stored at all. */
 export function getVaryHeaders (
   { access, parent }: Collection,
-  { closed, credentialed }: CachePolicy
+  { dependsOnCaller, withCredentials }: CachePolicy
 ): readonly string[] {
-  if (closed !== true || credentialed === 'no-store') return []
+  if (dependsOnCaller !== true || withCredentials === 'no-store') return []
   return [access, parent?.collection.access].flatMap((rules) => rules?.vary ?? [])
 }
 

@@ -7,6 +7,6 @@ import type { Request } from '../request/request.ts'
 
 /** GET and HEAD of the collection: a page of its items. */
 export async function list (collection: Collection, request: Request): Promise<Result> {
-  const question = parseListQuery(collection, request)
-  return question instanceof Problem ? question : buildPage(collection, request, question)
+  const listQuery = parseListQuery(collection, request)
+  return listQuery instanceof Problem ? listQuery : buildPage(collection, request, listQuery)
 }

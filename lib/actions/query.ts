@@ -19,11 +19,11 @@ export async function query (collection: Collection, request: Request): Promise<
   const inContent = parseQueryContent(collection, content.value)
   if (inContent instanceof Problem) return inContent
 
-  const question = mergeQueries(inString, inContent)
-  const search = buildEquivalentGet(collection, question)
-  if (search === undefined) return buildPage(collection, request, question)
+  const listQuery = mergeQueries(inString, inContent)
+  const search = buildEquivalentGet(collection, listQuery)
+  if (search === undefined) return buildPage(collection, request, listQuery)
   // The links are those of the equivalent GET, so that clients can follow them with either method.
-  const result = await buildPage(collection, { ...request, search }, question)
+  const result = await buildPage(collection, { ...request, search }, listQuery)
   if (result instanceof Problem) return result
   const location = search === '' ? request.path : `${request.path}?${search}`
   return { ...result, fields: { ...result.fields, 'content-location': location } }

@@ -21,16 +21,16 @@ import type { View } from '../response/view.ts'
 
 /** GET and HEAD of an item. */
 export async function read (collection: Collection, request: Request): Promise<Result> {
-  const question = parseItemQuery(collection, request)
-  if (question instanceof Problem) return question
+  const listQuery = parseItemQuery(collection, request)
+  if (listQuery instanceof Problem) return listQuery
 
   const id = collection.id.read(request.segment)
   const entry = id === undefined ? undefined : await collection.storage.find(id, request.context)
   if (entry === undefined) return problem('not-found')
 
-  const hasView = question.fields !== undefined || question.features !== undefined
-  const view = hasView ? await buildView(collection, [entry], { question, request }) : undefined
-  return respond(collection, request, { entry, view, lenient: question.lenient === true })
+  const hasView = listQuery.fields !== undefined || listQuery.features !== undefined
+  const view = hasView ? await buildView(collection, [entry], { listQuery, request }) : undefined
+  return respond(collection, request, { entry, view, lenient: listQuery.lenient === true })
 }
 
 interface FoundItem {

@@ -68,8 +68,8 @@ export function expand<Item extends object = Record<string, unknown>> (
           return { features: { expand: chosen.join() }, needs: chosen.map((name) => relations[name]!.property) }
         }
       })
-      host.addHook('onView', async (entries, { question, request }) => {
-        const chosen = question.features?.expand?.split(',')
+      host.addHook('onView', async (entries, { listQuery, request }) => {
+        const chosen = listQuery.features?.expand?.split(',')
         return chosen && expandEntries(entries, { relations, chosen, request })
       })
       host.extendReadSchema((schema, components) => ({

@@ -40,7 +40,14 @@ export interface Feature<in Item = never> {
 }
 
 /** From the outside in: a `timeout` includes all others, a `transform` is next to the action itself. */
-export type ActionPhase = 'timeout' | 'authorize' | 'render' | 'resolve' | 'redirect' | 'replay' | 'transform'
+export type ActionPhase =
+  | 'timeout' // the feature timeout
+  | 'authorize' // the core: the parent of a nested collection exists
+  | 'render' // the core: pages for people
+  | 'resolve' // soft delete: 410 instead of 404
+  | 'redirect' // redirects
+  | 'replay' // idempotency
+  | 'transform' // bulk
 
 /** A function around an action. */
 export interface ActionLayer {
@@ -106,7 +113,7 @@ export type DialectParameters = Readonly<Record<string, unknown>>
 
 /** A query string, read in the dialect of a client. */
 export interface Translation {
-  readonly question: ListQuery
+  readonly listQuery: ListQuery
   /** The parameters that do not belong to the dialect. */
   readonly rest: DialectParameters
 }
@@ -143,7 +150,7 @@ export interface Hooks {
   /** Called with the entries of a response if the query has parameters of features. Returns additions to the items. */
   onView (
     entries: ReadonlyArray<Entry<object>>,
-    wanted: { readonly question: ListQuery, readonly request: Request }
+    wanted: { readonly listQuery: ListQuery, readonly request: Request }
   ): Promise<ViewAddition | undefined>
   /** Called for each page of a list. Returns headers. */
   onPage (page: ListedPage): Readonly<Record<string, string>>

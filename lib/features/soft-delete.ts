@@ -88,7 +88,7 @@ interface Deletion {
   /** The storage with deleted items. That of the collection does not show them. */
   all: Storage<object>
   /** The schema of an item that is restored: there the property can be written. */
-  readonly open: { readonly schema: JsonSchema, readonly properties: Properties, readonly draft: Validator }
+  readonly restored: { readonly schema: JsonSchema, readonly properties: Properties, readonly draft: Validator }
   /** Whether the property is always present, and null for items that are not deleted. */
   readonly nullable: boolean
 }
@@ -108,12 +108,18 @@ function readOptions (host: Host, property: string, allow: SoftDeleteOptions['al
       'or a union of that with Type.Null() whose default is null.')
   }
   host.require('filter', 'softDelete leaves deleted items out of lists')
-  const open: JsonSchema = {
+  const restored: JsonSchema = {
     ...schema,
     properties: { ...schema.properties, [property]: { ...described, readOnly: false } }
   }
-  const draft = compileSchema(name, rewriteSchema(makeOptional(open, property), { optional: ['readOnly'] }))
-  return { property, allow, all: storage, open: { schema: open, properties: readProperties(open), draft }, nullable }
+  const draft = compileSchema(name, rewriteSchema(makeOptional(restored, property), { optional: ['readOnly'] }))
+  return {
+    property,
+    allow,
+    all: storage,
+    restored: { schema: restored, properties: readProperties(restored), draft },
+    nullable
+  }
 }
 
 const maxRetries = 20
@@ -200,12 +206,12 @@ async function restoreOrRefuse (
 
 /** The collection with its deleted items, whose property can be written. A write that leaves the mark gets 410. */
 function openForRestore (collection: Collection, deletion: Deletion): Collection {
-  const { property, all, open, nullable } = deletion
+  const { property, all, restored, nullable } = deletion
   return {
     ...collection,
     storage: all,
-    properties: getVisibleProperties(open, collection.hidden),
-    validate: { ...collection.validate, draft: open.draft },
+    properties: getVisibleProperties(restored, collection.hidden),
+    validate: { ...collection.validate, draft: restored.draft },
     hooks: {
       ...collection.hooks,
       beforeValidation (change) {

@@ -2,11 +2,11 @@
 
 export interface CachePolicy {
   /** For a successful GET or HEAD without credentials. */
-  readonly open: string
+  readonly anonymous: string
   /** For a successful GET or HEAD with credentials. */
-  readonly credentialed: string
+  readonly withCredentials: string
   /** Whether every response depends on the caller. It is then treated like a response to credentials. */
-  readonly closed?: boolean
+  readonly dependsOnCaller?: boolean
 }
 
 /** Whether no shared cache stores responses with this policy (RFC 9111, sections 3.5 and 5.2.2). */
@@ -18,12 +18,12 @@ export function isPrivate (policy: string): boolean {
 
 /** A policy of the definition applies to every caller. By default, responses to credentials are never cached. */
 export function toCachePolicy (given: string | undefined): CachePolicy {
-  return { open: given ?? 'no-cache', credentialed: given ?? 'no-store' }
+  return { anonymous: given ?? 'no-cache', withCredentials: given ?? 'no-store' }
 }
 
 /** Returns the policy that the definition states; undefined if it is the default. */
-export function getStatedPolicy ({ open, credentialed }: CachePolicy): string | undefined {
-  return open === credentialed ? open : undefined
+export function getStatedPolicy ({ anonymous, withCredentials }: CachePolicy): string | undefined {
+  return anonymous === withCredentials ? anonymous : undefined
 }
 
 /** Other responses than 200 that a cache may store, if it revalidates them. */
@@ -38,6 +38,6 @@ interface CachedResponse {
 /** Builds the value of Cache-Control for a response. */
 export function buildCacheControl ({ safe, status, credentials }: CachedResponse, policy: CachePolicy): string {
   if (!safe) return 'no-store'
-  if (status === 200 || status === 304) return credentials ? policy.credentialed : policy.open
+  if (status === 200 || status === 304) return credentials ? policy.withCredentials : policy.anonymous
   return revalidatedStatuses.has(status) && !credentials ? 'no-cache' : 'no-store'
 }

@@ -56,13 +56,13 @@ export async function commitWrite (
       write,
       respond
     })
-    const isIdTaken = before === undefined &&
+    const idExists = before === undefined &&
       isRefusal(stored) &&
       stored.refused === 'not-unique' &&
       stored.properties.join() === collection.id.property
     // Another PUT may have created the item, or a DELETE may have removed it since: both are races. An item that is
     // still not visible the second time is outside the scope or soft-deleted, and both get the same response.
-    if (isIdTaken && (await storage.find(id, context) !== undefined || ++conflicts === 1)) return { refused: 'stale' }
+    if (idExists && (await storage.find(id, context) !== undefined || ++conflicts === 1)) return { refused: 'stale' }
     return stored
   }
 

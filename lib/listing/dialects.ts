@@ -12,7 +12,7 @@ export function translateQuery (collection: Collection, parameters: DialectParam
     if (translation instanceof Problem) return translation
     const next = dialect.translate(collection, translation.rest)
     if (next instanceof Problem) return next
-    translation = { question: mergeQueries(translation.question, next.question), rest: next.rest }
+    translation = { listQuery: mergeQueries(translation.listQuery, next.listQuery), rest: next.rest }
   }
   return translation
 }
@@ -24,9 +24,9 @@ export function translateEmbedding (collection: Collection, parameters: DialectP
     return embedding !== undefined && parameters[embedding.parameter] !== undefined
   })
   const embedding = dialect?.embedding
-  if (expand === undefined || embedding === undefined) return { question: {}, rest: parameters }
+  if (expand === undefined || embedding === undefined) return { listQuery: {}, rest: parameters }
   const { [embedding.parameter]: value, ...rest } = parameters
   const listQuery = expand.read(collection, embedding.names(value))
   if (typeof listQuery === 'string') return badParameter(embedding.parameter, listQuery)
-  return { question: listQuery, rest }
+  return { listQuery, rest }
 }

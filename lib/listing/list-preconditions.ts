@@ -40,7 +40,7 @@ export async function checkListPreconditions (
   const checkAgain = async (storage: Storage<object>): Promise<Problem | undefined> => {
     const found = await findEntries({ ...collection, storage }, listQuery, context)
     if (found instanceof Problem) return found
-    const view = await buildView(collection, found.page.entries, { question: listQuery, request })
+    const view = await buildView(collection, found.page.entries, { listQuery, request })
     const page = limitPageLength(collection, found.page, { query: found.query, listQuery, view })
     if (page instanceof Problem) return page
     const version = hashVersions(joinVersions(collection, page, view))

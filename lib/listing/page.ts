@@ -28,7 +28,7 @@ export async function buildPage (collection: Collection, request: Request, listQ
   logUnreadable(collection.name, foundPage, request)
 
   const hasView = listQuery.fields !== undefined || listQuery.features !== undefined
-  const view = hasView ? await buildView(collection, foundPage.entries, { question: listQuery, request }) : undefined
+  const view = hasView ? await buildView(collection, foundPage.entries, { listQuery, request }) : undefined
   const foundVersions = joinVersions(collection, foundPage, view)
   // A query in the content has no URI that could be the key of a cache.
   const isCacheable = view === undefined && format.join !== undefined && request.content === undefined

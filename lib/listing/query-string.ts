@@ -46,7 +46,7 @@ function parseWithDialects (
     : translateEmbedding(collection, request.query)
   if (translation instanceof Problem) return translation
   const listQuery = parseParameters(collection, { ...request, query: translation.rest }, allowed)
-  return listQuery instanceof Problem ? listQuery : mergeQueries(listQuery, translation.question)
+  return listQuery instanceof Problem ? listQuery : mergeQueries(listQuery, translation.listQuery)
 }
 
 /** The filter of a query string is a condition, or several that must all be met. */

@@ -28,7 +28,8 @@ export function prepareReply (response: Response, caching: Caching, reply: Fasti
   const { policy, varied } = caching
   const { status, fields, content } = response
   const { method, headers } = reply.request
-  const credentials = policy.closed === true || headers.authorization !== undefined || headers.cookie !== undefined
+  const credentials = policy.dependsOnCaller === true ||
+    headers.authorization !== undefined || headers.cookie !== undefined
   reply.code(status)
   reply.header('cache-control', buildCacheControl({ safe: safeMethods.has(method), status, credentials }, policy))
   addVary(varied, reply)
@@ -62,10 +63,11 @@ function toContent (content: unknown): string {
   return content as string
 }
 
-export const noStore: Caching = { policy: { open: 'no-store', credentialed: 'no-store' }, varied: 'Accept' }
+/** A 404 or 410 without credentials is `no-cache` nevertheless: see buildCacheControl(). */
+export const noStore: Caching = { policy: { anonymous: 'no-store', withCredentials: 'no-store' }, varied: 'Accept' }
 
 /** For problems of collections that require credentials. */
-const closed: Caching = { policy: { ...noStore.policy, closed: true }, varied: 'Accept' }
+const noStoreForCallers: Caching = { policy: { ...noStore.policy, dependsOnCaller: true }, varied: 'Accept' }
 
 /** Adds the properties of features to the problem. */
 function completeProblem ({ attached: { hooks: { onProblem } } }: Collection, problem: Problem): Problem {
@@ -90,7 +92,7 @@ export function prepareProblem (collection: Collection, problem: Problem, reply:
     fields: { ...fields, ...page?.fields },
     content: page?.content ?? content
   }
-  return prepareReply(response, isProtected(collection) ? closed : noStore, reply)
+  return prepareReply(response, isProtected(collection) ? noStoreForCallers : noStore, reply)
 }
 
 interface ProblemSource {

@@ -27,7 +27,7 @@ export interface View {
 }
 
 interface ViewRequest {
-  readonly question: ListQuery
+  readonly listQuery: ListQuery
   readonly request: Request
 }
 
@@ -35,13 +35,13 @@ interface ViewRequest {
 export async function buildView (
   collection: Collection,
   entries: ReadonlyArray<Entry<object>>,
-  { question, request }: ViewRequest
+  { listQuery, request }: ViewRequest
 ): Promise<View | undefined> {
-  const { fields, features } = question
+  const { fields, features } = listQuery
   if (fields === undefined && features === undefined) return undefined
   const additions: ViewAddition[] = []
   for (const hook of features === undefined ? [] : collection.attached.hooks.onView) {
-    const addition = await hook(entries, { question, request })
+    const addition = await hook(entries, { listQuery, request })
     if (addition !== undefined) additions.push(addition)
   }
   return fields === undefined && additions.length === 0 ? undefined : { fields, additions }

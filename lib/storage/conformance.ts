@@ -50,7 +50,6 @@ const cases: readonly Case[] = [
  * skipped, with the reason in the title. One test checks that `unsupported` is what the storage itself states.
  *
  * @example
- * import { test } from 'node:test'
  * conformance(test, (shape) => redis(client)(shape), ['search', 'count'])
  */
 export function conformance (test: Test, open: Open, unsupported: ReadonlyArray<keyof Supports> = []): void {

@@ -472,7 +472,7 @@ function read (profiles: readonly ProfileName[], query: string): Translation | P
 const byId = { property: 'id', descending: false }
 
 test('a dialect is translated into a query, and unknown parameters are left in place', async (t) => {
-  const table: Array<[keyof typeof reading, string, Translation['question'], Translation['rest']?]> = [
+  const table: Array<[keyof typeof reading, string, Translation['listQuery'], Translation['rest']?]> = [
     ['ra', '', {}],
     ['ra', 'limit=3&sort=-title&views.gte=2', {}, { limit: '3', sort: '-title', 'views.gte': '2' }],
     ['ra', 'sort=["title","DESC"]', { order: [{ property: 'title', descending: true }, byId] }],
@@ -581,8 +581,8 @@ test('a dialect is translated into a query, and unknown parameters are left in p
       { status: 'draft' }
     ]
   ]
-  for (const [profiles, query, question, rest = {}] of table) {
-    t.strictSame(read(reading[profiles]!, query), { question, rest }, `${profiles} ${query}`)
+  for (const [profiles, query, listQuery, rest = {}] of table) {
+    t.strictSame(read(reading[profiles]!, query), { listQuery, rest }, `${profiles} ${query}`)
   }
 })
 

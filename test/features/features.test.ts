@@ -379,8 +379,8 @@ test('properties that features need are read even if fields does not select them
         ofText: (text) => text,
         read: () => ({ features: { [name]: 'yes' }, needs: [property] })
       })
-      host.addHook('onView', async (_entries, { question }) =>
-        question.features?.[name] === undefined
+      host.addHook('onView', async (_entries, { listQuery }) =>
+        listQuery.features?.[name] === undefined
           ? undefined
           : {
               personal: false,

@@ -8,6 +8,6 @@ export function readOrdering (collection: Collection, order: readonly Order[]): 
   // Checked first: "-name" is not a property in these dialects.
   if (!order.every(({ property }) => collection.listing.sortable.has(property))) return undefined
   const names = order.map(({ property, descending }) => descending ? `-${property}` : property)
-  const question = parseSort(collection, names)
-  return typeof question === 'string' ? undefined : question
+  const listQuery = parseSort(collection, names)
+  return typeof listQuery === 'string' ? undefined : listQuery
 }

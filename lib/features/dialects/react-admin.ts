@@ -34,7 +34,7 @@ const dialect: Dialect = {
     const ordering = isJson ? readSort(collection, sort) : {}
     if (ordering instanceof Problem) return ordering
     return {
-      question: { ...filtering, ...paging, ...ordering },
+      listQuery: { ...filtering, ...paging, ...ordering },
       rest: isJson || sort === undefined ? others : { ...others, sort }
     }
   }
@@ -86,8 +86,8 @@ function readSort (collection: Collection, text: string): ListQuery | Problem {
   const isValid = typeof property === 'string' &&
     (direction === 'ASC' || direction === 'DESC') &&
     others.length === 0
-  const question = isValid ? readOrdering(collection, [{ property, descending: direction === 'DESC' }]) : undefined
-  if (question !== undefined) return question
+  const listQuery = isValid ? readOrdering(collection, [{ property, descending: direction === 'DESC' }]) : undefined
+  if (listQuery !== undefined) return listQuery
   const sortable = [...collection.listing.sortable.keys()].join(', ')
   return badParameter('sort', `["property","ASC"] or ["property","DESC"], with one of: ${sortable}`)
 }
@@ -123,9 +123,9 @@ function readFilter (collection: Collection, text: unknown): ListQuery | Problem
       conditions.push(...found)
       continue
     }
-    const question = readSearch(collection, comparison)
-    if (question instanceof Problem) return question
-    search = question
+    const listQuery = readSearch(collection, comparison)
+    if (listQuery instanceof Problem) return listQuery
+    search = listQuery
   }
   return { ...buildFilter(collection, conditions), ...search }
 }
@@ -136,16 +136,16 @@ interface NamedValue {
 }
 
 function readSearch (collection: Collection, { name, value }: NamedValue): ListQuery | Problem {
-  const question = name === 'q' ? getParameter(collection, name)?.read(collection, value) : undefined
-  if (question === undefined) {
+  const listQuery = name === 'q' ? getParameter(collection, name)?.read(collection, value) : undefined
+  if (listQuery === undefined) {
     const filterable = [...collection.listing.filterable.keys()].join(', ')
     return badParameter(
       'filter',
       `an object of filterable properties: ${filterable}. ${JSON.stringify(name)} is not one of them`
     )
   }
-  if (typeof question === 'string') return badParameter('filter', question, 'filter, by q,')
-  return question
+  if (typeof listQuery === 'string') return badParameter('filter', listQuery, 'filter, by q,')
+  return listQuery
 }
 
 /** The client nests objects, while our names have dots. */

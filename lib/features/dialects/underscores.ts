@@ -43,7 +43,7 @@ export function translateUnderscores (
   if (range instanceof Problem) return range
   const order = sort === undefined && direction === undefined ? {} : readSort(collection, { sort, direction })
   if (order instanceof Problem) return order
-  return { question: { count: true, ...buildFilter(collection, conditions), ...range, ...order }, rest }
+  return { listQuery: { count: true, ...buildFilter(collection, conditions), ...range, ...order }, rest }
 }
 
 function readRange (collection: Collection, given: { start: unknown, end: unknown }): ListQuery | Problem {
@@ -81,8 +81,8 @@ function readSort (
     return badParameter('_order', 'asc or desc, separated by commas, for each property of _sort')
   }
   const order = properties.map((property, index) => ({ property, descending: directions[index] === 'desc' }))
-  const question = readOrdering(collection, order)
-  if (question !== undefined) return question
+  const listQuery = readOrdering(collection, order)
+  if (listQuery !== undefined) return listQuery
   const sortable = [...collection.listing.sortable.keys()].join(', ')
   return badParameter('_sort', `properties separated by commas, each once: ${sortable}`)
 }
