@@ -117,13 +117,14 @@ function toErrorStatus (status: unknown): number | undefined {
 }
 
 function actionErrorToProblem ({ cause, unreachable, retryAfter }: ActionError): Problem {
-  const { problem: stated, isOutcomeUnknown } = Object(cause) as { problem?: unknown, isOutcomeUnknown?: unknown }
+  const { problem: stated, isOutcomeUnknown, detail } = Object(cause) as Record<string, unknown>
   if (stated instanceof Problem) return stated
   if (!unreachable) return problem('internal-error')
   const isDelay = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity
   const seconds = isDelay ? Math.ceil(retryAfter) : 1
   const fields = { 'retry-after': String(seconds) }
-  return problem('storage-unavailable', isOutcomeUnknown === true ? { detail: outcomeUnknown, fields } : { fields })
+  if (isOutcomeUnknown === true) return problem('storage-unavailable', { detail: outcomeUnknown, fields })
+  return problem('storage-unavailable', typeof detail === 'string' ? { detail, fields } : { fields })
 }
 
 /** An error may have headers, as those of http-errors do. Headers about its own content are left out. */

@@ -10,7 +10,7 @@ import { describeHeaderParameters } from '../openapi/headers.ts'
 import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import { toCanonicalJson } from '../schema/canonical-json.ts'
-import type { Receipt, Receipts } from '../storage/contract.ts'
+import type { Receipt, Receipts, Unreachable } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 
 type RepeatableAction = 'create' | 'update'
@@ -134,12 +134,14 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
       expires: now + settings.lease,
       answer: undefined
     }
-    const release = () => receipts.release(claim, withoutAbort).catch((err: unknown) => {
+    const release = (failure?: unknown) => receipts.release(claim, withoutAbort).catch((err: unknown) => {
+      // The failure of the request is logged as well. Another line about the same storage would not add anything.
+      if (isUnreachable(failure)) return
       request.original.log.error({ err }, 'an idempotency key could not be released')
     })
     const earlier = await receipts.claim(claim, now, request.context).catch(async (thrown: unknown) => {
       // The claim may have been stored before it failed.
-      await release()
+      if (!hasNoEffect(thrown)) await release(thrown)
       throw thrown
     })
     if (earlier !== undefined) return replay(earlier, claim, { collection, request })
@@ -162,10 +164,18 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
       return result
     } catch (thrown) {
       // If the response is stored already, this leaves it.
-      await release()
+      await release(thrown)
       throw thrown
     }
   }
+}
+
+function isUnreachable (thrown: unknown): boolean {
+  return (Object(thrown) as Partial<Unreachable>).unreachable === true
+}
+
+function hasNoEffect (thrown: unknown): boolean {
+  return (Object(thrown) as Partial<Unreachable>).hasNoEffect === true
 }
 
 /** The context of calls that must run even if the client has disconnected. */

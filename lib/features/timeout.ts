@@ -3,7 +3,7 @@ import type { ActionName, Result } from '../action.ts'
 import { outcomeUnknown, problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
-import type { Context, Storage } from '../storage/contract.ts'
+import type { Context, Storage, Unreachable } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 
 /** Milliseconds for every action, or by action; `all` is for those that are not listed. */
@@ -96,7 +96,10 @@ async function runWithTimeout (milliseconds: number, context: Abortable, run: ()
     run().then(resolve, (thrown: unknown) => {
       // A storage that was aborted throws an error of its own.
       const isTimeout = progress.error !== undefined && thrown instanceof Error
-      reject(isTimeout ? new TimeoutError(milliseconds, progress.writes > 0, thrown) : thrown)
+      // It may have waited for a connection all the time.
+      const { hasNoEffect } = Object(thrown) as Partial<Unreachable>
+      const hasBegun = progress.writes > (hasNoEffect === true ? 1 : 0)
+      reject(isTimeout ? new TimeoutError(milliseconds, hasBegun, thrown) : thrown)
     }).finally(() => clearTimeout(timer))
   })
 }

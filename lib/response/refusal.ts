@@ -20,7 +20,7 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
   }),
   unstorable: ({ properties }) => {
     const paths = properties.length === 0 ? [[]] : properties.map((property) => [property])
-    const message = 'cannot be stored: it is too long, out of range or nested too deeply for the database'
+    const message = 'cannot be stored: it is missing, too long, out of range or nested too deeply for the database'
     return problem('validation-failed', {
       detail: properties.length === 0
         ? 'The database cannot store one of the values.'

@@ -134,7 +134,7 @@ export type Refusal =
   /** Other data does not allow it, such as a foreign key or a check. */
   | { readonly refused: 'conflict' }
   /**
-   * The database cannot store the values of these properties: too long, out of range, nested too deeply.
+   * The database cannot store the values of these properties: missing, too long, out of range, nested too deeply.
    * Empty if it does not report which.
    */
   | { readonly refused: 'unstorable', readonly properties: readonly string[] }
@@ -273,8 +273,12 @@ export interface Unreachable extends Error {
   readonly unreachable: true
   /** Seconds after which a retry makes sense. */
   readonly retryAfter?: number
+  /** A sentence for the client. By default, it states that the storage does not respond. */
+  readonly detail?: string | undefined
   /** Whether the failed write may have been done. False by default. */
   readonly isOutcomeUnknown?: boolean
+  /** Whether the failed write is certainly not done, such as without a connection. False by default. */
+  readonly hasNoEffect?: boolean
 }
 
 /**

@@ -2,7 +2,7 @@ import { BadStorageError, describeValue, hasMethods } from './bad-storage.ts'
 import { sendCancelRequest } from './postgres/cancel-request.ts'
 import { dialect } from './postgres/dialect.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
-import { buildStatementName, canSubmitQueries, PositionalQuery } from './postgres/positional-query.ts'
+import { buildStatementName, canSubmitQueries, isStalePlan, PositionalQuery } from './postgres/positional-query.ts'
 import { failUnconfirmed, watchCommits } from './postgres/unconfirmed-commit.ts'
 import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Row } from './sql/dialect.ts'
@@ -94,6 +94,8 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
   const runStatement = (client: PostgresClient, statement: Statement, callback: Callback<PostgresResult>): void => {
     const onResult = failUnconfirmed<PostgresResult>(client, (error, result) => {
       if (result === undefined && pooledErrors.has(Object(error).code)) poolsWithoutNames.add(pool)
+      // A wrapper around pg cannot close the statement.
+      if (result === undefined && !canSubmitQueries(client) && isStalePlan(error)) poolsWithoutNames.add(pool)
       callback(error, result)
     })
     if (canSubmitQueries(client)) {

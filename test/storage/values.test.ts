@@ -491,9 +491,9 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
         [{ code: 'too long' }, untold ?? '/code'],
         [{ price: 123.45 }, untold ?? '/price']
       ] as const) {
-        const errors = [
-          { pointer, message: 'cannot be stored: it is too long, out of range or nested too deeply for the database' }
-        ]
+        const message =
+          'cannot be stored: it is missing, too long, out of range or nested too deeply for the database'
+        const errors = [{ pointer, message }]
         const answers = [
           await ask(app, 'POST /narrow', { content: { id: 2, ...content } }),
           await ask(app, 'PATCH /narrow/1', { content }),

@@ -116,7 +116,9 @@ export const dialect: Dialect = {
   classifyError (error) {
     const { errno = 0, code = '', message } = getErrorDetail(error)
     const kind = errorKinds[errno] ?? errorKinds[code]
-    return kind ?? (lostConnection.test(message) ? 'unreachable' : 'other')
+    if (kind !== undefined) return kind
+    if (exhaustedPool.test(message)) return 'exhausted'
+    return lostConnection.test(message) ? 'unreachable' : 'other'
   },
   isDataException: (error) => dataExceptions.has(getErrorDetail(error).errno ?? 0),
   parseViolation (error) {
@@ -126,6 +128,8 @@ export const dialect: Dialect = {
       return { unstorable: { check: /^CONSTRAINT `(.+)` failed for /.exec(message)?.[1] ?? '' } }
     }
     if (conflicts.has(errno)) return 'conflict'
+    // Column 'name' cannot be null; Field 'name' doesn't have a default value
+    if (errno === 1048 || errno === 1364) return { notNull: /'(.+?)'/.exec(message)?.[1] ?? '' }
     // Data too long for column 'name' at row 1, or: for column `app`.`things`.`rank` at row 1
     if (dataExceptions.has(errno)) {
       return { unstorable: { column: /for column (?:.*\.)?['`](.+?)['`] at row \d+$/.exec(message)?.[1] } }
@@ -171,8 +175,10 @@ const errorKinds: Readonly<Record<string, ErrorKind>> = {
   1213: 'retry', // deadlock, and a failed certification in a cluster
   1020: 'retry', // changed since it was read
   1021: 'unreachable', // disk full
-  1040: 'unreachable', // too many connections
+  1040: 'exhausted', // too many connections
   1041: 'unreachable', // out of memory
+  1054: 'mismatch', // a column
+  1146: 'mismatch',
   1047: 'unreachable', // a node that has not joined its cluster
   1053: 'unreachable', // shutting down
   1114: 'unreachable', // table full
@@ -181,13 +187,13 @@ const errorKinds: Readonly<Record<string, ErrorKind>> = {
   1160: 'unreachable',
   1161: 'unreachable',
   1180: 'unreachable', // failed commit, such as of a node that has left its cluster
-  1203: 'unreachable', // too many connections of this user
+  1203: 'exhausted', // too many connections of this user
   1205: 'unreachable', // lock timeout
-  1226: 'unreachable', // a resource limit of this user
-  1290: 'unreachable', // read-only, as a replica until it is promoted
+  1226: 'exhausted', // a resource limit of this user
+  1290: 'read-only', // as a replica until it is promoted
   1317: 'unreachable', // cancelled
-  1792: 'unreachable', // read-only transaction
-  1836: 'unreachable', // read-only mode
+  1792: 'read-only', // a transaction
+  1836: 'read-only', // a mode of MySQL
   1927: 'unreachable', // connection was killed
   1969: 'unreachable', // MariaDB's time limit
   3024: 'unreachable', // MySQL's time limit
@@ -196,9 +202,10 @@ const errorKinds: Readonly<Record<string, ErrorKind>> = {
   ...networkErrors
 }
 
-/** Errors of mysql2 without a code. */
+/** Errors of mysql2 without a code: of a pool with `queueLimit`, or with `waitForConnections: false`. */
+const exhaustedPool = /^(?:Queue limit reached|No connections available)/
+
 const lostConnection = new RegExp(`^(?:${[
-  'Queue limit reached',
   "Can't add new command when connection is in closed state",
   'Connection lost'
 ].join('|')})`)

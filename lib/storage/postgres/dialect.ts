@@ -1,5 +1,6 @@
 import type { Dialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
 import { networkErrors } from '../sql/storage-error.ts'
+import { isStalePlan } from './positional-query.ts'
 
 const buildPath = (names: readonly string[]) => `ARRAY[${names.map(toLiteral).join(', ')}]::text[]`
 const extractText: JsonDialect['value']['string'] = (column, names) => `(${column}::json #>> ${buildPath(names)})`
@@ -94,12 +95,15 @@ export const dialect: Dialect = {
 
   classifyError (error) {
     const { code = '', message } = getErrorDetail(error)
+    if (isStalePlan(error)) return 'retry'
+    if (poolTimeout.test(message)) return 'exhausted'
     const kind = errorKinds[code] ?? errorKinds[code.slice(0, 2)]
     return kind ?? (lostConnection.test(message) ? 'unreachable' : 'other')
   },
   isDataException: (error) => isDataException(getErrorDetail(error).code),
   parseViolation (error) {
-    const { code, constraint = '', where = '' } = getErrorDetail(error)
+    const { code, constraint = '', where = '', column = '' } = getErrorDetail(error)
+    if (code === '23502') return { notNull: column }
     if (code === '23505') return { constraint, buildColumnsQuery }
     // PostgreSQL reports the parameter of an invalid value: "unnamed portal parameter $2 = '...'"
     const parameter = Number(/\bportal parameter \$(\d+)/.exec(where)?.[1])
@@ -151,15 +155,21 @@ const errorKinds: Readonly<Record<string, ErrorKind>> = {
   '40P01': 'retry', // deadlock
   26000: 'retry', // a prepared statement is missing, behind a pooler that changes the connection
   '42P05': 'retry', // or it exists already
+  '42P01': 'mismatch',
+  42703: 'mismatch', // a column
   '08': 'unreachable', // connection exceptions
-  53: 'unreachable', // out of connections, memory or disk
+  53: 'unreachable', // out of memory or disk
+  53300: 'exhausted', // too many connections
   57: 'unreachable', // shut down, starting up, or cancelled by a timeout
   '55P03': 'unreachable', // lock timeout
-  25006: 'unreachable', // read-only, as a standby until it is promoted
+  25006: 'read-only', // as a standby until it is promoted
   ...networkErrors
 }
 
-/** Errors of pg without a code: lost connections, and timeouts of the pool. */
+/** pg reports that no connection of the pool became free in time. */
+const poolTimeout = /^timeout exceeded when trying to connect$/
+
+/** Errors of pg without a code: lost connections, and timeouts. */
 const lostConnection = new RegExp(`^(?:${[
   'Connection terminated',
   'timeout (?:exceeded|expired)',
@@ -172,6 +182,7 @@ interface ErrorDetail {
   readonly code?: string
   readonly constraint?: string
   readonly where?: string
+  readonly column?: string
   readonly message: string
 }
 

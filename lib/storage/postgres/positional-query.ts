@@ -31,6 +31,7 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
   callback: Callback<PostgresResult> | undefined
   readonly #statement: Statement
   readonly #isNamed: boolean
+  #connection: Connection | undefined
 
   /** Without a name, it does not stay prepared. */
   constructor (statement: Statement, isNamed: boolean) {
@@ -42,6 +43,7 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
 
   submit (connection: Connection): void {
     const { text, values } = this
+    this.#connection = connection
     // Sends all messages at once.
     connection.stream.cork()
     try {
@@ -69,6 +71,7 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
   }
 
   handleError (error: unknown): void {
+    if (this.name !== '' && isStalePlan(error)) closeStatement(this.#connection!, this.name)
     this.callback!(error)
   }
 }
@@ -79,12 +82,20 @@ const statementNames = new WeakMap<Connection, PreparedStatements<string>>()
 function getStatementNames (connection: Connection): PreparedStatements<string> {
   const known = statementNames.get(connection)
   if (known !== undefined) return known
-  const names = new PreparedStatements(buildStatementName, (name) => {
-    connection.close({ type: 'S', name })
-    delete connection.parsedStatements[name]
-  })
+  const names = new PreparedStatements(buildStatementName, (name) => closeStatement(connection, name))
   statementNames.set(connection, names)
   return names
+}
+
+function closeStatement (connection: Connection, name: string): void {
+  connection.close({ type: 'S', name })
+  delete connection.parsedStatements[name]
+}
+
+/** Whether the type of a column has changed since the statement was prepared. It has to be prepared again. */
+export function isStalePlan (error: unknown): boolean {
+  const { code, routine } = Object(error) as { code?: unknown, routine?: unknown }
+  return code === '0A000' && routine === 'RevalidateCachedQuery'
 }
 
 /** Builds the name of a prepared statement: the same in every copy of this library that uses the connection. */

@@ -32,8 +32,18 @@ export interface SearchDialect {
   findable (word: string): string
 }
 
+/** A temporary failure, and what is wrong. */
+export type FailureKind =
+  | 'unreachable'
+  /** The server, or the file, refuses writes. */
+  | 'read-only'
+  /** The pool has no free connection, or the server accepts no further one. */
+  | 'exhausted'
+  /** A table or a column does not exist or differs from the definition, as before a migration. */
+  | 'mismatch'
+
 /** Whether an error is retried at once, reported as a temporary failure, or thrown as it is. */
-export type ErrorKind = 'retry' | 'unreachable' | 'other'
+export type ErrorKind = 'retry' | FailureKind | 'other'
 
 /**
  * What is specific to one database. The statements are written once, over this.
@@ -131,6 +141,8 @@ export type Violation =
   | 'conflict'
   /** A value that cannot be stored. */
   | { readonly unstorable: Unstorable }
+  /** A column that must have a value. */
+  | { readonly notNull: string }
   /** A unique key. */
   | { readonly columns: readonly string[] }
   | Constraint

@@ -2,7 +2,14 @@ import { AbortWatch } from './abort-watch.ts'
 import type { Dialect } from './dialect.ts'
 import { cancelStatement, toPromise, type Callback, type PoolDriver } from './pool-driver.ts'
 import type { SignalContext } from './session.ts'
-import { getRetryDelay, OutcomeUnknown, toStorageError } from './storage-error.ts'
+import {
+  getRetryDelay,
+  isBroken,
+  OutcomeUnknown,
+  RequestAborted,
+  toConnectError,
+  toStorageError
+} from './storage-error.ts'
 
 /** What to do with a connection of a pool. */
 export interface PooledTask<Client, Result> {
@@ -66,7 +73,7 @@ class PooledQuery<Client, Result> {
   }
 
   #onConnect (error: unknown, client: Client | undefined): void {
-    if (client === undefined) return this.#onError(error)
+    if (client === undefined) return this.#onError(toConnectError(this.#dialect, error))
     if (this.#aborted) return this.#driver.release(client, false)
     this.#client = client
     try {
@@ -80,7 +87,7 @@ class PooledQuery<Client, Result> {
     if (this.#onCancelled !== undefined) return this.#onCancelled(error, result)
     this.#client = undefined
     try {
-      this.#driver.release(client, result === undefined && this.#dialect.classifyError(error) === 'unreachable')
+      this.#driver.release(client, result === undefined && isBroken(this.#dialect, error))
     } catch (thrown) {
       return this.#onError(thrown)
     }
@@ -101,7 +108,9 @@ class PooledQuery<Client, Result> {
 
   #onAbort (error: Error): void {
     this.#aborted = true
-    if (this.#client === undefined) return this.#outcome.reject(error)
+    if (this.#client === undefined) {
+      return this.#outcome.reject(new RequestAborted(this.#task.context.signal, true))
+    }
     const result = toPromise<Result>((callback) => { this.#onCancelled = callback })
     const cancelled = cancelQuery(this.#driver, this.#client, result)
     if (this.#task.writes) {

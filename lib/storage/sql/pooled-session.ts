@@ -3,7 +3,7 @@ import type { PoolDriver } from './pool-driver.ts'
 import { runPooled, type PooledTask } from './pooled-query.ts'
 import { PooledTransaction } from './pooled-transaction.ts'
 import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
-import { retry } from './storage-error.ts'
+import { isBroken, retry } from './storage-error.ts'
 
 /** A pool of connections: each statement takes one, each transaction keeps one. */
 export class PooledSession<Client> implements Session {
@@ -58,7 +58,7 @@ export class PooledSession<Client> implements Session {
       await transaction.commit()
       return result
     } catch (error) {
-      await transaction.rollBack(error)
+      await transaction.rollBack(error, isBroken(this.#dialect, error))
       throw error
     }
   }

@@ -78,17 +78,17 @@ export class PooledTransaction<Client> implements Session {
     this.#driver.release(client, false)
   }
 
-  /** A request that was aborted does not wait for it. */
-  async rollBack (error: unknown): Promise<void> {
+  /** A request that was aborted does not wait for it. A broken connection is closed. */
+  async rollBack (error: unknown, broken: boolean): Promise<void> {
     this.#hasEnded = true
     if (this.#client === undefined) return
     const isAborted = error instanceof RequestAborted
-    const rollingBack = this.#rollBack(this.#client, isAborted)
+    const rollingBack = this.#rollBack(this.#client, isAborted, broken)
     if (isAborted) rollingBack.catch(ignoreError)
     else await rollingBack
   }
 
-  async #rollBack (client: Client, isAborted: boolean): Promise<void> {
+  async #rollBack (client: Client, isAborted: boolean, broken: boolean): Promise<void> {
     const driver = this.#driver
     let isUsable = !isAborted || await cancelStatement(driver, client, this.#running)
     if (isUsable) {
@@ -96,7 +96,7 @@ export class PooledTransaction<Client> implements Session {
       isUsable = await waitForEnd(rollingBack) && await rollingBack.then(() => true, () => false)
     }
     // Closing the connection rolls back as well.
-    driver.release(client, !isUsable)
+    driver.release(client, broken || !isUsable)
   }
 
   async #run<Result> (
@@ -105,7 +105,9 @@ export class PooledTransaction<Client> implements Session {
   ): Promise<Result> {
     this.#context = context
     this.#opening ??= this.#open()
-    const client = await waitUnlessAborted(this.#opening, context)
+    const client = await waitUnlessAborted(this.#opening, context).catch((error: unknown) => {
+      throw error instanceof RequestAborted ? new RequestAborted(context.signal, true) : error
+    })
     const running = toPromise<Result>((callback) => call(client, callback))
     this.#running = running
     return await waitUnlessAborted(running, context)

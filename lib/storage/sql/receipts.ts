@@ -99,8 +99,8 @@ export class SqlReceipts implements Receipts {
       return true
     } catch (error) {
       const violation = this.#statements.dialect.parseViolation(error)
-      if (violation === undefined || (typeof violation === 'object' && 'unstorable' in violation)) throw error
-      return false
+      if (typeof violation === 'object' && ('columns' in violation || 'constraint' in violation)) return false
+      throw error
     }
   }
 

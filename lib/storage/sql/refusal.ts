@@ -3,6 +3,7 @@ import type { BoundAssignments } from './assignments.ts'
 import type { Constraint, Unstorable } from './dialect.ts'
 import { getColumn, type Layout } from './layout.ts'
 import type { Session } from './session.ts'
+import { createStorageError } from './storage-error.ts'
 
 const notFound: Refusal = Object.freeze({ refused: 'not-found' })
 const conflict: Refusal = Object.freeze({ refused: 'conflict' })
@@ -35,6 +36,7 @@ export async function toRefusal (layout: Layout, { session, error, assigned }: F
     const columns = await findConstraintColumns(layout, session, unstorable.index)
     return { refused: 'unstorable', properties: toProperties(layout, columns) }
   }
+  if ('notNull' in violation) return toMissingValue(layout, violation.notNull, error)
   const columns = 'columns' in violation
     ? violation.columns
     : await findConstraintColumns(layout, session, violation)
@@ -59,6 +61,13 @@ function toUnstorable (
   return checked === undefined ? conflict : { refused: 'unstorable', properties: [checked.property] }
 }
 
+/** A client can send a property that the column needs, but not the value of any other column. */
+function toMissingValue ({ dialect, columns, id }: Layout, name: string, error: unknown): Refusal {
+  const column = columns.find((column) => dialect.foldName(column.name) === dialect.foldName(name))
+  if (column === undefined || column === id) throw createStorageError(dialect, 'mismatch', error)
+  return { refused: 'unstorable', properties: [column.property] }
+}
+
 function toProperties (layout: Layout, columns: readonly string[]): string[] {
   return columns.map((name) => layout.columns.find((column) => column.name === name)?.property ?? name)
 }
@@ -76,7 +85,7 @@ class SqlCommitRefused extends Error implements CommitRefused {
 /** Converts the error of a commit that violated a constraint. Throws any other error. */
 export async function toCommitRefused (layout: Layout, session: Session, error: unknown): Promise<CommitRefused> {
   const violation = layout.dialect.parseViolation(error)
-  if (typeof violation === 'object' && 'unstorable' in violation) throw error
+  if (typeof violation === 'object' && ('unstorable' in violation || 'notNull' in violation)) throw error
   return new SqlCommitRefused(await toRefusal(layout, { session, error, assigned: undefined }), error)
 }
 

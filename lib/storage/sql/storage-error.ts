@@ -1,15 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Unreachable } from '../contract.ts'
-import type { Dialect, ErrorKind } from './dialect.ts'
+import type { Dialect, ErrorKind, FailureKind } from './dialect.ts'
+
+interface FailureOptions {
+  readonly detail?: string | undefined
+  /** Whether the statement was not sent, or refused. */
+  readonly hasNoEffect?: boolean
+}
 
 /** Sent to the client as 503. The error of the driver is its cause, for the log. */
 export class StorageUnreachable extends Error implements Unreachable {
   readonly unreachable = true
   readonly retryAfter = 1
+  /** For the client; undefined for the default. */
+  readonly detail: string | undefined
+  readonly hasNoEffect: boolean
 
-  constructor (message: string, cause: unknown) {
+  constructor (message: string, cause: unknown, { detail, hasNoEffect = false }: FailureOptions = {}) {
     super(message, { cause })
     this.name = 'StorageUnreachable'
+    this.detail = detail
+    this.hasNoEffect = hasNoEffect
   }
 }
 
@@ -20,8 +31,8 @@ export class OutcomeUnknown extends StorageUnreachable {
 
 /** The request no longer waits for the statement, which may still run. */
 export class RequestAborted extends StorageUnreachable {
-  constructor (signal: AbortSignal) {
-    super('The request was aborted before the storage answered', signal.reason)
+  constructor (signal: AbortSignal, hasNoEffect = false) {
+    super('The request was aborted before the storage answered', signal.reason, { hasNoEffect })
   }
 }
 
@@ -44,10 +55,53 @@ export const networkErrors: Readonly<Record<string, ErrorKind>> = {
 /** Milliseconds before each further attempt. */
 const retryDelays = [4, 12, 36, 108, 324]
 
+const retryHint = 'Repeat the request after the time in the header Retry-After.'
+
+/** What the log and the client get. The log has the error of the driver as well. */
+const descriptions: Readonly<Record<FailureKind, { readonly message: string, readonly detail?: string }>> = {
+  unreachable: { message: 'cannot be reached, or is too busy' },
+  'read-only': {
+    message: 'is read-only, and refused a write',
+    detail: `The database of the server is read-only at the moment. ${retryHint}`
+  },
+  exhausted: {
+    message: 'has no free connection: those of the pool are in use, or the server accepts no more',
+    detail: `All connections to the database of the server are in use. ${retryHint}`
+  },
+  mismatch: {
+    message: 'lacks a table of the definition, or the table does not match it. Run the missing migration',
+    detail: `A table of the database does not match the server, as before a migration. ${retryHint}`
+  }
+}
+
 /** Converts an error of the driver to the error to throw. */
-export function toStorageError ({ classifyError, name }: Dialect, error: unknown): unknown {
-  if (error instanceof StorageUnreachable || classifyError(error) === 'other') return error
-  return new StorageUnreachable(`${name} cannot be reached, or is too busy`, error)
+export function toStorageError (dialect: Dialect, error: unknown): unknown {
+  if (error instanceof StorageUnreachable) return error
+  const kind = dialect.classifyError(error)
+  return kind === 'other' ? error : createStorageError(dialect, kind === 'retry' ? 'unreachable' : kind, error)
+}
+
+/** Converts the error of an attempt to get a connection. */
+export function toConnectError (dialect: Dialect, error: unknown): unknown {
+  const kind = dialect.classifyError(error)
+  return kind === 'unreachable' ? createStorageError(dialect, kind, error, true) : error
+}
+
+/** Unless the server could not be reached, it has refused the statement. */
+export function createStorageError (
+  { name }: Dialect,
+  kind: FailureKind,
+  cause: unknown,
+  hasNoEffect = kind !== 'unreachable'
+): StorageUnreachable {
+  const { message, detail } = descriptions[kind]
+  return new StorageUnreachable(`${name} ${message}`, cause, { detail, hasNoEffect })
+}
+
+/** Whether a connection is closed after an error. One to a server that is read-only may lead to a former primary. */
+export function isBroken ({ classifyError }: Dialect, error: unknown): boolean {
+  const kind = classifyError(error)
+  return kind === 'unreachable' || kind === 'read-only' || kind === 'exhausted'
 }
 
 /** How many milliseconds to wait before the next attempt; undefined if it would not help. */

@@ -1,4 +1,4 @@
-import type { Dialect, Value, Violation } from '../sql/dialect.ts'
+import type { Dialect, ErrorKind, Value, Violation } from '../sql/dialect.ts'
 
 function buildPath (names: readonly string[]): string {
   return toLiteral(`$${names.map((name) => `."${name}"`).join('')}`)
@@ -97,8 +97,8 @@ export const dialect: Dialect = {
 
   classifyError (error) {
     const code = getPrimaryCode(error)
-    if (code === 5 || code === 6) return 'retry'
-    return code === 13 ? 'unreachable' : 'other'
+    if (code === 1 && missingTable.test((error as Error).message)) return 'mismatch'
+    return errorKinds[code ?? 0] ?? 'other'
   },
   isDataException: (error) => parseUnstorable(error) !== undefined,
   parseViolation: (error) => parseUnstorable(error) ?? parseConstraint(error)
@@ -205,6 +205,7 @@ function toLiteral (text: string): string {
 
 /** https://sqlite.org/rescode.html: errors of node:sqlite have the number, those of better-sqlite3 the name. */
 const codes: Readonly<Record<string, number>> = {
+  ERROR: 1,
   BUSY: 5,
   LOCKED: 6,
   READONLY: 8,
@@ -214,6 +215,15 @@ const codes: Readonly<Record<string, number>> = {
   CONSTRAINT: 19,
   MISMATCH: 20
 }
+
+const errorKinds: Readonly<Record<number, ErrorKind>> = {
+  5: 'retry', // another connection has a lock
+  6: 'retry',
+  8: 'read-only',
+  13: 'unreachable' // disk full
+}
+
+const missingTable = /^(?:no such (?:table|column): |table .* has no column named )/
 
 function getPrimaryCode (error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined
@@ -228,6 +238,8 @@ function getPrimaryCode (error: unknown): number | undefined {
  */
 function parseConstraint (error: unknown): Violation | undefined {
   if (!(error instanceof Error) || getPrimaryCode(error) !== 19) return undefined
+  const notNull = /^NOT NULL constraint failed: .*?\.?([^.]+)$/.exec(error.message)?.[1]
+  if (notNull !== undefined) return { notNull }
   const match = /^(?:UNIQUE constraint failed: (.+)|(?:FOREIGN KEY|CHECK) constraint failed.*)$/.exec(error.message)
   if (match === null) return undefined
   if (match[1] === undefined) return 'conflict'
