@@ -28,6 +28,7 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   // Once for all collections of the app, when all of them are registered.
   if (getRegistered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
   const served = registerCollection(app, definition)
+  warnOfRepeatedName(app.prefix, served.name)
   // Registered in the context of the collection, because it cannot be registered twice on one instance.
   await app.register(sensible)
   app.setErrorHandler(createErrorHandler(served))
@@ -42,6 +43,17 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   addRateLimitHeaders(app)
   const openapi = app.hasDecorator('swagger') ? await import('./openapi/description.ts') : undefined
   addRoutes(app, served, openapi?.createSwaggerConfig)
+}
+
+/** A folder of @fastify/autoload is a prefix, so that `routes/users/index.ts` serves `users` at `/users/users`. */
+function warnOfRepeatedName (prefix: string, name: string): void {
+  if (!prefix.endsWith(`/${name}`)) return
+  process.emitWarning(
+    `Collection ${name}: it is served at ${prefix}/${name}, because the prefix ends with its name as well. ` +
+      'Remove the name from the prefix. With @fastify/autoload, where each folder is a prefix, ' +
+      `rename ${name}/index to ${name}, or export autoPrefix = '' there.`,
+    { type: 'FastifyCollectionsWarning', code: 'FST_COLLECTION_REPEATED_NAME' }
+  )
 }
 
 /**

@@ -157,6 +157,17 @@ for (const [name, type, typebox] of [
   )
 }
 
+test('TypeScript that compiles to CommonJS accepts the package with the values of module that the docs list', async (t) => {
+  const folder = app('modules', 'commonjs', ['fastify', '@sinclair/typebox'])
+  writeFileSync(join(folder, 'app.ts'), source('@sinclair/typebox'))
+  for (const [module, error] of [['node20', ''], ['node16', 'TS1479']] as const) {
+    const options = ['node_modules/typescript/bin/tsc', '-p', '.', '--noEmit', '--module', module]
+    const { status, output } = run(process.execPath, options, folder)
+    t.equal(status === 0, error === '', output)
+    t.match(output, error)
+  }
+})
+
 test('require() returns the plugin', async (t) => {
   const folder = app('required', 'commonjs', ['fastify', '@sinclair/typebox'])
   writeFileSync(

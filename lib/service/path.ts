@@ -4,6 +4,7 @@ import { hiddenSchema } from '../openapi/summary.ts'
 import { BadService } from '../errors.ts'
 import { buildAllow } from '../http/allow.ts'
 import { send } from './reply.ts'
+import type { YieldingConstraints } from './yielding.ts'
 
 /** A path of the service. */
 export interface ServicePath {
@@ -16,26 +17,35 @@ export interface ServicePath {
 
 const methods: HTTPMethods[] = ['GET', 'HEAD', 'OPTIONS']
 
-/** Adds the routes of a path: GET, HEAD and OPTIONS, and 405 for other methods. */
-export function servePath (app: FastifyInstance, { path, handle, config = {} }: ServicePath): void {
-  if (app.hasRoute({ method: 'GET', url: path })) {
+/**
+ * Adds the routes of a path: GET, HEAD and OPTIONS, and 405 for other methods. With `constrain` they yield to those of
+ * the app; without, it is an error if another route serves the path.
+ */
+export function servePath (
+  app: FastifyInstance,
+  { path, handle, config = {} }: ServicePath,
+  constrain?: YieldingConstraints
+): void {
+  if (constrain === undefined && app.hasRoute({ method: 'GET', url: path })) {
     throw new BadService(
       `another route already serves GET ${path}. Remove that route, or set another path or false in the options`
     )
   }
   const allowed = buildAllow(methods)
-  const route = { url: path, schema: hiddenSchema, config }
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => handle(request, reply)
-  app.route({ ...route, method: ['GET', 'HEAD'], exposeHeadRoute: false, handler })
-  app.route({
-    ...route,
-    method: 'OPTIONS',
-    handler: async (_request, reply) => send({ status: 204, fields: { allow: allowed }, content: undefined }, reply)
-  })
-  app.route({
-    ...route,
-    method: (app.supportedMethods as HTTPMethods[]).filter((method) => !methods.includes(method)),
-    onRequest: refuseMethod(allowed),
-    handler
-  })
+  const sendOptions = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => (
+    send({ status: 204, fields: { allow: allowed }, content: undefined }, reply)
+  )
+  for (const method of app.supportedMethods as HTTPMethods[]) {
+    app.route({
+      url: path,
+      method,
+      schema: hiddenSchema,
+      config,
+      exposeHeadRoute: false,
+      ...!methods.includes(method) && { onRequest: refuseMethod(allowed) },
+      ...constrain !== undefined && { constraints: constrain({ method, url: path }) },
+      handler: method === 'OPTIONS' ? sendOptions : handler
+    })
+  }
 }

@@ -15,6 +15,8 @@ import { createLivenessProbe, createReadinessProbe } from './probes.ts'
 import { createErrorHandler, sendProblem } from './reply.ts'
 import { installRequestChecks } from './request-checks.ts'
 import { setRequestTimeout } from './request-timeout.ts'
+import { createYieldingConstraints } from './yielding.ts'
+import type { YieldingConstraints } from './yielding.ts'
 
 async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<void> {
   const settings = parseOptions(options)
@@ -48,11 +50,16 @@ function servePaths (app: FastifyInstance, scope: FastifyInstance, settings: Ser
   const collections = getRegistered(app)
   scope.setErrorHandler(createErrorHandler(problems))
 
-  /** A default path is left out if the app has a route there. */
+  let constrain: YieldingConstraints | undefined
+
+  /** At a default path, the routes yield to those of the app. */
   function serve (path: string | false | undefined, defaultPath: string, create: (path: string) => ServicePath): void {
-    const hasRoute = path === undefined && app.hasRoute({ method: 'GET', url: defaultPath })
-    const served = path ?? (hasRoute ? false : defaultPath)
-    if (served !== false) servePath(scope, create(served))
+    if (path === undefined) {
+      constrain ??= createYieldingConstraints(app)
+      servePath(scope, create(defaultPath), constrain)
+    } else if (path !== false) {
+      servePath(scope, create(path))
+    }
   }
 
   serve(settings.home, '/', (path) => createDocumentPath(buildHome(path, settings, collections), problems))

@@ -200,6 +200,7 @@ test('an app keeps its own `/`, and home can be moved or turned off', async (t) 
   own.get('/', async () => 'own')
   await own.register(service)
   t.equal((await ask(own, 'GET /')).payload, 'own')
+  t.equal((await ask(own, 'POST /')).statusCode, 404)
   const moved = await served(t, { options: { home: '/api', catalog: false } })
   t.equal((await ask(moved, 'GET /')).statusCode, 404)
   t.strictSame(Object.keys((await ask(moved, 'GET /api')).json()._links), ['self', 'collection', 'item'])
@@ -208,6 +209,33 @@ test('an app keeps its own `/`, and home can be moved or turned off', async (t) 
   const none = await served(t, { options: { home: false } })
   t.equal((await ask(none, 'GET /')).statusCode, 404)
   t.strictSame((await ask(none, 'GET /.well-known/api-catalog')).json().linkset.length, 1)
+})
+
+test('routes that the app adds after the service replace those of the service', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(service)
+  await app.register(async (scope) => {
+    scope.get('/', async () => 'own')
+    scope.get('/healthz', { exposeHeadRoute: false }, async () => 'own')
+    scope.post('/readyz', async () => 'own')
+  })
+  for (const [target, status, content] of [
+    ['GET /', 200, 'own'],
+    ['HEAD /', 200, ''],
+    ['POST /', 404, undefined],
+    ['OPTIONS /', 404, undefined],
+    ['GET /healthz', 200, 'own'],
+    ['HEAD /healthz', 404, undefined],
+    ['GET /readyz', 200, '{"status":"pass"}'],
+    ['POST /readyz', 200, 'own'],
+    ['PUT /readyz', 405, undefined],
+    ['GET /.well-known/api-catalog', 200, undefined]
+  ] as const) {
+    const answer = await ask(app, target)
+    t.equal(answer.statusCode, status, target)
+    if (content !== undefined) t.equal(answer.payload, content, target)
+  }
 })
 
 test('a request that arrives too slowly returns 408, and the requestTimeout of the app is kept', async (t) => {
