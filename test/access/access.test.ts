@@ -46,7 +46,7 @@ function notes (options: Partial<Options<typeof Note>> = {}): Collection {
   ) as Collection
 }
 
-/** Where nobody asks who is calling. */
+/** A collection without authentication. */
 function open (name: string, options: Partial<Options<typeof Note>> = {}) {
   return define({ name, schema: Note, id: { generate: 'storage' }, storage: memory({ items }), ...options })
 }
@@ -65,7 +65,7 @@ async function serve (
 
 const as = (name: string): { fields: Record<string, string> } => ({ fields: { authorization: `token ${name}` } })
 
-/** Every action, with content that is none: it is never read where the caller is refused. */
+/** Every action. The content is invalid, because it is never read if the caller is refused. */
 const requests: ReadonlyArray<readonly [method: InjectOptions['method'], url: string]> = [
   ['GET', '/notes'],
   ['HEAD', '/notes'],
@@ -114,7 +114,7 @@ test('an unsupported method returns 405 with the full Allow header (RFC 9110, se
 })
 
 test('each action has its own access rule: public, authenticated or a predicate', async (t) => {
-  const asked: unknown[] = []
+  const calls: unknown[] = []
   const app = await serve(
     t,
     notes({
@@ -124,7 +124,7 @@ test('each action has its own access rule: public, authenticated or a predicate'
           list: 'public',
           read: 'public',
           replace: ({ request, action, caller }: AccessContext) => {
-            asked.push([request?.method, action, caller])
+            calls.push([request?.method, action, caller])
             return caller === 'ada'
           },
           update: async ({ caller }) => (caller === 'ada' ? true : 'hidden'),
@@ -140,20 +140,20 @@ test('each action has its own access rule: public, authenticated or a predicate'
   t.equal(
     (await ask(app, 'GET /notes', as('mallory'))).statusCode,
     200,
-    'bad credentials are as good as none where none are needed'
+    'bad credentials count as none if none are required'
   )
-  t.equal((await ask(app, 'QUERY /notes', { content: {} })).statusCode, 200, 'QUERY is the list')
+  t.equal((await ask(app, 'QUERY /notes', { content: {} })).statusCode, 200, 'QUERY has the rule of the list')
   t.equal(await status('POST /notes'), 401)
   t.equal(await status('POST /notes', 'bob'), 201)
   t.equal(await status('PUT /notes/1'), 401)
   t.equal(await status('PUT /notes/1', 'bob'), 403)
   t.equal(await status('PUT /notes/1', 'ada'), 200)
-  t.strictSame(asked, [
+  t.strictSame(calls, [
     ['PUT', 'replace', undefined],
     ['PUT', 'replace', 'bob'],
     ['PUT', 'replace', 'ada']
   ])
-  t.equal(await status('PATCH /notes/1', 'mallory'), 401, 'a predicate is not asked about bad credentials')
+  t.equal(await status('PATCH /notes/1', 'mallory'), 401, 'a predicate is not called with bad credentials')
   t.equal(await status('PATCH /notes/1', 'bob'), 404)
   t.equal(await status('PATCH /notes/9', 'bob'), 404)
   t.strictSame(
@@ -195,18 +195,18 @@ test('a predicate that throws denies access and responds with the status of the 
     })
   )
   t.equal((await ask(app, 'GET /notes', as('ada'))).json().detail, 'Not on Sundays.')
-  const fault = await ask(app, 'GET /notes/1', as('ada'))
-  t.equal(fault.statusCode, 500)
-  t.notMatch(fault.payload, /prod/)
+  const failed = await ask(app, 'GET /notes/1', as('ada'))
+  t.equal(failed.statusCode, 500)
+  t.notMatch(failed.payload, /prod/)
   t.equal(lines.length, 1)
   t.equal((await ask(app, 'POST /notes', { content: { text: '' }, ...as('ada') })).statusCode, 429)
 })
 
 test('authenticate runs once per request, before the content is read, and only for its own collection', async (t) => {
-  let asked = 0
+  let calls = 0
   const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
     authenticate: ({ request }) => {
-      asked++
+      calls++
       t.equal(request.body, undefined)
       return request.headers.authorization
     }
@@ -215,16 +215,16 @@ test('authenticate runs once per request, before the content is read, and only f
   const rule: NonNullable<AccessOptions['allow']> = { all: ({ caller }) => caller !== undefined }
   const app = await serve(t, [notes({ access: { ...authentication, allow: rule } }).with(bulk()), other])
   await ask(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'b' }], ...as('ada') })
-  t.equal(asked, 1)
+  t.equal(calls, 1)
   await ask(app, 'OPTIONS /notes', as('ada'))
-  t.equal(asked, 2, 'though OPTIONS asks for each action')
+  t.equal(calls, 2, 'although OPTIONS checks each action')
   await ask(app, 'GET /others', as('ada'))
   await ask(app, 'TRACE /notes', as('ada'))
-  t.equal(asked, 2)
+  t.equal(calls, 2)
 })
 
 test('an error thrown by authenticate keeps its status, and an invalid caller returns 500', async (t) => {
-  const fails = (error: unknown): Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> => ({
+  const failWith = (error: unknown): Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> => ({
     authenticate: () => {
       throw error
     }
@@ -236,7 +236,7 @@ test('an error thrown by authenticate keeps its status, and an invalid caller re
     ['nothing', 401, 200],
     [Object.assign(new Error('down'), { statusCode: 503 }), 503, 503]
   ] as const) {
-    const app = await serve(t, notes({ access: { ...fails(error), allow: { list: 'public' } } }))
+    const app = await serve(t, notes({ access: { ...failWith(error), allow: { list: 'public' } } }))
     t.equal((await ask(app, 'GET /notes/1')).statusCode, status)
     t.equal((await ask(app, 'GET /notes')).statusCode, open)
   }
@@ -252,7 +252,7 @@ test('an error thrown by authenticate keeps its status, and an invalid caller re
 })
 
 test('401 sends the configured challenge and reports a rejected token (RFC 6750, section 3.1)', async (t) => {
-  const told = async (options: Partial<Options<typeof Note>>, authorization?: string): Promise<unknown> =>
+  const getChallenge = async (options: Partial<Options<typeof Note>>, authorization?: string): Promise<unknown> =>
     (
       await ask(
         await serve(t, notes(options)),
@@ -261,27 +261,30 @@ test('401 sends the configured challenge and reports a rejected token (RFC 6750,
       )
     ).headers['www-authenticate']
   const authenticate = named.authenticate!
-  t.equal(await told({ access: { authenticate, challenge: 'Bearer realm="notes"' } }), 'Bearer realm="notes"')
+  t.equal(await getChallenge({ access: { authenticate, challenge: 'Bearer realm="notes"' } }), 'Bearer realm="notes"')
   t.equal(
-    await told({ access: { authenticate, challenge: 'Bearer realm="notes"' } }, 'bEARER stale'),
+    await getChallenge({ access: { authenticate, challenge: 'Bearer realm="notes"' } }, 'bEARER stale'),
     'Bearer realm="notes", error="invalid_token"'
   )
-  t.equal(await told({}, 'Bearer stale'), 'Bearer error="invalid_token"')
-  t.equal(await told({ access: { authenticate, challenge: 'bearer' } }, 'Bearer'), 'bearer error="invalid_token"')
+  t.equal(await getChallenge({}, 'Bearer stale'), 'Bearer error="invalid_token"')
   t.equal(
-    await told({ access: { authenticate, challenge: 'Bearer error="mine"' } }, 'Bearer stale'),
+    await getChallenge({ access: { authenticate, challenge: 'bearer' } }, 'Bearer'),
+    'bearer error="invalid_token"'
+  )
+  t.equal(
+    await getChallenge({ access: { authenticate, challenge: 'Bearer error="mine"' } }, 'Bearer stale'),
     'Bearer error="mine"'
   )
   t.equal(
-    await told({ access: { authenticate, challenge: 'Basic realm="notes", Bearer' } }, 'Bearer stale'),
+    await getChallenge({ access: { authenticate, challenge: 'Basic realm="notes", Bearer' } }, 'Bearer stale'),
     'Basic realm="notes", Bearer'
   )
   t.equal(
-    await told({ access: { authenticate, challenge: 'Basic realm="notes"' } }, 'Bearer stale'),
+    await getChallenge({ access: { authenticate, challenge: 'Basic realm="notes"' } }, 'Bearer stale'),
     'Basic realm="notes"'
   )
   t.equal(
-    await told({
+    await getChallenge({
       access: {
         authenticate: () => {
           throw problem('unauthenticated', { fields: { 'www-authenticate': 'Mine' } })
@@ -291,7 +294,7 @@ test('401 sends the configured challenge and reports a rejected token (RFC 6750,
     'Mine'
   )
   t.equal(
-    await told({
+    await getChallenge({
       routes: {
         list: {
           onRequest: async () => {
@@ -313,17 +316,17 @@ test('OPTIONS lists only the methods that the caller may use, with Cache-Control
       }
     })
   )
-  const told = async (url: string, name?: string): Promise<unknown[]> => {
+  const getAllowed = async (url: string, name?: string): Promise<unknown[]> => {
     const answer = await ask(app, `OPTIONS ${url}`, name === undefined ? {} : as(name))
     t.equal(answer.statusCode, 204)
     t.equal(answer.headers['cache-control'], 'no-store')
     return [answer.headers.allow, answer.headers['accept-post'], answer.headers['accept-patch']]
   }
-  t.strictSame(await told('/notes'), ['GET, HEAD, QUERY, OPTIONS', undefined, undefined])
-  t.strictSame(await told('/notes', 'mallory'), ['GET, HEAD, QUERY, OPTIONS', undefined, undefined])
-  t.match(await told('/notes', 'ada'), ['GET, HEAD, POST, QUERY, OPTIONS', /json/, undefined])
-  t.strictSame(await told('/notes/1', 'ada'), ['GET, HEAD, OPTIONS', undefined, undefined])
-  t.match(await told('/notes/1', 'root'), ['GET, HEAD, PUT, PATCH, DELETE, OPTIONS', undefined, /merge-patch/])
+  t.strictSame(await getAllowed('/notes'), ['GET, HEAD, QUERY, OPTIONS', undefined, undefined])
+  t.strictSame(await getAllowed('/notes', 'mallory'), ['GET, HEAD, QUERY, OPTIONS', undefined, undefined])
+  t.match(await getAllowed('/notes', 'ada'), ['GET, HEAD, POST, QUERY, OPTIONS', /json/, undefined])
+  t.strictSame(await getAllowed('/notes/1', 'ada'), ['GET, HEAD, OPTIONS', undefined, undefined])
+  t.match(await getAllowed('/notes/1', 'root'), ['GET, HEAD, PUT, PATCH, DELETE, OPTIONS', undefined, /merge-patch/])
 })
 
 test('without an authenticate function, OPTIONS lists all methods and calls no predicate', async (t) => {
@@ -336,7 +339,7 @@ test('without an authenticate function, OPTIONS lists all methods and calls no p
       storage: memory(),
       access: {
         allow: () => {
-          t.fail('asked')
+          t.fail('called')
           return false
         }
       }
@@ -353,13 +356,13 @@ test('allowedActions() returns the actions of the current caller', async (t) => 
   const nested = open('nested').with(within(guarded, 'id')) as Collection
   const app = Fastify()
   t.after(() => app.close())
-  const tell = async (request: FastifyRequest): Promise<string[][]> =>
+  const listAllowed = async (request: FastifyRequest): Promise<string[][]> =>
     Promise.all(
       [guarded, open('open', { actions: ['list'] }) as Collection, nested].map(async (each) => [
         ...(await allowedActions(each, request))
       ])
     )
-  app.get('/', tell)
+  app.get('/', listAllowed)
   t.strictSame((await ask(app, 'GET /')).json(), [['list'], ['list'], []])
   t.strictSame((await ask(app, 'GET /', as('ada'))).json(), [
     ['list', 'read', 'create'],
@@ -397,7 +400,7 @@ test('a caller who may write but not read gets no content in write responses', a
   t.equal(
     (await ask(write, 'POST /notes', { content, ...as('ada') })).json().text,
     'secret',
-    'where nothing is read at all, it is no secret'
+    'without a read action, the content is no secret'
   )
 })
 
@@ -516,7 +519,7 @@ test('access works with @fastify/jwt', async (t) => {
   const expired = token('admin', { exp: 1 })
   t.equal(await status('GET /notes/1', `Bearer ${expired}`), 401)
   t.equal(await status('GET /notes', `Bearer ${expired}`), 200)
-  t.equal(await status('GET /notes/1', `bearer ${token('member')}`), 200, 'the scheme in any letter case')
+  t.equal(await status('GET /notes/1', `bearer ${token('member')}`), 200, 'the scheme is case-insensitive')
   t.equal(await status('GET /notes/1', `BEARER ${token('member')}`), 200)
   t.equal(await status('DELETE /notes/1', `Bearer ${token('member')}`), 403)
   t.equal(await status('DELETE /notes/1', `Bearer ${token('admin')}`), 204)
@@ -674,37 +677,37 @@ test('a caller can be an object with an id, which separates idempotency keys', a
   const [first, again, other] = [await post('ada'), await post('also'), await post('bob')]
   t.equal(first.statusCode, 201)
   t.strictSame(seen.slice(0, 3), [callers.ada, callers.ada, callers.ada])
-  t.equal(again.headers.location, first.headers.location, 'the same id is the same caller')
+  t.equal(again.headers.location, first.headers.location, 'callers with the same id are the same')
   t.not(other.headers.location, first.headers.location)
   for (const user of ['none', 'empty', 'list', 'number']) t.equal((await post(user)).statusCode, 500, user)
 })
 
 test('invalid access options fail at boot', async (t) => {
-  const wrong = (options: object): void => {
+  const defineNotes = (options: object): void => {
     notes(options as Partial<Options<typeof Note>>)
   }
-  t.throws(() => wrong({ access: { authenticate: undefined, allow: 'authenticated' } }), {
+  t.throws(() => defineNotes({ access: { authenticate: undefined, allow: 'authenticated' } }), {
     code: 'FST_COLLECTION_BAD_OPTION',
     message: /callers are not identified\. Add access: \{ authenticate/
   })
-  t.throws(() => wrong({ access: { authenticate: undefined, allow: { remove: 'authenticated' } } }), {
+  t.throws(() => defineNotes({ access: { authenticate: undefined, allow: { remove: 'authenticated' } } }), {
     message: /callers are not identified\. Add access: \{ authenticate/
   })
-  t.throws(() => wrong({ access: { allow: 'everybody' } }), {
+  t.throws(() => defineNotes({ access: { allow: 'everybody' } }), {
     message: /access\.allow is "everybody"\. It must be "public", "authenticated" or a function/
   })
-  t.throws(() => wrong({ access: { allow: { list: true } } }), { message: /access\.allow is true for list/ })
-  t.throws(() => wrong({ access: { allow: { delete: 'public' } } }), { message: /access\.allow names "delete"/ })
-  t.throws(() => wrong({ access: { allow: 7 } }), { message: /access\.allow is 7/ })
-  t.throws(() => wrong({ access: { authenticate: 'ada' } }), {
+  t.throws(() => defineNotes({ access: { allow: { list: true } } }), { message: /access\.allow is true for list/ })
+  t.throws(() => defineNotes({ access: { allow: { delete: 'public' } } }), { message: /access\.allow names "delete"/ })
+  t.throws(() => defineNotes({ access: { allow: 7 } }), { message: /access\.allow is 7/ })
+  t.throws(() => defineNotes({ access: { authenticate: 'ada' } }), {
     message: /access\.authenticate is "ada"\. It must be a function/
   })
-  t.throws(() => wrong({ access: { authenticate: () => undefined, realm: 'x' } }), {
+  t.throws(() => defineNotes({ access: { authenticate: () => undefined, realm: 'x' } }), {
     message: /no option "access\.realm"\. Available options: access\.authenticate/
   })
   for (const challenge of ['', 'Bearer\r\nx: y', 'realm="x"', 'Bearer\u00e9']) {
     t.throws(
-      () => wrong({ access: { authenticate: () => undefined, challenge } }),
+      () => defineNotes({ access: { authenticate: () => undefined, challenge } }),
       { message: /access\.challenge is/ },
       challenge
     )
@@ -721,11 +724,11 @@ test('a rejected request returns 401 without reading its content', async (t) => 
     headers: { 'content-type': 'application/json', 'content-length': '99999999' },
     payload: '{}'
   })
-  t.equal(answer.statusCode, 401, 'before 413')
+  t.equal(answer.statusCode, 401, 'checked before 413')
 })
 
 test('responses that depend on the caller are not cached unless the definition sets a private policy', async (t) => {
-  const kept = async (
+  const getCaching = async (
     options: Partial<Options<typeof Note>>,
     target = 'GET /notes',
     fields: Record<string, string> = { 'x-api-key': 'ada' }
@@ -743,45 +746,51 @@ test('responses that depend on the caller are not cached unless the definition s
     )
     return [answer.statusCode, answer.headers['cache-control'], answer.headers.vary]
   }
-  t.strictSame(await kept({}), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({}, 'GET /notes/1'), [200, 'no-store', 'Accept'])
-  t.strictSame(await kept({}, 'GET /notes/9'), [404, 'no-store', 'Accept'], 'nor is its absence')
+  t.strictSame(await getCaching({}), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await getCaching({}, 'GET /notes/1'), [200, 'no-store', 'Accept'])
+  t.strictSame(await getCaching({}, 'GET /notes/9'), [404, 'no-store', 'Accept'], 'a 404 is not cached either')
   t.strictSame(
-    await kept({ access: { allow: 'public' } }),
+    await getCaching({ access: { allow: 'public' } }),
     [200, 'no-cache', 'Accept, Prefer'],
-    'what everybody may see is the same for everybody'
+    'public items are the same for all callers'
   )
-  t.strictSame(await kept({ access: { allow: 'public' } }, 'GET /notes', { authorization: 'x' }), [
+  t.strictSame(await getCaching({ access: { allow: 'public' } }, 'GET /notes', { authorization: 'x' }), [
     200,
     'no-store',
     'Accept, Prefer'
   ])
-  t.strictSame(await kept({ access: { allow: 'public' }, cache: 'public, max-age=60' }), [
+  t.strictSame(await getCaching({ access: { allow: 'public' }, cache: 'public, max-age=60' }), [
     200,
     'public, max-age=60',
     'Accept, Prefer'
   ])
-  t.strictSame(await kept({ access: { allow: 'public', scope: () => undefined } }), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({ access: { allow: 'public', visible: { text: () => true } } }), [
+  t.strictSame(
+    await getCaching({ access: { allow: 'public', scope: () => undefined } }),
+    [200, 'no-store', 'Accept, Prefer']
+  )
+  t.strictSame(await getCaching({ access: { allow: 'public', visible: { text: () => true } } }), [
     200,
     'no-store',
     'Accept, Prefer'
   ])
-  t.strictSame(await kept({ access: { allow: { list: 'public', read: 'authenticated' } } }), [
+  t.strictSame(await getCaching({ access: { allow: { list: 'public', read: 'authenticated' } } }), [
     200,
     'no-cache',
     'Accept, Prefer'
   ])
-  t.strictSame(await kept({ access: { allow: { list: 'public', read: 'authenticated' } } }, 'GET /notes/1'), [
+  t.strictSame(await getCaching({ access: { allow: { list: 'public', read: 'authenticated' } } }, 'GET /notes/1'), [
     200,
     'no-store',
     'Accept'
   ])
   const cache = 'private, max-age=60'
-  t.strictSame(await kept({ cache }), [200, cache, 'Accept, Authorization, Cookie, Prefer'])
-  t.strictSame(await kept({ cache: { read: cache } }, 'GET /notes/1'), [200, cache, 'Accept, Authorization, Cookie'])
-  t.strictSame(await kept({ cache: { read: cache } }), [200, 'no-store', 'Accept, Prefer'])
-  t.strictSame(await kept({ cache: 'no-store' }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await getCaching({ cache }), [200, cache, 'Accept, Authorization, Cookie, Prefer'])
+  t.strictSame(
+    await getCaching({ cache: { read: cache } }, 'GET /notes/1'),
+    [200, cache, 'Accept, Authorization, Cookie']
+  )
+  t.strictSame(await getCaching({ cache: { read: cache } }), [200, 'no-store', 'Accept, Prefer'])
+  t.strictSame(await getCaching({ cache: 'no-store' }), [200, 'no-store', 'Accept, Prefer'])
   const app = await serve(t, notes({ access: { authenticate: () => 'ada', vary: ['X-Api-Key'] }, cache }))
   const answer = await ask(app, 'GET /notes/1')
   t.equal(answer.headers.vary, 'Accept, X-Api-Key')
@@ -823,13 +832,13 @@ test('responses with nested or expanded items follow the cache policy of the oth
   })
   const nested = await serve(t, [parents, define(options).with(within(parents, 'parentId')) as Collection])
   t.equal((await ask(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
-  const kept = await serve(t, [
+  const cached = await serve(t, [
     parents,
     define({ ...options, cache: 'private, max-age=5' })
       .with(expand({ parent: { collection: parents, property: 'parentId' } }))
       .with(within(parents, 'parentId')) as Collection
   ])
-  const answer = await ask(kept, 'GET /parents/1/children?expand=parent', as('ada'))
+  const answer = await ask(cached, 'GET /parents/1/children?expand=parent', as('ada'))
   t.strictSame(
     [answer.headers['cache-control'], answer.headers.vary],
     ['private, max-age=5', 'Accept, Authorization, Cookie, Prefer']

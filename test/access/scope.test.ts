@@ -13,7 +13,7 @@ import { sqlite } from '../../lib/storage/sqlite.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
-import { ask as asked, gate, logged } from '../app.ts'
+import { ask as sendRequest, gate, logged } from '../app.ts'
 
 const Note = Type.Object({
   id: Type.Integer(),
@@ -43,10 +43,10 @@ type Ask = (
   fields?: Record<string, string>
 ) => Promise<LightMyRequestResponse>
 
-const asking =
+const createAsk =
   (app: FastifyInstance): Ask =>
     async (target, user, content, fields) =>
-      asked(app, target, {
+      sendRequest(app, target, {
         ...(content !== undefined && { content }),
         fields: { ...(user !== undefined && { 'x-user': user }), ...fields }
       })
@@ -55,7 +55,7 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
   const app = Fastify()
   t.after(() => app.close())
   for (const each of collections) await app.register(collection, each)
-  return asking(app)
+  return createAsk(app)
 }
 
 function notes (options: Partial<Options<typeof Note>> = {}): Collection {
@@ -70,7 +70,7 @@ function notes (options: Partial<Options<typeof Note>> = {}): Collection {
   return define({ ...given, access: { ...authentication, scope: own, ...options.access } }) as Collection
 }
 
-/** A storage with the items, on a database of its own where it is one. */
+/** Storages with the items; each database is separate. */
 const storages: ReadonlyArray<{ name: string; skip: string | false; open: (t: Test) => Promise<Adapter<Item>> }> = [
   { name: 'memory', skip: false, open: async () => memory({ items: [...items] }) },
   {
@@ -96,7 +96,7 @@ const storages: ReadonlyArray<{ name: string; skip: string | false; open: (t: Te
   }
 ]
 
-const absent = 404
+const notFound = 404
 
 for (const { name, skip, open } of storages) {
   test(`a row outside the scope returns 404 for every method, in ${name}`, { skip }, async (t) => {
@@ -106,7 +106,7 @@ for (const { name, skip, open } of storages) {
     t.strictSame(await ids('', 'ada'), [1, 3])
     t.strictSame(await ids('', 'bob'), [2])
     t.strictSame(await ids('', 'root'), [1, 2, 3])
-    t.strictSame(await ids('?owner=bob', 'ada'), [], 'a filter takes nothing away from the scope')
+    t.strictSame(await ids('?owner=bob', 'ada'), [], 'a filter does not widen the scope')
     t.strictSame(await ids('?q=trees', 'ada'), [])
     t.strictSame(await ids('?sort=-id', 'ada'), [3, 1])
     t.equal((await ask('GET /notes?count=true', 'ada')).headers['x-total-count'], '2')
@@ -125,20 +125,20 @@ for (const { name, skip, open } of storages) {
     t.strictSame(
       (await ask(`GET ${next}`, 'bob')).json().map(({ id }: Item) => id),
       [2],
-      'a cursor opens nothing'
+      'a cursor of another caller does not widen the scope'
     )
     const { etag } = (await ask('GET /notes/2', 'bob')).headers
     for (const fields of [{}, { 'if-match': String(etag) }, { 'if-match': '*' }, { 'if-none-match': String(etag) }]) {
-      t.equal((await ask('GET /notes/2', 'ada', undefined, fields)).statusCode, absent)
-      t.equal((await ask('HEAD /notes/2', 'ada', undefined, fields)).statusCode, absent)
-      t.equal((await ask('PUT /notes/2', 'ada', { title: 'x' }, fields)).statusCode, absent)
-      t.equal((await ask('PATCH /notes/2', 'ada', { owner: 'ada' }, fields)).statusCode, absent)
-      t.equal((await ask('DELETE /notes/2', 'ada', undefined, fields)).statusCode, absent)
+      t.equal((await ask('GET /notes/2', 'ada', undefined, fields)).statusCode, notFound)
+      t.equal((await ask('HEAD /notes/2', 'ada', undefined, fields)).statusCode, notFound)
+      t.equal((await ask('PUT /notes/2', 'ada', { title: 'x' }, fields)).statusCode, notFound)
+      t.equal((await ask('PATCH /notes/2', 'ada', { owner: 'ada' }, fields)).statusCode, notFound)
+      t.equal((await ask('DELETE /notes/2', 'ada', undefined, fields)).statusCode, notFound)
     }
     t.strictSame(
       (await ask('GET /notes/2', 'ada')).json(),
       { ...(await ask('GET /notes/9', 'ada')).json(), instance: '/notes/2' },
-      'and looks as what is not there'
+      'the response is that of a missing row'
     )
     t.match((await ask('GET /notes/2', 'bob')).json(), items[1]!)
     t.equal((await ask('PATCH /notes/1', 'ada', { title: 'Analytical engines' })).statusCode, 200)
@@ -179,7 +179,7 @@ for (const { name, skip, open } of storages) {
         waiting = false
         t.equal((await ask('PATCH /notes/1', 'root', { owner: 'bob', title: 'given away' })).statusCode, 200)
         released.open()
-        t.equal((await answer).statusCode, absent, target)
+        t.equal((await answer).statusCode, notFound, target)
         t.match((await ask('GET /notes/1', 'bob')).json(), { owner: 'bob', title: 'given away' })
         if (name === 'sqlite') t.equal((await ask('PATCH /notes/1', 'root', { owner: 'ada' })).statusCode, 200)
         ;[found, released] = [gate(), gate()]
@@ -190,7 +190,7 @@ for (const { name, skip, open } of storages) {
   test(`a caller cannot write outside its scope, in ${name}`, { skip }, async (t) => {
     const ask = await serve(t, notes({ storage: await open(t) }).with(bulk()))
     const posted = await ask('POST /notes', 'ada', { title: 'Cards' })
-    t.equal(posted.statusCode, 201, 'what the schema requires may be left out')
+    t.equal(posted.statusCode, 201, 'a required property that the scope sets may be left out')
     t.equal(posted.json().owner, 'ada')
     t.equal((await ask('POST /notes', 'ada', { title: 'Cards', owner: 'ada' })).statusCode, 201)
     const beyond = await ask('POST /notes', 'ada', { title: 'Cards', owner: 'bob' })
@@ -206,7 +206,7 @@ for (const { name, skip, open } of storages) {
     t.equal(
       (await ask('POST /notes', 'root', { title: 'Cards' })).statusCode,
       422,
-      'who sees every row says whose it is'
+      'without a scope, the owner is required'
     )
     t.equal((await ask('POST /notes', 'root', { title: 'Cards', owner: 'bob' })).statusCode, 201)
     const put = await ask('PUT /notes/1', 'ada', { title: 'Put' })
@@ -221,7 +221,7 @@ for (const { name, skip, open } of storages) {
     }
     t.equal((await ask('GET /notes/1', 'ada')).json().title, 'Put')
     t.equal((await ask('PATCH /notes/1', 'root', { owner: 'bob' })).statusCode, 200)
-    t.equal((await ask('GET /notes/1', 'ada')).statusCode, absent)
+    t.equal((await ask('GET /notes/1', 'ada')).statusCode, notFound)
   })
 }
 
@@ -248,7 +248,7 @@ test('with two connections, a write succeeds only if the row is still in scope',
     const { title, owner } = (await two(`GET /notes/${id}`, 'root')).json()
     t.equal(owner, 'bob')
     t.equal(title, write.statusCode === 200 ? 'by ada' : 'new', `${write.statusCode}`)
-    t.ok([200, absent].includes(write.statusCode))
+    t.ok([200, notFound].includes(write.statusCode))
   }
 })
 
@@ -273,7 +273,7 @@ test('a scope filter of any shape limits writes, and each property that violates
     const answer = await ask(target, 'ada', content)
     return answer.json().errors?.map(({ pointer }: { pointer: string }) => pointer) ?? answer.statusCode
   }
-  t.strictSame(await pointers('PATCH /notes/1', { owner: 'team' }), 200, 'to another within its reach')
+  t.strictSame(await pointers('PATCH /notes/1', { owner: 'team' }), 200, 'to another value within the scope')
   t.strictSame(await pointers('PATCH /notes/1', { owner: 'bob' }), ['/owner'])
   t.strictSame(await pointers('PATCH /notes/1', { place: { city: 'Paris' } }), ['/place/city'])
   t.strictSame(await pointers('PATCH /notes/1', { place: { city: 'Paris' }, owner: 'bob', title: 'x', slug: null }), [
@@ -287,7 +287,7 @@ test('a scope filter of any shape limits writes, and each property that violates
   t.equal(
     (await ask('PUT /notes/1', 'ada', { title: 'E' })).statusCode,
     422,
-    'without values, nothing is filled in for a PUT'
+    'without values, PUT sets no properties'
   )
 })
 
@@ -378,7 +378,7 @@ test('the scope sets readOnly properties', async (t) => {
   t.strictSame(
     (await ask('POST /kept', 'root', { text: 'x' })).json().errors,
     [{ pointer: '/owner', message: 'is required' }],
-    'without a scope, nothing fills it'
+    'without a scope, the property is not set'
   )
 })
 
@@ -392,7 +392,7 @@ test('a unique value of a row outside the scope returns 409 without revealing th
   t.equal(
     (await scoped('POST /notes', 'ada', { title: 'x', slug: 't' })).statusCode,
     201,
-    'with the property of the scope in it, each scope has its own'
+    'a unique constraint with the property of the scope applies within each scope'
   )
 })
 
@@ -418,7 +418,7 @@ test('PUT that creates returns 409 if the id belongs to a row outside the scope'
   t.strictSame(
     both.map(({ statusCode }) => statusCode).sort(),
     [200, 200, 200, 201],
-    'while those who meet within the scope do not hinder each other'
+    'concurrent writes within the scope succeed'
   )
 })
 
@@ -448,11 +448,11 @@ test('a nested collection is limited to the parents of the caller and has its ow
   }
   t.strictSame(await ids('/notes/1/comments', 'ada'), [1])
   t.strictSame(await ids('/notes/1/comments', 'root'), [1, 2])
-  t.strictSame(await ids('/notes/2/comments', 'ada'), absent, 'though a comment of ada lies in it')
-  t.equal((await ask('GET /notes/1/comments/2', 'ada')).statusCode, absent)
-  t.equal((await ask('GET /notes/1/comments/3', 'ada')).statusCode, absent)
+  t.strictSame(await ids('/notes/2/comments', 'ada'), notFound, 'although it contains a comment of ada')
+  t.equal((await ask('GET /notes/1/comments/2', 'ada')).statusCode, notFound)
+  t.equal((await ask('GET /notes/1/comments/3', 'ada')).statusCode, notFound)
   t.strictSame((await ask('POST /notes/1/comments', 'ada', {})).json(), { id: 4, noteId: 1, author: 'ada' })
-  t.equal((await ask('POST /notes/2/comments', 'ada', {})).statusCode, absent)
+  t.equal((await ask('POST /notes/2/comments', 'ada', {})).statusCode, notFound)
   t.equal((await ask('PATCH /notes/1/comments/4', 'ada', { noteId: 2 })).statusCode, 422)
   const list = await ask('GET /notes/1/comments', 'ada')
   t.equal((await ask('POST /notes/1/comments', 'ada', {}, { 'if-match': String(list.headers.etag) })).statusCode, 201)
@@ -494,13 +494,13 @@ test('expand returns only items that the caller may read, and null otherwise', a
     })
   }).with(expand({ team: { collection: teams, property: 'teamId' } }))
   const ask = await serve(t, players as Collection, teams as Collection)
-  const seen = async (user?: string): Promise<unknown> =>
+  const listTeams = async (user?: string): Promise<unknown> =>
     (await ask('GET /players?expand=team', user))
       .json()
       .map(({ team }: { team: { id: number } | null }) => team?.id ?? null)
-  t.strictSame(await seen('ada'), [1, null])
-  t.strictSame(await seen('bob'), [null, 2])
-  for (const user of ['carl', 'eve', undefined]) t.strictSame(await seen(user), [null, null], String(user))
+  t.strictSame(await listTeams('ada'), [1, null])
+  t.strictSame(await listTeams('bob'), [null, 2])
+  for (const user of ['carl', 'eve', undefined]) t.strictSame(await listTeams(user), [null, null], String(user))
   t.equal((await ask('GET /players/2?expand=team', 'ada')).json().team, null)
   const tags = new Set(
     await Promise.all(
@@ -561,7 +561,7 @@ test('an empty or invalid scope returns 500 and logs the error', async (t) => {
     t.after(() => app.close())
     await app.register(collection, notes({ access: { scope: () => given as object } }))
     for (const target of ['GET /notes', 'GET /notes/1', 'DELETE /notes/1']) {
-      t.equal((await asking(app)(target, 'ada')).statusCode, 500, JSON.stringify(given))
+      t.equal((await createAsk(app)(target, 'ada')).statusCode, 500, JSON.stringify(given))
     }
     t.match((lines[0]!.err as { message: string }).message, message)
   }

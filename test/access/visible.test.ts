@@ -14,7 +14,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { jsonServer } from '../../lib/features/dialects/json-server.ts'
 import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
 import { expand } from '../../lib/features/expand.ts'
-import { altered, ask as asked } from '../app.ts'
+import { altered, ask as sendRequest } from '../app.ts'
 import { define } from '../define.ts'
 
 const Person = Type.Object({
@@ -64,7 +64,7 @@ async function serve (t: Test, ...collections: readonly Collection[]): Promise<A
   t.after(() => app.close())
   for (const each of collections) await app.register(collection, each)
   return async (target, user, content, fields, type) =>
-    asked(app, target, {
+    sendRequest(app, target, {
       ...(content !== undefined && { content }),
       ...(type !== undefined && { type }),
       fields: { ...(user !== undefined && { 'x-user': user }), ...fields }
@@ -75,7 +75,7 @@ const patchType = 'application/json-patch+json'
 
 test('a restricted property is visible only to permitted callers in every representation', async (t) => {
   const ask = await serve(t, people({ etag: { onPut: 'always' } }).with(bulk()))
-  const shown = async (
+  const checkShown = async (
     target: string,
     user: string,
     content?: unknown,
@@ -94,9 +94,9 @@ test('a restricted property is visible only to permitted callers in every repres
       ['PATCH /people/1', {}],
       ['PUT /people/1', { name: 'Ada' }]
     ] as const) {
-      // The memo of one must not serve another, whoever comes first.
+      // A response cached for one caller must not be sent to another, in any order.
       t.strictSame(
-        await shown(
+        await checkShown(
           target,
           'hr',
           content === undefined || !target.startsWith('PUT')
@@ -107,9 +107,9 @@ test('a restricted property is visible only to permitted callers in every repres
         [true, true],
         `hr ${target}`
       )
-      t.strictSame(await shown(target, 'ada', content, fields), [false, false], `ada ${target}`)
+      t.strictSame(await checkShown(target, 'ada', content, fields), [false, false], `ada ${target}`)
       t.strictSame(
-        await shown(
+        await checkShown(
           target,
           'boss',
           !target.startsWith('PUT') ? content : { name: 'Ada', notes: { text: 'brilliant' } },
@@ -118,12 +118,15 @@ test('a restricted property is visible only to permitted callers in every repres
         [false, true],
         `boss ${target}`
       )
-      t.strictSame(await shown(target, 'ada', content, fields), [false, false], `ada again ${target}`)
+      t.strictSame(await checkShown(target, 'ada', content, fields), [false, false], `ada again ${target}`)
     }
   }
-  t.strictSame(await shown('POST /people', 'ada', { name: 'New' }), [false, false])
-  t.strictSame(await shown('POST /people', 'ada', [{ name: 'New' }, { name: 'Newer' }]), [false, false])
-  t.strictSame(await shown('DELETE /people/1', 'ada', undefined, { prefer: 'return=representation' }), [false, false])
+  t.strictSame(await checkShown('POST /people', 'ada', { name: 'New' }), [false, false])
+  t.strictSame(await checkShown('POST /people', 'ada', [{ name: 'New' }, { name: 'Newer' }]), [false, false])
+  t.strictSame(
+    await checkShown('DELETE /people/1', 'ada', undefined, { prefer: 'return=representation' }),
+    [false, false]
+  )
 })
 
 test('a caller cannot filter, sort, select or page by a property that it cannot see', async (t) => {
@@ -147,7 +150,11 @@ test('a caller cannot filter, sort, select or page by a property that it cannot 
   ]) {
     const answer = await ask(`GET /people?${query}`, 'ada')
     t.equal(answer.statusCode, 400, query)
-    t.notMatch(answer.json().detail.replaceAll(query.split('=')[0]!, ''), /Known.*salary/, 'nor is it told of')
+    t.notMatch(
+      answer.json().detail.replaceAll(query.split('=')[0]!, ''),
+      /Known.*salary/,
+      'the message does not name it'
+    )
     t.equal((await ask(`GET /people?${query}`, 'hr')).statusCode, 200, query)
   }
   t.equal((await ask('GET /people/1?fields=salary', 'ada')).statusCode, 400)
@@ -167,7 +174,7 @@ test('a caller cannot filter, sort, select or page by a property that it cannot 
   const ids = async (user: string): Promise<number[]> =>
     (await ask('GET /people', user)).json().map(({ id }: { id: number }) => id)
   t.strictSame(await ids('hr'), [1, 3, 2])
-  t.strictSame(await ids('ada'), [1, 2, 3], 'the order of the definition would tell it')
+  t.strictSame(await ids('ada'), [1, 2, 3], 'the default order would reveal the values')
   const next = String((await ask('GET /people?limit=1', 'ada')).headers.link)
   t.notMatch(Buffer.from(/cursor=([\w-]+)/.exec(next)![1]!, 'base64url').toString(), /300/)
   const foreign = /<([^>]+)>; rel="next"/.exec(String((await ask('GET /people?limit=1', 'hr')).headers.link))![1]
@@ -182,7 +189,7 @@ test('search returns 400 if the caller can see none of the searched properties',
 
 test('writing a property that the caller cannot see returns 422 as an unknown property', async (t) => {
   const ask = await serve(t, people({ formats: [json, xml] }).with(bulk()))
-  const refused = async (target: string, content: unknown, type?: string): Promise<unknown> => {
+  const getErrors = async (target: string, content: unknown, type?: string): Promise<unknown> => {
     const answer = await ask(target, 'ada', content, {}, type)
     t.equal(answer.statusCode, 422, `${target} ${JSON.stringify(content)} ${answer.payload}`)
     return answer
@@ -190,33 +197,33 @@ test('writing a property that the caller cannot see returns 422 as an unknown pr
       .errors?.map(({ pointer, message }: { pointer: string; message: string }) => `${pointer} ${message}`)
   }
   const unknown = ['/salary is not a known property']
-  t.strictSame(await refused('POST /people', { name: 'x', salary: 1 }), unknown)
-  t.strictSame(await refused('POST /people', [{ name: 'x' }, { name: 'x', salary: 1 }, 7]), [
+  t.strictSame(await getErrors('POST /people', { name: 'x', salary: 1 }), unknown)
+  t.strictSame(await getErrors('POST /people', [{ name: 'x' }, { name: 'x', salary: 1 }, 7]), [
     '/1/salary is not a known property'
   ])
-  t.strictSame(await refused('PUT /people/1', { name: 'x', salary: 300 }), unknown)
+  t.strictSame(await getErrors('PUT /people/1', { name: 'x', salary: 300 }), unknown)
   t.strictSame(
-    await refused('PUT /people/1', '<item><name>x</name><salary>300</salary></item>', 'application/xml'),
+    await getErrors('PUT /people/1', '<item><name>x</name><salary>300</salary></item>', 'application/xml'),
     unknown
   )
   for (const salary of [300, 1, null]) {
-    t.strictSame(await refused('PATCH /people/1', { salary }), unknown, 'whatever its value')
+    t.strictSame(await getErrors('PATCH /people/1', { salary }), unknown, 'whatever its value')
   }
-  t.strictSame(await refused('PATCH /people/1', [{ op: 'add', path: '/salary', value: 300 }], patchType), unknown)
-  t.strictSame(await refused('PATCH /people/1', [{ op: 'copy', from: '/name', path: '/salary' }], patchType), unknown)
-  await refused('PATCH /people/1', [{ op: 'copy', from: '/salary', path: '/name' }], patchType)
-  await refused('PATCH /people/1', [{ op: 'remove', path: '/salary' }], patchType)
-  await refused('PATCH /people/1', '"text"')
+  t.strictSame(await getErrors('PATCH /people/1', [{ op: 'add', path: '/salary', value: 300 }], patchType), unknown)
+  t.strictSame(await getErrors('PATCH /people/1', [{ op: 'copy', from: '/name', path: '/salary' }], patchType), unknown)
+  await getErrors('PATCH /people/1', [{ op: 'copy', from: '/salary', path: '/name' }], patchType)
+  await getErrors('PATCH /people/1', [{ op: 'remove', path: '/salary' }], patchType)
+  await getErrors('PATCH /people/1', '"text"')
   t.equal((await ask('GET /people/1', 'hr')).json().salary, 300)
 })
 
 test('PUT and PATCH keep properties that the caller cannot see', async (t) => {
   const ask = await serve(t, people().with(reactAdmin()))
-  const kept = async (): Promise<unknown> => {
+  const readHidden = async (): Promise<unknown> => {
     const { salary, notes } = (await ask('GET /people/1', 'hr')).json()
     return { salary, notes }
   }
-  const before = await kept()
+  const before = await readHidden()
   const { updatedAt: _moment, ...seen } = (await ask('GET /people/1', 'ada')).json()
   t.strictSame(seen, { id: 1, name: 'Ada' })
   for (const [target, content, type] of [
@@ -230,7 +237,7 @@ test('PUT and PATCH keep properties that the caller cannot see', async (t) => {
     )
     const answer = await ask(target, 'ada', value, {}, type)
     t.equal(answer.statusCode, 200, answer.payload)
-    t.strictSame(await kept(), before)
+    t.strictSame(await readHidden(), before)
   }
   t.equal((await ask('GET /people/1', 'ada')).json().name, 'D')
 })
@@ -242,8 +249,8 @@ test('a JSON Patch test reveals neither the value nor the existence of a hidden 
       ask('PATCH /people/1', 'ada', [{ op: 'test', path: '/salary', value }], {}, patchType)
     )
   )
-  const absent = await ask('PATCH /people/2', 'ada', [{ op: 'test', path: '/nothing', value: 1 }], {}, patchType)
-  for (const answer of tried) t.equal(answer.statusCode, absent.statusCode)
+  const missing = await ask('PATCH /people/2', 'ada', [{ op: 'test', path: '/nothing', value: 1 }], {}, patchType)
+  for (const answer of tried) t.equal(answer.statusCode, missing.statusCode)
   t.equal(new Set(tried.map(({ payload }) => payload)).size, 1)
   const [has, has0] = await Promise.all(
     [1, 2].map(async (id) =>
@@ -256,7 +263,7 @@ test('a JSON Patch test reveals neither the value nor the existence of a hidden 
       )
     )
   )
-  t.equal(has!.statusCode, has0!.statusCode, 'though one of them has notes')
+  t.equal(has!.statusCode, has0!.statusCode, 'although one of them has notes')
   t.equal(
     (await ask('PATCH /people/1', 'hr', [{ op: 'test', path: '/salary', value: 300 }], {}, patchType)).statusCode,
     200
@@ -279,7 +286,7 @@ test('ETag and Last-Modified do not reveal changes of properties that the caller
     t.ok('last-modified' in (await ask('GET /people/1', 'hr')).headers)
     t.equal((await ask('PATCH /people/1', 'hr', { salary: 301 })).statusCode, 200)
     if (hidesDate) t.strictSame(await tags('ada'), mine)
-    else t.not((await tags('ada'))[0], mine[0], 'what is seen has changed: its date')
+    else t.not((await tags('ada'))[0], mine[0], 'the visible date has changed')
     t.not((await tags('hr'))[0], theirs[0])
     t.equal(
       (await ask('GET /people/1', 'ada', undefined, { 'if-none-match': String((await tags('ada'))[0]) })).statusCode,
@@ -288,7 +295,7 @@ test('ETag and Last-Modified do not reveal changes of properties that the caller
     t.equal(
       (await ask('GET /people/1', 'hr', undefined, { 'if-none-match': String(mine[0]) })).statusCode,
       200,
-      'a 304 mixes nothing'
+      'an ETag of another caller does not match'
     )
     t.equal(
       (await ask('GET /people/1', 'ada', undefined, { 'if-none-match': String((await tags('hr'))[0]) })).statusCode,
@@ -363,12 +370,12 @@ test('an expanded item contains only properties that the caller can see', async 
   t.equal(
     (await ask('GET /tasks/1?expand=secret', 'ada')).statusCode,
     400,
-    'by a property that is not seen nothing can be followed'
+    'a hidden property cannot be expanded'
   )
   t.equal((await ask('GET /tasks/1?expand=secret', 'hr')).json().secret.name, 'Bob')
   const tag = (await ask('GET /tasks/1?expand=person', 'ada')).headers.etag
   await ask('PUT /people/1', 'hr', { name: 'Ada', salary: 7, notes: { text: 'brilliant' } })
-  t.not((await ask('GET /tasks/1?expand=person', 'ada')).headers.etag, tag, 'its date was seen to change')
+  t.not((await ask('GET /tasks/1?expand=person', 'ada')).headers.etag, tag, 'the visible date has changed')
 })
 
 test('a required property that the caller cannot see needs a default or a beforeValidation hook', async (t) => {
@@ -410,7 +417,7 @@ test('a visible function must return true, and does not run for anonymous caller
         allow: 'public',
         visible: {
           salary: ({ request }) => {
-            t.not(request?.headers['x-user'], undefined, 'nobody is not asked about')
+            t.not(request?.headers['x-user'], undefined, 'does not run for anonymous callers')
             return true
           }
         }

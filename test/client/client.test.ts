@@ -18,51 +18,51 @@ const User = Type.Object({
   password: Type.Optional(Type.String({ writeOnly: true }))
 })
 
-const defined = () => define({ name: 'users', schema: User, unique: ['name'], storage: memory() })
-type Users = ReturnType<typeof defined>
+const defineUsers = () => define({ name: 'users', schema: User, unique: ['name'], storage: memory() })
+type Users = ReturnType<typeof defineUsers>
 interface Given {
   readOnly: 'id'
   writeOnly: 'password'
   default: 'role'
 }
 
-interface Asked {
+interface SentRequest {
   method: string
   path: string
   headers: Record<string, unknown>
 }
 
-/** A listening service, and what it was asked. */
+/** Starts a service and records the requests that it receives. */
 async function service (
   t: { after(close: () => Promise<unknown>): void },
-  definition: object = defined(),
+  definition: object = defineUsers(),
   prepare: (app: FastifyInstance) => unknown = () => {}
-): Promise<{ base: string; asked: Asked[] }> {
+): Promise<{ base: string; requests: SentRequest[] }> {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
-  const asked: Asked[] = []
+  const requests: SentRequest[] = []
   app.addHook('onRequest', async ({ method, url, headers }) => {
-    asked.push({ method, path: url, headers })
+    requests.push({ method, path: url, headers })
   })
   await prepare(app)
   await app.register(collection, definition as never)
-  return { base: `http://127.0.0.1:${await listen(app)}/users`, asked }
+  return { base: `http://127.0.0.1:${await listen(app)}/users`, requests }
 }
 
 test('the client performs all six actions and sends the ETags of the items it has read', async (t) => {
-  const { base, asked } = await service(t)
+  const { base, requests } = await service(t)
   const users = client<Users, Given>(base)
   const ada = await users.create({ name: 'Ada', password: 'secret' })
   t.match(ada, { name: 'Ada', role: 'reader' })
   t.notOk('password' in ada)
-  t.equal(await users.read(ada), ada, 'what has not changed is the same object')
-  t.match(asked.at(-1)?.headers, { 'if-none-match': /^"/, accept: 'application/json' })
+  t.equal(await users.read(ada), ada, 'an unchanged item is the same object')
+  t.match(requests.at(-1)?.headers, { 'if-none-match': /^"/, accept: 'application/json' })
   const older = await users.read(ada.id)
   t.not(older, ada)
   const author = await users.update(ada, { role: 'author', age: 36 })
-  t.match(asked.at(-1)?.headers, { 'if-match': /^"/, 'content-type': 'application/merge-patch+json' })
+  t.match(requests.at(-1)?.headers, { 'if-match': /^"/, 'content-type': 'application/merge-patch+json' })
   t.match(author, { role: 'author', age: 36 })
-  t.not(await users.read(ada), ada, 'what has changed is another')
+  t.not(await users.read(ada), ada, 'a changed item is another object')
   t.notOk('age' in (await users.update(author, { age: null })))
   const renamed = await users.replace(await users.read(ada.id), { ...ada, name: 'Ada Lovelace' })
   t.match(renamed, { name: 'Ada Lovelace', role: 'reader' })
@@ -86,7 +86,7 @@ test('a write to an item that changed since it was read rejects with StaleError'
   const mine = await users.create({ name: 'Ada' })
   const theirs = await users.read(mine.id)
   await users.update(theirs, { role: 'author' })
-  // A later copy, seen elsewhere in the program, does not count for an earlier one.
+  // A later copy, read elsewhere in the program, does not update an earlier one.
   await users.read(mine.id)
   for (const write of [
     () => users.update(mine, { age: 1 }),
@@ -97,7 +97,7 @@ test('a write to an item that changed since it was read rejects with StaleError'
     t.ok(error instanceof StaleError)
     t.match(error, { status: 412, code: 'precondition-failed' })
   }
-  t.match(await users.update(mine.id, { age: 2 }), { age: 2, role: 'author' }, 'by its id, whatever it is now')
+  t.match(await users.update(mine.id, { age: 2 }), { age: 2, role: 'author' }, 'by its id, whatever its version')
   await t.rejects(users.update({ ...mine }, { age: 3 }), {
     name: 'TypeError',
     message: /not an item that the client returned/
@@ -105,17 +105,17 @@ test('a write to an item that changed since it was read rejects with StaleError'
 })
 
 test('an item from a list or a PUT response is read again and compared before a write', async (t) => {
-  const { base, asked } = await service(t)
+  const { base, requests } = await service(t)
   const users = client<Users, Given>(base)
   await users.create({ name: 'Ada' })
-  const seen = async () => (await users.pages({ fields: ['id', 'name', 'role'] }).next()).value?.items[0]
-  const [first, second] = [(await seen())!, (await seen())!]
+  const readFirst = async () => (await users.pages({ fields: ['id', 'name', 'role'] }).next()).value?.items[0]
+  const [first, second] = [(await readFirst())!, (await readFirst())!]
   const changed = await users.update(first, { role: 'author' })
   t.strictSame(
-    asked.slice(-2).map(({ method }) => method),
+    requests.slice(-2).map(({ method }) => method),
     ['GET', 'PATCH']
   )
-  t.match(asked.at(-1)?.headers, { 'if-match': /^"/ })
+  t.match(requests.at(-1)?.headers, { 'if-match': /^"/ })
   await t.rejects(users.update(second, { role: 'admin' }), StaleError)
   const replaced = await users.replace(changed, { name: 'B' })
   t.match(await users.update(replaced, { age: 1 }), { name: 'B', age: 1 })
@@ -123,7 +123,7 @@ test('an item from a list or a PUT response is read again and compared before a 
 })
 
 test('list() and pages() load pages on demand and send every query key', async (t) => {
-  const { base, asked } = await service(t)
+  const { base, requests } = await service(t)
   const users = client<Users, Given>(`${base}`)
   for (let number = 0; number < 7; number++) {
     await users.create({ name: `User ${number}`, role: number % 2 === 0 ? 'even' : 'odd' })
@@ -134,11 +134,11 @@ test('list() and pages() load pages on demand and send every query key', async (
     names,
     [6, 5, 4, 3, 2, 1, 0].map((number) => `User ${number}`)
   )
-  const before = asked.length
+  const before = requests.length
   const walk = users.list({ limit: 2 })
   t.equal((await walk.next()).done, false)
   await walk.return()
-  t.equal(asked.length, before + 1, 'a page that nobody wants is not asked for')
+  t.equal(requests.length, before + 1, 'a page that is not read is not requested')
   const totals: Array<[number, number | undefined]> = []
   for await (const { items, total } of users.pages({ limit: 3, count: true, 'role.in': ['even', 'none'] })) {
     totals.push([items.length, total])
@@ -194,21 +194,21 @@ test("the client uses the caller's fetch, headers and signal, and another id pro
     etag: { required: true },
     storage: memory()
   })
-  const { base, asked } = await service(t, goods)
+  const { base, requests } = await service(t, goods)
   let calls = 0
   const products = client<typeof goods, { readOnly: never }>(base, {
     id: 'sku',
     headers: async () => ({ authorization: `Bearer ${++calls}` }),
     fetch: async (...given) => fetch(...given)
   })
-  const made = await products.create({ sku: 'A/1', stock: 1 }, { headers: { prefer: 'return=representation' } })
-  t.match(asked.at(-1)?.headers, { authorization: 'Bearer 1', prefer: 'return=representation' })
-  t.equal((await products.update(made, { stock: 2 })).stock, 2)
+  const created = await products.create({ sku: 'A/1', stock: 1 }, { headers: { prefer: 'return=representation' } })
+  t.match(requests.at(-1)?.headers, { authorization: 'Bearer 1', prefer: 'return=representation' })
+  t.equal((await products.update(created, { stock: 2 })).stock, 2)
   await t.rejects(products.update('A/1', { stock: 3 }), { name: 'ProblemError', status: 428 })
   t.equal((await products.read('A/1')).stock, 2)
   const fixed = client<typeof goods, { readOnly: never }>(base, { id: 'sku', headers: { 'x-own': '1' } })
   for await (const good of fixed.list()) await fixed.remove(good, { headers: { 'x-more': '2' } })
-  t.match(asked.slice(-2), [
+  t.match(requests.slice(-2), [
     { method: 'GET', headers: { 'x-own': '1', 'x-more': '2' } },
     { method: 'DELETE', path: '/users/A%2F1', headers: { 'x-own': '1', 'x-more': '2' } }
   ])
@@ -228,7 +228,7 @@ test('missing CORS headers cause an error instead of lost pages or updates', asy
   const uris: unknown[] = []
   for await (const { items } of relative.pages()) uris.push(...items)
   t.strictSame(uris, [{ uri: '/users' }, { uri: '/users?cursor=2' }])
-  const { base } = await service(t, defined(), (app) =>
+  const { base } = await service(t, defineUsers(), (app) =>
     app.register(cors, { origin: 'https://example.com', ...corsOptions() })
   )
   const preflight = await fetch(base, { headers: { origin: 'https://example.com' } })
@@ -241,7 +241,7 @@ test('the client is a single module without imports, so that browsers can load i
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true }
   })
   t.notMatch(outputText, /^import|\bfrom '|node:|Buffer|process\./m)
-  const { base } = await service(t, defined(), (app) =>
+  const { base } = await service(t, defineUsers(), (app) =>
     app.get('/client.js', async (_request, reply) => reply.type('text/javascript').send(outputText))
   )
   const served = await (await fetch(new URL('/client.js', base))).text()
