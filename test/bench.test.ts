@@ -1,16 +1,23 @@
 import { execFile } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import Fastify from 'fastify'
 import { test } from 'tap'
 import { contestants, start } from '../bench/contestants.ts'
 import { openSqlite } from '../bench/databases.ts'
+import { Load } from '../bench/failover/load.ts'
+import { defineOrders } from '../bench/failover/orders.ts'
 import { nextOf, scenarioOf, scenarios } from '../bench/scenarios.ts'
 import type { Client } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
 import type { User } from '../bench/user.ts'
+import collection from '../lib/index.ts'
 import type { Adapter, Shape } from '../lib/storage/contract.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { sqlite } from '../lib/storage/sqlite.ts'
 import { Wire } from './wire.ts'
 import type { WireAnswer } from './wire.ts'
 
@@ -165,4 +172,29 @@ test('the benchmark runs', async (t) => {
       )
     }
   }
+})
+
+test('the failover runs count writes that are missing, and writes that were done twice', async (t) => {
+  const database = new DatabaseSync(':memory:')
+  const definition = defineOrders(sqlite(database))
+  await sqlite(database).createTable(definition)
+  const app = Fastify()
+  await app.register(collection, definition)
+  t.teardown(() => app.close())
+  const load = new Load([await app.listen({ port: 0, host: '127.0.0.1' })])
+  await load.start()
+  const fault = Date.now()
+  while (!load.hasRecovered(fault)) await delay(10)
+  await load.end()
+
+  const orders = database.prepare('SELECT id, number, changes FROM orders').all().map(({ id, number, changes }) => {
+    return { id: String(id), number: String(number), changes: JSON.parse(String(changes)) as string[] }
+  })
+  const changed = orders.find(({ changes }) => changes.length > 0)!
+  const count = 1 + changed.changes.length
+  const counts = load.evaluate(orders, fault)
+  t.match(counts, { missing: 0, doubled: 0, unanswered: 0 })
+  t.equal(counts.acknowledged, orders.reduce((sum, { changes }) => sum + 1 + changes.length, 0))
+  t.match(load.evaluate(orders.filter((order) => order !== changed), fault), { missing: count, doubled: 0 })
+  t.match(load.evaluate([...orders, changed], fault), { missing: 0, doubled: count })
 })
