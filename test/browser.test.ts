@@ -18,6 +18,7 @@ import type { Collection } from '../lib/collection.ts'
 import type { Options } from '../lib/index.ts'
 import type { Feature } from '../lib/index.ts'
 import { reactAdmin } from '../lib/features/index.ts'
+import { example } from './example.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 // The pages, as a person meets them in a browser.
@@ -581,3 +582,26 @@ test(
     t.same(complaints, [])
   }
 )
+
+test('every operation of the example service can be executed in Swagger UI without a change', { skip }, async (t) => {
+  const { child, address } = await example()
+  t.teardown(() => child.kill())
+  const { page, complaints } = await open(t, `${address}/reference/`)
+  page.setDefaultTimeout(120_000)
+  await page.locator('.opblock').first().waitFor()
+  const operations = await page.locator('.opblock').all()
+  const document = (await (await fetch(`${address}/reference/json`)).json()) as { paths: Record<string, object> }
+  t.equal(operations.length, Object.values(document.paths).flatMap(Object.keys).length)
+  // In the order of the document, so that DELETE comes before the operations of nested collections.
+  for (const operation of operations) {
+    const name = (await operation.locator('.opblock-summary-path, .opblock-summary-method').allInnerTexts()).join(' ')
+    await operation.locator('.opblock-summary-control').click()
+    await operation.getByRole('button', { name: 'Try it out' }).click()
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    const status = await operation.locator('.live-responses-table .response-col_status').last().innerText()
+    t.match(status, /^20[014]/, `${name} ${await operation.locator('.request-url').innerText()}`)
+    // Closed again: a page with all parameters of all lists is slow.
+    await operation.locator('.opblock-summary-control').click()
+  }
+  t.same(complaints, [])
+})

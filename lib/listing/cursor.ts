@@ -27,7 +27,7 @@ export interface CursorTarget {
  * In characters. `Link` has up to two cursors, and clients and proxies refuse headers of more than 8 to 16 kB.
  * A long text in a sorted property would make the cursor as long as the text.
  */
-const maxCursorLength = 1024
+export const maxCursorLength = 1024
 
 /** Creates a cursor that continues a list after or before an item. */
 export function createCursor (

@@ -5,7 +5,7 @@ import type { Related } from '../options.ts'
 import { patchTypes } from '../items/patch.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
-import { buildExampleItem, toReadExample, toSentExample } from './examples.ts'
+import { buildExampleItem, chooseStoredExample, toReadExample, toSentExample } from './examples.ts'
 import { buildJsonPatchExample, jsonPatchSchema } from './json-patch.ts'
 import { getSchemaNames, toPascalCase } from './names.ts'
 import type { SchemaNames } from './names.ts'
@@ -16,6 +16,7 @@ export type Content = Readonly<Record<string, { readonly schema: JsonSchema, rea
 
 interface ContentBuilder {
   readonly schema: (format: Format) => JsonSchema
+  readonly item: object | undefined
   readonly writeExample: (format: Format, item: object) => Formatted
 }
 
@@ -24,19 +25,24 @@ export class Contents {
   readonly #components: Components
   readonly #collection: Collection
   readonly #names: SchemaNames
-  readonly #example: object | undefined
+  /** The examples of a stored item, and of one that POST creates. */
+  readonly #stored: object | undefined
+  readonly #created: object | undefined
 
   constructor (components: Components, collection: Collection, prefix: string) {
     this.#components = components
     this.#collection = collection
     this.#names = getSchemaNames(components, collection, prefix)
-    this.#example = buildExampleItem(collection)
+    this.#stored = buildExampleItem(collection, chooseStoredExample(collection))
+    // Another one than that of a stored item: its id or a unique property may exist already.
+    this.#created = buildExampleItem(collection, 'last')
   }
 
   item (): Content {
     const schema = buildReadSchema(this.#components, this.#collection)
     return this.#build(this.#collection.formats, {
       schema: (format) => this.#describeItem(this.#names.read, schema, format),
+      item: this.#stored,
       writeExample: (format, item) => format.item(toReadExample(this.#collection, item), links, schema)
     })
   }
@@ -53,6 +59,7 @@ export class Contents {
         if (schema === list) return { ...list, items: this.#describeItem(this.#names.read, items, format) }
         return addSchemaComponent(this.#components, this.#names.list + toPascalCase(format.name), schema)
       },
+      item: this.#stored,
       writeExample: (format, item) => (
         format.list([toReadExample(this.#collection, item)], { list: links, items: [links] }, items)
       )
@@ -63,6 +70,7 @@ export class Contents {
     const { schemas, formats } = this.#collection
     return this.#build(formats.filter((format) => format.parse !== undefined), {
       schema: (format) => this.#describeItem(this.#names[kind], schemas[kind], format),
+      item: kind === 'create' ? this.#created : this.#stored,
       writeExample: (format, item) => format.item(toSentExample(this.#collection, item), links, schemas[kind])
     })
   }
@@ -84,9 +92,9 @@ export class Contents {
   }
 
   #findMutableProperty (): { name: string, value: unknown } | undefined {
-    if (this.#example === undefined) return undefined
+    if (this.#stored === undefined) return undefined
     const { named } = this.#collection.properties
-    for (const [name, value] of Object.entries(toSentExample(this.#collection, this.#example))) {
+    for (const [name, value] of Object.entries(toSentExample(this.#collection, this.#stored))) {
       if (named.get(name)?.immutable === false) return { name, value }
     }
     return undefined
@@ -99,8 +107,7 @@ export class Contents {
   }
 
   /** Formats other than JSON have no example: it would be a string, which the schema does not allow. */
-  #build (formats: readonly Format[], { schema, writeExample }: ContentBuilder): Content {
-    const item = this.#example
+  #build (formats: readonly Format[], { schema, item, writeExample }: ContentBuilder): Content {
     return Object.fromEntries(formats.map((format) => {
       const hasExample = item !== undefined && /[/+]json$/.test(format.mediaType)
       return [format.mediaType, {

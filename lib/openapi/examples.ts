@@ -5,9 +5,23 @@ import type { JsonSchema } from '../storage/contract.ts'
 
 // Builds values that a schema allows, always the same ones. For unusual patterns, a schema needs `examples`.
 
+/** Which of the `examples` of a property is used. */
+export type ExampleChoice = 'first' | 'last'
+
+/**
+ * Chooses the example of a stored item. A nested collection uses the last one, so that its operations can be tried
+ * after those of the collection itself, which include DELETE.
+ */
+export function chooseStoredExample ({ parent }: Pick<Collection, 'parent'>): ExampleChoice {
+  return parent === undefined ? 'first' : 'last'
+}
+
 /** Builds an item; undefined if the result is not valid. */
-export function buildExampleItem ({ schema, validate }: Pick<Collection, 'schema' | 'validate'>): object | undefined {
-  const item = buildExample(schema, schema)
+export function buildExampleItem (
+  { schema, validate }: Pick<Collection, 'schema' | 'validate'>,
+  choice: ExampleChoice
+): object | undefined {
+  const item = buildExample(schema, schema, choice)
   return isSchema(item) && validate.draft(item) === undefined ? item : undefined
 }
 
@@ -25,22 +39,24 @@ export function toReadExample ({ properties }: Pick<Collection, 'properties'>, i
 /** How many references are followed, because a schema can contain itself. */
 const maxDepth = 2
 
-export function buildExample (schema: JsonSchema, root: JsonSchema, depth = 0): unknown {
-  const given = getGivenValue(schema)
+export function buildExample (schema: JsonSchema, root: JsonSchema, choice: ExampleChoice, depth = 0): unknown {
+  const given = getGivenValue(schema, choice)
   if (given !== undefined) return given
   const [, target] = resolveSchema(schema, root)
-  if (target !== undefined) return depth < maxDepth ? buildExample(target, root, depth + 1) : undefined
-  const choice = getBranches(schema, ['anyOf', 'oneOf']).find(({ type }) => type !== 'null')
-  if (choice !== undefined) return buildExample(choice, root, depth)
+  if (target !== undefined) return depth < maxDepth ? buildExample(target, root, choice, depth + 1) : undefined
+  const branch = getBranches(schema, ['anyOf', 'oneOf']).find(({ type }) => type !== 'null')
+  if (branch !== undefined) return buildExample(branch, root, choice, depth)
   const parts = getBranches(schema, ['allOf'])
-  if (parts.length > 0) return Object.assign({}, ...parts.map((part) => buildExample(part, root, depth)))
+  if (parts.length > 0) return Object.assign({}, ...parts.map((part) => buildExample(part, root, choice, depth)))
   const type = [schema.type].flat().find((type) => type !== 'null') ?? 'null'
-  return byType[type]?.(schema, (inner) => buildExample(inner, root, depth))
+  return byType[type]?.(schema, (inner) => buildExample(inner, root, choice, depth))
 }
 
-/** Returns the first value that the schema itself contains. */
-function getGivenValue ({ examples, default: value, const: constant, enum: values }: JsonSchema): unknown {
-  const candidates = [examples, [value], [constant], values].flatMap((list) => (
+/** Returns a value that the schema itself contains. */
+function getGivenValue (schema: JsonSchema, choice: ExampleChoice): unknown {
+  const { examples, default: value, const: constant, enum: values } = schema
+  const chosen = Array.isArray(examples) && choice === 'last' ? examples.toReversed() : examples
+  const candidates = [chosen, [value], [constant], values].flatMap((list) => (
     Array.isArray(list) ? list as unknown[] : []
   ))
   return candidates.find((candidate) => candidate !== undefined)

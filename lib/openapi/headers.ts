@@ -10,6 +10,8 @@ export const maxHeaderSize = 16_384
 /** RFC 9110, section 5.5, without obsolete characters. */
 const visibleCharacters = '^[\\t\\x20-\\x7E]*$'
 const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: visibleCharacters }
+/** Longer values are accepted. Tools that generate values of any length are slow. */
+const requestText: JsonSchema = { ...text, maxLength: 1024 }
 const uriReference: JsonSchema = { type: 'string', format: 'uri-reference', maxLength: maxHeaderSize }
 const seconds: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 }
 const count: JsonSchema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
@@ -145,40 +147,38 @@ export function describeHeaders (
   )))
 }
 
-const requestHeaders = {
+export type RequestHeader =
+  'If-Match' | 'If-None-Match' | 'If-Modified-Since' | 'If-Unmodified-Since' | 'Idempotency-Key' | 'Prefer'
+
+/** Only headers that can be required have an example: tools such as Swagger UI send those of optional ones, too. */
+const requestHeaders: Readonly<Record<RequestHeader, Header>> = {
   'If-Match': {
     description: 'Fails with 412 unless the item has one of these entity tags (RFC 9110, section 13.1.1)',
-    schema: text,
-    example: exampleTag
+    schema: requestText,
+    example: '*'
   },
   'If-None-Match': {
     description: 'Applies the request only if the item has none of these entity tags (RFC 9110, section 13.1.2)',
-    schema: text,
-    example: exampleTag
+    schema: requestText
   },
   'If-Modified-Since': {
     description: 'Returns the item only if it has changed since this date (RFC 9110, section 13.1.3)',
-    schema: date,
-    example: exampleDate
+    schema: date
   },
   'If-Unmodified-Since': {
     description: 'Fails with 412 if the item has changed since this date (RFC 9110, section 13.1.4)',
-    schema: date,
-    example: exampleDate
+    schema: date
   },
   'Idempotency-Key': {
     description: 'A unique key of the request. Retries with the same key are executed only once',
-    schema: text,
+    schema: requestText,
     example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"'
   },
   Prefer: {
     description: 'Preferences: return=minimal, return=representation, handling=lenient, count=exact (RFC 7240)',
-    schema: text,
-    example: 'return=minimal'
+    schema: requestText
   }
-} satisfies Record<string, Header>
-
-export type RequestHeader = keyof typeof requestHeaders
+}
 
 /** Describes the headers of a request. A required header is a separate component. */
 export function describeHeaderParameters (
@@ -189,7 +189,8 @@ export function describeHeaderParameters (
   return names.map((name) => {
     const isRequired = required.includes(name)
     const component = toPascalCase(name) + (isRequired ? 'Required' : '')
-    const parameter = { name, in: 'header', required: isRequired, ...requestHeaders[name] }
+    const { example, ...header } = requestHeaders[name]
+    const parameter = { name, in: 'header', required: isRequired, ...header, ...isRequired && { example } }
     return components.reference('parameters', component, () => parameter)
   })
 }

@@ -2,13 +2,20 @@ import type { Collection } from '../collection.ts'
 import type { Identity } from '../items/ids.ts'
 import type { ActionName } from '../action.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import { buildExample } from './examples.ts'
+import { buildExample, chooseStoredExample } from './examples.ts'
+import type { ExampleChoice } from './examples.ts'
 
 /** Fastify matches parameters of up to 100 characters by default. */
 const segmentSchema: JsonSchema = { type: 'string', minLength: 1, maxLength: 100, pattern: '^[^/]+$' }
 
-function describeParameter (name: string, schema: JsonSchema, description: string): object {
-  const example = buildExample(schema, schema)
+interface PathParameter {
+  readonly name: string
+  readonly schema: JsonSchema
+  readonly description: string
+}
+
+function describeParameter ({ name, schema, description }: PathParameter, choice: ExampleChoice): object {
+  const example = buildExample(schema, schema, choice)
   return { name, in: 'path', required: true, description, schema, ...example !== undefined && { example } }
 }
 
@@ -21,17 +28,22 @@ function getIdSchema ({ schema, id: { property } }: { schema: JsonSchema, id: Id
 /** Describes the parameters of the path, in their order. */
 export function buildPathParameters (collection: Collection, action: ActionName, prefix: string): object[] {
   const { name, parent } = collection
-  const parameters: object[] = []
+  const parameters: PathParameter[] = []
   for (const [, parameter] of prefix.matchAll(/:(\w+)/g)) {
     if (parent !== undefined && parameter === 'parent') continue
-    parameters.push(describeParameter(parameter!, segmentSchema, `The ${parameter} in the path`))
+    parameters.push({ name: parameter!, schema: segmentSchema, description: `The ${parameter} in the path` })
   }
   if (parent !== undefined) {
     const { collection } = parent
-    parameters.push(describeParameter('parent', getIdSchema(collection), `The id of an item of ${collection.name}`))
+    parameters.push({
+      name: 'parent',
+      schema: getIdSchema(collection),
+      description: `The id of an item of ${collection.name}`
+    })
   }
   if (action !== 'list' && action !== 'create') {
-    parameters.push(describeParameter('id', getIdSchema(collection), `The id of an item of ${name}`))
+    parameters.push({ name: 'id', schema: getIdSchema(collection), description: `The id of an item of ${name}` })
   }
-  return parameters
+  const choice = chooseStoredExample(collection)
+  return parameters.map((parameter) => describeParameter(parameter, choice))
 }

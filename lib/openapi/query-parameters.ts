@@ -1,17 +1,14 @@
 import type { Collection } from '../collection.ts'
 import { getFilterKeys } from '../listing/conditions.ts'
 import type { FilterKey } from '../listing/conditions.ts'
+import { maxCursorLength } from '../listing/cursor.ts'
 import { maxSearchLength } from '../listing/listing.ts'
 import { getItemParameters } from '../listing/query-string.ts'
 import type { ActionName } from '../action.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import { buildExample } from './examples.ts'
-import { maxHeaderSize } from './headers.ts'
+import { maxTextLength, queryText } from './query-text.ts'
 
 // The query parameters of lists and items.
-
-/** No value may contain U+0000. */
-const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: '^[^\\u0000]*$' }
 
 function describeChoice (names: readonly string[], description: string): JsonSchema {
   return { type: 'array', items: { type: 'string', enum: names }, minItems: 1, maxItems: names.length, description }
@@ -27,9 +24,9 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
     description: 'The maximum number of items on a page'
   }),
   cursor: () => ({
-    ...text,
-    description: 'Where the page begins. Use the links of a list, which contain it',
-    examples: ['eyJhIjpbIjEiXX0']
+    ...queryText,
+    maxLength: maxCursorLength,
+    description: 'Where the page begins. Use the links of a list, which contain it'
   }),
   sort: ({ listing: { sortable } }) => {
     const names = [...sortable.keys()]
@@ -93,7 +90,9 @@ function limitValues (schema: JsonSchema): JsonSchema {
     const { description, ...items } = (schema.items ?? {}) as JsonSchema
     return { ...schema, items: limitValues(items) }
   }
-  if (schema.type === 'string' && schema.enum === undefined) return { ...text, ...schema }
+  if (schema.type === 'string' && schema.enum === undefined) {
+    return { ...queryText, ...schema, maxLength: Math.min(Number(schema.maxLength ?? maxTextLength), maxTextLength) }
+  }
   if (schema.type !== 'integer') return schema
   if (schema.format === 'int32') return { ...schema, minimum: -2_147_483_648, maximum: 2_147_483_647 }
   return { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema }
@@ -102,6 +101,7 @@ function limitValues (schema: JsonSchema): JsonSchema {
 export function buildQueryParameters (collection: Collection, action: ActionName): object[] {
   if (action !== 'list' && action !== 'read') return []
   const schemas = Object.entries(getSchemas(collection, action))
+  // Without examples: tools such as Swagger UI send those of optional parameters, too.
   return schemas.map(([name, { description, examples, ...schema }]) => ({
     name,
     in: 'query',
@@ -109,7 +109,6 @@ export function buildQueryParameters (collection: Collection, action: ActionName
     // Values of a list are separated by commas.
     style: 'form',
     explode: false,
-    schema,
-    example: buildExample({ examples, ...schema }, schema)
+    schema
   }))
 }

@@ -6,10 +6,13 @@ import { formats } from '../formats.ts'
 import { ada, grace } from './users.ts'
 import type { users } from './users.ts'
 
+const notes = '01900000-0000-7000-8000-000000000011'
+const moth = '01900000-0000-7000-8000-000000000012'
+
 const Article = Type.Object(
   {
-    id: Type.String({ format: 'uuid', readOnly: true }),
-    authorId: Type.String({ format: 'uuid', description: 'Who has written it' }),
+    id: Type.String({ format: 'uuid', readOnly: true, examples: [notes, moth] }),
+    authorId: Type.String({ format: 'uuid', description: 'Who has written it', examples: [ada, grace] }),
     title: Type.String({ minLength: 1, maxLength: 200 }),
     text: Type.String({ maxLength: 100_000, default: '' }),
     status: Type.Union([Type.Literal('draft'), Type.Literal('published')], { default: 'draft' }),
@@ -33,7 +36,7 @@ export async function articles ({ storage }: Database, authors: Awaited<ReturnTy
 
 export const firstArticles = [
   {
-    id: '01900000-0000-7000-8000-000000000011',
+    id: notes,
     authorId: ada,
     title: 'Notes on the Analytical Engine',
     text: 'It weaves algebraic patterns.',
@@ -42,7 +45,7 @@ export const firstArticles = [
     updatedAt: '2026-01-03T09:00:00.000Z'
   },
   {
-    id: '01900000-0000-7000-8000-000000000012',
+    id: moth,
     authorId: grace,
     title: 'The first bug',
     text: 'A moth, in relay 70.',

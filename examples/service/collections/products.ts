@@ -6,7 +6,7 @@ import { formats } from '../formats.ts'
 
 const Product = Type.Object(
   {
-    sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50, examples: ['loom-3'] }),
+    sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50, examples: ['loom-3', 'loom-4'] }),
     name: Type.String({ minLength: 1, maxLength: 200 }),
     price: Type.String({ pattern: '^[0-9]{1,9}\\.[0-9]{2}$', description: 'In euro', examples: ['199.00'] }),
     stock: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),

@@ -5,11 +5,15 @@ import { define } from 'fastify-collections'
 import type { Database } from '../database.ts'
 import { formats } from '../formats.ts'
 
+export const ada = '01900000-0000-7000-8000-000000000001'
+export const grace = '01900000-0000-7000-8000-000000000002'
+
+// With these examples, the reference can be tried: the first are those of an existing user, the last of a new one.
 const User = Type.Object(
   {
-    id: Type.String({ format: 'uuid', readOnly: true }),
-    email: Type.String({ format: 'email', maxLength: 200 }),
-    name: Type.String({ minLength: 1, maxLength: 200 }),
+    id: Type.String({ format: 'uuid', readOnly: true, examples: [ada, grace] }),
+    email: Type.String({ format: 'email', maxLength: 200, examples: ['ada@example.com', 'alan@example.com'] }),
+    name: Type.String({ minLength: 1, maxLength: 200, examples: ['Ada', 'Alan'] }),
     role: Type.Union([Type.Literal('admin'), Type.Literal('member')], { default: 'member' }),
     password: Type.String({ minLength: 8, maxLength: 200, writeOnly: true }),
     createdAt: Type.String({ format: 'date-time', readOnly: true }),
@@ -39,9 +43,6 @@ async function hash (password: string): Promise<string> {
   const key = await promisify<string, Buffer, number, Buffer>(scrypt)(password, salt, 32)
   return `scrypt:${salt.toString('base64url')}:${key.toString('base64url')}`
 }
-
-export const ada = '01900000-0000-7000-8000-000000000001'
-export const grace = '01900000-0000-7000-8000-000000000002'
 
 /** These users cannot log in: no password has such a hash. */
 export const firstUsers = [

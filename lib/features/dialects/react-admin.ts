@@ -6,8 +6,8 @@ import { Problem } from '../../http/problems.ts'
 import { getParameter } from '../../listing/parameters.ts'
 import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
-import { maxHeaderSize } from '../../openapi/headers.ts'
-import type { Condition, JsonSchema } from '../../storage/contract.ts'
+import { queryText } from '../../openapi/query-text.ts'
+import type { Condition } from '../../storage/contract.ts'
 import type { Dialect, Feature, ListedPage } from '../feature.ts'
 import { buildFilter, isEmptySearch, readComparison } from './comparison.ts'
 import { readOrdering } from './ordering.ts'
@@ -15,12 +15,10 @@ import { createAdminFeature } from './admin-feature.ts'
 import { buildRange } from './range.ts'
 import { buildProblemProperties } from './problem-text.ts'
 
-const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: '^[^\\u0000]*$' }
-
 const dialect: Dialect = {
   parameters: {
-    range: { ...text, description: 'The positions of the first and the last item, as JSON', examples: ['[0,24]'] },
-    filter: { ...text, description: 'Properties and values, as JSON', examples: ['{}'] }
+    range: { ...queryText, description: 'The positions of the first and the last item, as JSON, such as [0,24]' },
+    filter: { ...queryText, description: 'Properties and values, as JSON, such as {"id":[1,2]}' }
   },
   embedding: { parameter: 'embed', names: (value) => [parseJson(value)].flat() },
   translate (collection, parameters) {

@@ -5,22 +5,21 @@ import { Problem } from '../../http/problems.ts'
 import { getParameter } from '../../listing/parameters.ts'
 import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
-import { maxHeaderSize } from '../../openapi/headers.ts'
+import { queryText } from '../../openapi/query-text.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
 import type { DialectParameters, Translation } from '../feature.ts'
 import { buildFilter, isEmptySearch, readComparison } from './comparison.ts'
 import { readOrdering } from './ordering.ts'
 import { buildRange } from './range.ts'
 
-const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: '^[^\\u0000]*$' }
 const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
 
 /** The parameters, for OpenAPI. */
 export const underscoreParameters: Readonly<Record<string, JsonSchema>> = {
   _start: { ...number, description: 'The position of the first item of the page' },
   _end: { ...number, description: 'The position after the last item of the page' },
-  _sort: { ...text, description: 'Properties to sort by, separated by commas' },
-  _order: { ...text, description: 'asc or desc for each property of _sort, separated by commas' }
+  _sort: { ...queryText, description: 'Properties to sort by, separated by commas' },
+  _order: { ...queryText, description: 'asc or desc for each property of _sort, separated by commas' }
 }
 
 export function translateUnderscores (
