@@ -140,7 +140,7 @@ const optionKinds: Readonly<Record<string, Kind>> = {
   cache: either(string, group({ list: string, read: string })),
   formats: array,
   links: callback,
-  hooks: group({ beforeValidation: callback, afterCommit: callback })
+  hooks: group({ beforeValidation: callback, beforeWrite: callback, afterWrite: callback, afterCommit: callback })
 } satisfies Record<keyof Options<ObjectSchema>, Kind>
 
 /** All options, with those in groups: `id`, `id.property` and so on. docs/definition.md is tested against it. */
@@ -231,7 +231,8 @@ const needs = {
   generatedIds: 'id.generate: "storage" needs ids from the storage',
   order: 'list.order and list.sort need an order by other properties than the id',
   filter: 'list.filter and access.scope need filters',
-  search: 'list.search needs a search'
+  search: 'list.search needs a search',
+  transactions: 'hooks.beforeWrite and hooks.afterWrite run inside a transaction'
 } as const
 
 /** Refuses options that the storage cannot provide. */

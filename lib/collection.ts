@@ -7,7 +7,16 @@ import type { Identity } from './items/ids.ts'
 import type { Listing } from './listing/listing.ts'
 import type { DateTimes } from './schema/date-times.ts'
 import type { Properties } from './schema/properties.ts'
-import type { ActionName, EtagOptions, HookOptions, LimitOptions, PutOptions, RouteOptions } from './options.ts'
+import type { CollectionCalls } from './calls/types.ts'
+import type {
+  ActionName,
+  EtagOptions,
+  HookOptions,
+  LimitOptions,
+  PutOptions,
+  RouteOptions,
+  Transaction
+} from './options.ts'
 import type { RepresentationCache } from './formats/representation-cache.ts'
 import type { MessageSchemas } from './schema/message-schemas.ts'
 import type { JsonSchema, Order, Storage } from './storage/contract.ts'
@@ -121,6 +130,11 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly parent: Parent | undefined
   readonly neighbors: Neighbors
   readonly hooks: Readonly<HookOptions<Item>>
+  /** Calls another collection of the app in a transaction. Set when the app serves the collection. */
+  readonly openCollection?: <Other extends object>(
+    definition: Definition<Other>,
+    transaction: Transaction
+  ) => CollectionCalls<Other>
   /** What the features have attached. */
   readonly attached: Attached
   /** Further links of an item. */

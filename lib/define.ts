@@ -73,7 +73,8 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     generatedIds: id.generate === 'storage',
     order: order.length > 1 || list.sort !== undefined,
     filter: list.filter !== undefined || access?.scope !== undefined,
-    search: list.search !== undefined
+    search: list.search !== undefined,
+    transactions: options.hooks?.beforeWrite !== undefined || options.hooks?.afterWrite !== undefined
   })
   const formats = options.formats ?? [json]
   const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
@@ -130,7 +131,7 @@ function deriveFromSchema<Schema extends ObjectSchema> (
     .filter((property) => property !== undefined)
   const draft = compileSchema(name, rewriteSchema(trustProperties(schema, trusted), { optional: ['readOnly'] }))
   // If the server sets or keeps properties, the whole item has to be validated again.
-  const needsItemValidator = setsProperties || visible.length > 0
+  const needsItemValidator = setsProperties || visible.length > 0 || options.hooks?.beforeWrite !== undefined
   return {
     schema,
     properties: readProperties(schema),

@@ -17,6 +17,7 @@ import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
 import type { Place } from './access/parent.ts'
 import { checkQuery } from './request/query.ts'
+import { checkOutsideCall } from './items/transaction.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
 import { normalizePath } from './request/request.ts'
 import type { Request } from './request/request.ts'
@@ -58,6 +59,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
 
   return async function (incoming, reply) {
     try {
+      checkOutsideCall(collection)
       const format = negotiateFormat(collection, incoming.headers.accept)
       if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection), reply)
       const place = isNested ? findPlace(collection, incoming.params) : undefined

@@ -107,10 +107,14 @@ export type {
   LimitOptions,
   ListOptions,
   Options,
+  PendingWrite,
   PutOptions,
-  RouteOptions
+  RouteOptions,
+  StoredWrite,
+  Transaction
 } from './options.ts'
 export { ProblemError } from './failure.ts'
+export { TransactionError } from './items/transaction.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'
 export type {
@@ -131,6 +135,7 @@ export type {
   Shape,
   Storage,
   Supports,
+  TransactionHandle,
   Unreachable,
   Version
 } from './storage/contract.ts'

@@ -1,7 +1,9 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
-import type { Caller } from './access/caller.ts'
+import type { Caller, DatabaseClient } from './access/caller.ts'
 import type { AccessOptions } from './access/rules.ts'
 import type { ActionName } from './action.ts'
+import type { CollectionCalls } from './calls/types.ts'
+import type { Definition } from './collection.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { ItemOf, ObjectSchema, PropertyOf } from './schema/static.ts'
 import type { Adapter, GenerateId } from './storage/contract.ts'
@@ -54,6 +56,39 @@ export interface CommittedChange<Item> {
   readonly caller: Caller | undefined
   /** The HTTP request; undefined if the call comes from code. */
   readonly request: FastifyRequest | undefined
+}
+
+/** A transaction of the database, in hooks and in `app.collection(definition).transaction()`. */
+export interface Transaction {
+  /**
+   * The connection of the driver, on which the transaction runs, for statements of the app: the client of pg, the
+   * connection of mysql2, or the SQLite database. Undefined in memory. Declare its type in `CollectionTypes`.
+   *
+   * @example
+   * await transaction.client.query('INSERT INTO outbox (event) VALUES ($1)', ['order created'])
+   */
+  readonly client: DatabaseClient
+  /**
+   * Calls a collection of the same database as part of the transaction.
+   *
+   * @example
+   * await transaction.collection(products).update(item.product, { stock: 0 })
+   */
+  collection<Item extends object> (definition: Definition<Item>): CollectionCalls<Item>
+}
+
+/** A write inside its transaction, before it is stored: the argument of `hooks.beforeWrite`. */
+export type PendingWrite<Item> = Pick<CommittedChange<Item>, 'before' | 'caller' | 'request'> & {
+  readonly transaction: Transaction
+} & (
+  | { readonly action: 'create' | 'replace' | 'update', readonly item: Readonly<Item> }
+  | { readonly action: 'remove', readonly item: undefined }
+)
+
+/** A write inside its transaction, after it is stored: the argument of `hooks.afterWrite`. */
+export interface StoredWrite<Item> extends CommittedChange<Item> {
+  /** The transaction of the write. */
+  readonly transaction: Transaction
 }
 
 /** A property, or a nested one such as `address.city`. */
@@ -175,6 +210,28 @@ export interface HookOptions<Item> {
    * beforeValidation: async ({ item, before }) => ({ ...item, slug: before?.slug ?? await createSlug(item.title) })
    */
   beforeValidation? (change: Change<Item>): Item | Promise<Item>
+  /**
+   * Called inside the transaction of a write, before it is stored, also for a DELETE. Returns another item to write, or
+   * nothing. A throw refuses the write and undoes everything in the transaction. Called again after a race.
+   *
+   * @default the item is written as it was validated
+   * @example
+   * beforeWrite: ({ action, before }) => {
+   *   if (action === 'remove' && before?.status === 'paid') throw problem('conflict', { detail: 'It is paid.' })
+   * }
+   */
+  beforeWrite? (write: PendingWrite<Item>): Item | void | Promise<Item | void>
+  /**
+   * Called inside the transaction of a write, after it is stored, also for a DELETE: what it writes is stored with the
+   * item or not at all. A throw undoes everything in the transaction.
+   *
+   * @default nothing is called
+   * @example
+   * afterWrite: async ({ action, after, transaction }) => {
+   *   await transaction.collection(events).create({ action, order: after?.id })
+   * }
+   */
+  afterWrite? (write: StoredWrite<Item>): void | Promise<void>
   /**
    * Called after a write is stored, also after a DELETE. The response waits for it. A throw is only logged.
    *

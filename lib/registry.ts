@@ -5,6 +5,7 @@ import { createCalls } from './calls/calls.ts'
 import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
 import { buildCollectionRoute, toCollection } from './collection.ts'
 import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
+import type { Transaction } from './options.ts'
 import { TagSuffixes } from './response/tag-suffix.ts'
 import { createCaches } from './formats/representation-cache.ts'
 
@@ -105,6 +106,9 @@ export function registerCollection (app: FastifyInstance, definition: Collection
   const collection = Object.freeze({
     ...definition,
     neighbors,
+    openCollection: <Item extends object>(other: Definition<Item>, transaction: Transaction) => {
+      return openCollection(app, other, transaction)
+    },
     service: getServiceInfo(app),
     tagSuffixes: new TagSuffixes({ ...definition, neighbors }),
     representations: createCaches(definition.formats)
@@ -141,12 +145,14 @@ function checkRowLayers (app: FastifyInstance, collection: Collection): void {
 /** Returns the methods to call a collection of the app from code. */
 export function openCollection<Item extends object> (
   app: FastifyInstance,
-  definition: Definition<Item>
+  definition: Definition<Item>,
+  transaction?: Transaction
 ): CollectionCalls<Item> {
   const { attached, name } = toCollection(definition)
   if (attached === undefined) throw new NoDefinition()
   return createCalls<Item>({
     log: app.log,
+    transaction,
     findCollection () {
       // The definition may have been copied to add register options. Its features are the same object.
       const served = getRegistered(app).find(({ collection }) => collection.attached === attached)

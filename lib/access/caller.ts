@@ -11,6 +11,9 @@ export interface CollectionTypes {}
 /** What `access.authenticate` returns: a string, unless the app declares another type in `CollectionTypes`. */
 export type Caller = CollectionTypes extends { caller: infer Type extends CallerLike } ? Type : string
 
+/** What `transaction.client` is, if the app declares its type as `client` in `CollectionTypes`. */
+export type DatabaseClient = CollectionTypes extends { client: infer Type } ? Type : unknown
+
 /** A caller is identified by itself, or by its `id`. */
 export type CallerLike = string | { readonly id: string | number }
 

@@ -25,13 +25,16 @@ import { commitCreate, commitRemove, commitWrite } from '../items/commit.ts'
 import type { ItemWrite, WriteResult } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
 import { dependsOnItem } from '../items/preconditions.ts'
+import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../items/transaction.ts'
 import { getPosition } from '../listing/cursor.ts'
 import { toIncomparableProblem } from '../listing/entries.ts'
 import { deriveListing } from '../listing/listing.ts'
 import { toStorageQuery } from '../listing/list-query.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
+import type { Transaction } from '../options.ts'
 import type { Call } from '../request/request.ts'
+import { getRefusal, refusalToProblem } from '../response/refusal.ts'
 import { buildEtag } from '../response/representation.ts'
 import { noContent } from '../response/response.ts'
 import { getVersion, toVisibleItem } from '../response/view.ts'
@@ -45,6 +48,8 @@ interface CallHost {
   /** Returns the collection as the app serves it. Throws if the app does not serve it. */
   findCollection (): Collection
   readonly log: FastifyBaseLogger
+  /** The transaction of all calls. */
+  readonly transaction: Transaction | undefined
 }
 
 /** A call whose caller is authorized. */
@@ -138,7 +143,11 @@ export function createCalls<Item extends object> (host: CallHost): CollectionCal
     })
   }
 
-  const calls: CollectionCalls<object> = { create, read, list, pages, replace, update, remove }
+  async function transaction<Result> (work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+    return runCall(() => runWork(host, work))
+  }
+
+  const calls: CollectionCalls<object> = { create, read, list, pages, replace, update, remove, transaction }
   // The functions above do not know the type of the items.
   return calls as unknown as CollectionCalls<Item>
 }
@@ -169,12 +178,17 @@ async function openCall (
   { id, fields, content }: CallParts = {}
 ): Promise<OpenCall> {
   checkOptions(options)
-  const { signal = neverAborted, ifMatch } = options
-  signal.throwIfAborted()
   const served = host.findCollection()
+  const given = options.transaction ?? host.transaction
+  const transaction = given && toOpenTransaction(given)
+  const storage = transaction?.join(served)
+  if (transaction === undefined) checkOutsideCall(served)
+  const { signal = transaction?.signal ?? neverAborted, ifMatch } = options
+  signal.throwIfAborted()
   const isApp = !('caller' in options)
   const access = isApp ? undefined : await authorizeCall(served, action, options.caller)
-  const collection = isApp ? getOpenCollection(served) : getCallersCollection(served, access?.hidden)
+  const known = isApp ? getOpenCollection(served) : getCallersCollection(served, access?.hidden)
+  const collection = storage === undefined ? known : { ...known, storage }
   const [format] = served.formats
   const call: Call = {
     path: '',
@@ -186,7 +200,8 @@ async function openCall (
     content,
     format: format!,
     preferences: {},
-    context: { signal, scope: access?.scope?.filter, abort () {} },
+    context: { signal, scope: access?.scope?.filter, ...transaction && { lock: true }, abort () {} },
+    ...transaction && { transaction },
     caller: options.caller,
     scope: access?.scope,
     log: host.log,
@@ -202,9 +217,34 @@ async function openCall (
   return { collection, call, toStored }
 }
 
+/** Runs the work in a transaction. */
+async function runWork<Result> (
+  { findCollection, transaction: outer }: CallHost,
+  work: (transaction: Transaction) => Promise<Result>
+): Promise<Result | Problem> {
+  if (outer !== undefined) return work(outer)
+  const collection = findCollection()
+  const { storage, name } = collection
+  if (storage.transaction === undefined || !storage.supports.transactions) {
+    throw new TransactionError(`Collection ${name}: the storage ${storage.name} has no transactions.`)
+  }
+  checkOutsideCall(collection)
+  try {
+    return await openTransaction(collection, {
+      context: { signal: neverAborted },
+      isExclusive: false,
+      work: (_storage, transaction) => transaction.callHook(() => work(transaction))
+    })
+  } catch (thrown) {
+    const refusal = getRefusal(thrown)
+    if (refusal === undefined) throw thrown
+    return refusalToProblem(refusal)
+  }
+}
+
 const neverAborted = new AbortController().signal
 
-const optionNames = new Set(['caller', 'ifMatch', 'signal'])
+const optionNames = new Set(['caller', 'ifMatch', 'signal', 'transaction'])
 
 /** For callers without TypeScript: a misspelled `caller` would grant everything. */
 function checkOptions (options: object): void {

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts'
 import type { Patch } from '../client/types.ts'
+import type { Transaction } from '../options.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Id, Scalar } from '../storage/contract.ts'
 
@@ -25,6 +26,15 @@ export interface CallOptions {
    * await app.collection(orders).read(id, { signal: AbortSignal.timeout(1000) })
    */
   readonly signal?: AbortSignal | undefined
+  /**
+   * The transaction of the same database that the call becomes a part of. What it reads with `read` does not change
+   * until the transaction ends.
+   *
+   * @default the call is a transaction of its own
+   * @example
+   * await app.collection(products).update(id, { stock: 0 }, { transaction })
+   */
+  readonly transaction?: Transaction | undefined
 }
 
 /** The options of a write to an item. */
@@ -153,6 +163,17 @@ export interface CollectionCalls<Item> {
   update (id: Id, patch: Patch<Item> | readonly PatchOperation[], options?: WriteCallOptions): Promise<StoredItem<Item>>
   /** Removes an item. */
   remove (id: Id, options?: WriteCallOptions): Promise<void>
+  /**
+   * Runs the work in a transaction of the database, which commits everything or, if the work throws, nothing. The work
+   * is called again if the database rolled back in favor of another transaction, such as after a deadlock.
+   *
+   * @example
+   * await app.collection(accounts).transaction(async (transaction) => {
+   *   await app.collection(accounts).update(from, { balance: 0 }, { transaction })
+   *   await app.collection(accounts).update(to, { balance: 10 }, { transaction })
+   * })
+   */
+  transaction<Result> (work: (transaction: Transaction) => Promise<Result>): Promise<Result>
 }
 
 /** An operation of a JSON Patch (RFC 6902). */

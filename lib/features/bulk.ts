@@ -6,13 +6,13 @@ import type { Collection } from '../collection.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { hasTagPrecondition } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { notifyChange, runTransaction } from '../items/commit.ts'
+import { notifyChange, runTransaction, writeInTransaction } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { representList } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import type { Failure } from '../schema/failures.ts'
-import type { Entry, Refusal } from '../storage/contract.ts'
+import type { Entry, Refusal, Storage } from '../storage/contract.ts'
 import { renderWritten } from '../response/write-response.ts'
 import type { Feature, OperationObject } from './feature.ts'
 
@@ -131,12 +131,20 @@ async function insertAll (
   request: Request,
   items: readonly object[]
 ): Promise<Array<Entry<object>> | Problem> {
-  const inserted = await runTransaction(collection, request, async (storage) => {
+  const write = (storage: Storage<object>, item: object) => storage.insert(item, request.context)
+  const inserted = await runTransaction(collection, request, async (storage, transaction) => {
     const entries: Array<Entry<object>> = []
     for (const [index, item] of items.entries()) {
-      const entry = await storage.insert(item, request.context)
+      const entry = await writeInTransaction(collection, request, {
+        action: 'create',
+        before: undefined,
+        item,
+        storage,
+        transaction,
+        write
+      })
+      if (entry instanceof Problem) return entry
       if (isRefusal(entry)) return toItemProblem(entry, index)
-      await collection.attached.onWrite?.({ action: 'create', before: undefined, after: entry, request }, storage)
       entries.push(entry)
     }
     return await request.beforeCommit?.(storage, respond(collection, request, entries)) ?? entries

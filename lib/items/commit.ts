@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Result } from '../action.ts'
 import type { Response } from '../response/response.ts'
+import { checkScope } from '../access/scope.ts'
 import { checkPreconditions } from './preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { isEqual } from '../http/json-value.ts'
@@ -9,7 +10,10 @@ import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem, getRefusal } from '../response/refusal.ts'
 import type { Call } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
+import { checkReturned } from './prepare.ts'
 import type { Decision } from './revise.ts'
+import { openTransaction } from './transaction.ts'
+import type { OpenTransaction } from './transaction.ts'
 
 // Every write of a single item: the transaction, the comparison with the version that was read, the retry after a race,
 // and `hooks.afterCommit`.
@@ -46,14 +50,11 @@ export async function commitWrite (
     if (item instanceof Problem) return item
     const isSame = before !== undefined && isUnchanged(collection, before.item, item)
     if (isSame && request.beforeCommit === undefined) return { before, after: before }
-    const write = (inner: Storage<object>): Promise<Entry<object> | Refusal> => {
-      if (before === undefined) return inner.insert(item, context)
-      return isSame ? Promise.resolve(before) : inner.replace(id, item, before.version, context)
-    }
     const stored = await storeItem(collection, request, {
       action: before === undefined ? 'create' : action,
       before,
-      write,
+      // Without an item nothing is written.
+      item: isSame ? undefined : item,
       respond
     })
     const idExists = before === undefined &&
@@ -66,7 +67,7 @@ export async function commitWrite (
     return stored
   }
 
-  const written = await retryWrite(collection.baseStorage, id, attempt)
+  const written = await retryWrite(collection.baseStorage, { id, request }, attempt)
   if (written instanceof Problem) return written
   const { before, after } = written
   if (hooks.afterCommit !== undefined && after !== before) {
@@ -85,8 +86,7 @@ export async function commitCreate (
   request: Call,
   { item, respond }: { item: object, respond: (written: WriteResult) => Response }
 ): Promise<Result> {
-  const write = (storage: Storage<object>) => storage.insert(item, request.context)
-  const written = await storeItem(collection, request, { action: 'create', before: undefined, write, respond })
+  const written = await storeItem(collection, request, { action: 'create', before: undefined, item, respond })
   if (written instanceof Problem) return written
   if (isRefusal(written)) return refusalToProblem(written)
   if (collection.hooks.afterCommit !== undefined) {
@@ -101,24 +101,35 @@ export async function commitRemove (
   request: Call,
   { needsItem }: { needsItem: boolean }
 ): Promise<Entry<object> | Problem | undefined> {
-  const { storage, hooks, attached } = collection
+  const { storage, hooks } = collection
   const { context } = request
   const id = collection.id.read(request.segment)
   if (id === undefined) return problem('not-found')
-  if (!needsItem && hooks.afterCommit === undefined && attached.onWrite === undefined) {
+  const isInTransaction = needsTransaction(collection, request)
+  if (!needsItem && hooks.afterCommit === undefined && !isInTransaction) {
     const refusal = await storage.remove(id, undefined, context)
     return refusal && refusalToProblem(refusal)
   }
-  const removed = await retryWrite(collection.baseStorage, id, async () => {
+  const removed = await retryWrite(collection.baseStorage, { id, request }, async () => {
     const before = await storage.find(id, context)
     if (before === undefined) return problem('not-found')
     const failed = checkPreconditions(collection, request, before)
     if (failed !== undefined) return failed
-    if (attached.onWrite === undefined) return await storage.remove(id, before.version, context) ?? before
-    return runTransaction(collection, request, async (inner) => {
+    if (!isInTransaction) return await storage.remove(id, before.version, context) ?? before
+    return runTransaction(collection, request, async (inner, transaction) => {
+      const write = { action: 'remove', before, item: undefined } as const
+      const refused = await callBeforeWrite(collection, request, { write, transaction })
+      if (refused instanceof Problem) return refused
       const refusal = await inner.remove(id, before.version, context)
-      if (refusal === undefined) await attached.onWrite!({ action: 'remove', before, after: undefined, request }, inner)
-      return refusal ?? before
+      if (refusal !== undefined) return refusal
+      await callAfterWrite(collection, request, {
+        action: 'remove',
+        before,
+        after: undefined,
+        storage: inner,
+        transaction
+      })
+      return before
     })
   })
   if (removed instanceof Problem) return removed
@@ -136,7 +147,8 @@ interface StoredWrite extends WriteResult {
 interface StoreOptions {
   readonly action: 'create' | 'replace' | 'update'
   readonly before: Entry<object> | undefined
-  write (storage: Storage<object>): Promise<Entry<object> | Refusal>
+  /** Undefined if the item stays as it is. */
+  readonly item: object | undefined
   respond (written: WriteResult): Response
 }
 
@@ -144,18 +156,96 @@ interface StoreOptions {
 function storeItem (
   collection: Collection,
   request: Call,
-  { action, before, write, respond }: StoreOptions
+  { action, before, item, respond }: StoreOptions
 ): Promise<StoredWrite | Refusal | Problem> {
-  if (!needsTransaction(collection, request)) {
-    return write(collection.storage).then((after) => isRefusal(after) ? after : { before, after })
+  const { context } = request
+  const write = (storage: Storage<object>, item: object): Promise<Entry<object> | Refusal> => {
+    return before === undefined
+      ? storage.insert(item, context)
+      : storage.replace(before.id, item, before.version, context)
   }
-  return runTransaction(collection, request, async (storage) => {
-    const after = await write(storage)
-    if (isRefusal(after)) return after
-    if (after !== before) await collection.attached.onWrite?.({ action, before, after, request }, storage)
+  if (item !== undefined && !needsTransaction(collection, request)) {
+    return write(collection.storage, item).then((after) => isRefusal(after) ? after : { before, after })
+  }
+  return runTransaction(collection, request, async (storage, transaction) => {
+    const after = item === undefined
+      ? before!
+      : await writeInTransaction(collection, request, { action, before, item, storage, transaction, write })
+    if (after instanceof Problem || isRefusal(after)) return after
     const response = respond({ before, after })
     return await request.beforeCommit?.(storage, response) ?? { before, after, response }
   })
+}
+
+interface TransactionalWrite {
+  readonly action: 'create' | 'replace' | 'update'
+  readonly before: Entry<object> | undefined
+  readonly item: object
+  /** The storage within the transaction. */
+  readonly storage: Storage<object>
+  readonly transaction: OpenTransaction | undefined
+  write (storage: Storage<object>, item: object): Promise<Entry<object> | Refusal>
+}
+
+/** Writes an item in a transaction, with the hooks that run there. */
+export async function writeInTransaction (
+  collection: Collection,
+  request: Call,
+  { action, before, item: given, storage, transaction, write }: TransactionalWrite
+): Promise<Entry<object> | Refusal | Problem> {
+  const item = await callBeforeWrite(collection, request, { write: { action, before, item: given }, transaction })
+  if (item instanceof Problem) return item
+  const after = await write(storage, item ?? given)
+  if (isRefusal(after)) return after
+  await callAfterWrite(collection, request, { action, before, after, storage, transaction })
+  return after
+}
+
+type WriteToCome = { readonly before: Entry<object> | undefined } & (
+  | { readonly action: 'create' | 'replace' | 'update', readonly item: object }
+  | { readonly action: 'remove', readonly item: undefined }
+)
+
+/** Calls `hooks.beforeWrite`, and validates the item that it returns; undefined if it returns none. */
+async function callBeforeWrite (
+  collection: Collection,
+  request: Call,
+  { write, transaction }: { write: WriteToCome, transaction: OpenTransaction | undefined }
+): Promise<object | Problem | undefined> {
+  const { hooks } = collection
+  if (hooks.beforeWrite === undefined || transaction === undefined) return undefined
+  const { caller, original, scope } = request
+  const before = write.before?.item
+  const context = { before, caller, request: original, transaction }
+  const { action, item: given } = write
+  const returned: unknown = await transaction.callHook(() => {
+    if (action === 'remove') return hooks.beforeWrite!({ ...context, action, item: undefined })
+    return hooks.beforeWrite!({ ...context, action, item: given })
+  })
+  if (returned === undefined || write.action === 'remove') return undefined
+  const id: unknown = Reflect.get(write.item, collection.id.property)
+  const item = checkReturned(collection, returned, { hook: 'beforeWrite', id })
+  return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
+}
+
+interface WriteDone extends Pick<CommittedChange<object>, 'action'> {
+  readonly before: Entry<object> | undefined
+  readonly after: Entry<object> | undefined
+  readonly storage: Storage<object>
+  readonly transaction: OpenTransaction | undefined
+}
+
+/** Calls the hooks `onWrite` of features, and `hooks.afterWrite`. */
+async function callAfterWrite (
+  { attached, hooks }: Collection,
+  request: Call,
+  { action, before, after, storage, transaction }: WriteDone
+): Promise<void> {
+  await attached.onWrite?.({ action, before, after, request }, storage)
+  if (hooks.afterWrite === undefined || transaction === undefined) return
+  const { caller, original } = request
+  const change = { action, before: before?.item, after: after?.item, caller, request: original, transaction }
+  await transaction.callHook(() => hooks.afterWrite!(change))
 }
 
 /** Whether an item equals the stored one, apart from the time of its update. Then both are kept as they are. */
@@ -178,22 +268,28 @@ const maxAttempts = 20
  */
 async function retryWrite<Done extends object> (
   storage: Storage<object>,
-  id: Id,
+  { id, request }: { id: Id, request: Call },
   attempt: () => Promise<Done | Refusal | Problem>
 ): Promise<Done | Problem> {
+  // A queued write may wait for a lock of this transaction, so it does not wait for that write.
+  if (request.transaction !== undefined) return attemptRepeatedly(attempt)
   if (!isQueued(storage, id)) {
     const result = await attempt()
     if (!isRefusal(result)) return result
     if (!isRace(result)) return refusalToProblem(result)
   }
-  return queueByItem(storage, id, async () => {
-    for (let attempts = 1; ; attempts++) {
-      const result = await attempt()
-      if (!isRefusal(result)) return result
-      if (!isRace(result) || attempts === maxAttempts) return refusalToProblem(result)
-      await wait(Math.random() * attempts)
-    }
-  })
+  return queueByItem(storage, id, () => attemptRepeatedly(attempt))
+}
+
+async function attemptRepeatedly<Done extends object> (
+  attempt: () => Promise<Done | Refusal | Problem>
+): Promise<Done | Problem> {
+  for (let attempts = 1; ; attempts++) {
+    const result = await attempt()
+    if (!isRefusal(result)) return result
+    if (!isRace(result) || attempts === maxAttempts) return refusalToProblem(result)
+    await wait(Math.random() * attempts)
+  }
 }
 
 /** Whether another attempt may succeed. */
@@ -248,8 +344,15 @@ class Rollback {
 }
 
 /** Whether a write consists of more than the item: features store something with it, or it depends on the list. */
-function needsTransaction ({ attached }: Collection, { beforeCommit, checkAgain }: Call): boolean {
-  return attached.onWrite !== undefined || beforeCommit !== undefined || checkAgain !== undefined
+function needsTransaction (collection: Collection, { beforeCommit, checkAgain }: Call): boolean {
+  return collection.attached.onWrite !== undefined ||
+    beforeCommit !== undefined ||
+    checkAgain !== undefined ||
+    hasHooksInTransaction(collection)
+}
+
+function hasHooksInTransaction ({ hooks }: Collection): boolean {
+  return hooks.beforeWrite !== undefined || hooks.afterWrite !== undefined
 }
 
 /**
@@ -257,19 +360,27 @@ function needsTransaction ({ attached }: Collection, { beforeCommit, checkAgain 
  * list, the transaction first checks that the list has not changed, and no other request can change it until the end.
  */
 export async function runTransaction<Done extends object> (
-  { storage }: Collection,
-  { checkAgain }: Call,
-  work: (storage: Storage<object>) => Promise<Done | Problem | Refusal>
+  collection: Collection,
+  { checkAgain, context, transaction: joined }: Call,
+  work: (storage: Storage<object>, transaction: OpenTransaction | undefined) => Promise<Done | Problem | Refusal>
 ): Promise<Done | Problem | Refusal> {
-  const runOrRollBack = async (inner: Storage<object>): Promise<Done> => {
-    const result = await checkAgain?.(inner) ?? await work(inner)
+  const { storage } = collection
+  const runOrRollBack = async (inner: Storage<object>, transaction?: OpenTransaction): Promise<Done> => {
+    const result = await checkAgain?.(inner) ?? await work(inner, transaction)
     if (result instanceof Problem || isRefusal(result)) throw new Rollback(result)
     return result
   }
   try {
-    if (checkAgain === undefined) return await storage.transaction!(runOrRollBack)
-    return await storage.exclusive!(runOrRollBack)
+    if (joined !== undefined) return await runOrRollBack(storage, joined)
+    const isExclusive = checkAgain !== undefined
+    if (hasHooksInTransaction(collection)) {
+      return await openTransaction(collection, { context, isExclusive, work: runOrRollBack })
+    }
+    const run = (inner: Storage<object>) => runOrRollBack(inner)
+    return await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
   } catch (thrown) {
+    // What this call has written is undone only with the whole transaction.
+    joined?.fail(thrown instanceof Rollback ? toRollbackError(thrown) : thrown)
     if (thrown instanceof Rollback) return thrown.reason
     const refusal = getRefusal(thrown)
     if (refusal === undefined) throw thrown
@@ -277,17 +388,25 @@ export async function runTransaction<Done extends object> (
   }
 }
 
+function toRollbackError ({ reason }: Rollback): unknown {
+  return reason instanceof Problem ? reason : refusalToProblem(reason)
+}
+
 type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'>
 
 /** Calls `hooks.afterCommit`. The write is done, so an error of the hook is only logged. */
 export async function notifyChange (
   { name, hooks }: Collection,
-  { caller, log, original }: Call,
+  { caller, log, original, transaction }: Call,
   change: WrittenChange
 ): Promise<void> {
-  try {
-    await hooks.afterCommit?.({ ...change, caller, request: original })
-  } catch (err) {
-    log.error({ err }, `the hook afterCommit of the collection ${name} failed after a ${change.action}`)
+  const notify = async (): Promise<void> => {
+    try {
+      await hooks.afterCommit?.({ ...change, caller, request: original })
+    } catch (err) {
+      log.error({ err }, `the hook afterCommit of the collection ${name} failed after a ${change.action}`)
+    }
   }
+  if (transaction === undefined) await notify()
+  else transaction.addNotification(notify)
 }

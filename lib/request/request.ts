@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Response } from '../response/response.ts'
+import type { OpenTransaction } from '../items/transaction.ts'
 import type { Format } from '../formats/format.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Problem } from '../http/problems.ts'
@@ -44,6 +45,8 @@ export interface Call {
   readonly caller: Caller | undefined
   /** The rows of the caller, and the values that are set on new ones. The context already has the filter. */
   readonly scope: RequestScope | undefined
+  /** The transaction that a call from code has joined. The storage of the collection is in it. */
+  readonly transaction?: OpenTransaction
   readonly log: FastifyBaseLogger
   /** The request of Fastify, for hooks; undefined if the call comes from code. */
   readonly original: FastifyRequest | undefined

@@ -124,6 +124,16 @@ export interface Context {
    * do not exist for the caller.
    */
   readonly scope: Filter | undefined
+  /** Within a transaction: the row that `find` returns must not change before the transaction ends. */
+  readonly lock?: boolean
+}
+
+/** An open transaction of a database, which other storages of this database can join. */
+export interface TransactionHandle {
+  /** That of the storage. */
+  readonly database: object
+  /** Returns the connection of the driver, for statements of the app; undefined if there is none. */
+  getClient (context: Pick<Context, 'signal'>): Promise<unknown>
 }
 
 /** A write that was not done, and why. */
@@ -214,12 +224,20 @@ export interface Storage<Item> {
    * A commit that the database refuses, such as for a deferred constraint, rejects with a `CommitRefused`.
    * `work` may be called again after the database rolled it back, such as after a deadlock.
    */
-  transaction?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
+  transaction?<Result>(
+    work: (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>
+  ): Promise<Result>
+  /** Identifies the database. Storages with the same object can join the transactions of each other. */
+  readonly database?: object
+  /** Returns this storage within a transaction of the same database. It is called with an open transaction. */
+  join? (handle: TransactionHandle): Storage<Item>
   /**
    * A transaction during which no other writer, in any process, changes what `work` has read: for a write that depends
    * on a list.
    */
-  exclusive?<Result>(work: (storage: Storage<Item>) => Promise<Result>): Promise<Result>
+  exclusive?<Result>(
+    work: (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>
+  ): Promise<Result>
   /** The responses to requests with an idempotency key. */
   readonly receipts?: Receipts
   /**

@@ -4,7 +4,8 @@ import type { Context, Filter } from './contract.ts'
 export function withScope (scope: Filter | undefined, context: Context): Context {
   return {
     get signal () { return context.signal },
-    scope
+    scope,
+    ...context.lock === true && { lock: true }
   }
 }
 

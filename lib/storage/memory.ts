@@ -1,4 +1,15 @@
-import type { Adapter, Draft, Entry, Filter, Id, Refusal, Shape, Storage, Supports } from './contract.ts'
+import type {
+  Adapter,
+  Draft,
+  Entry,
+  Filter,
+  Id,
+  Refusal,
+  Shape,
+  Storage,
+  Supports,
+  TransactionHandle
+} from './contract.ts'
 import { compileFilter } from './memory/filter.ts'
 import { readPage } from './memory/page.ts'
 import { MemoryReceipts } from './memory/receipts.ts'
@@ -49,9 +60,115 @@ export function memory<Item extends object> (seed?: Seed<Item>) {
   }
 }
 
+/** All storages in the memory of the process are one database, whose transactions run one after another. */
+const database = Object.freeze({ name: 'memory' })
+
+/** Settles with the last of the transactions, and of the writes that wait for them. */
+let last: Promise<void> | undefined
+
+/** Runs the work after everything that was enqueued before. */
+function enqueue<Result> (work: () => Promise<Result>): Promise<Result> {
+  const result = (last ?? Promise.resolve()).then(work)
+  const end = () => {
+    if (last === ended) last = undefined
+  }
+  const ended = result.then(end, end)
+  last = ended
+  return result
+}
+
+/** A transaction, and what it has written to each storage that has joined it. */
+class MemoryTransaction implements TransactionHandle {
+  readonly database = database
+  readonly #parts = new Map<object, { readonly storage: unknown, commit (): void, end (): void }>()
+
+  /** There is no driver. */
+  async getClient (): Promise<undefined> {}
+
+  /** Returns the storage over these rows within the transaction. `block` is called once, and returns its reverse. */
+  join<Item extends object> (rows: Rows<Item>, receipts: MemoryReceipts, block: () => () => void): Storage<Item> {
+    // The storage was created for the same rows.
+    const known = this.#parts.get(rows)?.storage as Storage<Item> | undefined
+    if (known !== undefined) return known
+    const innerRows = new TransactionRows(rows)
+    const innerReceipts = new MemoryReceipts(receipts)
+    const storage: Storage<Item> = {
+      ...createMethods(innerRows),
+      transaction: (work) => work(storage, this),
+      exclusive: (work) => work(storage, this),
+      receipts: innerReceipts
+    }
+    this.#parts.set(rows, {
+      storage,
+      commit () {
+        innerRows.commit()
+        innerReceipts.commit()
+      },
+      end: block()
+    })
+    return storage
+  }
+
+  commit (): void {
+    for (const part of this.#parts.values()) part.commit()
+  }
+
+  end (): void {
+    for (const part of this.#parts.values()) part.end()
+  }
+}
+
 function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryReceipts): Storage<Item> {
-  /** Settles with the transactions started so far: writes wait for them, reads see the committed rows. */
-  let lastTransaction: Promise<void> | undefined
+  /** How many transactions use these rows or wait to do so: writes wait for them, reads see the committed rows. */
+  let transactions = 0
+  const block = () => {
+    transactions++
+    return () => { transactions-- }
+  }
+  // All handles of this database are of this class.
+  const join = (handle: TransactionHandle) => (handle as MemoryTransaction).join(rows, receipts, block)
+  const methods = createMethods(rows)
+  return {
+    ...methods,
+    insert (draft, context) {
+      const write = () => methods.insert(draft, context)
+      return transactions === 0 ? write() : enqueue(write)
+    },
+    replace (id, item, expected, context) {
+      const write = () => methods.replace(id, item, expected, context)
+      return transactions === 0 ? write() : enqueue(write)
+    },
+    remove (id, expected, context) {
+      const write = () => methods.remove(id, expected, context)
+      return transactions === 0 ? write() : enqueue(write)
+    },
+    transaction (work) {
+      const unblock = block()
+      return enqueue(async () => {
+        const transaction = new MemoryTransaction()
+        try {
+          const value = await work(join(transaction), transaction)
+          transaction.commit()
+          return value
+        } finally {
+          transaction.end()
+          unblock()
+        }
+      })
+    },
+    // Writes wait for transactions anyway.
+    exclusive (work) {
+      return this.transaction!(work)
+    },
+    database,
+    join,
+    receipts
+  }
+}
+
+type Methods<Item> = Pick<Storage<Item>, 'name' | 'supports' | 'list' | 'find' | 'insert' | 'replace' | 'remove'>
+
+function createMethods<Item extends object> (rows: Rows<Item>): Methods<Item> {
   return {
     name: 'memory',
     supports,
@@ -62,45 +179,21 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
       return findVisible(rows, id, scope)
     },
     async insert (draft) {
-      if (lastTransaction !== undefined) await lastTransaction
       return insertItem(rows, draft)
     },
     async replace (id, item, expected, { scope }) {
-      if (lastTransaction !== undefined) await lastTransaction
       const previous = findVisible(rows, id, scope)
       if (previous === undefined) return notFound
       if (expected !== undefined && expected !== previous.version) return stale
       return writeItem(rows, id, item)
     },
     async remove (id, expected, { scope }) {
-      if (lastTransaction !== undefined) await lastTransaction
       const previous = findVisible(rows, id, scope)
       if (previous === undefined) return notFound
       if (expected !== undefined && expected !== previous.version) return stale
       rows.set(id, undefined)
       return undefined
-    },
-    transaction (work) {
-      const result = (lastTransaction ?? Promise.resolve()).then(async () => {
-        const innerRows = new TransactionRows(rows)
-        const innerReceipts = new MemoryReceipts(receipts)
-        const value = await work(createStorage(innerRows, innerReceipts))
-        innerRows.commit()
-        innerReceipts.commit()
-        return value
-      })
-      const end = () => {
-        if (lastTransaction === ended) lastTransaction = undefined
-      }
-      const ended = result.then(end, end)
-      lastTransaction = ended
-      return result
-    },
-    // Writes wait for transactions anyway.
-    exclusive (work) {
-      return this.transaction!(work)
-    },
-    receipts
+    }
   }
 }
 

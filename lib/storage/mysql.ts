@@ -40,7 +40,7 @@ export interface MysqlConnection {
  */
 export function mysql (pool: MysqlPool, options: SqlOptions = {}): SqlAdapter {
   checkPool(pool)
-  return createSqlAdapter({ dialect, session: new PooledSession(createDriver(pool), dialect) }, options)
+  return createSqlAdapter({ dialect, session: new PooledSession(createDriver(pool), dialect), key: pool }, options)
 }
 
 const usage = 'Pass an open pool of mysql2/promise, such as mysql(createPool(uri)).'

@@ -41,7 +41,7 @@ export function postgres (pool: PostgresPool, options: PostgresOptions = {}): Sq
   // One listener is enough for all collections.
   if (!poolsWithListener.has(pool)) pool.on('error', ignoreError)
   poolsWithListener.add(pool)
-  return createSqlAdapter({ dialect, session: new PooledSession(createDriver(pool), dialect) }, options)
+  return createSqlAdapter({ dialect, session: new PooledSession(createDriver(pool), dialect), key: pool }, options)
 }
 
 const usage = 'Pass an open pool, such as postgres(new pg.Pool({ connectionString })).'
@@ -130,7 +130,12 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
       })
     },
     execute (client, text, callback) {
-      const onResult = failUnconfirmed<unknown>(client, callback)
+      const onResult = failUnconfirmed<PostgresResult>(client, (error, result) => {
+        // PostgreSQL rolls back instead, without an error, if the app has ignored the failure of a statement.
+        const isUndone = text === 'COMMIT' && result?.command === 'ROLLBACK'
+        if (isUndone) callback(new Error('The transaction was rolled back: one of its statements has failed before.'))
+        else callback(error, result)
+      })
       handlePromise(client.query({ text }, onResult), onResult)
     },
     cancel (client, callback) {

@@ -1,4 +1,4 @@
-import type { Shape, Storage, Supports } from './contract.ts'
+import type { Shape, Storage, Supports, TransactionHandle } from './contract.ts'
 import { checkTable } from './sql/check-table.ts'
 import { buildCreateTable } from './sql/create-table.ts'
 import type { Dialect } from './sql/dialect.ts'
@@ -26,6 +26,12 @@ export interface SqlAdapter {
 export interface Database {
   readonly dialect: Dialect
   readonly session: Session
+  /** What the app has opened: storages over the same one share transactions. */
+  readonly key: object
+}
+
+interface SqlTransaction extends TransactionHandle {
+  readonly session: Session
 }
 
 const supports: Supports = Object.freeze({
@@ -40,7 +46,7 @@ const supports: Supports = Object.freeze({
 })
 
 /** Creates the storage function of a SQL database. */
-export function createSqlAdapter ({ dialect, session }: Database, options: SqlOptions): SqlAdapter {
+export function createSqlAdapter ({ dialect, session, key }: Database, options: SqlOptions): SqlAdapter {
   const buildTables = (collection: TableDefinition) => {
     const layout = createLayout(dialect, toShape(collection), options)
     const receipts = needsReceipts(collection) ? buildReceiptTable(layout) : []
@@ -50,7 +56,7 @@ export function createSqlAdapter ({ dialect, session }: Database, options: SqlOp
     const layout = createLayout(dialect, shape, options)
     const reader = new Reader<Item>(layout)
     const writer = new Writer(layout, reader)
-    return createStorage(session, { layout, reader, writer, receipts: new ReceiptStatements(layout) })
+    return createStorage(session, { key, layout, reader, writer, receipts: new ReceiptStatements(layout) })
   }
   return Object.assign(adapter, {
     async createTable (collection: TableDefinition) {
@@ -61,6 +67,7 @@ export function createSqlAdapter ({ dialect, session }: Database, options: SqlOp
 }
 
 interface Statements<Item extends object> {
+  readonly key: object
   readonly layout: Layout
   readonly reader: Reader<Item>
   readonly writer: Writer<Item>
@@ -68,7 +75,12 @@ interface Statements<Item extends object> {
 }
 
 function createStorage<Item extends object> (session: Session, statements: Statements<Item>): Storage<Item> {
-  const { layout, reader, writer } = statements
+  const { layout, reader, writer, key: database } = statements
+  const toHandle = (inner: Session): SqlTransaction => ({
+    database,
+    session: inner,
+    getClient: async (context) => inner.getClient?.(context)
+  })
   const refuse = async (error: unknown): Promise<never> => {
     throw await toCommitRefused(layout, session, error)
   }
@@ -81,10 +93,15 @@ function createStorage<Item extends object> (session: Session, statements: State
     replace: (id, item, expected, context) => writer.replace(session, item, { id, expected, context }),
     remove: (id, expected, context) => writer.remove(session, { id, expected, context }),
     transaction: (work) => {
-      return session.transaction((inner) => work(createStorage(inner, statements))).catch(refuse)
+      return session.transaction((inner) => work(createStorage(inner, statements), toHandle(inner))).catch(refuse)
     },
+    database,
+    // The handle is that of a storage with the same database.
+    join: (handle) => createStorage((handle as SqlTransaction).session, statements),
     exclusive: (work) => {
-      return session.exclusive(layout.table, (inner) => work(createStorage(inner, statements))).catch(refuse)
+      return session.exclusive(layout.table, (inner) => {
+        return work(createStorage(inner, statements), toHandle(inner))
+      }).catch(refuse)
     },
     receipts: new SqlReceipts(statements.receipts, session),
     check: (context) => checkTable(layout, session, context)

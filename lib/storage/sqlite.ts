@@ -17,7 +17,7 @@ export type SqliteDatabase = Handle
  */
 export function sqlite (database: SqliteDatabase, options: SqlOptions = {}): SqlAdapter {
   checkDatabase(database)
-  return createSqlAdapter({ dialect, session: new HandleSession(database, dialect) }, options)
+  return createSqlAdapter({ dialect, session: new HandleSession(database, dialect), key: database }, options)
 }
 
 const usage = "Pass an open database, such as sqlite(new DatabaseSync('app.db')) with DatabaseSync of node:sqlite."

@@ -7,31 +7,42 @@ type Method = 'list' | 'find' | 'insert' | 'replace' | 'remove'
  * handled here.
  */
 type PassedThrough<Item> = {
-  [Property in Exclude<keyof Storage<Item>, Method | 'transaction' | 'exclusive' | 'check'>]: Storage<Item>[Property]
+  [Property in Exclude<keyof Storage<Item>, Method | Wrapped>]: Storage<Item>[Property]
 }
+
+type Wrapped = 'transaction' | 'exclusive' | 'join' | 'check'
 
 /** Returns a storage with other methods over this one, within its transactions as well. */
 export function wrapStorage<Item, Seen> (
   storage: Storage<Item>,
   createMethods: (storage: Storage<Item>) => Pick<Storage<Seen>, Method>
 ): Storage<Seen> {
-  const { receipts, ...others }: PassedThrough<Seen> = {
+  const { receipts, database, ...others }: PassedThrough<Seen> = {
     name: storage.name,
     supports: storage.supports,
-    receipts: storage.receipts
+    receipts: storage.receipts,
+    database: storage.database
   }
   return {
     ...others,
     ...receipts && { receipts },
+    ...database && { database },
     ...createMethods(storage),
     ...storage.check && {
       check: (context) => storage.check!(context)
     },
     ...storage.transaction && {
-      transaction: (work) => storage.transaction!((inner) => work(wrapStorage(inner, createMethods)))
+      transaction: (work) => {
+        return storage.transaction!((inner, handle) => work(wrapStorage(inner, createMethods), handle))
+      }
+    },
+    ...storage.join && {
+      join: (handle) => wrapStorage(storage.join!(handle), createMethods)
     },
     ...storage.exclusive && {
-      exclusive: (work) => storage.exclusive!((inner) => work(wrapStorage(inner, createMethods)))
+      exclusive: (work) => {
+        return storage.exclusive!((inner, handle) => work(wrapStorage(inner, createMethods), handle))
+      }
     }
   }
 }

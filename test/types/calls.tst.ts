@@ -2,7 +2,7 @@ import { expect, test } from 'tstyche'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
-import type { CollectionCalls, StoredItem } from '../../lib/index.ts'
+import type { CollectionCalls, StoredItem, Transaction } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 declare const app: FastifyInstance
@@ -43,4 +43,30 @@ test('queries are typed', () => {
   expect(calls.list).type.not.toBeCallableWith({ filter: { 'total.above': 1 } })
   expect(calls.list).type.not.toBeCallableWith({ sort: ['totl'] })
   expect(calls.list).type.not.toBeCallableWith({ cursor: 'x' })
+})
+
+test('hooks inside the transaction are typed', () => {
+  define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    hooks: {
+      beforeWrite (write) {
+        expect(write.before).type.toBe<Readonly<Item> | undefined>()
+        expect(write.transaction).type.toBe<Transaction>()
+        if (write.action === 'remove') {
+          expect(write.item).type.toBe<undefined>()
+          return
+        }
+        expect(write.item).type.toBe<Readonly<Item>>()
+        return { ...write.item, total: 2 }
+      },
+      async afterWrite ({ after, transaction }) {
+        expect(after).type.toBe<Readonly<Item> | undefined>()
+        expect(transaction.collection(orders)).type.toBe<CollectionCalls<Item>>()
+      }
+    }
+  })
+  expect(app.collection(orders).transaction(async () => 1)).type.toBe<Promise<number>>()
+  expect(app.collection(orders).create).type.not.toBeCallableWith({ total: 1 }, { transaction: {} })
 })

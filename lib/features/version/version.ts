@@ -6,7 +6,8 @@ import { HookError } from '../../failure.ts'
 import { Problem } from '../../http/problems.ts'
 import { buildNewItem, getImposedValues } from '../../items/create.ts'
 import { buildReplacement } from '../../items/revise.ts'
-import type { Change, CommittedChange, HookOptions, Options } from '../../options.ts'
+import { checkReturned } from '../../items/prepare.ts'
+import type { Change, CommittedChange, HookOptions, Options, PendingWrite, StoredWrite } from '../../options.ts'
 import type { Call } from '../../request/request.ts'
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
@@ -121,8 +122,36 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     })
   }
 
+  async function beforeWrite (write: PendingWrite<ItemOf<Schema>>): Promise<ItemOf<Schema> | void> {
+    const before = write.before && origins.entry.get(write.before)?.item
+    if (write.action === 'remove') {
+      await current.hooks.beforeWrite!({ ...write, before })
+      return
+    }
+    const draft = origins.draft.get(write.item)!
+    const returned = await current.hooks.beforeWrite!({ ...write, before, item: draft })
+    if (returned === undefined) return
+    const id: unknown = Reflect.get(draft, current.id.property)
+    const built = checkReturned(toCollection<object>(current), returned, { hook: 'beforeWrite', id })
+    if (built instanceof Problem) throw built
+    // The hook returned an item of the current version, and it is valid.
+    const presented = normalizeDates(present(built as Item), dateTimes)
+    origins.draft.set(presented, built as Item)
+    return presented
+  }
+
+  async function afterWrite ({ before, after, ...rest }: StoredWrite<ItemOf<Schema>>): Promise<void> {
+    await current.hooks.afterWrite!({
+      ...rest,
+      before: before && origins.entry.get(before)?.item,
+      after: after && origins.entry.get(after)?.item
+    })
+  }
+
   const hooks: HookOptions<ItemOf<Schema>> = {
     beforeValidation: (change) => unwrapHookError(convert(change) as Promise<ItemOf<Schema>>),
+    ...current.hooks.beforeWrite !== undefined && { beforeWrite },
+    ...current.hooks.afterWrite !== undefined && { afterWrite },
     ...current.hooks.afterCommit !== undefined && { afterCommit }
   }
   const merged = mergeOptions(getInherited(current), stated as unknown as Options<Schema>)

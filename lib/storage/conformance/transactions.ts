@@ -44,6 +44,17 @@ function hasExclusive (storage: Storage<Thing>): storage is ExclusiveStorage {
   return storage.exclusive !== undefined
 }
 
+/** Skips storages that do not share transactions, which is optional. */
+const joinCase = (title: string, run: (storage: JoiningStorage) => Promise<void>): Case => {
+  return transactionCase(`${title}, if transactions are shared`, async (storage) => {
+    if (storage.join !== undefined) await run(storage as JoiningStorage)
+  })
+}
+
+type JoiningStorage = Storage<Thing> & Required<Pick<Storage<Thing>, 'join' | 'database' | 'transaction'>>
+
+const locked = { ...unscoped, lock: true }
+
 // No case waits inside a transaction for something outside of it: a storage may block others until it ends.
 export const transactionCases: readonly Case[] = [
   transactionCase('a transaction commits everything it writes, and returns its result', async (storage) => {
@@ -131,6 +142,28 @@ export const transactionCases: readonly Case[] = [
       return await inner.replace('a', { ...a, rank: runner }, version, unscoped)
     })))
     assert.equal(results.filter((result) => !('refused' in result)).length, 1)
+  }),
+  joinCase('a storage that joins a transaction reads and writes in it', async (storage) => {
+    await insertThings(storage, a)
+    await storage.transaction(async (inner, handle) => {
+      assert.ok(handle !== undefined)
+      assert.equal(handle.database, storage.database)
+      assertWritten(await inner.insert({ ...b }, unscoped))
+      const joined = storage.join(handle)
+      assert.equal((await joined.find('b', locked))?.item['name'], 'second')
+      assertWritten(await joined.replace('a', { id: 'a', name: 'changed' }, undefined, unscoped))
+      assert.equal((await inner.find('a', locked))?.item['name'], 'changed')
+    })
+    assert.equal((await findThing(storage, 'a')).item['name'], 'changed')
+    assert.deepEqual(await listIds(storage), ['a', 'b'])
+  }),
+  joinCase('what a storage has written in a transaction that it joined is rolled back with it', async (storage) => {
+    await insertThings(storage, a)
+    await assert.rejects(storage.transaction(async (_inner, handle) => {
+      assertWritten(await storage.join(handle!).insert({ ...b }, unscoped))
+      throw new Error('on purpose')
+    }), /on purpose/)
+    assert.deepEqual(await listIds(storage), ['a'])
   }),
   exclusiveCase('exactly one of parallel exclusive transactions inserts into an empty list', async (storage) => {
     await Promise.all(Array.from({ length: 8 }, (_, runner) => storage.exclusive(async (inner) => {

@@ -110,6 +110,7 @@ export const dialect: Dialect = {
     return `GREATEST(CURRENT_TIMESTAMP(6), ${next})`
   },
 
+  lockRows: ' FOR UPDATE',
   // Reads lock rows, and the gaps in which rows could be inserted. Of two writers, one is rolled back.
   beginExclusive: () => ['SET TRANSACTION ISOLATION LEVEL SERIALIZABLE', 'BEGIN'],
 

@@ -90,6 +90,7 @@ export const dialect: Dialect = {
   now: 'clock_timestamp()',
   later: (column) => `GREATEST(clock_timestamp(), ${column} + interval '1 microsecond')`,
 
+  lockRows: ' FOR UPDATE',
   // Readers are not blocked. The lock precedes the first read, which then sees everything committed before.
   beginExclusive: (table) => ['BEGIN', `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`],
 

@@ -40,6 +40,8 @@ export interface PostgresResult {
   readonly rows: unknown[]
   /** The number of rows that were read or written. */
   readonly rowCount: number | null
+  /** What was done, such as `ROLLBACK`. */
+  readonly command?: string
 }
 
 /** A statement. */

@@ -126,6 +126,8 @@ export interface Dialect {
   /** The current time, but later than the value of the column. */
   readonly later: (column: string) => string
 
+  /** Follows a SELECT in a transaction whose rows must not change before its end; empty if they cannot. */
+  readonly lockRows: string
   /** The statements that begin a transaction in which no other writer changes what it has read of the table. */
   readonly beginExclusive: (table: string) => readonly string[]
 

@@ -76,6 +76,10 @@ class HandleTransaction implements Session {
     this.#handle.exec(text)
   }
 
+  async getClient (): Promise<Handle> {
+    return this.#handle
+  }
+
   async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
     return await work(this)
   }

@@ -21,14 +21,17 @@ export class PooledTransaction<Client> implements Session {
   /** That of the last statement. */
   #context: SignalContext = new AbortController()
   #hasEnded = false
+  /** Settles with the last savepoint. The app may use the transaction in parallel, and savepoints are nested. */
+  #savepoint: Promise<unknown> = Promise.resolve()
 
   constructor (driver: PoolDriver<Client>, begin: readonly string[]) {
     this.#driver = driver
     this.#begin = begin
   }
 
-  rows (statement: Statement): Promise<readonly Row[]> {
-    return this.#run(statement.context, (client, callback) => this.#driver.rows(client, statement, callback))
+  async rows (statement: Statement): Promise<readonly Row[]> {
+    if (statement.writes !== true) await this.#savepoint
+    return await this.#run(statement.context, (client, callback) => this.#driver.rows(client, statement, callback))
   }
 
   write (statement: Statement): Promise<WriteResult> {
@@ -49,6 +52,20 @@ export class PooledTransaction<Client> implements Session {
 
   async withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result> {
     if (!this.#driver.abortsOnError) return await write()
+    const result = this.#savepoint.then(() => this.#withSavepoint(context, write))
+    this.#savepoint = result.catch(ignoreError)
+    return await result
+  }
+
+  async getClient (context: SignalContext): Promise<Client> {
+    this.#context = context
+    this.#opening ??= this.#open()
+    return await waitUnlessAborted(this.#opening, context).catch((error: unknown) => {
+      throw error instanceof RequestAborted ? new RequestAborted(context.signal, true) : error
+    })
+  }
+
+  async #withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result> {
     this.#context = context
     await this.execute('SAVEPOINT guarded')
     try {
@@ -103,11 +120,7 @@ export class PooledTransaction<Client> implements Session {
     context: SignalContext,
     call: (client: Client, callback: Callback<Result>) => void
   ): Promise<Result> {
-    this.#context = context
-    this.#opening ??= this.#open()
-    const client = await waitUnlessAborted(this.#opening, context).catch((error: unknown) => {
-      throw error instanceof RequestAborted ? new RequestAborted(context.signal, true) : error
-    })
+    const client = await this.getClient(context)
     const running = toPromise<Result>((callback) => call(client, callback))
     this.#running = running
     return await waitUnlessAborted(running, context)

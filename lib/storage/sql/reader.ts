@@ -95,10 +95,11 @@ export class Reader<Item extends object> {
   #buildFind (id: Id, context: Context): Statement {
     const value = this.#layout.id.codec.write(id)
     const values = this.#idParameters === 1 ? [value] : [value, value]
-    if (context.scope === undefined) return { text: this.#find, values, context, recurring: true }
+    const lock = context.lock === true ? this.#layout.dialect.lockRows : ''
+    if (context.scope === undefined) return { text: this.#find + lock, values, context, recurring: true }
     const parameters = new Parameters(this.#layout.dialect, values)
     const scope = new ConditionBuilder(this.#layout, parameters).buildScope(context)
-    return { text: this.#find + scope, values: parameters.values, context, recurring: true }
+    return { text: this.#find + scope + lock, values: parameters.values, context, recurring: true }
   }
 
   async list (session: Session, query: Query, context: Context): Promise<Page<Item>> {

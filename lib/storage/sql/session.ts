@@ -46,6 +46,8 @@ export interface Session {
   exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result>
   /** Runs a write whose failure leaves a surrounding transaction usable. */
   withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result>
+  /** Returns the connection of a transaction. */
+  getClient? (context: SignalContext): Promise<unknown>
   /** Runs a statement without parameters and rows. */
   execute (text: string): Promise<void>
 }

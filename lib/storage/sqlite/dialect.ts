@@ -93,6 +93,7 @@ export const dialect: Dialect = {
     return `strftime('%Y-%m-%dT%H:%M:%fZ', max(julianday('now'), ${next}))`
   },
 
+  lockRows: '',
   beginExclusive: () => ['BEGIN IMMEDIATE'],
 
   classifyError (error) {

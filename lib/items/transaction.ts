@@ -1,0 +1,188 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CollectionCalls } from '../calls/types.ts'
+import type { Collection, Definition } from '../collection.ts'
+import { HookError } from '../failure.ts'
+import type { Transaction } from '../options.ts'
+import type { Context, Storage, TransactionHandle } from '../storage/contract.ts'
+import { wrapStorage } from '../storage/wrap-storage.ts'
+
+/** A transaction was used in a way that it cannot be. */
+export class TransactionError extends Error {
+  constructor (message: string) {
+    super(message)
+    this.name = 'TransactionError'
+  }
+}
+
+/** What functions of the app run in. */
+const running = new AsyncLocalStorage<OpenTransaction>()
+
+/** Mostly 0, which saves the lookup. */
+let openTransactions = 0
+
+/** A transaction that functions of the app use: hooks, and `app.collection(definition).transaction()`. */
+export class OpenTransaction implements Transaction {
+  readonly #owner: Collection
+  readonly #handle: TransactionHandle | undefined
+  readonly #context: Pick<Context, 'signal'>
+  #client: unknown
+  #isOpen = true
+  /** Why it cannot be committed. */
+  #failure: { readonly error: unknown } | undefined
+  #hookFailure: { readonly error: unknown } | undefined
+  readonly #notifications: Array<() => Promise<void>> = []
+
+  constructor (owner: Collection, handle: TransactionHandle | undefined, context: Pick<Context, 'signal'>) {
+    this.#owner = owner
+    this.#handle = handle
+    this.#context = context
+  }
+
+  get client (): Transaction['client'] {
+    this.#checkOpen()
+    return this.#client
+  }
+
+  /** Aborted when the client of the request that has begun the transaction no longer waits. */
+  get signal (): AbortSignal {
+    return this.#context.signal
+  }
+
+  collection<Item extends object> (definition: Definition<Item>): CollectionCalls<Item> {
+    // Only collections that an app serves have transactions.
+    return this.#owner.openCollection!(definition, this)
+  }
+
+  /** Returns the storage of a collection within this transaction. */
+  join ({ name, storage }: Collection): Storage<object> {
+    this.#checkOpen()
+    if (storage.join === undefined || this.#handle === undefined) {
+      const cannot = storage.join === undefined ? storage.name : this.#owner.storage.name
+      throw new TransactionError(`Collection ${name} cannot join the transaction of ${this.#owner.name}: ` +
+        `the storage ${cannot} does not share transactions.`)
+    }
+    if (storage.database !== this.#handle.database) {
+      throw new TransactionError(`Collection ${name} is in another database than ${this.#owner.name}, ` +
+        'whose transaction it was to join. Write to it after the commit, in hooks.afterCommit.')
+    }
+    return wrapStorage<object, object>(storage.join(this.#handle), (inner) => ({
+      list: (query, context) => this.#use(() => inner.list(query, context)),
+      find: (id, context) => this.#use(() => inner.find(id, context)),
+      insert: (draft, context) => this.#use(() => inner.insert(draft, context)),
+      replace: (id, item, expected, context) => this.#use(() => inner.replace(id, item, expected, context)),
+      remove: (id, expected, context) => this.#use(() => inner.remove(id, expected, context))
+    }))
+  }
+
+  /** Runs functions of the app. The transaction can be used until they end. */
+  async run<Result> (work: () => Promise<Result>): Promise<Result> {
+    openTransactions++
+    try {
+      this.#client = await this.#handle?.getClient(this.#context)
+      const result = await running.run(this, work)
+      // The app may have caught the error.
+      if (this.#failure !== undefined) throw this.#failure.error
+      return result
+    } finally {
+      this.#isOpen = false
+      openTransactions--
+    }
+  }
+
+  /** Runs a hook, and remembers what it throws. */
+  async callHook<Result> (hook: () => Result | Promise<Result>): Promise<Result> {
+    try {
+      return await hook()
+    } catch (error) {
+      this.#hookFailure = { error }
+      throw error
+    }
+  }
+
+  /** Wraps what the storage has thrown if a hook has thrown it: then it is not a failure of the storage. */
+  toHookError (thrown: unknown): unknown {
+    const failure = this.#hookFailure
+    const { cause, unreachable } = Object(thrown) as { cause?: unknown, unreachable?: unknown }
+    if (failure === undefined || unreachable === true) return thrown
+    // The storage converts errors of its driver, which a hook can get from the client.
+    return thrown === failure.error || cause === failure.error ? new HookError(failure.error) : thrown
+  }
+
+  /** After this, the transaction cannot be committed: it contains a part of a call. */
+  fail (error: unknown): void {
+    this.#failure ??= { error }
+  }
+
+  /** Calls the function after the commit. */
+  addNotification (notify: () => Promise<void>): void {
+    this.#notifications.push(notify)
+  }
+
+  async notify (): Promise<void> {
+    for (const notify of this.#notifications) await notify()
+  }
+
+  /** Refuses a call that would wait for the transaction in which it runs. */
+  checkOutsideCall ({ name, storage }: Collection): void {
+    if (!this.#isOpen || this.#handle === undefined || storage.database !== this.#handle.database) return
+    throw new TransactionError(`A call of the collection ${name} runs in a transaction of ${this.#owner.name} ` +
+      'without being part of it, so each could wait for the other. Pass { transaction } to the call.')
+  }
+
+  /** A statement may come late, if the app does not await a call. */
+  async #use<Result> (call: () => Promise<Result>): Promise<Result> {
+    this.#checkOpen()
+    try {
+      return await call()
+    } catch (error) {
+      // Some databases have undone everything so far.
+      this.fail(error)
+      throw error
+    }
+  }
+
+  #checkOpen (): void {
+    if (this.#isOpen) return
+    throw new TransactionError(`The transaction of ${this.#owner.name} has ended. ` +
+      'Await everything that uses it before the function returns that got it.')
+  }
+}
+
+interface TransactionOptions<Result> {
+  readonly context: Pick<Context, 'signal'>
+  /** Whether no other writer may change what the transaction has read. */
+  readonly isExclusive: boolean
+  work (storage: Storage<object>, transaction: OpenTransaction): Promise<Result>
+}
+
+/** Runs functions of the app in a transaction. The storage may run them again if the database rolled it back. */
+export async function openTransaction<Result> (
+  collection: Collection,
+  { context, isExclusive, work }: TransactionOptions<Result>
+): Promise<Result> {
+  const { storage } = collection
+  let transaction: OpenTransaction | undefined
+  const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Result> => {
+    const own = new OpenTransaction(collection, handle, context)
+    transaction = own
+    return own.run(() => work(inner, own))
+  }
+  try {
+    const result = await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
+    await transaction?.notify()
+    return result
+  } catch (thrown) {
+    throw transaction === undefined ? thrown : transaction.toHookError(thrown)
+  }
+}
+
+/** Returns the transaction of an option, which must be one of this library. */
+export function toOpenTransaction (transaction: Transaction): OpenTransaction {
+  if (transaction instanceof OpenTransaction) return transaction
+  throw new TypeError('The option transaction is not a transaction. Pass what a hook or transaction() has got.')
+}
+
+/** Refuses a request or a call from code that would wait for the transaction in which it runs. */
+export function checkOutsideCall (collection: Collection): void {
+  if (openTransactions > 0) running.getStore()?.checkOutsideCall(collection)
+}
