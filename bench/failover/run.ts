@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Cluster, Fault } from './cluster.ts'
+import { measureConsistency } from './consistency.ts'
 import { createTables } from './databases.ts'
 import * as galera from './galera.ts'
 import { Load, type Counts } from './load.ts'
@@ -81,6 +82,9 @@ const scenarios: readonly Scenario[] = [
     }
   }
 ]
+
+/** Has no fault: what clients see if their requests reach different servers. */
+const readsName = 'Galera: reads on another server'
 
 interface App {
   readonly address: string
@@ -176,16 +180,20 @@ if (values.help) {
   console.log(usage)
   process.exit()
 }
-const chosen = scenarios.filter(({ name }) => name.toLowerCase().includes(values.only.toLowerCase()))
-const missing = findMissing(Object.assign({}, ...chosen.map(({ needed }) => needed)) as Needed)
-if (missing.length > 0 || chosen.length === 0) {
-  console.error(chosen.length === 0
-    ? `No scenario has ${JSON.stringify(values.only)} in its name: ${scenarios.map(({ name }) => name).join('; ')}`
+const isChosen = (name: string) => name.toLowerCase().includes(values.only.toLowerCase())
+const chosen = scenarios.filter(({ name }) => isChosen(name))
+const readsAreChosen = isChosen(readsName)
+const needed = [...chosen, ...(readsAreChosen ? [galera] : [])].map(({ needed }) => needed)
+const missing = findMissing(Object.assign({}, ...needed) as Needed)
+if (missing.length > 0 || needed.length === 0) {
+  const names = [...scenarios.map(({ name }) => name), readsName]
+  console.error(needed.length === 0
+    ? `No scenario has ${JSON.stringify(values.only)} in its name: ${names.join('; ')}`
     : `Not installed: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${missing.join(' ')}`)
   process.exit(1)
 }
 
-if (!values.json) {
+if (!values.json && chosen.length > 0) {
   printRow('scenario', 'acknowledged', 'missing', 'doubled', 'database back', 'first write', 'first read', 'longest pause', 'responses')
   printRow(...Array<string>(9).fill('---'))
 }
@@ -201,5 +209,21 @@ for (const scenario of chosen) {
   }
   for (const mistake of mistakes) console.error(`${scenario.name}: ${mistake}`)
   if (mistakes.length > 0) process.exitCode = 1
+}
+if (readsAreChosen) {
+  const results = await measureConsistency()
+  if (!values.json) {
+    printRow(readsName, '404', 'valid tag refused', 'GET', 'PATCH')
+    printRow(...Array<string>(5).fill('---'))
+  }
+  for (const result of results) {
+    const { consistentReads, reads, notFound, changes, refused, readTime, changeTime } = result
+    const times = [readTime, changeTime].map((time) => `${time.toFixed(1)} ms`)
+    if (values.json) console.log(JSON.stringify({ scenario: readsName, ...result }))
+    else printRow(`consistentReads: ${consistentReads}`, `${notFound} of ${reads}`, `${refused} of ${changes}`, ...times)
+    if (!consistentReads || notFound + refused === 0) continue
+    console.error(`${readsName}: what was acknowledged is not visible`)
+    process.exitCode = 1
+  }
 }
 process.exit()

@@ -30,6 +30,18 @@ export interface MysqlConnection {
   destroy (): void
 }
 
+export interface MysqlOptions extends SqlOptions {
+  /**
+   * For a Galera cluster whose servers are all used: whether a statement waits until its server has applied what was
+   * committed on the others before. False by default: a server can be behind, so that a new item is 404 there and a
+   * valid entity tag 412. Sets `wsrep_sync_wait` on the connections of the pool, for all who use them.
+   *
+   * @example
+   * mysql(pool, { consistentReads: true })
+   */
+  readonly consistentReads?: boolean
+}
+
 /**
  * Stores items in MariaDB 10.6 or MySQL 8.0.21, or newer, through an open pool of `mysql2`. The app closes it.
  *
@@ -38,9 +50,10 @@ export interface MysqlConnection {
  * const users = define({ name: 'users', schema: User, storage })
  * await storage.createTable(users)
  */
-export function mysql (pool: MysqlPool, options: SqlOptions = {}): SqlAdapter {
+export function mysql (pool: MysqlPool, options: MysqlOptions = {}): SqlAdapter {
   checkPool(pool)
-  return createSqlAdapter({ dialect, session: new PooledSession(createDriver(pool), dialect), key: pool }, options)
+  const driver = createDriver(pool, options.consistentReads === true)
+  return createSqlAdapter({ dialect, session: new PooledSession(driver, dialect), key: pool }, options)
 }
 
 const usage = 'Pass an open pool of mysql2/promise, such as mysql(createPool(uri)).'
@@ -103,13 +116,34 @@ function closeStatement (client: MysqlConnection, text: string): void {
   }
 }
 
-function createDriver (pool: MysqlPool): PoolDriver<MysqlConnection> {
+/** The connections whose statements wait for the cluster. */
+const waiting = new WeakSet<object>()
+
+/** 1 is for reads, 2 for updates and deletes, 4 for inserts. */
+const waitForCluster = 'SET SESSION wsrep_sync_wait = 7'
+
+async function makeConsistent (client: MysqlConnection): Promise<MysqlConnection> {
+  const connection = client.connection ?? client
+  if (waiting.has(connection)) return client
+  try {
+    await client.query(waitForCluster)
+  } catch (error) {
+    client.destroy()
+    throw error
+  }
+  waiting.add(connection)
+  return client
+}
+
+function createDriver (pool: MysqlPool, consistentReads: boolean): PoolDriver<MysqlConnection> {
   return {
     abortsOnError: false,
     connect (callback) {
       passToCallback(pool.getConnection(), (error, client) => {
-        if (client !== undefined) identifySession(client)
-        callback(error, client)
+        if (client === undefined) return callback(error)
+        identifySession(client)
+        if (consistentReads) passToCallback(makeConsistent(client), callback)
+        else callback(undefined, client)
       })
     },
     release (client, broken) {
