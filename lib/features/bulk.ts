@@ -14,6 +14,7 @@ import type { Request } from '../request/request.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Entry, Refusal, Storage } from '../storage/contract.ts'
 import { renderWritten } from '../response/write-response.ts'
+import type { Contents } from '../openapi/contents.ts'
 import type { Feature, OperationObject } from './feature.ts'
 
 /** The options of `bulk()`. */
@@ -57,7 +58,7 @@ export function bulk (options: BulkOptions = {}): Feature<object> {
         }
       })
       host.describe((operation, { name }, { contents }) => {
-        if (name === 'create') describeArrays(operation, { list: contents.list(), maximum })
+        if (name === 'create') describeArrays(operation, contents, maximum)
       })
     }
   }
@@ -176,23 +177,12 @@ function getFailures ({ members }: Problem, index: number): Failure[] {
   return failures.map((failure) => ({ ...failure, pointer: toPointer([String(index)]) + failure.pointer }))
 }
 
-type Media = Readonly<Record<string, { readonly schema: object }>>
-
 /** Both the request and the response contain an item or an array of items. */
-function describeArrays (operation: OperationObject, { list, maximum }: { list: Media, maximum: number }): void {
-  const sent = (operation.requestBody as { content: Media }).content
-  operation.requestBody = {
-    ...operation.requestBody,
-    content: mapSchemas(sent, (schema) => ({
-      oneOf: [schema, { type: 'array', minItems: 1, maxItems: maximum, items: schema }]
-    }))
-  }
-  const created = operation.responses[201]!
-  created.content = mapSchemas(created.content as Media, (schema, type) => ({ oneOf: [schema, list[type]!.schema] }))
-}
-
-function mapSchemas (media: Media, change: (schema: object, type: string) => object): Media {
-  return Object.fromEntries(Object.entries(media).map(([type, { schema, ...rest }]) => {
-    return [type, { schema: change(schema, type), ...rest }]
+function describeArrays (operation: OperationObject, contents: Contents, maximum: number): void {
+  operation.requestBody = { ...operation.requestBody, content: contents.representations(maximum) }
+  const lists = contents.list()
+  operation.responses[201]!.content = Object.fromEntries(Object.entries(contents.item()).map(([type, item]) => {
+    // Not `oneOf`: in formats such as HTML, an item and a list have the same schema.
+    return [type, { ...item, schema: { anyOf: [item.schema, lists[type]!.schema] } }]
   }))
 }

@@ -75,6 +75,19 @@ export class Contents {
     })
   }
 
+  /** The content of a POST that creates one item or several. */
+  representations (maximum: number): Content {
+    const content = this.representation('create')
+    return Object.fromEntries(this.#collection.formats.flatMap((format) => {
+      const single = content[format.mediaType]
+      if (single === undefined) return []
+      const array = format.describe({ type: 'array', minItems: 1, maxItems: maximum, items: {} })
+      // The schema of a format that is no JSON or XML is the same for one item and for several.
+      if (array.type !== 'array') return [[format.mediaType, single]]
+      return [[format.mediaType, { ...single, schema: { oneOf: [single.schema, { ...array, items: single.schema }] } }]]
+    }))
+  }
+
   patch (): Content {
     const { schemas } = this.#collection
     const property = this.#findMutableProperty()

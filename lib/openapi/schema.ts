@@ -28,7 +28,12 @@ function convertSchema (schema: JsonSchema, context: SchemaContext): JsonSchema 
     else Object.assign(out, convert(value, (inner) => convertSubschema(inner, context), schema))
   }
   if (typeof schema.$ref === 'string') out.$ref = convertReference(schema, context)
-  return out
+  return canContainNull(schema) ? { ...out, pattern: '^[^\\u0000]*$' } : out
+}
+
+/** Whether a schema does not say that a text cannot contain U+0000, which is true of every item. */
+function canContainNull ({ type, format, pattern, enum: values, const: constant }: JsonSchema): boolean {
+  return [type].flat().includes('string') && [format, pattern, values, constant].every((value) => value === undefined)
 }
 
 function convertSubschema (schema: JsonSchema, context: SchemaContext): JsonSchema {

@@ -2,6 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
+import { json } from '../../lib/index.ts'
+import { xml } from '../../lib/formats/xml.ts'
 import { altered, ask, build } from '../app.ts'
 import { define } from '../define.ts'
 
@@ -131,4 +133,31 @@ test('without bulk() an array is invalid, and bulk() requires a storage with tra
   t.equal((await ask(app, 'POST /users', { content: people(2) })).statusCode, 422)
   const storage = altered(({ supports }) => ({ supports: { ...supports, transactions: false } }))
   t.throws(() => define({ ...definition, storage }).with(bulk()), { code: 'FST_COLLECTION_UNSUPPORTED' })
+})
+
+test('POST accepts several items in XML as well, with references within the schema', async (t) => {
+  const schema = Type.Object({
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    age: Type.Integer(),
+    older: Type.Optional(Type.Unsafe<number>({ $ref: '#/properties/age' }))
+  })
+  const definition = { name: 'users', schema, storage: memory(), formats: [json, xml] } as const
+  const app = await build(t, define(definition).with(bulk({ maximum: 2 })))
+  const post = (content: string) => ask(app, 'POST /users', { content, type: 'application/xml' })
+  const item = '<item><age>36</age><older>37</older></item>'
+  const answer = await post(`<items>${item}${item}</items>`)
+  t.equal(answer.statusCode, 201, answer.payload)
+  t.match(answer.json(), [{ age: 36, older: 37 }, { age: 36, older: 37 }])
+  t.match(
+    (await post('<items><item><age>36</age></item><item><age>old</age></item></items>')).json(),
+    { status: 422, errors: [{ pointer: '/1/age' }] }
+  )
+  for (const content of ['<items/>', `<items>${item.repeat(3)}</items>`]) {
+    t.match((await post(content)).json(), { status: 422, detail: 'The array must have from 1 to 2 items.' })
+  }
+  const single = await build(t, define({ ...definition, storage: memory() }))
+  t.match(
+    (await ask(single, 'POST /users', { content: `<items>${item}</items>`, type: 'application/xml' })).json(),
+    { status: 422, errors: [{ pointer: '', message: 'must be object' }] }
+  )
 })

@@ -382,7 +382,7 @@ test('errors are reported with line and column', async (t) => {
     ['<item/><item/>', 'Line 1, column 8: the end of the content was expected.'],
     ['<item/>&#32;', 'Line 1, column 8: the end of the content was expected.'],
     ['<user/>', 'Line 1, column 1: the root element <item> was expected.'],
-    ['<items/>', 'Line 1, column 1: the root element <item> was expected.'],
+    ['<items><user/></items>', 'Line 1, column 8: an array can contain <item> elements only.'],
     ['<item', 'Line 1, column 6: an attribute or the end of the tag was expected.'],
     ['<item>', 'Line 1, column 7: the content ends inside an element.'],
     ['<item><a></item>', 'Line 1, column 12: the end tag does not match the start tag.'],

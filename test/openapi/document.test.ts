@@ -18,6 +18,8 @@ import * as TypeBox from 'typebox'
 import collection, { define, json } from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { html } from '../../lib/formats/html.ts'
+import { bulk } from '../../lib/features/bulk.ts'
 import { deprecation } from '../../lib/features/deprecation.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
@@ -172,7 +174,8 @@ test('every operation has an id, a tag, a summary, parameters, content and every
     ['users', 'articles', 'products', 'goods']
   )
   t.equal(document.tags[0]?.description, 'Who reads and writes')
-  const statuses = (path: string, method: string) => Object.keys(document.paths[path]![method]!.responses).map(Number)
+  const statuses = (path: string, method: string) =>
+    Object.keys(document.paths[path]![method]!.responses).filter((status) => status !== '2XX').map(Number)
   const shared = [400, 401, 403, 412, 429, 500, 503]
   const sorted = (...more: number[]) => [...shared, ...more].sort((a, b) => a - b)
   t.strictSame(statuses('/users', 'get'), sorted(200, 304, 406))
@@ -181,7 +184,10 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   t.strictSame(statuses('/users/{id}', 'put'), sorted(200, 204, 404, 406, 409, 413, 415, 422))
   t.strictSame(statuses('/products/{id}', 'put'), sorted(200, 201, 204, 404, 406, 409, 413, 415, 422, 428))
   t.strictSame(statuses('/users/{id}', 'patch'), sorted(200, 204, 404, 406, 409, 413, 415, 422))
-  t.strictSame(statuses('/users/{id}', 'delete'), sorted(200, 204, 404, 409))
+  t.strictSame(statuses('/users/{id}', 'delete'), sorted(204, 404, 409))
+  t.equal(Object.keys(document.paths['/users/{id}']!.delete!.responses)[0], '204', 'the usual status is the first')
+  t.match(document.paths['/users/{id}']!.delete!.responses['2XX'], { description: /^The deleted item \(200\)/ })
+  t.strictSame(statuses('/goods/{id}', 'delete'), sorted(200, 204, 404, 409))
   t.strictSame(statuses('/users/{parent}/articles', 'get'), sorted(200, 304, 404, 406))
   for (const { path, operation } of operations) {
     t.ok(operation.summary && operation.description && operation.tags.length === 1, operation.operationId)
@@ -224,6 +230,17 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   ])
   t.match(document.paths['/products']!.post!.requestBody!.content['application/json']!.schema, {
     oneOf: [{ $ref: '#/components/schemas/ProductCreate' }, { type: 'array', maxItems: 50 }]
+  })
+  t.match(document.paths['/products']!.post!.requestBody!.content['application/xml']!.schema, {
+    oneOf: [
+      { $ref: '#/components/schemas/ProductCreateXml' },
+      {
+        type: 'array',
+        maxItems: 50,
+        items: { $ref: '#/components/schemas/ProductCreateXml' },
+        xml: { name: 'items', wrapped: true }
+      }
+    ]
   })
   const fields = (path: string, method: string, status: number) =>
     Object.keys(document.paths[path]![method]!.responses[status]!.headers ?? {})
@@ -398,7 +415,8 @@ test('responses match the document: status, headers, media type and content', as
     answer: LightMyRequestResponse,
     method: string
   ): Promise<LightMyRequestResponse> => {
-    const told = document.paths[path]![method]!.responses[answer.statusCode]
+    const { responses } = document.paths[path]![method]!
+    const told = responses[answer.statusCode] ?? (answer.statusCode < 300 ? responses['2XX'] : undefined)
     seen.add(answer.statusCode)
     t.ok(told, `${method} ${path} ${answer.statusCode}`)
     const { headers = {}, content = {} } = at(document, told!) as unknown as Answer
@@ -554,7 +572,7 @@ test('schemas use JSON Schema 2020-12: tuples, constants, recursion, and null in
   })
   t.match(properties('Odd').open, { prefixItems: [{ type: 'boolean' }], items: { type: 'number' } })
   t.match(properties('Odd').rest, { prefixItems: [{ type: 'number' }], items: { type: 'number' } })
-  t.strictSame(properties('Odd').odd, { type: 'array', items: { type: 'string' } })
+  t.strictSame(properties('Odd').odd, { type: 'array', items: { type: 'string', pattern: '^[^\\u0000]*$' } })
   t.match(properties('Odd').one, { const: 'only' })
   t.strictSame(properties('Odd').some, { type: 'string', enum: ['a', 'b'] })
   t.match(properties('Odd').mixed, { anyOf: [{ const: 'a' }, { const: 1 }] })
@@ -585,7 +603,10 @@ test('schemas use JSON Schema 2020-12: tuples, constants, recursion, and null in
       items: {
         type: 'object',
         required: ['x'],
-        properties: { x: { type: 'string' }, y: { type: 'string' } },
+        properties: {
+          x: { type: 'string', pattern: '^[^\\u0000]*$' },
+          y: { type: 'string', pattern: '^[^\\u0000]*$' }
+        },
         additionalProperties: false
       }
     },
@@ -662,9 +683,14 @@ test('custom formats and a subset of the actions are documented', async (t) => {
   }
   const { document } = await documented(t, [
     notes({ formats: [json, csv], actions: ['list', 'remove'] }),
-    users({ actions: ['create'], storage: memory() })
+    users({ actions: ['create'], storage: memory() }),
+    notes({ name: 'many', formats: [json, html, { ...csv, parse: String }] }).with(bulk())
   ])
-  t.strictSame(Object.keys(document.paths), ['/notes', '/notes/{id}', '/users'])
+  const many = document.paths['/many']!.post!
+  t.match(many.requestBody!.content['text/csv']!.schema, { $ref: '#/components/schemas/ManyCreateCsv' })
+  const validate = validators(document)(many.responses['201']!.content!['text/html; charset=utf-8']!.schema)
+  t.strictSame(validate('<!DOCTYPE html>'), [], 'an item and a list in HTML have the same schema')
+  t.strictSame(Object.keys(document.paths), ['/notes', '/notes/{id}', '/users', '/many', '/many/{id}'])
   t.strictSame(Object.keys(document.paths['/notes/{id}']!), ['delete'])
   t.match(document.paths['/notes']!.get!.responses['200']!.content, {
     'text/csv': { schema: { $ref: '#/components/schemas/NotesListCsv' } }

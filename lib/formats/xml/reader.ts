@@ -6,7 +6,7 @@ import { parseKind } from './kind.ts'
 import { parseLeaf, unescapeJson } from './leaf.ts'
 import { decodeName } from './name.ts'
 import { Scanner } from './scanner.ts'
-import { getRoot } from './typing.ts'
+import { getListRoot, getRoot } from './typing.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import type { Kind } from './kind.ts'
 import type { ElementType, Typing } from './typing.ts'
@@ -14,9 +14,12 @@ import type { ElementType, Typing } from './typing.ts'
 /** How deep arrays and objects can be nested. */
 const maxDepth = 64
 
-/** Parses XML content. Throws `Malformed`. Text of the wrong kind stays a string, which the validation refuses. */
+/**
+ * Parses XML content: one value that has the schema, or several in `<items>`. Throws `Malformed`.
+ * Text of the wrong kind stays a string, which the validation refuses.
+ */
 export function parseXml (content: Buffer, schema: JsonSchema): unknown {
-  return new XmlReader(content).readRoot(getRoot(schema))
+  return new XmlReader(content).readRoot(schema)
 }
 
 type Tag = Pick<ElementType, 'element' | 'typing'>
@@ -42,11 +45,13 @@ class XmlReader {
     this.#scanner = new Scanner(content)
   }
 
-  readRoot (root: Tag): unknown {
+  readRoot (schema: JsonSchema): unknown {
     this.#scanner.skipProlog()
     const start = this.#scanner.at
-    if (this.#scanner.readStartTag() !== root.element) {
-      this.#scanner.fail(`the root element <${root.element}> was expected`, start)
+    const element = this.#scanner.readStartTag()
+    const root = [getRoot(schema), getListRoot(schema)].find((candidate) => candidate.element === element)
+    if (root === undefined) {
+      this.#scanner.fail(`the root element <${getRoot(schema).element}> was expected`, start)
     }
     const value = this.#readValue(root)
     this.#scanner.skipMisc()

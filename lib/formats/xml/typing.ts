@@ -32,6 +32,19 @@ export function getRoot (schema: JsonSchema): ElementType {
   return root
 }
 
+const listRoots = new WeakMap<JsonSchema, ElementType>()
+
+/** Returns the root element of several items that have the schema: `<items>`. */
+export function getListRoot (schema: JsonSchema): ElementType {
+  let root = listRoots.get(schema)
+  if (root === undefined) {
+    // References in the schema of an item refer to that schema.
+    root = createElementType('items', new TypingFactory(schema).get([{ type: 'array', items: schema }]))
+    listRoots.set(schema, root)
+  }
+  return root
+}
+
 /** Derived lazily, because a schema can contain itself. */
 export class Typing {
   /** The only kind that the schema allows beside null; a string if there are several, or if none is stated. */
