@@ -21,7 +21,7 @@ import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
 import { define } from '../define.ts'
 
-// What a client is told of its writes, and what is kept of them, on every storage.
+// The responses to writes, and what is stored, on every storage.
 
 interface Store {
   readonly adapter: <Item extends object>(shape: Shape) => Storage<Item>
@@ -183,7 +183,7 @@ for (const { name, skip, open } of stores) {
       t.equal(
         (await ask(app, `GET ${url}`)).json().name,
         'from v1',
-        'what an older version accepts can change the item although its own did not'
+        'accept() of an older version can change the item although its own view is unchanged'
       )
     }
   )
@@ -231,7 +231,11 @@ for (const { name, skip, open } of stores) {
         })
       t.equal((await patch('red', red.headers.location)).statusCode, 200)
       t.equal((await patch('blue', blue.headers.location)).json().tenant, 'blue')
-      t.equal((await patch('blue', red.headers.location)).statusCode, 422, 'of one caller a key is for one request')
+      t.equal(
+        (await patch('blue', red.headers.location)).statusCode,
+        422,
+        'a caller can use a key for one request only'
+      )
     })
 
     await t.test('if the scope has only a filter', async (t) => {
@@ -297,12 +301,12 @@ for (const { name, skip, open } of stores) {
     }).with(idempotency(), bulk()) as Collection
     await createTable(large)
     const app = await serve(t, large)
-    const made = await ask(app, 'POST /large', { content: { text: 'x'.repeat(200_000) } })
+    const created = await ask(app, 'POST /large', { content: { text: 'x'.repeat(200_000) } })
     for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
       for (let count = 1; count <= 10; count++) {
         const request = { content: { count }, fields: { accept, 'idempotency-key': `"${accept} ${count}"` } }
-        const first = await ask(app, `PATCH ${made.headers.location}`, request)
-        const again = await ask(app, `PATCH ${made.headers.location}`, request)
+        const first = await ask(app, `PATCH ${created.headers.location}`, request)
+        const again = await ask(app, `PATCH ${created.headers.location}`, request)
         t.strictSame([first.statusCode, first.payload.length > 200_000], [200, true])
         t.strictSame(
           [again.statusCode, again.payload, again.headers['content-type'], again.headers.etag],
@@ -408,7 +412,7 @@ for (const { name, skip, open } of stores) {
     t.equal(
       (await ask(app, 'PUT /pages/removed', { content: { text: 'mine' }, fields: blue })).statusCode,
       410,
-      'in its own scope the caller is told'
+      'in its own scope the caller gets 410'
     )
     t.equal((await ask(app, 'GET /pages/living', { fields: blue })).json().text, 'secret')
   })
@@ -481,12 +485,12 @@ for (const { name, skip, open } of stores) {
     t.equal(
       (await ask(app, 'POST /listed', { content: { text: 'a' }, fields: { 'if-none-match': '*' } })).statusCode,
       412,
-      'a list is always there'
+      'a list always exists'
     )
     t.equal(
       (await ask(app, 'POST /listed', { content: '{', fields: { 'if-match': '"other"' } })).statusCode,
       412,
-      'before the content is read'
+      'checked before the content is read'
     )
     t.equal(
       (
@@ -539,26 +543,26 @@ test('without a scope, callers are distinguished by their credentials', async (t
 })
 
 test('idempotency with hooks or predicates on its actions requires authenticate or a scope', async (t) => {
-  const refuses = (options: object) =>
+  const checkRefused = (options: object) =>
     t.throws(() => notes({ ...options }).with(idempotency()), {
       code: 'FST_COLLECTION_BAD_OPTION',
       message: /idempotency keeps the keys of callers apart.*access: \{ authenticate/
     })
   const hook = async (): Promise<void> => {}
   for (const name of ['onRequest', 'preParsing', 'preValidation', 'preHandler']) {
-    refuses({ routes: { all: { [name]: hook } } })
-    refuses({ routes: { create: { [name]: [hook] } } })
-    refuses({ routes: { update: { [name]: hook } } })
+    checkRefused({ routes: { all: { [name]: hook } } })
+    checkRefused({ routes: { create: { [name]: [hook] } } })
+    checkRefused({ routes: { update: { [name]: hook } } })
   }
-  refuses({ access: { allow: () => true } })
-  refuses({ access: { allow: { update: () => true } } })
-  const accepts = (options: object, keys?: IdempotencyOptions) =>
+  checkRefused({ access: { allow: () => true } })
+  checkRefused({ access: { allow: { update: () => true } } })
+  const checkAccepted = (options: object, keys?: IdempotencyOptions) =>
     t.doesNotThrow(() => notes(options).with(idempotency(keys)))
-  accepts({ routes: { all: { onSend: hook, config: {} }, list: { onRequest: hook } } })
-  accepts({ routes: { update: { onRequest: hook } } }, { actions: ['create'] })
-  accepts({ access: { allow: { list: () => true, create: 'public' } } })
-  accepts({ routes: { all: { onRequest: hook } }, access: { scope: () => undefined } })
-  accepts({ routes: { all: { onRequest: hook } }, access: { authenticate: () => 'ada' } })
+  checkAccepted({ routes: { all: { onSend: hook, config: {} }, list: { onRequest: hook } } })
+  checkAccepted({ routes: { update: { onRequest: hook } } }, { actions: ['create'] })
+  checkAccepted({ access: { allow: { list: () => true, create: 'public' } } })
+  checkAccepted({ routes: { all: { onRequest: hook } }, access: { scope: () => undefined } })
+  checkAccepted({ routes: { all: { onRequest: hook } }, access: { authenticate: () => 'ada' } })
 })
 
 test('a replay leaves out everything that its caller can no longer see', async (t) => {
@@ -595,7 +599,7 @@ test('a replay leaves out everything that its caller can no longer see', async (
   const own = await post('clerk')
   t.strictSame(Object.keys(own.json()), ['id', 'amount'])
   role = 'seller'
-  t.equal((await post('clerk')).payload, own.payload, 'what shows less than the caller may see is shown')
+  t.equal((await post('clerk')).payload, own.payload, 'a response that shows less than the caller may see is replayed')
   role = 'admin'
   t.equal((await post('admin')).payload, first.payload)
   limit = 5
@@ -603,7 +607,7 @@ test('a replay leaves out everything that its caller can no longer see', async (
   t.strictSame(
     [outside.statusCode, outside.payload, outside.headers.location],
     [201, '', first.headers.location],
-    'in another scope the key is the same, and the item may be out of sight'
+    'the key is the same in another scope, where the item may not be visible'
   )
 })
 
@@ -661,9 +665,9 @@ test('a response that cannot be rendered after a write is sent without content, 
   for (const accept of ['application/hal+json', 'text/csv', 'text/html']) {
     const post = async (content: unknown, fields: Record<string, string> = {}) =>
       ask(app, 'POST /notes', { content, fields: { accept, ...fields } })
-    const when = async (asked: () => ReturnType<typeof ask>): Promise<unknown[]> => {
+    const failRendering = async (send: () => ReturnType<typeof ask>): Promise<unknown[]> => {
       fails = true
-      const { statusCode, headers, payload } = await asked()
+      const { statusCode, headers, payload } = await send()
       fails = false
       const logs = lines.splice(0).map(({ level, err, msg }) => `${level} ${(err as Error).message} ${msg}`)
       t.ok(
@@ -683,11 +687,11 @@ test('a response that cannot be rendered after a write is sent without content, 
     const id = `01900000-0000-7000-8000-00000000000${accept.length % 10}`
     const at = String((await post({ text: 'a' })).headers.location)
     t.strictSame(
-      await when(() => post({ text: 'b' })),
+      await failRendering(() => post({ text: 'b' })),
       [201, '', undefined, undefined, true, true, true],
       `POST ${accept}`
     )
-    t.strictSame(await when(() => post({ text: 'b' }, { prefer: 'return=representation' })), [
+    t.strictSame(await failRendering(() => post({ text: 'b' }, { prefer: 'return=representation' })), [
       201,
       '',
       undefined,
@@ -697,7 +701,7 @@ test('a response that cannot be rendered after a write is sent without content, 
       true
     ])
     t.strictSame(
-      await when(() => post({ text: 'c' }, { 'idempotency-key': `"${accept}"` })),
+      await failRendering(() => post({ text: 'c' }, { 'idempotency-key': `"${accept}"` })),
       [201, '', undefined, undefined, true, true, true],
       `POST with a key ${accept}`
     )
@@ -708,41 +712,41 @@ test('a response that cannot be rendered after a write is sent without content, 
       'replayed as it was'
     )
     t.strictSame(
-      await when(() => post([{ text: 'd' }, { text: 'e' }])),
+      await failRendering(() => post([{ text: 'd' }, { text: 'e' }])),
       [201, '', undefined, undefined, false, false, true],
       `POST of several ${accept}`
     )
     t.strictSame(
-      await when(() => ask(app, `PUT ${at}`, { content: { text: 'f' }, fields: { accept } })),
+      await failRendering(() => ask(app, `PUT ${at}`, { content: { text: 'f' }, fields: { accept } })),
       [204, '', undefined, undefined, true, false, true],
       `PUT ${accept}`
     )
     t.strictSame(
-      await when(() => ask(app, `PUT /notes/${id}`, { content: { text: 'f' }, fields: { accept } })),
+      await failRendering(() => ask(app, `PUT /notes/${id}`, { content: { text: 'f' }, fields: { accept } })),
       [201, '', undefined, undefined, true, true, true],
       `PUT that creates ${accept}`
     )
     t.strictSame(
-      await when(() => ask(app, `PATCH ${at}`, { content: { text: 'g' }, fields: { accept } })),
+      await failRendering(() => ask(app, `PATCH ${at}`, { content: { text: 'g' }, fields: { accept } })),
       [204, '', undefined, undefined, true, false, true],
       `PATCH ${accept}`
     )
     t.strictSame(
-      await when(() =>
+      await failRendering(() =>
         ask(app, `PATCH ${at}`, { content: { text: 'h' }, fields: { accept, 'idempotency-key': `"${accept} patch"` } })
       ),
       [204, '', undefined, undefined, true, false, true],
       `PATCH with a key ${accept}`
     )
-    t.equal((await ask(app, `GET ${at}`)).json().text, 'h', 'each write is done')
+    t.equal((await ask(app, `GET ${at}`)).json().text, 'h', 'each write is stored')
     t.strictSame(
-      await when(() => ask(app, `DELETE ${at}`, { fields: { accept, prefer: 'return=representation' } })),
+      await failRendering(() => ask(app, `DELETE ${at}`, { fields: { accept, prefer: 'return=representation' } })),
       [204, '', undefined, undefined, false, false, true],
       `DELETE ${accept}`
     )
     t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
     fails = true
-    t.equal((await ask(app, `GET /notes/${id}`, { fields: { accept } })).statusCode, 500, 'a read has failed')
+    t.equal((await ask(app, `GET /notes/${id}`, { fields: { accept } })).statusCode, 500, 'a read fails')
     fails = false
     lines.length = 0
   }
@@ -836,7 +840,7 @@ for (const available of databases) {
     t.equal(
       (await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'z' } })).statusCode,
       201,
-      'and the connection is as good as before'
+      'the connection can be used again'
     )
   })
 }

@@ -11,13 +11,13 @@ import { ada, altered, ask, build, created, gate, logged, users } from '../app.t
 import { define } from '../define.ts'
 
 const id = Type.String({ format: 'uuid', readOnly: true })
-const absentId = '0190a000-0000-7000-8000-000000000000'
+const missingId = '0190a000-0000-7000-8000-000000000000'
 const merge = 'application/merge-patch+json'
 const operations = 'application/json-patch+json'
 
-/** Any schema, with the definition that most tests want of it. */
+/** A collection with these properties, and the options that most tests need. */
 function things (properties: Parameters<typeof Type.Object>[0], options: object = {}): Collection {
-  // The options of a test are as loose as its schema.
+  // The options are typed as loosely as the schema.
   const loose = {
     name: 'things',
     schema: Type.Object({ id, ...properties }),
@@ -59,7 +59,7 @@ test('defaults are set on POST and PUT at any depth, and never on PATCH', async 
   t.strictSame(
     { ...patched.json(), id: 0 },
     { id: 0, views: 0, profile: {}, lines: [{}] },
-    'what a patch takes away stays away'
+    'a patch can remove properties that have defaults'
   )
 
   const replaced = await ask(app, `PUT ${at}`, { content: { lines: [{}] } })
@@ -157,7 +157,7 @@ test('readOnly properties are ignored on POST and PUT at any depth, so that GET,
 test('PUT with an id that differs from the URI returns 422, and with the same id succeeds', async (t) => {
   const app = await build(t, things({ name: Type.String() }))
   const { at, item } = await created(app, '/things', { name: 'a' })
-  const contradiction = await ask(app, `PUT ${at}`, { content: { id: absentId, name: 'b' } })
+  const contradiction = await ask(app, `PUT ${at}`, { content: { id: missingId, name: 'b' } })
   t.equal(contradiction.statusCode, 422)
   t.strictSame((contradiction.json() as Failed).errors, [
     { pointer: '/id', message: `differs from the URI, which has "${item.id}"` }
@@ -183,12 +183,12 @@ test('PATCH that changes a readOnly property returns 422 with its pointer; the c
   )
   const { at, item } = await created(app, '/things', { name: 'a', lines: [{ n: 1 }, { n: 2 }] })
   const refused: Array<[object, string, string[]]> = [
-    [{ id: absentId }, merge, ['/id']],
+    [{ id: missingId }, merge, ['/id']],
     [{ id: null }, merge, ['/id']],
     [{ o: { 'a/b': 2 } }, merge, ['/o/a~1b']],
-    [{ id: absentId, o: { 'a/b': 2 }, lines: [{ key: 6, n: 1 }] }, merge, ['/id', '/o/a~1b', '/lines/0/key']],
+    [{ id: missingId, o: { 'a/b': 2 }, lines: [{ key: 6, n: 1 }] }, merge, ['/id', '/o/a~1b', '/lines/0/key']],
     [{ o: null }, merge, ['/o/a~1b']],
-    [[{ op: 'replace', path: '/id', value: absentId }], operations, ['/id']],
+    [[{ op: 'replace', path: '/id', value: missingId }], operations, ['/id']],
     [[{ op: 'remove', path: '/o/a~1b' }], operations, ['/o/a~1b']]
   ]
   for (const [content, type, wanted] of refused) {
@@ -213,23 +213,23 @@ test('PATCH that changes a readOnly property returns 422 with its pointer; the c
 })
 
 test('writeOnly properties are never sent, in any format or response', async (t) => {
-  const secret = () => Type.Optional(Type.String({ writeOnly: true }))
-  const told: unknown[] = []
+  const writeOnly = () => Type.Optional(Type.String({ writeOnly: true }))
+  const changes: unknown[] = []
   const app = await build(
     t,
     things(
       {
         name: Type.String(),
-        s: secret(),
-        o: Type.Object({ s: secret() }),
-        keys: Type.Array(Type.Object({ n: Type.Integer(), s: secret() })),
-        u: Type.Union([Type.Object({ s: secret() }), Type.Null()]),
-        map: Type.Record(Type.String(), Type.Object({ s: secret() }))
+        s: writeOnly(),
+        o: Type.Object({ s: writeOnly() }),
+        keys: Type.Array(Type.Object({ n: Type.Integer(), s: writeOnly() })),
+        u: Type.Union([Type.Object({ s: writeOnly() }), Type.Null()]),
+        map: Type.Record(Type.String(), Type.Object({ s: writeOnly() }))
       },
       {
         hooks: {
           afterCommit: ({ after }: CommittedChange<object>) => {
-            told.push(after)
+            changes.push(after)
           }
         }
       }
@@ -280,9 +280,9 @@ test('writeOnly properties are never sent, in any format or response', async (t)
   t.strictSame(
     answers.map((answer) => answer.statusCode),
     Array.from({ length: 3 }, () => [201, 200, 200, 200, 200, 200, 422, 422, 422, 200]).flat(),
-    'a JSON Patch finds nothing there'
+    'a JSON Patch cannot refer to writeOnly properties'
   )
-  t.match(told[0], content, 'the hooks see them')
+  t.match(changes[0], content, 'hooks receive writeOnly properties')
 })
 
 test('PUT keeps a writeOnly property that it leaves out, and sets one that it contains', async (t) => {
@@ -337,7 +337,7 @@ test('PUT keeps a writeOnly property that it leaves out, and sets one that it co
 
   const unknown = await ask(app, `PUT ${at}`, { content: { ...seen, keys: [{ n: 3 }] } })
   t.equal(unknown.statusCode, 422)
-  t.strictSame(pointers(unknown), ['/keys/0/s'], 'a new item of an array has none to keep')
+  t.strictSame(pointers(unknown), ['/keys/0/s'], 'a new element of an array has no value to keep')
 
   const patch = [
     { op: 'replace', path: '/keys/0/n', value: 9 },
@@ -355,7 +355,7 @@ test('PUT keeps a writeOnly property that it leaves out, and sets one that it co
         { n: 9, s: '3' }
       ]
     },
-    'a JSON Patch keeps what it does not see'
+    'a JSON Patch keeps writeOnly properties'
   )
 
   await ask(app, `PATCH ${at}`, { content: { o: { s: 'merged' } } })
@@ -477,7 +477,7 @@ test('a collection with a recursive schema serves its items', async (t) => {
 test('generated ids are in order of creation, whatever the client sends', async (t) => {
   const app = await build(t, things({ n: Type.Integer() }))
   const ids: unknown[] = []
-  for (let n = 0; n < 30; n++) ids.push((await created(app, '/things', { id: absentId, n })).item.id)
+  for (let n = 0; n < 30; n++) ids.push((await created(app, '/things', { id: missingId, n })).item.id)
   t.strictSame(ids.toSorted(), ids)
   for (const each of ids) t.match(each, /^[0-9a-f]{8}-[0-9a-f]{4}-7/)
   const list = (await ask(app, 'GET /things?limit=100')).json() as Array<{ n: number }>
@@ -516,9 +516,9 @@ test('an id set by the client is kept as it is, and an existing id returns 409 w
     const { at, item } = await created(app, '/pages', { slug, title: 'first' })
     t.strictSame(item, { slug, title: 'first' })
     t.equal(at, `/pages/${encodeURIComponent(slug)}`)
-    const taken = await ask(app, 'POST /pages', { content: { slug, title: 'second' } })
-    t.equal(taken.statusCode, 409)
-    t.match(taken.json(), { code: 'not-unique', errors: [{ pointer: '/slug' }] })
+    const duplicate = await ask(app, 'POST /pages', { content: { slug, title: 'second' } })
+    t.equal(duplicate.statusCode, 409)
+    t.match(duplicate.json(), { code: 'not-unique', errors: [{ pointer: '/slug' }] })
     t.strictSame((await ask(app, `GET ${at}`)).json(), item, slug.slice(0, 20))
     t.equal((await ask(app, `PUT ${at}`, { content: { title: 'put' } })).json().title, 'put')
     t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'patched', slug } })).json().title, 'patched')
@@ -631,7 +631,7 @@ test('unique properties and unique sets are enforced on POST, PUT and PATCH', as
   t.equal(
     (await ask(app, `PUT ${at}`, { content: { email: 'b', tenant: 'y', name: 'm' } })).statusCode,
     200,
-    'its own values are not taken'
+    'an item does not conflict with its own values'
   )
 })
 
@@ -649,7 +649,7 @@ test('beforeValidation gets the action, the item and the previous item, and retu
         hooks: {
           async beforeValidation (change: Change<Record<string, unknown>>) {
             seen.push({ ...change, item: structuredClone(change.item) })
-            // A hook may as well change what it is given.
+            // A hook may also change its argument.
             change.item.slug = String(change.item.title).toLowerCase()
             ;(change.item.tags as string[]).push(change.action)
             return change.item
@@ -724,7 +724,7 @@ test('the item that beforeValidation returns is validated', async (t) => {
   const { at } = await created(app, '/things', { name: 'a' })
 
   give = (item) => ({ ...item, id: String(item.name).toLowerCase() })
-  t.strictSame((await created(app, '/slugs', { name: 'Hello' })).at, '/slugs/hello', 'it may make the id')
+  t.strictSame((await created(app, '/slugs', { name: 'Hello' })).at, '/slugs/hello', 'the hook may set the id')
   t.strictSame(pointers(await ask(app, 'POST /slugs', { content: { name: '..' } })), ['/id'])
   t.equal((await ask(app, 'PUT /slugs/hello', { content: { name: 'Hello' } })).statusCode, 200)
   t.strictSame(lines, [])
@@ -735,7 +735,7 @@ test('the item that beforeValidation returns is validated', async (t) => {
     ['PUT /slugs/new', { name: 'Other' }]
   ] as const) {
     const changed = await ask(app, request, { content })
-    t.equal(changed.statusCode, 500, 'an id stays what it is')
+    t.equal(changed.statusCode, 500, 'an id cannot change')
     t.match(lines.pop(), { err: { message: /beforeValidation of the collection slugs changed the id/ } })
   }
   give = () => undefined
@@ -749,7 +749,7 @@ test('the item that beforeValidation returns is validated', async (t) => {
 test('an error thrown by beforeValidation rejects the write with its own status', async (t) => {
   let fail: (change: Change<object>) => unknown = ({ item }) => item
   const { lines, logger } = logged()
-  const told: string[] = []
+  const actions: string[] = []
   const app = await build(
     t,
     things(
@@ -758,7 +758,7 @@ test('an error thrown by beforeValidation rejects the write with its own status'
         hooks: {
           beforeValidation: (change: Change<object>) => fail(change),
           afterCommit: ({ action }: CommittedChange<object>) => {
-            told.push(action)
+            actions.push(action)
           }
         }
       }
@@ -813,14 +813,14 @@ test('an error thrown by beforeValidation rejects the write with its own status'
       t.match(answer.json(), content)
     }
   }
-  t.strictSame(lines, [], 'what a client did is no fault of the server')
+  t.strictSame(lines, [], 'client errors are not logged as failures')
 
   fail = () => {
     throw new Error('password=hunter2 at /srv/app.ts')
   }
-  const fault = await ask(app, 'POST /things', { content: { name: 'b' } })
-  t.equal(fault.statusCode, 500)
-  t.strictSame(fault.json(), {
+  const failed = await ask(app, 'POST /things', { content: { name: 'b' } })
+  t.equal(failed.statusCode, 500)
+  t.strictSame(failed.json(), {
     type: 'about:blank',
     title: 'Internal Server Error',
     status: 500,
@@ -832,18 +832,18 @@ test('an error thrown by beforeValidation rejects the write with its own status'
   t.match(lines[0], { err: { message: 'password=hunter2 at /srv/app.ts', stack: /hooks\.test\.ts/ } })
 
   t.strictSame((await ask(app, 'GET /things')).json(), [item])
-  t.strictSame(told, ['create'])
+  t.strictSame(actions, ['create'])
 })
 
 test('afterCommit runs for every completed write, with the item before and after', async (t) => {
-  const told: Array<CommittedChange<object>> = []
+  const changes: Array<CommittedChange<object>> = []
   const app = await build(
     t,
     users({
       put: { create: true },
       hooks: {
         afterCommit: async (change) => {
-          told.push(change)
+          changes.push(change)
         }
       }
     })
@@ -852,31 +852,31 @@ test('afterCommit runs for every completed write, with the item before and after
   await ask(app, `PUT ${at}`, { content: { ...ada, name: 'Put' } })
   await ask(app, `PATCH ${at}`, { content: { name: 'Patched' } })
   await ask(app, `DELETE ${at}`)
-  await ask(app, `PUT /users/${absentId}`, { content: ada })
+  await ask(app, `PUT /users/${missingId}`, { content: ada })
   t.match(
-    told.map(({ action, before, after }) => ({ action, before, after })),
+    changes.map(({ action, before, after }) => ({ action, before, after })),
     [
       { action: 'create', before: undefined, after: { ...item, password: 'secret' } },
       { action: 'replace', before: { name: 'Ada' }, after: { name: 'Put', password: 'secret' } },
       { action: 'update', before: { name: 'Put' }, after: { name: 'Patched' } },
       { action: 'remove', before: { name: 'Patched' }, after: undefined },
-      { action: 'create', before: undefined, after: { id: absentId } }
+      { action: 'create', before: undefined, after: { id: missingId } }
     ]
   )
   t.strictSame(
-    told.map(({ request }) => request?.method),
+    changes.map(({ request }) => request?.method),
     ['POST', 'PUT', 'PATCH', 'DELETE', 'PUT']
   )
 })
 
 test('afterCommit does not run for rejected writes or for reads', async (t) => {
-  const told: string[] = []
+  const actions: string[] = []
   const app = await build(
     t,
     users({
       hooks: {
         afterCommit: ({ action }) => {
-          told.push(action)
+          actions.push(action)
         }
       }
     })
@@ -888,10 +888,10 @@ test('afterCommit does not run for rejected writes or for reads', async (t) => {
     await ask(app, 'POST /users', { content: '{' }),
     await ask(app, `PUT ${at}`, { content: { name: 'x' } }),
     await ask(app, `PUT ${at}`, { content: ada, fields: { 'if-match': '"stale"' } }),
-    await ask(app, `PATCH ${at}`, { content: { id: absentId } }),
+    await ask(app, `PATCH ${at}`, { content: { id: missingId } }),
     await ask(app, `DELETE ${at}`, { fields: { 'if-match': '"stale"' } }),
-    await ask(app, `DELETE /users/${absentId}`),
-    await ask(app, `PUT /users/${absentId}`, { content: ada })
+    await ask(app, `DELETE /users/${missingId}`),
+    await ask(app, `PUT /users/${missingId}`, { content: ada })
   ]
   t.strictSame(
     refused.map((answer) => answer.statusCode),
@@ -899,14 +899,14 @@ test('afterCommit does not run for rejected writes or for reads', async (t) => {
   )
   await ask(app, `GET ${at}`)
   await ask(app, 'GET /users')
-  t.strictSame(told, ['create'])
+  t.strictSame(actions, ['create'])
 })
 
 test('the next writer of the same item does not wait for afterCommit', async (t) => {
-  // Each request is told once that another came in between, and then takes its turn.
+  // Each write collides once, and is then queued.
   let writes = 0
   const storage = altered((storage) => ({
-    replace: async (...asked) => (writes++ % 2 === 0 ? { refused: 'stale' } : storage.replace(...asked))
+    replace: async (...args) => (writes++ % 2 === 0 ? { refused: 'stale' } : storage.replace(...args))
   }))
   const [first, second] = [gate(), gate()]
   const app = await build(
@@ -930,7 +930,7 @@ test('the next writer of the same item does not wait for afterCommit', async (t)
   t.teardown(() => {
     globalThis.setTimeout = timer
   })
-  // Nobody's patience ends.
+  // The queue never times out.
   globalThis.setTimeout = Object.assign(
     (work: () => void, after?: number) => timer(after === 1000 ? () => {} : work, after),
     timer
@@ -974,7 +974,7 @@ test('an error thrown by afterCommit is logged and does not affect the response'
 
 test('a storage error returns a bare 500 and does not run afterCommit', async (t) => {
   const { lines, logger } = logged()
-  const told: string[] = []
+  const actions: string[] = []
   const app = await build(
     t,
     users({
@@ -985,7 +985,7 @@ test('a storage error returns a bare 500 and does not run afterCommit', async (t
       })),
       hooks: {
         afterCommit: ({ action }) => {
-          told.push(action)
+          actions.push(action)
         }
       }
     }),
@@ -995,12 +995,12 @@ test('a storage error returns a bare 500 and does not run afterCommit', async (t
   t.equal(answer.statusCode, 500)
   t.notMatch(answer.payload, /SQLITE|var/)
   t.equal(lines.length, 1)
-  t.strictSame(told, [])
+  t.strictSame(actions, [])
 })
 
 test('an internal error while a patch is applied returns 500', async (t) => {
   const { lines, logger } = logged()
-  const broken = Object.defineProperty({ id: absentId }, 'name', {
+  const broken = Object.defineProperty({ id: missingId }, 'name', {
     enumerable: true,
     get () {
       throw new Error('broken')
@@ -1014,7 +1014,7 @@ test('an internal error while a patch is applied returns 500', async (t) => {
     ),
     { logger }
   )
-  const answer = await ask(app, `PATCH /things/${absentId}`, {
+  const answer = await ask(app, `PATCH /things/${missingId}`, {
     content: [{ op: 'test', path: '/name', value: 'x' }],
     type: operations
   })
@@ -1043,12 +1043,12 @@ test('with put.create, PUT creates a missing item with the id of the URI', async
       { name: 'slugs', id: { generate: 'client' }, put: { create: true } }
     )
   ])
-  const at = `/things/${absentId}`
+  const at = `/things/${missingId}`
   const put = await ask(app, `PUT ${at}`, { content: { name: 'a' } })
   t.equal(put.statusCode, 201)
   t.equal(put.headers.location, at)
-  t.match(put.json(), { id: absentId, name: 'a', role: 'reader', born: /^20/ })
-  const again = await ask(app, `PUT ${at}`, { content: { id: absentId, name: 'b' } })
+  t.match(put.json(), { id: missingId, name: 'a', role: 'reader', born: /^20/ })
+  const again = await ask(app, `PUT ${at}`, { content: { id: missingId, name: 'b' } })
   t.equal(again.statusCode, 200)
   t.equal(again.json().born, put.json().born)
   t.strictSame(actions, ['create', 'replace'])
@@ -1227,7 +1227,7 @@ test('a problem thrown by the app is not logged as a failure, but an error with 
   ]
   for (const [place, definition] of places) {
     const app = await build(t, definition, { logger, disableRequestLogging: true })
-    const levels = async (thrown: unknown): Promise<unknown[]> => {
+    const getLogLevels = async (thrown: unknown): Promise<unknown[]> => {
       lines.length = 0
       let once = true
       fail = () => {
@@ -1238,17 +1238,17 @@ test('a problem thrown by the app is not logged as a failure, but an error with 
       const { statusCode } = await ask(app, 'POST /things', { content: { name: 'a' } })
       return [statusCode, ...lines.map(({ level, msg }) => `${level} ${msg}`)]
     }
-    t.strictSame(await levels(problem('conflict')), [409], place)
+    t.strictSame(await getLogLevels(problem('conflict')), [409], place)
     t.strictSame(
-      await levels(problem('service-unavailable', { detail: 'Back at noon.' })),
+      await getLogLevels(problem('service-unavailable', { detail: 'Back at noon.' })),
       [503, '30 request refused'],
       place
     )
     t.match(lines, [{ problem: { status: 503, code: 'service-unavailable', detail: 'Back at noon.' } }])
     t.strictSame(
-      await levels(Object.assign(new Error('on purpose'), { statusCode: 503 })),
+      await getLogLevels(Object.assign(new Error('on purpose'), { statusCode: 503 })),
       [503, '50 request failed'],
-      `${place}, as Fastify does`
+      `${place}, logged as by Fastify`
     )
     t.match(lines, [{ err: { message: 'on purpose' } }])
   }

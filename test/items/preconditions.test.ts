@@ -14,7 +14,7 @@ const past = 'Thu, 01 Jan 2015 00:00:00 GMT'
 const future = 'Fri, 01 Jan 2055 00:00:00 GMT'
 const nowhere = '/users/018f4e6a-0000-7000-8000-000000000000'
 
-/** What a request without any precondition would do, by method. */
+/** The status of a request without preconditions, by method. */
 const success = { GET: 200, HEAD: 200, PUT: 200, PATCH: 200, DELETE: 204 } as const
 
 test('preconditions on an item follow the truth table for every method (RFC 9110, section 13.2.2)', async (t) => {
@@ -47,16 +47,21 @@ test('preconditions on an item follow the truth table for every method (RFC 9110
       200,
       0
     ],
-    ['If-Match fails before If-None-Match is asked', (tag) => ({ 'if-match': stale, 'if-none-match': tag }), 412, 412],
-    ['If-Match holds, then If-None-Match is asked', (tag) => ({ 'if-match': tag, 'if-none-match': tag }), 304, 412],
     [
-      'If-Match holds, then If-Modified-Since is asked',
+      'If-Match fails before If-None-Match is evaluated',
+      (tag) => ({ 'if-match': stale, 'if-none-match': tag }),
+      412,
+      412
+    ],
+    ['If-Match holds, then If-None-Match is evaluated', (tag) => ({ 'if-match': tag, 'if-none-match': tag }), 304, 412],
+    [
+      'If-Match holds, then If-Modified-Since is evaluated',
       (tag) => ({ 'if-match': tag, 'if-modified-since': future }),
       304,
       0
     ],
     [
-      'If-Unmodified-Since fails before If-None-Match is asked',
+      'If-Unmodified-Since fails before If-None-Match is evaluated',
       (tag) => ({ 'if-unmodified-since': past, 'if-none-match': tag }),
       412,
       412
@@ -70,7 +75,7 @@ test('preconditions on an item follow the truth table for every method (RFC 9110
       const expected = method === 'GET' || method === 'HEAD' ? read : write
       t.equal(answer.statusCode, expected === 0 ? done : expected, `${method}: ${what}`)
       if (answer.statusCode === 412) {
-        t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'nothing was done')
+        t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'the item is unchanged')
         if (method !== 'HEAD') {
           t.match(answer.json(), {
             status: 412,
@@ -131,18 +136,18 @@ test('Last-Modified comes from the storage or else from the item, and is omitted
     timestamps: { updated: 'at' }
   })
   const app = await build(t, [known, kept, made, lost, notes()])
-  const modified = async (url: string, content: object = {}) =>
+  const getLastModified = async (url: string, content: object = {}) =>
     (await ask(app, `GET ${(await created(app, url, content)).at}`)).headers['last-modified']
-  t.equal(await modified('/known'), past)
-  t.ok(Date.parse(String(await modified('/kept'))) > Date.now() - 60_000)
-  t.equal(await modified('/lost'), undefined)
-  t.equal(await modified('/made'), undefined, 'when an item was made does not tell when it changed')
-  t.equal(await modified('/notes', { text: 'a' }), undefined)
+  t.equal(await getLastModified('/known'), past)
+  t.ok(Date.parse(String(await getLastModified('/kept'))) > Date.now() - 60_000)
+  t.equal(await getLastModified('/lost'), undefined)
+  t.equal(await getLastModified('/made'), undefined, 'the time of creation is not the time of the last change')
+  t.equal(await getLastModified('/notes', { text: 'a' }), undefined)
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal(
     (await ask(app, `GET ${at}`, { fields: { 'if-modified-since': future } })).statusCode,
     200,
-    'a date cannot be asked of what has none'
+    'If-Modified-Since is ignored without Last-Modified'
   )
 })
 
@@ -236,7 +241,7 @@ test('POST checks its preconditions against the list that GET returns (RFC 9110,
   t.equal(
     (await ask(app, 'POST /users', { content: ada, fields: { 'if-none-match': '*' } })).statusCode,
     412,
-    'the collection is there'
+    'the collection exists'
   )
   t.equal((await ask(app, 'POST /users', { content: ada, fields: { 'if-match': empty } })).statusCode, 201)
   t.equal(
@@ -324,7 +329,7 @@ test('with etag.required, an unconditional write of an item returns 428 (RFC 658
   t.equal(
     (await ask(app, `PATCH ${at}`, { content: '{', fields: {} })).statusCode,
     428,
-    'before the content is processed'
+    'checked before the content is processed'
   )
   t.equal((await ask(app, `GET ${at}`)).statusCode, 200)
   t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': tag } })).statusCode, 200)
@@ -497,7 +502,7 @@ test('a slow writer delays other writers of the item by at most one second', asy
   const { at } = await created(app, '/notes', { text: 'a' })
   const slow = ask(app, `PATCH ${at}`, { content: { text: 'slow' } })
   await waiting.opened
-  // Without a limit on a turn in the queue, this would wait for the slow one, which waits for this test.
+  // Without a timeout in the queue, this would wait for the slow write, which waits for this test.
   t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'quick' } })).statusCode, 200)
   stuck.open()
   t.equal((await slow).statusCode, 409)
@@ -529,12 +534,12 @@ test('formats of one version have different tags, and writes accept any (RFC 911
     t.equal(new Set(tags).size, 3)
     t.ok(
       tags.every((tag) => /^"[^"]+"$/.test(tag)),
-      'strong'
+      'strong tags'
     )
     t.equal(
       (await ask(app, `GET ${url}`, { fields: { accept: types[0]!, 'if-none-match': tags[1]! } })).statusCode,
       200,
-      'another representation is not the one the client has'
+      'the tag of another representation does not match'
     )
   }
   for (const accept of types) {
@@ -573,7 +578,7 @@ test('the ETag of a list changes with its items and its page links (RFC 9110, se
         if (one.payload !== other.payload) t.not(one.etag, other.etag, `${accept}: ${one.payload} / ${other.payload}`)
       }
     }
-    t.equal((await get()).etag, seen.at(-1)?.etag, 'and stays while nothing changes')
+    t.equal((await get()).etag, seen.at(-1)?.etag, 'the tag stays the same until the item changes')
     for (const { at } of [first, third]) await ask(app, `DELETE ${at}`)
   }
 })
@@ -654,7 +659,7 @@ test('requests with credentials get no-store unless a policy is set (RFC 9111, s
   t.equal(await control(`HEAD ${note.at}`), 'public, max-age=60')
   t.equal(await control(`GET ${note.at}`, { 'if-none-match': note.tag }), 'public, max-age=60')
   t.equal(await control('GET /notes'), 'no-cache')
-  t.equal(await control('GET /all/x'), 'no-cache', 'a failure is not success')
+  t.equal(await control('GET /all/x'), 'no-cache', 'the policy applies to successful responses only')
   t.equal(await control(`DELETE ${note.at}`), 'no-store')
 })
 
@@ -718,7 +723,7 @@ test('XML can be sent and received', async (t) => {
   const at = String(posted.headers.location)
   t.match((await ask(app, `GET ${at}`)).json(), { name: 'A & B', age: 36 })
   const put = await ask(app, `PUT ${at}`, { content: posted.payload, type: 'application/xml' })
-  t.equal(put.statusCode, 200, 'GET, edit, PUT')
+  t.equal(put.statusCode, 200, 'the item of a GET can be sent with PUT')
   t.match(
     (await ask(app, 'GET /users', { fields: { accept: 'application/xml' } })).payload,
     /^<\?xml.*\n<items><item>.*<\/item><\/items>$/
