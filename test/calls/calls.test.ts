@@ -23,7 +23,7 @@ const Order = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
-const absentId = '0190a000-0000-7000-8000-000000000000'
+const missingId = '0190a000-0000-7000-8000-000000000000'
 
 /** An app that serves the definitions and does not listen. */
 async function open (
@@ -39,7 +39,7 @@ async function open (
   return app
 }
 
-/** The code of the problem that a call is refused with. */
+/** Returns the code of the problem that a call throws. */
 async function refusal (call: Promise<unknown>): Promise<string | undefined> {
   try {
     await call
@@ -124,10 +124,10 @@ test('a refused call throws a ProblemError with the code, the status and the fai
   await calls.create({ product: 'pen' })
   t.equal(await refusal(calls.create({ product: 'pen' })), 'not-unique')
   t.equal(await refusal(calls.create({ product: '\ud800' })), 'malformed-content')
-  t.equal(await refusal(calls.replace(absentId, { product: '\ud800' })), 'not-found')
+  t.equal(await refusal(calls.replace(missingId, { product: '\ud800' })), 'not-found')
   t.equal(await refusal(calls.read('no id')), 'not-found')
-  t.equal(await refusal(calls.update(absentId, {})), 'not-found')
-  const missing = await calls.read(absentId).catch((error: unknown) => error)
+  t.equal(await refusal(calls.update(missingId, {})), 'not-found')
+  const missing = await calls.read(missingId).catch((error: unknown) => error)
   t.match(missing, { message: 'No resource has this path, or it is not visible to the caller.', errors: [] })
   const unknown = calls.list({ filter: JSON.parse('{ "prodct": "pen" }') }).next()
   t.equal(await refusal(unknown), 'validation-failed')
@@ -151,8 +151,8 @@ test('a problem of a call that a route or a hook lets pass is the response', asy
       }
     }
   }))
-  app.get('/report', async () => app.collection(products).read(absentId))
-  const refused = await ask(app, 'POST /orders', { content: { product: absentId } })
+  app.get('/report', async () => app.collection(products).read(missingId))
+  const refused = await ask(app, 'POST /orders', { content: { product: missingId } })
   t.equal(refused.statusCode, 404)
   t.match(refused.json(), { code: 'not-found', status: 404 })
   t.equal((await ask(app, 'GET /report')).statusCode, 404)
@@ -208,7 +208,7 @@ test('with a caller, its access rules, rows and properties apply; without one, t
   const calls = app.collection(orders)
   const own = await calls.create({ product: 'pen', secret: 's', note: 'n' }, { caller: 'ada' })
   t.equal(own.item.tenant, 'ada')
-  t.notOk('secret' in own.item, 'a caller does not see what is writeOnly')
+  t.notOk('secret' in own.item, 'a caller does not see writeOnly properties')
   t.equal(own.item.note, 'n')
   const { id } = own
   t.equal(await refusal(calls.read(id, { caller: 'bob' })), 'not-found')
@@ -223,20 +223,24 @@ test('with a caller, its access rules, rows and properties apply; without one, t
   t.notOk('note' in seen.item)
   t.equal(await refusal(calls.create({ product: 'pen', note: 'n' }, { caller: 'bob' })), 'validation-failed')
   t.equal(await refusal(calls.update(id, { note: 'n' }, { caller: 'bob' })), 'validation-failed')
-  t.equal(await refusal(calls.update(id, { status: 'open' }, { caller: 'bob' })), 'validation-failed', 'is read-only')
+  t.equal(
+    await refusal(calls.update(id, { status: 'open' }, { caller: 'bob' })),
+    'validation-failed',
+    'the property is readOnly for this caller'
+  )
   await calls.update(id, { note: 'changed' })
   t.equal(await refusal(calls.update(id, { quantity: 5 }, { caller: 'bob', ifMatch: seen.tag })), 'precondition-failed')
   const { tag } = await calls.read(id, { caller: 'bob' })
   t.equal((await calls.update(id, { quantity: 5 }, { caller: 'bob', ifMatch: tag })).item.quantity, 5)
   t.equal((await calls.read(id)).item.note, 'changed')
 
-  t.equal(await refusal(calls.replace(absentId, { product: 'x' }, { caller: 'reader' })), 'not-found')
-  t.equal((await calls.replace(absentId, { product: 'x' }, { caller: 'ada' })).id, absentId)
+  t.equal(await refusal(calls.replace(missingId, { product: 'x' }, { caller: 'reader' })), 'not-found')
+  t.equal((await calls.replace(missingId, { product: 'x' }, { caller: 'ada' })).id, missingId)
   const other = '0190a000-0000-7000-8000-000000000001'
   t.equal((await calls.replace(other, { product: 'x', tenant: 'ada' })).id, other)
   const rows: unknown[] = []
   for await (const entry of calls.list({}, { caller: 'ada' })) rows.push(entry.id)
-  t.strictSame(rows, [absentId, other])
+  t.strictSame(rows, [missingId, other])
 })
 
 test('layers of storages apply to calls, and code cannot set what features set', async (t) => {
@@ -280,7 +284,7 @@ test('a collection is found wherever it is registered, and what the app does not
   await app.ready()
   t.equal((await early.create({ product: 'ink' })).item.product, 'ink')
   t.equal((await ask(app, 'GET /v1/orders')).json().length, 2)
-  await t.rejects(app.collection(orders.with()).read(absentId), { code: 'FST_COLLECTION_NOT_REGISTERED' })
+  await t.rejects(app.collection(orders.with()).read(missingId), { code: 'FST_COLLECTION_NOT_REGISTERED' })
   t.throws(() => app.collection(JSON.parse('{}')), { code: 'FST_COLLECTION_NO_DEFINITION' })
 })
 

@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { test } from 'tap'
 import { codings, createDecoder, UndecodableContent } from '../../lib/http/content-encoding.ts'
 
-async function decoded (coding: string, content: Buffer): Promise<[text: string, bytes: number]> {
+async function decode (coding: string, content: Buffer): Promise<[text: string, bytes: number]> {
   const decoding = createDecoder(coding)
   if (decoding === undefined) throw new Error(`${coding} is not known`)
   return [await text(Readable.from([content]).pipe(decoding)), decoding.receivedEncodedLength]
@@ -18,10 +18,10 @@ test('each coding is decoded, and the encoded bytes are counted (RFC 9110, secti
     ['deflate', deflateSync('Käse')],
     ['br', brotliCompressSync('Käse')]
   ] as const) {
-    t.strictSame(await decoded(coding, content), ['Käse', content.length], coding)
+    t.strictSame(await decode(coding, content), ['Käse', content.length], coding)
   }
   const two = Buffer.concat([gzipSync('one, '), gzipSync('two')])
-  t.strictSame(await decoded('gzip', two), ['one, two', two.length], 'RFC 1952 §2.2: members follow each other')
+  t.strictSame(await decode('gzip', two), ['one, two', two.length], 'several members (RFC 1952, section 2.2)')
 })
 
 test('supported codings are decoded, and unknown or several codings are not (RFC 9110, section 12.5.3)', async (t) => {
@@ -43,7 +43,7 @@ test('content that is not in its coding throws UndecodableContent (RFC 9110, sec
     ['br', brotliCompressSync('a longer text that is cut').subarray(0, -3)],
     ['gzip', Buffer.concat([gzipSync('a').subarray(0, -8), Buffer.alloc(8, 1)])]
   ] as const) {
-    const failed: unknown = await decoded(coding, content).catch((error: unknown) => error)
+    const failed: unknown = await decode(coding, content).catch((error: unknown) => error)
     t.type(failed, UndecodableContent)
     t.match(
       failed,

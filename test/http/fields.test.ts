@@ -12,8 +12,8 @@ test('a list is split outside of quoted strings (RFC 9110, section 5.6.1)', asyn
   t.strictSame(splitList('a, b ,,\tc,', ','), ['a', 'b', 'c'])
   t.strictSame(splitList('a;x="1,2;\\"3", b', ','), ['a;x="1,2;\\"3"', 'b'])
   t.strictSame(splitList('a;x="1,2;\\"3";y', ';'), ['a', 'x="1,2;\\"3"', 'y'])
-  t.strictSame(splitList('a, "b, c', ','), ['a', '"b, c'], 'a quotation mark that is not closed')
-  t.strictSame(splitList('a, "b\\', ','), ['a'], 'an escape of nothing')
+  t.strictSame(splitList('a, "b, c', ','), ['a', '"b, c'], 'an unclosed quotation mark')
+  t.strictSame(splitList('a, "b\\', ','), ['a'], 'an incomplete escape')
   t.strictSame(splitList('a\\,b', ','), ['a\\', 'b'])
   t.strictSame(splitList('', ','), [])
 })
@@ -42,7 +42,7 @@ test('the media type of the content is parsed without parameters (RFC 9110, sect
     ['a/b/c', undefined],
     ['a b/c', undefined]
   ] as const) {
-    t.equal(parseMediaType(field), type, field ?? 'absent')
+    t.equal(parseMediaType(field), type, field ?? 'missing')
   }
 })
 
@@ -68,7 +68,7 @@ test('a missing, empty or malformed Accept field accepts anything (RFC 9110, sec
     'application/xml;=a',
     'application/xml;a=b c'
   ]) {
-    t.equal(negotiate(field, available), json, field ?? 'absent')
+    t.equal(negotiate(field, available), json, field ?? 'missing')
   }
 })
 
@@ -172,9 +172,9 @@ test('preferences are parsed, and unknown or malformed ones are left out (RFC 72
     [',,;=,"', {}],
     ['return=Minimal', {}]
   ] as const) {
-    t.strictSame(parsePreferences(field), expected, field ?? 'absent')
+    t.strictSame(parsePreferences(field), expected, field ?? 'missing')
   }
-  t.equal(parsePreferences(undefined), parsePreferences(undefined), 'nothing is made where nothing was sent')
+  t.equal(parsePreferences(undefined), parsePreferences(undefined), 'no object is created without a header')
   t.ok(Object.isFrozen(parsePreferences(undefined)))
 })
 

@@ -17,15 +17,15 @@ interface Vector {
 
 const load = createRequire(import.meta.url)
 
-/** Frozen at all depths: a change of what is given would throw. */
-function frozen<Value> (value: Value): Value {
-  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen)
+/** Freezes at all depths, so that a change of the argument throws. */
+function freeze<Value> (value: Value): Value {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(freeze)
   return value
 }
 
 function refusal (document: unknown, operations: unknown): PatchRefusal | undefined {
   try {
-    applyJsonPatch(frozen(document), frozen(operations))
+    applyJsonPatch(freeze(document), freeze(operations))
     return undefined
   } catch (thrown) {
     if (thrown instanceof PatchRefusal) return thrown
@@ -33,8 +33,8 @@ function refusal (document: unknown, operations: unknown): PatchRefusal | undefi
   }
 }
 
-/** Whether there is an own `__proto__`, and what it is. */
-function protoOf (value: unknown): unknown {
+/** Returns the own property `__proto__`, if there is one. */
+function getOwnProto (value: unknown): unknown {
   return Object.getOwnPropertyDescriptor(value, '__proto__')?.value
 }
 
@@ -90,7 +90,7 @@ test('every example is applied as specified (RFC 7396, appendix A)', async (t) =
     [[1, 2], { a: 'b', c: null }, { a: 'b' }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }]
   ]) {
-    t.strictSame(applyMergePatch(frozen(target), frozen(patch)), result, JSON.stringify([target, patch]))
+    t.strictSame(applyMergePatch(freeze(target), freeze(patch)), result, JSON.stringify([target, patch]))
   }
 })
 
@@ -102,7 +102,7 @@ test('the example document is patched as specified (RFC 7396, section 3)', async
     content: 'This will be unchanged'
   }
   const patch = { title: 'Hello!', phoneNumber: '+01-123-456-7890', author: { familyName: null }, tags: ['example'] }
-  t.strictSame(applyMergePatch(frozen(target), frozen(patch)), {
+  t.strictSame(applyMergePatch(freeze(target), freeze(patch)), {
     title: 'Hello!',
     author: { givenName: 'John' },
     tags: ['example'],
@@ -116,12 +116,12 @@ test('names of Object.prototype are ordinary members (RFC 7396)', async (t) => {
     {},
     JSON.parse('{"__proto__":{"polluted":1,"gone":null},"constructor":{"a":1},"toString":{"b":2}}')
   )
-  t.strictSame(protoOf(result), { polluted: 1 })
+  t.strictSame(getOwnProto(result), { polluted: 1 })
   t.equal(JSON.stringify(result), '{"__proto__":{"polluted":1},"constructor":{"a":1},"toString":{"b":2}}')
   t.equal(Object.getPrototypeOf(result), Object.prototype)
   t.equal(Reflect.get({}, 'polluted'), undefined)
   const merged = applyMergePatch(JSON.parse('{"__proto__":{"a":1,"b":2}}'), JSON.parse('{"__proto__":{"b":null}}'))
-  t.strictSame(protoOf(merged), { a: 1 })
+  t.strictSame(getOwnProto(merged), { a: 1 })
   t.equal(
     JSON.stringify(applyMergePatch(JSON.parse('{"__proto__":1,"a":2}'), JSON.parse('{"__proto__":null}'))),
     '{"a":2}'
@@ -131,13 +131,13 @@ test('names of Object.prototype are ordinary members (RFC 7396)', async (t) => {
 test('every case of the official test vectors passes (RFC 6902)', async (t) => {
   for (const file of ['tests.json', 'spec_tests.json']) {
     const vectors: Vector[] = load(`json-patch-test-suite/${file}`)
-    // A name that occurs twice is gone once the text is parsed; it is refused there.
+    // Parsed JSON has no duplicate names; the parser refuses them.
     for (const vector of vectors.filter(({ error = '' }) => !error.includes("two 'op' members"))) {
       const name = `${file}: ${vector.comment ?? JSON.stringify(vector.patch)}`
       if (vector.error !== undefined) t.type(refusal(vector.doc, vector.patch), PatchRefusal, name)
       else if (vector.expected !== undefined) {
-        t.strictSame(applyJsonPatch(frozen(vector.doc), frozen(vector.patch)), vector.expected, name)
-      } else t.doesNotThrow(() => applyJsonPatch(frozen(vector.doc), frozen(vector.patch)), name)
+        t.strictSame(applyJsonPatch(freeze(vector.doc), freeze(vector.patch)), vector.expected, name)
+      } else t.doesNotThrow(() => applyJsonPatch(freeze(vector.doc), freeze(vector.patch)), name)
     }
   }
 })
@@ -170,8 +170,8 @@ test('an invalid patch is malformed, regardless of the document (RFC 6902, secti
     [[{ op: 'move', from: '/a', path: '/a/b' }], 0, 'A value cannot be moved into itself.'],
     [[{ op: 'move', from: '', path: '/a' }], 0, 'A value cannot be moved into itself.']
   ] as const) {
-    const { kind, detail: told, index: at } = refusal({ a: {} }, operations) ?? {}
-    t.strictSame([kind, told, at], ['malformed', detail, index], JSON.stringify(operations))
+    const { kind, detail: actual, index: at } = refusal({ a: {} }, operations) ?? {}
+    t.strictSame([kind, actual, at], ['malformed', detail, index], JSON.stringify(operations))
   }
 })
 
@@ -251,10 +251,10 @@ test('operations can apply to the whole document (RFC 6902, section 4)', async (
 })
 
 test('unchanged parts are shared, and changed parts are copied once (RFC 6902)', async (t) => {
-  const document = frozen({ left: { deep: [1, 2, 3] }, right: { deep: { a: 1 } } })
+  const document = freeze({ left: { deep: [1, 2, 3] }, right: { deep: { a: 1 } } })
   const result = applyJsonPatch(
     document,
-    frozen([
+    freeze([
       { op: 'add', path: '/left/deep/0', value: 0 },
       { op: 'remove', path: '/left/deep/3' },
       { op: 'replace', path: '/left/deep/0', value: [9] },
@@ -298,7 +298,7 @@ test('a few operations cannot build a document that is too deep or too large (RF
         long,
         Array.from({ length: 2_000 }, () => ({ op: 'add', path: '/a/-', value: 1 }))
       ),
-    'at the end nothing is shifted'
+    'appending moves no elements'
   )
   let nested: unknown = 1
   for (let level = 0; level < 40; level++) nested = { a: nested }
@@ -328,10 +328,10 @@ test('operations do not modify their input, and are applied in order or not at a
   })
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 8 }), (operations) => {
-      const document = frozen({ a: { b: [1, { c: 2 }] }, b: ['x', 'y'] })
+      const document = freeze({ a: { b: [1, { c: 2 }] }, b: ['x', 'y'] })
       const text = JSON.stringify(operations)
       try {
-        const result = applyJsonPatch(document, frozen(operations))
+        const result = applyJsonPatch(document, freeze(operations))
         const stepwise = operations.reduce<unknown>(
           (current, operation) => applyJsonPatch(current, [operation]),
           document

@@ -23,8 +23,8 @@ const name = Type.String()
 const updatedAt = Type.String({ format: 'date-time', readOnly: true })
 const item = { id: 1, name: 'Ada', secret: 'enigma', updatedAt: '2026-01-01T00:00:00.000Z' }
 
-/** One storage, which both deploys use. */
-function shared (): Storage<object> {
+/** Creates a storage that both deploys use. */
+function createShared (): Storage<object> {
   return memory<object>({ items: [item] })({
     name: 'people',
     schema: Type.Object({ id }),
@@ -48,7 +48,7 @@ function people (storage: Storage<object>, options: Partial<Omit<Options<any>, '
 const formats = ['application/json', 'application/hal+json', 'application/xml']
 const targets = ['/people/1', '/people', '/people?fields=id', '/people?count=true']
 
-/** What each target answers in each format, and whether the answer is still what `known` has. */
+/** Requests each target in each format, and compares the responses with `known`. */
 async function read (
   t: Test,
   collections: Collection | readonly Collection[],
@@ -72,12 +72,12 @@ async function read (
 }
 
 test('a property that becomes writeOnly changes every ETag, and an old one does not return 304', async (t) => {
-  const storage = shared()
+  const storage = createShared()
   const before = await read(t, people(storage))
   t.match(before.answers.get('/people/1 application/json')?.body, /enigma/)
-  const concealed = () =>
+  const hideSecret = () =>
     people(storage, { schema: Type.Object({ ...People.properties, secret: Type.String({ writeOnly: true }) }) })
-  const after = await read(t, concealed(), before.answers)
+  const after = await read(t, hideSecret(), before.answers)
   for (const [key, answer] of after.answers) {
     t.equal(answer.statusCode, 200, key)
     t.notMatch(answer.body, /enigma/)
@@ -96,7 +96,7 @@ test('a property that becomes writeOnly changes every ETag, and an old one does 
       method
     )
   }
-  const again = await read(t, concealed(), after.answers)
+  const again = await read(t, hideSecret(), after.answers)
   for (const [key, answer] of again.answers) {
     t.equal(answer.statusCode, 304, `the same definition in another process: ${key}`)
   }
@@ -107,12 +107,12 @@ test('a property that becomes writeOnly changes every ETag, and an old one does 
   t.equal(
     (await ask(again.app, 'PATCH /people/1', { content: { name: 'Eve' }, fields })).statusCode,
     200,
-    'in whatever format it was read'
+    'whatever format was read'
   )
 })
 
 test('If-Modified-Since alone does not return 304, because the definition may have changed', async (t) => {
-  const storage = shared()
+  const storage = createShared()
   const first = await build(t, people(storage))
   const { 'last-modified': modified } = (await ask(first, 'GET /people/1')).headers
   t.equal(modified, 'Thu, 01 Jan 2026 00:00:00 GMT')
@@ -131,7 +131,7 @@ test('If-Modified-Since alone does not return 304, because the definition may ha
 })
 
 test('everything else that affects the bytes changes the ETags of the affected formats', async (t) => {
-  const storage = shared()
+  const storage = createShared()
   const plain = await read(t, people(storage))
   const changes: Array<[what: string, options: Partial<Options<any>>, formats: readonly string[]]> = [
     ['the order of properties', { schema: Type.Object({ name, id, secret: Type.String(), updatedAt }) }, formats],
@@ -187,7 +187,7 @@ test('everything else that affects the bytes changes the ETags of the affected f
 })
 
 test('the ETag covers the definition of expanded collections', async (t) => {
-  const storage = shared()
+  const storage = createShared()
   const articles = memory({ items: [{ id: 1, author: 1 }] })({
     name: 'articles',
     schema: Type.Object({ id }),
@@ -224,7 +224,7 @@ test('the ETag covers the definition of expanded collections', async (t) => {
 })
 
 test('an older version that presents items differently has different ETags', async (t) => {
-  const storage = shared()
+  const storage = createShared()
   const Old = Type.Object({ id, title: Type.String() })
   const tag = async (present: (item: any) => { id: number; title: string }) => {
     const app = await build(

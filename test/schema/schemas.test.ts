@@ -15,12 +15,12 @@ import { isKnownFormat, compileValidator, getValidator } from '../../lib/schema/
 import { isProportional } from '../growth.ts'
 
 /** TypeBox schemas are JSON Schema without saying so. */
-const schemaOf = (schema: object): JsonSchema => schema as JsonSchema
+const toJsonSchema = (schema: object): JsonSchema => schema as JsonSchema
 
-const properties = (schema: object) => readProperties(schemaOf(schema))
+const properties = (schema: object) => readProperties(toJsonSchema(schema))
 
-/** As a definition holds items to it. */
-const held = (schema: object) => compileValidator(rewriteSchema(schemaOf(schema), {}))
+/** The validator that a definition compiles. */
+const compile = (schema: object) => compileValidator(rewriteSchema(toJsonSchema(schema), {}))
 
 const secret = Type.String({ writeOnly: true })
 const given = Type.String({ readOnly: true })
@@ -113,7 +113,7 @@ test('annotations are found at any depth', async (t) => {
       { i: { a: 'a' } }
     ],
     [
-      'a branch that stands there twice',
+      'a branch that occurs twice',
       {
         type: 'object',
         properties: { o: { allOf: [{ $ref: '#/$defs/S' }, { $ref: '#/$defs/S' }] } },
@@ -183,7 +183,7 @@ test('annotations are found behind references, in any order of the properties', 
   t.strictSame(
     omitAnnotated({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, properties(pointed), 'writeOnly'),
     { b: 2, c: 3, e: { b: 6 } },
-    'paths within the schema, marks beside a reference, and references to nothing'
+    'pointers within the schema, annotations beside a reference, and unresolved references'
   )
 })
 
@@ -240,7 +240,7 @@ test('defaults are set for missing properties at any depth', async (t) => {
       { o: { d: 1 } }
     ],
     [
-      'an absent object has no properties to fill',
+      'a missing object has no properties to fill',
       Type.Object({ o: Type.Optional(Type.Object({ d: Type.Integer({ default: 1 }) })) }),
       {},
       {}
@@ -343,23 +343,23 @@ test('a replacement keeps properties that the client cannot write or has not see
   const before = { name: 'a', r: 'kept', s: 'kept', o: { n: 1, r: 'kept', s: 'kept' } }
   const cases: Array<[string, object, object]> = [
     [
-      'absent properties are put back',
+      'missing properties are restored',
       { name: 'b', o: { n: 2 } },
       { name: 'b', o: { n: 2, r: 'kept', s: 'kept' }, r: 'kept', s: 'kept' }
     ],
     [
-      'readOnly ones also in place of what was sent',
+      'readOnly properties replace what was sent',
       { r: 'x', name: 'b', o: { r: 'x' } },
       { r: 'kept', name: 'b', o: { r: 'kept', s: 'kept' }, s: 'kept' }
     ],
     [
-      'writeOnly ones are taken where they are sent',
+      'writeOnly properties are set if they are sent',
       { name: 'b', s: 'new', o: { s: 'new' } },
       { name: 'b', s: 'new', o: { s: 'new', r: 'kept' }, r: 'kept' }
     ],
-    ['what held them is gone', { name: 'b' }, { name: 'b', r: 'kept', s: 'kept' }],
+    ['the object that contained them was removed', { name: 'b' }, { name: 'b', r: 'kept', s: 'kept' }],
     [
-      'what holds them is new',
+      'the object that contains them is new',
       { name: 'b', map: { k: { r: 'x' } } },
       { name: 'b', map: { k: {} }, r: 'kept', s: 'kept' }
     ]
@@ -368,13 +368,13 @@ test('a replacement keeps properties that the client cannot write or has not see
   t.strictSame(
     JSON.stringify(carryOver({ r: 'x', name: 'b' }, { name: 'a', r: 'kept' }, properties(Item))),
     '{"r":"kept","name":"b"}',
-    'the order is that of the client'
+    'the order of the client is kept'
   )
   const Open = Type.Record(Type.String(), given)
   t.strictSame(
     carryOver({ a: 'x', b: 'x' }, { a: 'kept', c: 'kept' }, properties(Open)),
     { a: 'kept', c: 'kept' },
-    'whatever they are called'
+    'whatever their names'
   )
 })
 
@@ -398,10 +398,10 @@ test('an array item keeps its own hidden properties when it moves', async (t) =>
   t.strictSame(
     put([{ name: 'other' }], Keys, [{ name: 'a', s: '1' }]),
     [{ name: 'other' }],
-    'what was of one is never given to another'
+    'a value of one item is never copied to another'
   )
-  t.strictSame(put([{ name: 'a', s: 'new' }]), [{ name: 'a', s: 'new' }], 'set anew')
-  t.strictSame(put(['text', { name: 'a' }]), ['text', { name: 'a', s: '1' }], 'among others')
+  t.strictSame(put([{ name: 'a', s: 'new' }]), [{ name: 'a', s: 'new' }], 'set again')
+  t.strictSame(put(['text', { name: 'a' }]), ['text', { name: 'a', s: '1' }], 'next to other elements')
 
   const Lines = properties(
     Type.Object({
@@ -425,14 +425,14 @@ test('an array item keeps its own hidden properties when it moves', async (t) =>
       { id: 'y', n: 20, s: '2' },
       { id: 'x', n: 1, s: '1' }
     ],
-    'known by its readOnly properties, edited and moved'
+    'matched by readOnly properties, edited and moved'
   )
   t.strictSame(
     put([{ id: 'made up', n: 3 }], Lines, lines),
     [{ n: 3 }],
     'a readOnly property that no item had is ignored'
   )
-  t.strictSame(put([{ n: 2 }], Lines, lines), [{ n: 2, id: 'y', s: '2' }], 'known by all else')
+  t.strictSame(put([{ n: 2 }], Lines, lines), [{ n: 2, id: 'y', s: '2' }], 'matched by the other properties')
   t.strictSame(
     put(
       [
@@ -446,7 +446,7 @@ test('an array item keeps its own hidden properties when it moves', async (t) =>
       ]
     ),
     [{ n: 5 }, { id: 'x', n: 1, s: '1' }],
-    'ambiguous readOnly properties say nothing about a secret'
+    'ambiguous readOnly properties do not identify a secret'
   )
 
   const Flags = properties(
@@ -467,7 +467,7 @@ test('an array item keeps its own hidden properties when it moves', async (t) =>
       ]
     ),
     [{ flag: true, n: 9 }, { n: 8 }],
-    'where nothing is hidden, those that are alike can stand for each other'
+    'if nothing is hidden, equal items are interchangeable'
   )
 })
 
@@ -495,7 +495,7 @@ test('a patch neither sees nor loses writeOnly properties', async (t) => {
     'moved, edited, added'
   )
   const open = restoreWriteOnly({ keys: [], open: { moved: seen.keys[0] } }, about) as { open: { moved: object } }
-  t.strictSame(open, { keys: [], open: { moved: { name: 'a' } } }, 'moved out of its place, nothing comes to light')
+  t.strictSame(open, { keys: [], open: { moved: { name: 'a' } } }, 'an object that was moved elsewhere reveals nothing')
   t.strictSame(Object.getOwnPropertySymbols(open.open.moved), [])
 })
 
@@ -550,7 +550,7 @@ test('annotated properties that differ are reported by their paths', async (t) =
     ['no array any more', { ...before, a: 'text' }, []]
   ]
   for (const [what, after, paths] of cases) t.strictSame(findChanges(before, after, Item, 'readOnly'), paths, what)
-  t.strictSame(findChanges({}, { a: [{ r: 'x' }] }, Item, 'readOnly'), [['a', '0', 'r']], 'there was no array')
+  t.strictSame(findChanges({}, { a: [{ r: 'x' }] }, Item, 'readOnly'), [['a', '0', 'r']], 'the array is new')
   const Open = properties(Type.Record(Type.String(), Type.Object({ r: Type.Optional(given) })))
   t.strictSame(
     findChanges({ x: { r: '1' }, y: {} }, { x: {}, z: { r: '2' } }, Open, 'readOnly'),
@@ -577,7 +577,7 @@ test('a large array is compared in time proportional to its length', async (t) =
     ]
   }
   t.match(compare(20_000), [[], { n: 19_999, r: '19999', s: 's' }])
-  t.ok(await isProportional(compare, 5_000), 'not by comparing each with each')
+  t.ok(await isProportional(compare, 5_000), 'not quadratic')
 })
 
 test('values that are equal as JSON have one canonical text', async (t) => {
@@ -589,7 +589,7 @@ test('values that are equal as JSON have one canonical text', async (t) => {
 
 test('rewriteSchema keeps, drops and relaxes properties at any depth', async (t) => {
   const Inner = Type.Object({ r: given, s: secret, p: Type.String({ default: 'x' }) })
-  const schema = schemaOf(
+  const schema = toJsonSchema(
     Type.Object({
       r: given,
       s: secret,
@@ -635,11 +635,11 @@ test('rewriteSchema keeps, drops and relaxes properties at any depth', async (t)
       { drop: 'readOnly' }
     ).required,
     ['other'],
-    'what is required without being named stays so'
+    'a required property without a schema stays required'
   )
   t.strictSame(
     schema,
-    schemaOf(
+    toJsonSchema(
       Type.Object({
         r: given,
         s: secret,
@@ -650,7 +650,7 @@ test('rewriteSchema keeps, drops and relaxes properties at any depth', async (t)
         u: Type.Union([Inner, Type.Null()])
       })
     ),
-    'the schema given is left as it is'
+    'the schema is not changed'
   )
 })
 
@@ -749,7 +749,7 @@ test('unknown properties are rejected at any depth unless the schema allows them
   ]
   for (const [where, schema, value, pointers] of cases) {
     t.strictSame(
-      (held(schema)(value) ?? []).map(({ pointer }) => pointer),
+      (compile(schema)(value) ?? []).map(({ pointer }) => pointer),
       pointers,
       where
     )
@@ -768,7 +768,7 @@ test('all invalid properties are reported together, with a pointer and a message
     nick: Type.Union([Type.String({ minLength: 3 }), Type.Null()]),
     missing: Type.String()
   })
-  const found = held(Item)({
+  const found = compile(Item)({
     name: 'x',
     email: 'no',
     age: '41',
@@ -795,7 +795,7 @@ test('all invalid properties are reported together, with a pointer and a message
     ])
   )
   t.equal(
-    held(Item)({
+    compile(Item)({
       name: 'xx',
       email: 'a@example.com',
       age: 41,
@@ -808,8 +808,8 @@ test('all invalid properties are reported together, with a pointer and a message
     }),
     undefined
   )
-  t.strictSame(held(Item)('text'), [{ pointer: '', message: 'must be object' }])
-  t.strictSame(held(Item)(undefined), [{ pointer: '', message: 'must be object' }])
+  t.strictSame(compile(Item)('text'), [{ pointer: '', message: 'must be object' }])
+  t.strictSame(compile(Item)(undefined), [{ pointer: '', message: 'must be object' }])
 })
 
 test('errors in a union are reported for the intended branch', async (t) => {
@@ -881,14 +881,14 @@ test('errors in a union are reported for the intended branch', async (t) => {
     ]
   ]
   for (const [what, schema, value, wanted] of cases) {
-    const found = held(Type.Object({ u: Type.Unsafe(schema) }))({ u: value }) ?? []
+    const found = compile(Type.Object({ u: Type.Unsafe(schema) }))({ u: value }) ?? []
     t.strictSame(Object.fromEntries(found.map(({ pointer, message }) => [pointer, message])), wanted, what)
   }
 })
 
 test('an error in one array item does not hide an error in another', async (t) => {
   const values = Array.from({ length: 12 }, (_, index) => (index === 1 ? 'text' : { a: index === 10 ? 'x' : 1 }))
-  const found = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))({
+  const found = compile(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))({
     u: values
   })
   t.strictSame(
@@ -898,7 +898,7 @@ test('an error in one array item does not hide an error in another', async (t) =
 })
 
 test('the number of errors and the time to find them are limited', async (t) => {
-  const holds = held(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))
+  const holds = compile(Type.Object({ u: Type.Array(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])) }))
   const find = (length: number) => holds({ u: Array.from({ length }, () => ({ a: 'x' })) })
   t.equal(find(20_000)?.length, 100)
   t.ok(await isProportional(find, 5_000))
@@ -909,18 +909,18 @@ test('validation takes time proportional to the content', async (t) => {
   const Points = Type.Object({
     points: Type.Array(Type.Object({ x: Type.Integer(), y: Type.Integer() }), { uniqueItems: true })
   })
-  const pointsOf = (length: number) => Array.from({ length }, (_, x) => ({ x, y: 0 }))
-  t.equal(held(Points)({ points: pointsOf(30_000) }), undefined)
-  t.ok(await isProportional((length) => held(Points)({ points: pointsOf(length) }), 7_500))
-  t.strictSame(held(Points)({ points: [...pointsOf(30_000), { y: 0, x: 5 }] }), [
+  const buildPoints = (length: number) => Array.from({ length }, (_, x) => ({ x, y: 0 }))
+  t.equal(compile(Points)({ points: buildPoints(30_000) }), undefined)
+  t.ok(await isProportional((length) => compile(Points)({ points: buildPoints(length) }), 7_500))
+  t.strictSame(compile(Points)({ points: [...buildPoints(30_000), { y: 0, x: 5 }] }), [
     { pointer: '/points', message: 'must NOT have duplicate items' }
   ])
   t.equal(
-    held(Type.Object({ points: Type.Array(Type.Integer(), { uniqueItems: false }) }))({ points: [1, 1] }),
+    compile(Type.Object({ points: Type.Array(Type.Integer(), { uniqueItems: false }) }))({ points: [1, 1] }),
     undefined
   )
 
-  // Each level of a recursive union is tried once more by each branch of the level above: without a limit, this would
+  // Each level of a recursive union is tried again by each branch of the level above: without a limit, this would
   // not end.
   const branch = (kind: string, This: ReturnType<typeof Type.Unsafe>) =>
     Type.Object({ of: This, kind: Type.Literal(kind) })
@@ -932,12 +932,12 @@ test('validation takes time proportional to the content', async (t) => {
   })
   const nested = (levels: number, kind: string, leaf: unknown = { kind: 'leaf' }): unknown =>
     levels === 0 ? leaf : { kind, of: nested(levels - 1, kind, leaf) }
-  t.equal(held(Expression)({ e: nested(10, 'or') }), undefined)
-  t.ok(held(Expression)({ e: nested(6, 'and', { kind: 'none' }) }), 'what does not fit is told')
-  t.strictSame(held(Expression)({ e: nested(60, 'or') }), [
+  t.equal(compile(Expression)({ e: nested(10, 'or') }), undefined)
+  t.ok(compile(Expression)({ e: nested(6, 'and', { kind: 'none' }) }), 'invalid items are reported')
+  t.strictSame(compile(Expression)({ e: nested(60, 'or') }), [
     { pointer: '', message: 'is nested in too many ways to be validated' }
   ])
-  const told = held(
+  const errors = compile(
     Type.Object({
       e: Type.Recursive(
         (This) =>
@@ -945,23 +945,23 @@ test('validation takes time proportional to the content', async (t) => {
             Type.Object({ kind: Type.Literal('and'), of: This }),
             Type.Object({ kind: Type.Literal('or'), of: This })
           ]),
-        { $id: 'Told' }
+        { $id: 'Limited' }
       )
     })
   )({ e: nested(30, 'and') })
-  t.ok(told !== undefined && told.length >= 1, 'where all would be too much, the first is told')
+  t.ok(errors !== undefined && errors.length >= 1, 'if there are too many errors, the first is reported')
 
   t.equal(
-    held(Type.Object({ a: Type.Union([Type.Array(Type.Integer()), Type.Null()]) }))({
+    compile(Type.Object({ a: Type.Union([Type.Array(Type.Integer()), Type.Null()]) }))({
       a: Array.from({ length: 330_000 }, () => '')
     })?.length,
     100
   )
 
   const Site = Type.Object({ site: Type.String({ format: 'url' }) })
-  t.equal(held(Site)({ site: `http://${':'.repeat(300_000)}!` })?.length, 1)
-  t.ok(await isProportional((length) => held(Site)({ site: `http://${':'.repeat(length)}!` }), 75_000))
-  t.equal(held(Site)({ site: 'https://ada:secret@example.com:8080/a?b#c' }), undefined)
+  t.equal(compile(Site)({ site: `http://${':'.repeat(300_000)}!` })?.length, 1)
+  t.ok(await isProportional((length) => compile(Site)({ site: `http://${':'.repeat(length)}!` }), 75_000))
+  t.equal(compile(Site)({ site: 'https://ada:secret@example.com:8080/a?b#c' }), undefined)
 })
 
 test('an internal error during validation is thrown', async (t) => {
@@ -971,20 +971,23 @@ test('an internal error during validation is thrown', async (t) => {
       throw new Error('unreadable')
     }
   })
-  t.throws(() => held(Type.Object({ a: Type.Union([Type.Null(), Type.Integer()]) }))(value), { message: 'unreadable' })
+  t.throws(
+    () => compile(Type.Object({ a: Type.Union([Type.Null(), Type.Integer()]) }))(value),
+    { message: 'unreadable' }
+  )
 })
 
 test('validation does not coerce, remove or fill in values', async (t) => {
   const value = { n: '1', extra: true }
-  t.ok(held(Type.Object({ n: Type.Integer(), d: Type.String({ default: 'x' }) }))(value))
+  t.ok(compile(Type.Object({ n: Type.Integer(), d: Type.String({ default: 'x' }) }))(value))
   t.strictSame(value, { n: '1', extra: true })
-  t.ok(held(Type.Object({ n: Type.Integer() }))({ n: null }))
-  t.ok(held(Type.Object({ b: Type.Boolean() }))({ b: 'true' }))
+  t.ok(compile(Type.Object({ n: Type.Integer() }))({ n: null }))
+  t.ok(compile(Type.Object({ b: Type.Boolean() }))({ b: 'true' }))
 })
 
 test('one $id can be in several schemas', async (t) => {
-  const first = held(Type.Object({ a: Type.String() }, { $id: 'Thing' }))
-  const second = held(Type.Object({ b: Type.String() }, { $id: 'Thing' }))
+  const first = compile(Type.Object({ a: Type.String() }, { $id: 'Thing' }))
+  const second = compile(Type.Object({ b: Type.String() }, { $id: 'Thing' }))
   t.equal(first({ a: 'x' }), undefined)
   t.equal(second({ b: 'x' }), undefined)
   t.ok(second({ a: 'x' }))
@@ -1000,7 +1003,7 @@ test('a validator is compiled once per schema', async (t) => {
 
 test('ids are parsed from path segments, and ids that cannot exist are undefined', async (t) => {
   const read = (id: object, generate: 'uuid' | 'client' | 'storage' = 'client') =>
-    readIdentity('things', schemaOf(Type.Object({ id: Type.Unsafe(id) })), { generate }).read
+    readIdentity('things', toJsonSchema(Type.Object({ id: Type.Unsafe(id) })), { generate }).read
   const cases: Array<[string, (segment: string) => unknown, Record<string, unknown>]> = [
     [
       'integers',
@@ -1062,10 +1065,10 @@ test('UUIDs of version 7 are in order of creation (RFC 9562, sections 5.7 and 6.
   for (const id of ids.slice(0, 100)) {
     t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   }
-  const seen = (at: number) => [...new Set(ids.map((id) => id[at]!))].toSorted().join('')
-  t.equal(seen(19), '89ab', 'what is random in the digit of the variant')
+  const listDigits = (at: number) => [...new Set(ids.map((id) => id[at]!))].toSorted().join('')
+  t.equal(listDigits(19), '89ab', 'random bits in the digit of the variant')
   for (const at of [20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35]) {
-    t.equal(seen(at), '0123456789abcdef', `what is random at ${at}`)
+    t.equal(listDigits(at), '0123456789abcdef', `random bits at ${at}`)
   }
   t.ok(Math.abs(Number.parseInt(ids[0]!.replace('-', '').slice(0, 12), 16) - Date.now()) < 60_000)
 })
@@ -1078,5 +1081,5 @@ test('ids stay in order if the clock goes backward', async (t) => {
   const first = createUuid()
   Date.now = () => now() - 60_000
   const ids = [first, ...Array.from({ length: 10_000 }, createUuid)]
-  t.strictSame(ids.toSorted(), ids, 'nor does it when there are more of them than the counter can count')
+  t.strictSame(ids.toSorted(), ids, 'still in order if the counter overflows')
 })

@@ -6,7 +6,7 @@ import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created } from '../app.ts'
 
-// What the library makes of date-times and decimals, whatever the storage. How storages keep them:
+// How the library handles date-times and decimals in every storage. How storages store them:
 // test/storage/values.test.ts.
 
 const instant = (options: object = {}) => Type.String({ format: 'date-time', ...options })
@@ -86,7 +86,7 @@ test('another spelling of the same instant is not a change of an immutable or re
   t.same(
     (await ask(app, 'GET /tasks/1')).json(),
     { id: 1, begun: utc, seen: utc, from: utc },
-    'a seed is in the same form'
+    'seed items have the same form'
   )
   for (const content of [{ begun: local }, { seen: local }]) {
     t.equal((await ask(app, 'PATCH /tasks/1', { content })).statusCode, 200, JSON.stringify(content))
@@ -125,8 +125,8 @@ test('beforeValidation may return any spelling of a date-time, and unique compar
     tasks({ unique: ['due'], hooks: { beforeValidation: ({ item }: { item: object }) => ({ ...item, seen: local }) } })
   )
   t.match((await created(app, '/tasks', { id: 1, due: local })).item, { due: utc, seen: utc })
-  const taken = await ask(app, 'POST /tasks', { content: { id: 2, due: '2025-12-31T23:00:00-05:00' } })
-  t.match([taken.statusCode, taken.json()], [409, { code: 'not-unique', errors: [{ pointer: '/due' }] }])
+  const duplicate = await ask(app, 'POST /tasks', { content: { id: 2, due: '2025-12-31T23:00:00-05:00' } })
+  t.match([duplicate.statusCode, duplicate.json()], [409, { code: 'not-unique', errors: [{ pointer: '/due' }] }])
 })
 
 test('an older version accepts and returns any spelling of a date-time', async (t) => {
