@@ -18,7 +18,7 @@ const definition = { name: 'users', schema: User, unique: ['email'], storage: me
 const people = (count: number) => Array.from({ length: count }, (_, index) => ({ email: `u${index}@example.com` }))
 
 test('POST of an array creates all items in order', async (t) => {
-  const told: unknown[] = []
+  const changes: unknown[] = []
   const app = await build(
     t,
     define({
@@ -26,7 +26,7 @@ test('POST of an array creates all items in order', async (t) => {
       storage: memory(),
       hooks: {
         afterCommit: ({ action, after }) => {
-          told.push([action, after?.email])
+          changes.push([action, after?.email])
         }
       }
     }).with(bulk())
@@ -35,20 +35,20 @@ test('POST of an array creates all items in order', async (t) => {
   t.equal(answer.statusCode, 201)
   t.equal(answer.headers['content-type'], 'application/json')
   t.notOk('location' in answer.headers)
-  const made: Array<{ id: string; email: string }> = answer.json()
+  const created: Array<{ id: string; email: string }> = answer.json()
   t.strictSame(
-    made.map(({ email }) => email),
+    created.map(({ email }) => email),
     people(3).map(({ email }) => email)
   )
   t.strictSame(
-    told,
+    changes,
     people(3).map(({ email }) => ['create', email])
   )
-  t.strictSame((await ask(app, 'GET /users')).json(), made)
+  t.strictSame((await ask(app, 'GET /users')).json(), created)
   t.equal(
     (await ask(app, 'POST /users', { content: { email: 'one@example.com' } })).statusCode,
     201,
-    'a single item is made as ever'
+    'a single item is created as without the feature'
   )
   const minimal = await ask(app, 'POST /users', {
     content: [{ email: 'm@example.com' }],
@@ -76,11 +76,11 @@ test('one invalid item rejects the whole array, and every error has the index of
     invalid.json().errors.map(({ pointer }: { pointer: string }) => pointer),
     ['/1/email', '/2', '/3/age']
   )
-  const taken = await ask(app, 'POST /users', {
+  const duplicate = await ask(app, 'POST /users', {
     content: [{ email: 'a@example.com' }, { email: 'b@example.com' }, { email: 'a@example.com' }]
   })
-  t.equal(taken.statusCode, 409)
-  t.match(taken.json(), {
+  t.equal(duplicate.statusCode, 409)
+  t.match(duplicate.json(), {
     code: 'not-unique',
     detail: /^Item 2: /,
     errors: [{ pointer: '/2/email', message: 'must be unique' }]

@@ -87,19 +87,19 @@ test('Link headers of the app are kept, and the deprecation links are added once
 })
 
 test('each option can be left out, and other collections send no deprecation headers', async (t) => {
-  const said = async (options?: DeprecationOptions) => {
+  const getHeaders = async (options?: DeprecationOptions) => {
     const definition = options === undefined ? users() : users().with(deprecation(options))
     const { deprecation: since, sunset, link } = (await ask(await build(t, definition), 'GET /users')).headers
     return { deprecation: since, sunset, link }
   }
-  t.strictSame(await said(), { deprecation: undefined, sunset: undefined, link: undefined })
-  t.strictSame(await said({ since: new Date(0) }), { deprecation: '@0', sunset: undefined, link: undefined })
-  t.strictSame(await said({ since: '2026-01-01T01:00+01:00', link: 'https://example.com/x' }), {
+  t.strictSame(await getHeaders(), { deprecation: undefined, sunset: undefined, link: undefined })
+  t.strictSame(await getHeaders({ since: new Date(0) }), { deprecation: '@0', sunset: undefined, link: undefined })
+  t.strictSame(await getHeaders({ since: '2026-01-01T01:00+01:00', link: 'https://example.com/x' }), {
     deprecation: '@1767225600',
     sunset: undefined,
     link: '<https://example.com/x>; rel="deprecation"'
   })
-  t.strictSame(await said({ since: '2026-01-01', sunset: '2026-01-01' }), {
+  t.strictSame(await getHeaders({ since: '2026-01-01', sunset: '2026-01-01' }), {
     deprecation: '@1767225600',
     sunset: 'Thu, 01 Jan 2026 00:00:00 GMT',
     link: undefined

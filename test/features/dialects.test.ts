@@ -23,7 +23,7 @@ import * as features from '../../lib/features/index.ts'
 import { altered, ask } from '../app.ts'
 import { listen } from '../wire.ts'
 
-// The published clients, headless, against an app that listens; and what their dialects mean, one by one.
+// The published clients, without a browser, against a listening app; and the parameters of their dialects.
 
 const Place = Type.Object({ city: Type.String(), zip: Type.Optional(Type.String({ maxLength: 5 })) })
 
@@ -58,9 +58,9 @@ const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.j
 type ProfileName = keyof typeof dialects
 
 const profileNames = Object.keys(dialects) as ProfileName[]
-const dialectsOf = (names: readonly ProfileName[]) => names.map((name) => dialects[name]())
+const createDialects = (names: readonly ProfileName[]) => names.map((name) => dialects[name]())
 
-/** The same posts twice: with integers of the storage, and with UUIDs of the library as their ids. */
+/** The same posts twice: with integer ids from the storage, and with UUIDs from the library. */
 function posts (
   profiles: readonly ProfileName[],
   storage?: (storage: Storage<object>) => Partial<Storage<object>>
@@ -73,7 +73,7 @@ function posts (
     unique: ['title'],
     list: { search: ['title'] },
     storage: storage === undefined ? memory({ items }) : altered(storage)
-  }).with(...dialectsOf(profiles)) as Collection
+  }).with(...createDialects(profiles)) as Collection
 }
 
 function pages (profiles: readonly ProfileName[]): Collection {
@@ -83,12 +83,12 @@ function pages (profiles: readonly ProfileName[]): Collection {
     unique: ['title'],
     list: { search: ['title'] },
     storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) })
-  }).with(...dialectsOf(profiles)) as Collection
+  }).with(...createDialects(profiles)) as Collection
 }
 
 const kinds = [
-  { resource: 'posts', id: (index: number): string | number => index + 1, absent: 9999 },
-  { resource: 'pages', id: uuid, absent: uuid(9999) }
+  { resource: 'posts', id: (index: number): string | number => index + 1, missing: 9999 },
+  { resource: 'pages', id: uuid, missing: uuid(9999) }
 ]
 
 async function build (t: Test, profiles: readonly ProfileName[]): Promise<FastifyInstance> {
@@ -132,7 +132,7 @@ for (const [profile, client, provider] of reactAdminClients) {
   for (const profiles of [[profile], profileNames]) {
     test(`${client} reads lists and items under ${profiles.join(' and ')}`, async (t) => {
       const api = provider(await serve(t, profiles))
-      for (const { resource, id, absent } of kinds) {
+      for (const { resource, id, missing } of kinds) {
         const second = await api.getList(resource, {
           pagination: { page: 2, perPage: 10 },
           sort: { field: 'title', order: 'DESC' },
@@ -201,12 +201,12 @@ for (const [profile, client, provider] of reactAdminClients) {
         t.strictSame(
           (await api.getMany(resource, { ids })).data.map((record) => record.id),
           ids,
-          'each, though a page has 20'
+          'all of them, although a page has 20'
         )
         t.strictSame(
-          (await api.getMany(resource, { ids: [String(id(3)), String(absent)] })).data.map((record) => record.id),
+          (await api.getMany(resource, { ids: [String(id(3)), String(missing)] })).data.map((record) => record.id),
           [id(3)],
-          'ids out of a URL are text, and what is gone is left out'
+          'ids from a URL are strings, and missing items are left out'
         )
 
         const referring = await api.getManyReference(resource, {
@@ -228,18 +228,18 @@ for (const [profile, client, provider] of reactAdminClients) {
     test(`${client} writes items under ${profiles.join(' and ')}`, async (t) => {
       const api = provider(await serve(t, profiles))
       for (const { resource, id } of kinds) {
-        const { data: made } = await api.create(resource, {
+        const { data: created } = await api.create(resource, {
           data: { title: 'New', views: 1, secret: 'kept', place: { city: 'Oslo' } }
         })
-        t.match(made, { title: 'New', status: 'draft', place: { city: 'Oslo' } })
-        t.equal(typeof made.id, typeof id(0))
-        // As a form does, with the whole record; an input that was emptied is null.
+        t.match(created, { title: 'New', status: 'draft', place: { city: 'Oslo' } })
+        t.equal(typeof created.id, typeof id(0))
+        // As a form sends it: the whole record, and null for an empty input.
         const { data: changed } = await api.update(resource, {
-          id: made.id,
-          data: { ...made, title: 'Newer', views: null, subtitle: null },
-          previousData: made
+          id: created.id,
+          data: { ...created, title: 'Newer', views: null, subtitle: null },
+          previousData: created
         })
-        t.match(changed, { id: made.id, title: 'Newer', subtitle: null })
+        t.match(changed, { id: created.id, title: 'Newer', subtitle: null })
         t.notOk('views' in changed)
 
         const ids = [id(0), id(1)]
@@ -261,7 +261,7 @@ for (const [profile, client, provider] of reactAdminClients) {
 
     test(`${client} receives validation errors under ${profiles.join(' and ')}`, async (t) => {
       const api = provider(await serve(t, profiles))
-      for (const { resource, id, absent } of kinds) {
+      for (const { resource, id, missing } of kinds) {
         const invalid = await failure(
           api.create(resource, { data: { views: -1, place: { zip: '123456' }, 'sub.title': 'x' } })
         )
@@ -283,11 +283,11 @@ for (const [profile, client, provider] of reactAdminClients) {
         t.match(
           shown,
           { title: 'is required', views: 'must be >= 0', 'place.city': 'is required' },
-          'each at its field, by react-admin itself'
+          'react-admin shows each message at its input'
         )
 
-        const taken = await failure(api.create(resource, { data: { title: 'Post 01' } }))
-        t.match(taken, {
+        const duplicate = await failure(api.create(resource, { data: { title: 'Post 01' } }))
+        t.match(duplicate, {
           status: 409,
           message: 'Another item has this title already.',
           body: { code: 'not-unique', errors: { title: 'must be unique' } }
@@ -308,13 +308,13 @@ for (const [profile, client, provider] of reactAdminClients) {
         })
 
         const title = 'No resource has this path, or it is not visible to the caller.'
-        t.match(await failure(api.getOne(resource, { id: absent })), { status: 404, message: title })
+        t.match(await failure(api.getOne(resource, { id: missing })), { status: 404, message: title })
         t.match(
-          await failure(api.update(resource, { id: absent, data: { title: 'x' }, previousData: { id: absent } })),
+          await failure(api.update(resource, { id: missing, data: { title: 'x' }, previousData: { id: missing } })),
           { status: 404, message: title }
         )
-        t.match(await failure(api.delete(resource, { id: absent })), { status: 404, message: title })
-        t.match(await failure(api.deleteMany(resource, { ids: [id(3), absent] })), { status: 404, message: title })
+        t.match(await failure(api.delete(resource, { id: missing })), { status: 404, message: title })
+        t.match(await failure(api.deleteMany(resource, { ids: [id(3), missing] })), { status: 404, message: title })
 
         const sort = await failure(
           api.getList(resource, {
@@ -397,10 +397,10 @@ for (const profiles of [['refine'], profileNames] as const) {
           })
         ).total,
         count,
-        'inputs that are empty ask nothing'
+        'empty inputs do not filter'
       )
       const all = await api.getList({ resource, pagination: { mode: 'off' } })
-      t.match([all.data.length, all.total], [20, count], 'who does not page is told how many there are')
+      t.match([all.data.length, all.total], [20, count], 'a list without pagination has a total')
 
       t.match((await api.getOne({ resource, id: id(4) })).data, { id: id(4), title: 'Post 05' })
       const ids = Array.from({ length: 25 }, (_, index) => id(index))
@@ -413,14 +413,14 @@ for (const profiles of [['refine'], profileNames] as const) {
         [id(7)]
       )
 
-      const { data: made } = await api.create({ resource, variables: { title: 'New', views: 1 } })
-      t.match(made, { title: 'New', status: 'draft' })
-      t.match((await api.update({ resource, id: made.id!, variables: { views: 2 } })).data, {
-        id: made.id,
+      const { data: created } = await api.create({ resource, variables: { title: 'New', views: 1 } })
+      t.match(created, { title: 'New', status: 'draft' })
+      t.match((await api.update({ resource, id: created.id!, variables: { views: 2 } })).data, {
+        id: created.id,
         title: 'New',
         views: 2
       })
-      await api.deleteOne({ resource, id: made.id!, variables: { why: 'content on a DELETE' } })
+      await api.deleteOne({ resource, id: created.id!, variables: { why: 'content on a DELETE' } })
       await api.deleteOne({ resource, id: id(0) })
       t.match(await failure(api.getOne({ resource, id: id(0) })), {
         statusCode: 404,
@@ -431,7 +431,7 @@ for (const profiles of [['refine'], profileNames] as const) {
 
   test(`@refinedev/simple-rest receives validation errors under ${profiles.join(' and ')}`, async (t) => {
     const api = refine(await serve(t, profiles))
-    for (const { resource, id, absent } of kinds) {
+    for (const { resource, id, missing } of kinds) {
       t.match(await failure(api.create({ resource, variables: { title: '', views: -1 } })), {
         statusCode: 422,
         message:
@@ -441,8 +441,8 @@ for (const profiles of [['refine'], profileNames] as const) {
         statusCode: 409,
         message: 'Another item has this title already.'
       })
-      t.match(await failure(api.update({ resource, id: absent, variables: {} })), { statusCode: 404 })
-      t.match(await failure(api.deleteOne({ resource, id: absent })), { statusCode: 404 })
+      t.match(await failure(api.update({ resource, id: missing, variables: {} })), { statusCode: 404 })
+      t.match(await failure(api.deleteOne({ resource, id: missing })), { statusCode: 404 })
       t.match(await failure(api.getList({ resource, filters: [{ field: 'secret', operator: 'gte', value: 'a' }] })), {
         statusCode: 400,
         message: /"secret_gte" is unknown/
@@ -678,7 +678,7 @@ test('native query parameters and preferences work beside a dialect', async (t) 
   const plain = await ask(app, 'GET /posts')
   t.equal(plain.json().length, 20)
   t.match(plain.headers, { 'x-total-count': String(count), link: /rel="next"/ })
-  t.notOk('content-range' in plain.headers, 'a plain answer has none')
+  t.notOk('content-range' in plain.headers, 'a response without the dialect has no Content-Range')
   const own = await ask(app, 'GET /posts?limit=2&sort=-title&status=draft&views.gte=2&fields=title&count=false')
   t.strictSame(Object.keys(own.json()[0]), ['title'])
   t.notOk('x-total-count' in own.headers)
@@ -723,7 +723,7 @@ test('related items are embedded as the client requests', async (t) => {
     collection,
     define({ name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory({ items }) }).with(
       features.expand(relations),
-      ...dialectsOf(profileNames)
+      ...createDialects(profileNames)
     )
   )
   const url = `http://127.0.0.1:${await listen(app)}`
@@ -821,7 +821,7 @@ test('numbered pages follow the cursors of the storage up to a limit, and return
   t.notOk('link' in answer.headers)
   queries.length = 0
   t.strictSame((await ask(app, 'GET /posts?_start=9000&_end=9010')).json(), [])
-  t.equal(queries.length, 4, 'the walk ends where the list does')
+  t.equal(queries.length, 4, 'the walk ends with the list')
   const beyond = await ask(app, 'GET /posts?_start=20000&_end=20010')
   t.match(beyond.json(), { status: 400, parameter: '_start', detail: /follow the cursor/ })
   const cursor = /cursor=([\w-]+)/.exec(String((await ask(app, 'GET /posts')).headers.link))![1]
@@ -957,7 +957,7 @@ test('dialects that the definition does not support fail at boot', async (t) => 
     t.throws(() => loose({ storage: lacking(feature) }).with(refine()), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)
   }
   t.doesNotThrow(() =>
-    loose({ list: { filter: ['id', 'title'] }, formats: [json, hal] }).with(...dialectsOf(profileNames))
+    loose({ list: { filter: ['id', 'title'] }, formats: [json, hal] }).with(...createDialects(profileNames))
   )
 })
 
@@ -977,29 +977,29 @@ test('corsOptions allows all requests of these clients from another origin', asy
     ['QUERY', '', 'content-type'],
     ['HEAD', '', 'if-none-match']
   ]
-  for (const [method, path, asked] of preflights) {
+  for (const [method, path, headerNames] of preflights) {
     const { status, headers } = await fetch(url + path, {
       method: 'OPTIONS',
-      headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': asked }
+      headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': headerNames }
     })
     t.equal(status, 204, method)
     t.equal(headers.get('access-control-allow-origin'), origin)
     t.ok(headers.get('access-control-allow-methods')!.split(', ').includes(method), method)
-    t.equal(headers.get('access-control-allow-headers'), asked)
+    t.equal(headers.get('access-control-allow-headers'), headerNames)
   }
-  t.equal((await fetch(url, { method: 'OPTIONS' })).status, 204, 'what is no preflight')
+  t.equal((await fetch(url, { method: 'OPTIONS' })).status, 204, 'OPTIONS that is not a preflight')
 
-  const exposed = async (target: string, init: RequestInit = {}): Promise<void> => {
+  const checkExposed = async (target: string, init: RequestInit = {}): Promise<void> => {
     const { headers } = await fetch(target, {
       ...init,
       headers: { origin, 'content-type': 'application/json', ...init.headers }
     })
     const names = new Set(headers.get('access-control-expose-headers')!.toLowerCase().split(', '))
-    // https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name, and what is for others than scripts.
-    const others =
+    // https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name, and headers that scripts do not need.
+    const ignored =
       /^(?:access-control-.*|cache-control|content-(?:language|length|type)|expires|last-modified|pragma|connection|keep-alive|date|vary|transfer-encoding|x-content-type-options)$/
     t.strictSame(
-      [...headers.keys()].filter((name) => !others.test(name) && !names.has(name)),
+      [...headers.keys()].filter((name) => !ignored.test(name) && !names.has(name)),
       [],
       `${init.method ?? 'GET'} ${target}`
     )
@@ -1016,11 +1016,11 @@ test('corsOptions allows all requests of these clients from another origin', asy
       t.ok(names.has(name), name)
     }
   }
-  await exposed(`${url}?range=[0,1]`)
-  await exposed(url)
-  await exposed(url, { method: 'POST', body: '{"title":"New"}', headers: { prefer: 'return=representation' } })
-  await exposed(`${url}/1`)
-  await exposed(`${url}/1`, { method: 'PATCH', body: '<>', headers: { 'content-type': 'text/html' } })
-  await exposed(url, { method: 'QUERY', body: '{}' })
-  await exposed(url, { method: 'DELETE' })
+  await checkExposed(`${url}?range=[0,1]`)
+  await checkExposed(url)
+  await checkExposed(url, { method: 'POST', body: '{"title":"New"}', headers: { prefer: 'return=representation' } })
+  await checkExposed(`${url}/1`)
+  await checkExposed(`${url}/1`, { method: 'PATCH', body: '<>', headers: { 'content-type': 'text/html' } })
+  await checkExposed(url, { method: 'QUERY', body: '{}' })
+  await checkExposed(url, { method: 'DELETE' })
 })

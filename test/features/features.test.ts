@@ -8,7 +8,7 @@ import type { Feature } from '../../lib/index.ts'
 import * as features from '../../lib/features/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { altered, ask, build, created, notes } from '../app.ts'
-import { kept } from '../kept.ts'
+import { storages } from '../storages.ts'
 
 // The mechanism of features. What each feature does is tested in a file of its own.
 
@@ -38,7 +38,7 @@ const all: Readonly<Record<string, Feature<object>>> = {
   timeout: features.timeout(60_000)
 }
 
-/** What a client sees of the features, in short. */
+/** Returns a summary of what a client sees of the features. */
 async function observe (definition: Collection, parentPath = ''): Promise<string[]> {
   const app = Fastify({ forceCloseConnections: true })
   await app.register(collection, authors)
@@ -155,7 +155,7 @@ test('with() does not change the definition and opens no second storage', async 
   const bulky = plain.with(features.bulk())
   t.equal(opened, 1)
   t.strictSame([plain.features.length, bulky.features.length], [0, 1])
-  t.equal(bulky.validate, plain.validate, 'nor does it compile the schema again')
+  t.equal(bulky.validate, plain.validate, 'the schema is not compiled again')
   const app = await build(t, plain)
   t.equal((await ask(app, 'POST /notes', { content: [{ text: 'a' }] })).statusCode, 422)
 })
@@ -191,7 +191,7 @@ test('with() throws for a feature that cannot be added', async (t) => {
   }
 })
 
-for (const { name, skip, open } of kept) {
+for (const { name, skip, open } of storages) {
   test(`a write hook runs in the transaction of the write: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const log: string[] = []
@@ -275,11 +275,11 @@ test('a feature can add headers, a query parameter, a storage wrapper and a Fast
   t.match(answer, { statusCode: 200, headers: { 'x-example': 'notes' } })
   t.equal(answer.json().length, 1)
   t.match((await ask(app, 'GET /notes?mode=slow')).json(), { code: 'invalid-query', detail: 'mode must be fast.' })
-  t.equal((await ask(app, `GET ${at}?mode=fast`)).statusCode, 400, 'only of lists')
+  t.equal((await ask(app, `GET ${at}?mode=fast`)).statusCode, 400, 'a parameter of lists only')
   await ask(app, `GET ${at}`)
   t.strictSame(calls, ['create', 'create', 'list', 'list', 'read', 'read', 'find'])
   t.equal((await ask(app, 'PROPFIND /notes')).headers['x-example'], undefined)
-  t.equal((await ask(app, 'DELETE /notes')).headers['x-example'], 'notes', 'also of 405')
+  t.equal((await ask(app, 'DELETE /notes')).headers['x-example'], 'notes', 'also with 405')
 })
 
 test('a nested definition keeps its parent and features if features are added later', async (t) => {

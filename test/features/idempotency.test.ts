@@ -17,10 +17,10 @@ import { define } from '../define.ts'
 // draft-ietf-httpapi-idempotency-key-header-07
 
 const key = '"8e03978e-40d5-43dd-bc93-6894a57f9324"'
-const keyed = (fields: Record<string, string> = {}) => ({ 'idempotency-key': key, ...fields })
+const withKey = (fields: Record<string, string> = {}) => ({ 'idempotency-key': key, ...fields })
 
-/** What belongs to an answer, but for the date of each. */
-function essence ({ statusCode, headers, payload }: LightMyRequestResponse) {
+/** A response without what differs each time, such as the date. */
+function normalize ({ statusCode, headers, payload }: LightMyRequestResponse) {
   const { date, connection, 'idempotent-replayed': replayed, ...fields } = headers
   return { statusCode, fields, payload }
 }
@@ -71,47 +71,47 @@ test('a key is a String of RFC 9651 or a bare identifier (Idempotency-Key draft,
 })
 
 test('a repeated POST returns the first response again (Idempotency-Key draft, section 2.6)', async (t) => {
-  const told: unknown[] = []
+  const actions: unknown[] = []
   const app = await build(
     t,
     users({
       hooks: {
         afterCommit: ({ action }) => {
-          told.push(action)
+          actions.push(action)
         }
       }
     }).with(idempotency())
   )
-  const first = await ask(app, 'POST /users', { content: ada, fields: keyed() })
+  const first = await ask(app, 'POST /users', { content: ada, fields: withKey() })
   t.equal(first.statusCode, 201)
   t.notOk('idempotent-replayed' in first.headers)
   const { location } = first.headers
   for (const fields of [
-    keyed(),
+    withKey(),
     { 'idempotency-key': key.slice(1, -1) },
-    keyed({ accept: 'application/xml', prefer: 'return=representation' })
+    withKey({ accept: 'application/xml', prefer: 'return=representation' })
   ]) {
     const again = await ask(app, 'POST /users', { content: ada, fields })
-    t.strictSame(essence(again), essence(first))
+    t.strictSame(normalize(again), normalize(first))
     t.equal(again.headers['idempotent-replayed'], 'true')
   }
-  const minimal = await ask(app, 'POST /users', { content: ada, fields: keyed({ prefer: 'return=minimal' }) })
+  const minimal = await ask(app, 'POST /users', { content: ada, fields: withKey({ prefer: 'return=minimal' }) })
   t.strictSame(
     [minimal.statusCode, minimal.payload, minimal.headers.location, minimal.headers['preference-applied']],
     [201, '', location, 'return=minimal']
   )
   await ask(app, `DELETE ${location}`)
   t.strictSame(
-    essence(await ask(app, 'POST /users', { content: ada, fields: keyed() })),
-    essence(first),
-    'whatever has become of the item'
+    normalize(await ask(app, 'POST /users', { content: ada, fields: withKey() })),
+    normalize(first),
+    'even if the item has changed since'
   )
-  t.strictSame(told, ['create', 'remove'])
+  t.strictSame(actions, ['create', 'remove'])
   t.equal((await ask(app, 'POST /users', { content: ada, fields: { 'idempotency-key': '"other"' } })).statusCode, 201)
   t.equal(
     (await ask(app, 'POST /users', { content: ada })).statusCode,
     409,
-    'without a key it is a request like any other'
+    'without a key, it is a new request'
   )
 })
 
@@ -126,17 +126,17 @@ test('a repeated PATCH is applied once, and its precondition is checked once', a
       { op: 'replace', path: '/text', value: 'b' }
     ],
     type: 'application/json-patch+json',
-    fields: keyed({ 'if-match': String(etag) })
+    fields: withKey({ 'if-match': String(etag) })
   }
   const first = await ask(app, `PATCH ${location}`, patch)
   t.equal(first.statusCode, 200)
   const again = await ask(app, `PATCH ${location}`, patch)
-  t.strictSame(essence(again), essence(first), 'neither 412 for the tag, nor 409 for the test')
+  t.strictSame(normalize(again), normalize(first), 'preconditions and the patch are not evaluated again')
   t.equal(again.headers['idempotent-replayed'], 'true')
   const minimal = { content: { text: 'c' }, fields: { 'idempotency-key': 'minimal', prefer: 'return=minimal' } }
   const [one, two] = [await ask(app, `PATCH ${location}`, minimal), await ask(app, `PATCH ${location}`, minimal)]
   t.strictSame([one.statusCode, one.headers['preference-applied']], [204, 'return=minimal'])
-  t.strictSame(essence(two), essence(one))
+  t.strictSame(normalize(two), normalize(one))
   const list = (await ask(app, 'GET /notes')).headers.etag
   const create = { content: { text: 'd' }, fields: { 'idempotency-key': 'listed', 'if-match': String(list) } }
   t.strictSame(
@@ -175,31 +175,31 @@ test('requests with arrays, nested collections and every format can be repeated'
         await ask(app, `POST ${location}/articles`, request)
       ]
       t.strictSame([first.statusCode, first.headers['content-type']], [201, accept])
-      t.strictSame(essence(again), essence(first))
+      t.strictSame(normalize(again), normalize(first))
     }
   }
   t.equal(await count(app, `${location}/articles`), '9')
   const minimal = { content: [{ title: 'd' }], fields: { 'idempotency-key': 'minimal', prefer: 'return=minimal' } }
   t.strictSame(
-    essence(await ask(app, `POST ${location}/articles`, minimal)),
-    essence(await ask(app, `POST ${location}/articles`, minimal))
+    normalize(await ask(app, `POST ${location}/articles`, minimal)),
+    normalize(await ask(app, `POST ${location}/articles`, minimal))
   )
-  const taken = { content: [{ title: 'e' }, { title: 3 }], fields: { 'idempotency-key': 'mended' } }
-  t.equal((await ask(app, `POST ${location}/articles`, taken)).statusCode, 422)
-  t.equal((await ask(app, `POST ${location}/articles`, { ...taken, content: [{ title: 'e' }] })).statusCode, 201)
+  const invalid = { content: [{ title: 'e' }, { title: 3 }], fields: { 'idempotency-key': 'corrected' } }
+  t.equal((await ask(app, `POST ${location}/articles`, invalid)).statusCode, 422)
+  t.equal((await ask(app, `POST ${location}/articles`, { ...invalid, content: [{ title: 'e' }] })).statusCode, 201)
 })
 
 test('a key belongs to one method, target and content (Idempotency-Key draft, section 2.7)', async (t) => {
   const app = await build(t, users().with(idempotency()))
   const {
     headers: { location }
-  } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
+  } = await ask(app, 'POST /users', { content: ada, fields: withKey() })
   for (const [target, content] of [
     ['POST /users', { ...ada, age: 3 }],
     ['POST /users', `${JSON.stringify(ada)} `],
     [`PATCH ${location}`, ada]
   ] as const) {
-    const answer = await ask(app, target, { content, type: 'application/json', fields: keyed() })
+    const answer = await ask(app, target, { content, type: 'application/json', fields: withKey() })
     t.match([answer.statusCode, answer.json().code], [422, 'idempotency-key-reused'])
   }
   const { age } = (await ask(app, `GET ${location}`)).json()
@@ -223,24 +223,24 @@ test('a malformed or missing key returns 400 with the reason (Idempotency-Key dr
   t.equal(
     (await ask(app, 'POST /users', { content: 'x', type: 'text/plain' })).statusCode,
     415,
-    'after what the header section decides'
+    'checked after the other headers'
   )
   t.equal((await ask(app, 'DELETE /users', {})).statusCode, 405)
   const {
     headers: { location }
-  } = await ask(app, 'POST /users', { content: ada, fields: keyed() })
+  } = await ask(app, 'POST /users', { content: ada, fields: withKey() })
   for (const age of [1, 2]) {
     t.match(
-      (await ask(app, `PATCH ${location}`, { content: { age }, fields: keyed() })).json(),
+      (await ask(app, `PATCH ${location}`, { content: { age }, fields: withKey() })).json(),
       { age },
-      'of other actions the key is ignored'
+      'other actions ignore the key'
     )
   }
   const off = await build(t, users())
   t.equal(
     (await ask(off, 'POST /users', { content: ada, fields: { 'idempotency-key': '""' } })).statusCode,
     201,
-    'as it is without the option'
+    'without the feature, the header is ignored'
   )
 })
 
@@ -259,17 +259,17 @@ test('a repeat during the first request returns 409 or 422 (Idempotency-Key draf
       }
     }).with(idempotency())
   )
-  const first = ask(app, 'POST /users', { content: ada, fields: keyed() })
+  const first = ask(app, 'POST /users', { content: ada, fields: withKey() })
   await begun.opened
-  const meanwhile = await ask(app, 'POST /users', { content: ada, fields: keyed() })
+  const meanwhile = await ask(app, 'POST /users', { content: ada, fields: withKey() })
   t.match(
     [meanwhile.statusCode, meanwhile.headers['retry-after'], meanwhile.json().code],
     [409, '1', 'idempotency-key-in-use']
   )
-  t.equal((await ask(app, 'POST /users', { content: { ...ada, age: 1 }, fields: keyed() })).statusCode, 422)
+  t.equal((await ask(app, 'POST /users', { content: { ...ada, age: 1 }, fields: withKey() })).statusCode, 422)
   open()
   t.equal((await first).statusCode, 201)
-  t.equal((await ask(app, 'POST /users', { content: ada, fields: keyed() })).headers['idempotent-replayed'], 'true')
+  t.equal((await ask(app, 'POST /users', { content: ada, fields: withKey() })).headers['idempotent-replayed'], 'true')
 })
 
 test('a failed request releases its key, which can be used again with other content', async (t) => {
@@ -297,7 +297,7 @@ test('a failed request releases its key, which can be used again with other cont
     }).with(idempotency()),
     { logger }
   )
-  const post = async (content: unknown) => (await ask(app, 'POST /users', { content, fields: keyed() })).statusCode
+  const post = async (content: unknown) => (await ask(app, 'POST /users', { content, fields: withKey() })).statusCode
   t.equal(await post(undefined), 400)
   t.equal(await post('{'), 400)
   t.equal(await post({ ...ada, name: '' }), 422)
@@ -314,7 +314,7 @@ test('a failed request releases its key, which can be used again with other cont
   t.equal(await post(ada), 503)
   fail = undefined
   await ask(app, 'POST /users', { content: ada })
-  t.equal(await post(ada), 409, 'the address is taken')
+  t.equal(await post(ada), 409, 'the address must be unique')
   t.equal(await post({ ...ada, email: 'other@example.com' }), 201)
   t.equal(await post({ ...ada, email: 'other@example.com' }), 201)
   t.equal(await count(app), '2')
@@ -336,8 +336,8 @@ test('keys are separate for each caller', async (t) => {
     { cookie: 'b' }
   ]) {
     const [first, again] = [
-      await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed(fields) }),
-      await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed(fields) })
+      await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey(fields) }),
+      await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey(fields) })
     ]
     t.equal(again.headers.location, first.headers.location)
     made.add(first.headers.location)
@@ -362,7 +362,7 @@ test('an authenticated caller keeps its keys with new credentials as long as its
   const post = async (authorization: string, host: string) => {
     const { statusCode, headers } = await ask(app, 'POST /notes', {
       content: {},
-      fields: keyed({ authorization, host })
+      fields: withKey({ authorization, host })
     })
     return statusCode === 201 ? headers.location : statusCode
   }
@@ -370,13 +370,13 @@ test('an authenticated caller keeps its keys with new credentials as long as its
   t.equal(await post('Bearer ada 2', 'a'), first)
   t.not(await post('Bearer bob 1', 'a'), first)
   t.not(await post('Bearer ada 1', 'b'), first)
-  t.equal((await ask(app, 'POST /notes', { content: {}, fields: keyed() })).statusCode, 401, 'ahead of any key')
+  t.equal((await ask(app, 'POST /notes', { content: {}, fields: withKey() })).statusCode, 401, 'checked before the key')
 })
 
 test('a stored response expires', async (t) => {
   const app = await build(t, notes().with(idempotency({ expiry: 0.2, lease: 0.1 })))
   const post = async (text = 'a') =>
-    (await ask(app, 'POST /notes', { content: { text }, fields: keyed() })).headers.location
+    (await ask(app, 'POST /notes', { content: { text }, fields: withKey() })).headers.location
   const first = await post()
   t.equal(await post(), first)
   await delay(250)
@@ -402,7 +402,7 @@ test('a repeat takes over from a request that exceeds its lease, which then retu
       }
     }).with(idempotency({ lease: 0.05 }))
   )
-  const post = () => ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })
+  const post = () => ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })
   const first = post()
   await delay(100)
   const second = await post()
@@ -419,7 +419,7 @@ test('content over 1 MiB is not stored, and is replayed without content', async 
   const app = await build(t, notes().with(idempotency(), bulk()), { bodyLimit: 4_000_000 })
   const text = 'a'.repeat(999_000)
   const marks = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`mark ${index}`, index]))
-  const post = { content: { text, marks }, fields: keyed({ prefer: 'return=representation' }) }
+  const post = { content: { text, marks }, fields: withKey({ prefer: 'return=representation' }) }
   const [first, again] = [await ask(app, 'POST /notes', post), await ask(app, 'POST /notes', post)]
   t.ok(first.payload.length > 1_048_576)
   t.strictSame(
@@ -445,10 +445,10 @@ test('content over 1 MiB is not stored, and is replayed without content', async 
 const withReceipts = (change: Partial<Receipts>) =>
   altered(({ receipts }) => ({
     receipts: {
-      claim: (...asked) => receipts!.claim(...asked),
-      keep: (...asked) => receipts!.keep(...asked),
-      release: (...asked) => receipts!.release(...asked),
-      sweep: (...asked) => receipts!.sweep(...asked),
+      claim: (...args) => receipts!.claim(...args),
+      keep: (...args) => receipts!.keep(...args),
+      release: (...args) => receipts!.release(...args),
+      sweep: (...args) => receipts!.sweep(...args),
       ...change
     }
   }))
@@ -486,19 +486,19 @@ test('a claim with an unknown result is released, so that the next attempt can r
     notes({
       storage: altered(({ receipts }) => ({
         receipts: {
-          async claim (...asked) {
-            const standing = await receipts!.claim(...asked)
+          async claim (...args) {
+            const claim = await receipts!.claim(...args)
             if (lost) throw Object.assign(new Error('the connection ended'), { unreachable: true })
-            return standing
+            return claim
           },
-          keep: (...asked) => receipts!.keep(...asked),
-          release: (...asked) => receipts!.release(...asked),
-          sweep: (...asked) => receipts!.sweep(...asked)
+          keep: (...args) => receipts!.keep(...args),
+          release: (...args) => receipts!.release(...args),
+          sweep: (...args) => receipts!.sweep(...args)
         }
       }))
     }).with(idempotency())
   )
-  const post = async () => (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })).statusCode
+  const post = async () => (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })).statusCode
   t.equal(await post(), 503)
   lost = false
   t.equal(await post(), 201)
@@ -517,14 +517,14 @@ test('a key that cannot be released is logged, and the response stays the same',
     }).with(idempotency({ lease: 2 })),
     { logger }
   )
-  t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: keyed() })).statusCode, 422)
+  t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 422)
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be released/ }])
-  t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: keyed() })).statusCode, 409)
+  t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 409)
   await delay(2100)
   t.equal(
-    (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: keyed() })).statusCode,
+    (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })).statusCode,
     201,
-    'once the lease is over'
+    'after the end of the lease'
   )
 })
 
@@ -546,7 +546,7 @@ test('in any number and order of repeats, each key creates one item and has one 
         )
         const answers = new Map<number, unknown>()
         for (const burst of bursts) {
-          const asked = await Promise.all(
+          const results = await Promise.all(
             burst.map(
               async (name) =>
                 [
@@ -558,9 +558,9 @@ test('in any number and order of repeats, each key creates one item and has one 
                 ] as const
             )
           )
-          for (const [name, answer] of asked.filter(([, { statusCode }]) => statusCode !== 409)) {
-            if (!answers.has(name)) answers.set(name, essence(answer))
-            if (answers.get(name) !== undefined) t.strictSame(essence(answer), answers.get(name))
+          for (const [name, answer] of results.filter(([, { statusCode }]) => statusCode !== 409)) {
+            if (!answers.has(name)) answers.set(name, normalize(answer))
+            if (answers.get(name) !== undefined) t.strictSame(normalize(answer), answers.get(name))
           }
         }
         const texts = (await ask(app, 'GET /notes'))
@@ -594,7 +594,7 @@ test('of 20 identical parallel requests one creates an item, and the others are 
     const target = url ?? String((await ask(app, 'POST /notes', { content: { text: 'a' } })).headers.location)
     writes = 0
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => ask(app, `${method} ${target}`, { content: { text: 'b' }, fields: keyed() }))
+      Array.from({ length: 20 }, () => ask(app, `${method} ${target}`, { content: { text: 'b' }, fields: withKey() }))
     )
     t.equal(writes, 1)
     t.equal(
@@ -607,14 +607,14 @@ test('of 20 identical parallel requests one creates an item, and the others are 
 })
 
 test('invalid idempotency options fail at boot', async (t) => {
-  const refused = (options: object, message: RegExp) =>
+  const checkRefused = (options: object, message: RegExp) =>
     t.throws(() => users().with(idempotency(options)), { code: 'FST_COLLECTION_BAD_OPTION', message })
-  refused({ lease: 0 }, /expiry is 86400 and lease is 0.*0 < lease/)
-  refused({ expiry: 10 }, /expiry is 10 and lease is 30/)
-  refused({ expiry: Infinity }, /Infinity/)
-  refused({ expiry: 'soon' }, /soon/)
-  refused({ actions: ['remove'] }, /"remove".*"create" and "update"/)
-  refused({ methods: ['POST'] }, /idempotency: there is no option "methods"/)
+  checkRefused({ lease: 0 }, /expiry is 86400 and lease is 0.*0 < lease/)
+  checkRefused({ expiry: 10 }, /expiry is 10 and lease is 30/)
+  checkRefused({ expiry: Infinity }, /Infinity/)
+  checkRefused({ expiry: 'soon' }, /soon/)
+  checkRefused({ actions: ['remove'] }, /"remove".*"create" and "update"/)
+  checkRefused({ methods: ['POST'] }, /idempotency: there is no option "methods"/)
   t.throws(
     () =>
       define({

@@ -8,7 +8,7 @@ import { redirects } from '../../lib/features/redirects.ts'
 import type { NewPlace } from '../../lib/features/redirects.ts'
 import { within } from '../../lib/features/within.ts'
 import { ada, ask, build, logged, users } from '../app.ts'
-import { kept } from '../kept.ts'
+import { storages } from '../storages.ts'
 import { listen, Wire } from '../wire.ts'
 
 const Page = Type.Object({
@@ -18,7 +18,7 @@ const Page = Type.Object({
 })
 const changes = { PUT: { content: { title: 'x' } }, PATCH: { content: { title: 'x' } }, DELETE: {}, GET: {}, HEAD: {} }
 
-/** Pages, of which some were called otherwise before. */
+/** Pages, some of which have moved. */
 function pages (moved: Record<string, NewPlace>, options: object = {}): Collection {
   return users({
     name: 'pages',
@@ -29,7 +29,7 @@ function pages (moved: Record<string, NewPlace>, options: object = {}): Collecti
   } as object).with(redirects({ to: async ({ id: slug }) => moved[slug] }))
 }
 
-for (const { name, skip, open } of kept) {
+for (const { name, skip, open } of storages) {
   test(`an item that moved returns 301 with its new URI for every method: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const definition = pages(
@@ -49,7 +49,7 @@ for (const { name, skip, open } of kept) {
     for (const [from, to] of steps) {
       for (const [method, parts] of Object.entries(changes)) {
         const answer = await ask(app, `${method} ${from}`, { ...parts, fields: { 'if-match': '"other"' } })
-        t.equal(answer.statusCode, 301, `${method} ${from}: ahead of every precondition (RFC 9110 section 13.2.1)`)
+        t.equal(answer.statusCode, 301, `${method} ${from}: before preconditions (RFC 9110, section 13.2.1)`)
         t.equal(answer.headers.location, to)
         t.equal(answer.payload, '')
         t.equal(answer.headers['content-length'], '0')
@@ -64,7 +64,7 @@ for (const { name, skip, open } of kept) {
     t.equal(
       (await ask(app, 'GET /v1/pages/old?fields=title')).headers.location,
       '/v1/pages/new?fields=title',
-      'the query goes along'
+      'the query is kept'
     )
     t.equal((await ask(app, 'GET /v1/pages/old?colour=red')).statusCode, 400)
     t.equal(
@@ -74,7 +74,7 @@ for (const { name, skip, open } of kept) {
     t.equal((await ask(app, 'GET /v1/pages/other')).statusCode, 404)
     t.equal((await ask(app, 'OPTIONS /v1/pages/old')).statusCode, 204)
     t.equal((await ask(app, 'POST /v1/pages', { content: { slug: 'old', title: 'Old' } })).statusCode, 201)
-    t.equal((await ask(app, 'GET /v1/pages/old')).statusCode, 200, 'only a miss is asked about')
+    t.equal((await ask(app, 'GET /v1/pages/old')).statusCode, 200, 'moved() is called only if no item is found')
   })
 }
 
@@ -114,17 +114,21 @@ test('an item can redirect to any URI', async (t) => {
       broken: { href: 'http://' }
     })
   )
-  const to = async (path: string) => (await ask(app, `GET /pages/${path}`)).headers.location
-  t.equal(await to('far'), 'https://example.com/pages/far')
-  t.equal(await to('far?fields=title'), 'https://example.com/pages/far?fields=title')
-  t.equal(await to('url?fields=title'), 'https://example.com/a%20b?c=1', 'a query of its own stays alone')
-  t.equal(await to('near'), '/books/1')
-  t.equal(await to('sibling'), 'other')
-  t.equal(await to('part?fields=title'), '/books/1#part')
+  const getLocation = async (path: string) => (await ask(app, `GET /pages/${path}`)).headers.location
+  t.equal(await getLocation('far'), 'https://example.com/pages/far')
+  t.equal(await getLocation('far?fields=title'), 'https://example.com/pages/far?fields=title')
   t.equal(
-    await to('odd'),
+    await getLocation('url?fields=title'),
+    'https://example.com/a%20b?c=1',
+    'a query in the new URL is not extended'
+  )
+  t.equal(await getLocation('near'), '/books/1')
+  t.equal(await getLocation('sibling'), 'other')
+  t.equal(await getLocation('part?fields=title'), '/books/1#part')
+  t.equal(
+    await getLocation('odd'),
     '/books/%5Cevil.example/%22%0D%0Ax:%20y%F0%9F%98%80%EF%BF%BD',
-    'nothing gets out of the field'
+    'the header value is escaped'
   )
   t.equal((await ask(app, 'GET /pages/broken')).statusCode, 500)
 })
@@ -151,7 +155,7 @@ test('redirects support status 308, ids that cannot exist, and errors thrown by 
     ),
     { logger }
   )
-  t.equal((await ask(app, 'GET /users/ada')).statusCode, 404, 'she is not there yet')
+  t.equal((await ask(app, 'GET /users/ada')).statusCode, 404, 'the item does not exist yet')
   t.equal((await ask(app, `PUT /users/${id}`, { content: ada })).statusCode, 201)
   for (const segment of ['ada', long]) {
     t.match(await ask(app, `GET /users/${segment}`), { statusCode: 308, headers: { location: `/users/${id}` } })
@@ -166,7 +170,7 @@ test('redirects support status 308, ids that cannot exist, and errors thrown by 
   t.equal(broken.statusCode, 500)
   t.notMatch(broken.payload, 'secret')
   t.equal(lines.length, 1)
-  t.equal((await ask(app, 'GET /users/x/y')).json().code, undefined, "what lies deeper is the app's")
+  t.equal((await ask(app, 'GET /users/x/y')).json().code, undefined, 'deeper paths belong to the app')
 })
 
 test('in a nested collection, an item redirects only to items of the same parent', async (t) => {
@@ -221,15 +225,15 @@ test('a moved collection returns 301 with the rest of the path and the query, fo
     t.equal(answer.headers['content-length'], '0')
     t.equal(answer.headers['cache-control'], method === 'GET' || method === 'HEAD' ? 'no-cache' : 'no-store', method)
   }
-  const to = async (path: string) => (await ask(app, `GET ${path}`)).headers.location
-  t.equal(await to('/people'), '/users')
-  t.equal(await to('/people/'), '/users')
-  t.equal(await to('/people?q=1'), '/users?q=1')
-  t.equal(await to('/people/a/b/c'), '/users/a/b/c')
-  t.equal(await to('/tenants/7/staff/1'), '/tenants/7/users/1')
-  t.equal(await to('/tenants/a%2Fb/staff'), '/tenants/a%2Fb/users')
-  t.equal(await to('/old/people'), 'https://example.com/users')
-  t.equal(await to('/old/people/1?a=b'), 'https://example.com/users/1?a=b')
+  const getLocation = async (path: string) => (await ask(app, `GET ${path}`)).headers.location
+  t.equal(await getLocation('/people'), '/users')
+  t.equal(await getLocation('/people/'), '/users')
+  t.equal(await getLocation('/people?q=1'), '/users?q=1')
+  t.equal(await getLocation('/people/a/b/c'), '/users/a/b/c')
+  t.equal(await getLocation('/tenants/7/staff/1'), '/tenants/7/users/1')
+  t.equal(await getLocation('/tenants/a%2Fb/staff'), '/tenants/a%2Fb/users')
+  t.equal(await getLocation('/old/people'), 'https://example.com/users')
+  t.equal(await getLocation('/old/people/1?a=b'), 'https://example.com/users/1?a=b')
   t.equal((await ask(app, 'GET /tenants/7/staff')).statusCode, 308)
   for (const credentials of [{ authorization: 'Basic x' }, { cookie: 'a=b' }]) {
     t.equal((await ask(app, 'GET /people', { fields: credentials })).headers['cache-control'], 'no-store')
@@ -270,7 +274,7 @@ test('a redirect reads no content and never leads to another host', async (t) =>
     unread.socket.destroy()
   })
   unread.write(['PUT /people/1', 'Content-Type: application/json', 'Content-Length: 1000000'])
-  t.equal((await unread.answer()).status, 301, 'without a byte of it')
+  t.equal((await unread.answer()).status, 301, 'without reading the content')
 })
 
 test('hooks of the app run before redirects, and OpenAPI leaves redirects out', async (t) => {
@@ -291,7 +295,7 @@ test('hooks of the app run before redirects, and OpenAPI leaves redirects out', 
 
 test('a moved collection with an invalid path fails at boot', async (t) => {
   const loose = moved as unknown as typeof collection
-  const refused = async (message: RegExp, ...moves: object[]) => {
+  const checkRefused = async (message: RegExp, ...moves: object[]) => {
     const app = Fastify()
     t.after(() => app.close())
     await app.register(collection, users())
@@ -304,7 +308,7 @@ test('a moved collection with an invalid path fails at boot', async (t) => {
     )
   }
   for (const from of ['people', '/', '', '//evil', '/people/', '/people/*', '/:tenant', '/a b', 5, undefined]) {
-    await refused(/from is not a path/, { from, to: '/users' })
+    await checkRefused(/from is not a path/, { from, to: '/users' })
   }
   for (const to of [
     'users',
@@ -321,18 +325,18 @@ test('a moved collection with an invalid path fails at boot', async (t) => {
     5,
     undefined
   ]) {
-    await refused(/to is .*Use a path/, { from: '/people', to })
+    await checkRefused(/to is .*Use a path/, { from: '/people', to })
   }
-  await refused(/status is 302\. Use 301 or 308/, { from: '/people', to: '/users', status: 302 })
-  await refused(/redirects to "\/people" again/, { from: '/people', to: '/people' })
-  await refused(/redirects to "\/people" again/, { from: '/people', to: '/people/all' })
-  await refused(
+  await checkRefused(/status is 302\. Use 301 or 308/, { from: '/people', to: '/users', status: 302 })
+  await checkRefused(/redirects to "\/people" again/, { from: '/people', to: '/people' })
+  await checkRefused(/redirects to "\/people" again/, { from: '/people', to: '/people/all' })
+  await checkRefused(
     /redirects to "\/v1\/b" again/,
     { from: '/a', to: '/b', prefix: '/v1' },
     { from: '/v1/b', to: '/v1/a/x' }
   )
-  await refused(/another route already serves \/users/, { from: '/users', to: '/people' })
-  await refused(
+  await checkRefused(/another route already serves \/users/, { from: '/users', to: '/people' })
+  await checkRefused(
     /another route already serves \/people/,
     { from: '/people', to: '/users' },
     { from: '/people', to: '/staff' }

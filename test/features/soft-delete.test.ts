@@ -13,7 +13,7 @@ import { timeout } from '../../lib/features/timeout.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
 import { altered, ask, build, created } from '../app.ts'
-import { kept } from '../kept.ts'
+import { storages } from '../storages.ts'
 
 const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -55,7 +55,7 @@ async function code (answer: ReturnType<typeof ask>): Promise<string> {
   return statusCode < 400 ? String(statusCode) : `${statusCode} ${JSON.parse(payload).code}`
 }
 
-for (const { name, skip, open } of kept) {
+for (const { name, skip, open } of storages) {
   for (const [kind, schema] of [
     ['optional', User],
     ['nullable', Nullable]
@@ -118,13 +118,17 @@ for (const { name, skip, open } of kept) {
         t.same(await names('?email=ada@example.com'), ['', undefined])
         t.same(await names('?deletedAt.null=false'), ['', undefined])
         t.equal((await ask(app, 'QUERY /users', { content: { filter: { name: 'Ada' } } })).payload, '[]')
-        t.equal(await code(ask(app, 'POST /users', { content: ada })), '409 not-unique', 'what is unique stays taken')
+        t.equal(
+          await code(ask(app, 'POST /users', { content: ada })),
+          '409 not-unique',
+          'values of deleted items must still be unique'
+        )
         t.equal(
           await code(
             ask(app, 'POST /users', { content: { ...bob, email: 'c@example.com', deletedAt: '2026-01-01T00:00:00Z' } })
           ),
           '201',
-          "the mark is not the client's to set"
+          'clients cannot set deletedAt'
         )
         t.same(await names('?count=true'), ['Bob,Bob', '2'])
       }
@@ -139,16 +143,16 @@ for (const { name, skip, open } of kept) {
         t.equal(await code(ask(app, request)), '403 forbidden')
         const answer = await ask(app, request, { fields: admin })
         t.equal(answer.statusCode, 200)
-        t.equal(answer.headers['cache-control'], 'no-store', 'whatever the policy')
+        t.equal(answer.headers['cache-control'], 'no-store', 'whatever the cache policy')
       }
       const gone = await ask(app, `GET ${at}?deleted=true`, { fields: admin })
       t.match(gone.json(), { name: 'Ada', deletedAt: /^\d{4}-.*Z$/ })
-      t.equal(gone.json().updatedAt, gone.json().deletedAt, 'to mark an item is to change it')
+      t.equal(gone.json().updatedAt, gone.json().deletedAt, 'deleting an item changes updatedAt')
       t.notMatch(gone.json(), { password: /./ })
       t.not(gone.headers.etag, tag)
       const list = await ask(app, 'GET /users?deleted=true&limit=1&count=true', { fields: admin })
       t.equal(list.headers['x-total-count'], '2')
-      t.match(String(list.headers.link), 'deleted=true', 'the other pages have them as well')
+      t.match(String(list.headers.link), 'deleted=true', 'links to other pages include deleted items')
       t.same(
         (await ask(app, 'GET /users?deleted=true&deletedAt.null=false', { fields: admin }))
           .json()
@@ -168,7 +172,7 @@ for (const { name, skip, open } of kept) {
       t.equal(
         await code(ask(app, 'QUERY /users', { content: { deleted: true }, fields: admin })),
         '422 validation-failed',
-        'in content it would come too late'
+        'in the content, it would be read after the access check'
       )
       t.equal(await code(ask(app, 'GET /users?deleted=yes', { fields: admin })), '400 invalid-query')
       t.equal(await code(ask(app, 'GET /users?deleted=true&deleted=true', { fields: admin })), '400 invalid-query')
@@ -178,7 +182,7 @@ for (const { name, skip, open } of kept) {
           ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { 'if-match': String(gone.headers.etag) } })
         ),
         '410 gone',
-        'not permitted'
+        'the caller may not restore'
       )
       t.equal(
         await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })),
@@ -191,7 +195,7 @@ for (const { name, skip, open } of kept) {
       t.equal(
         await code(ask(app, `PATCH ${at}`, { content: { name: 'Eve' }, fields: match })),
         '410 gone',
-        'a patch alone brings nothing back'
+        'only a patch of deletedAt restores'
       )
       t.equal(
         await code(ask(app, `PATCH ${at}`, { content: { deletedAt: '2030-01-01T00:00:00Z' }, fields: match })),
@@ -204,7 +208,7 @@ for (const { name, skip, open } of kept) {
       t.equal(
         await code(ask(app, `PUT ${at}`, { content: gone.json(), fields: match })),
         '410 gone',
-        'with its mark it stays where it is'
+        'with deletedAt, it stays deleted'
       )
       t.equal(await code(ask(app, `DELETE ${at}`, { fields: match })), '410 gone')
       const back = await ask(app, `PATCH ${at}`, { content: { deletedAt: null, name: 'Ada II' }, fields: match })
@@ -219,7 +223,7 @@ for (const { name, skip, open } of kept) {
           })
         ),
         '422 validation-failed',
-        'while it lives, the mark is readOnly for everybody'
+        'deletedAt is readOnly unless the item is deleted'
       )
       const etag = String(back.headers.etag)
       t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': etag } })), '204')
@@ -264,14 +268,14 @@ for (const { name, skip, open } of kept) {
       )
       const [, patched, , , promoted] = answers
       const { name, role } = (await ask(app, `GET ${at}?deleted=true`, { fields: admin })).json()
-      if (patched!.statusCode === 200) t.equal(name, String(round), 'no change that was answered is lost')
+      if (patched!.statusCode === 200) t.equal(name, String(round), 'no confirmed change is lost')
       if (promoted!.statusCode === 200) t.equal(role, String(round))
       await ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
       const alone = await Promise.all([1, 2, 3, 4].map(() => ask(app, `DELETE ${at}`)))
       t.same(
         alone.map(({ statusCode }) => statusCode).sort(),
         [204, 410, 410, 410],
-        'one removes, the others find it gone'
+        'one request deletes, the others get 410'
       )
       await ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
     }
@@ -350,7 +354,7 @@ test('expand and nested collections leave out deleted items', async (t) => {
   t.equal(
     await code(ask(app, `GET ${other.at}/articles/${String(article.item.id)}`)),
     '404 not-found',
-    'under another parent it never was'
+    'it never existed under another parent'
   )
   t.equal(
     await code(ask(app, `PATCH ${other.at}/articles/${String(article.item.id)}`, { content: { gone: null } })),
@@ -414,9 +418,13 @@ test('softDelete detects writes and restores of other writers', async (t) => {
   t.equal(
     (await ask(app, `GET ${at}?deleted=true`, { fields: admin })).json().role,
     'rival 0',
-    'what they wrote is under the mark'
+    'the deleted item contains the other writes'
   )
-  t.equal(await code(ask(app, `GET ${at}?deleted=true`)), '401 unauthenticated', 'what the permission throws is told')
+  t.equal(
+    await code(ask(app, `GET ${at}?deleted=true`)),
+    '401 unauthenticated',
+    'an error thrown by the permission is sent'
+  )
   restore = true
   t.equal(await code(ask(app, `PATCH ${at}`, { content: { name: 'x', deletedAt: null }, fields: admin })), '200')
   rivals = 1000
@@ -458,7 +466,7 @@ test('restoring an item neither reveals nor removes properties that the caller c
     const back = await ask(app, `${method} ${at}`, { content })
     t.equal(back.statusCode, 200)
     t.notOk('role' in back.json(), method)
-    t.equal((await ask(app, `GET ${at}`, { fields: boss })).json().role, 'writer', 'and it is kept')
+    t.equal((await ask(app, `GET ${at}`, { fields: boss })).json().role, 'writer', 'the property is kept')
   }
 })
 

@@ -21,11 +21,11 @@ import { noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { listen, Wire } from '../wire.ts'
 
-// docs/limits.md, deadlines: what is answered, and what is stored then and later.
+// docs/limits.md, timeouts: the response, and what is stored at that time and later.
 
 const json = 'Content-Type: application/json'
 const content = '{"text":"late"}'
-const passed = { status: 503, code: 'timeout', title: 'Service Unavailable' }
+const timedOut = { status: 503, code: 'timeout', title: 'Service Unavailable' }
 const unchanged = /took longer than 50 ms\. Nothing was changed\.$/
 const begun = /took longer than 50 ms\. Its write had begun/
 
@@ -46,18 +46,18 @@ test('an action that exceeds its timeout returns 503 with Retry-After and aborts
   ] as const) {
     const { lines, logger } = logged()
     let slow = false
-    const told: unknown[] = []
+    const reasons: unknown[] = []
     const app = await build(
       t,
       notes({
         storage: altered((storage) => ({
-          [verb]: async (...asked: never[]) => {
+          [verb]: async (...args: never[]) => {
             if (slow) {
-              const { signal } = asked.at(-1) as unknown as { signal: AbortSignal }
+              const { signal } = args.at(-1) as unknown as { signal: AbortSignal }
               await new Promise((resolve) => signal.addEventListener('abort', resolve))
-              told.push(signal.reason)
+              reasons.push(signal.reason)
             }
-            return (storage[verb] as (...asked: never[]) => Promise<unknown>)(...asked)
+            return (storage[verb] as (...args: never[]) => Promise<unknown>)(...args)
           }
         }))
       }).with(timeout(50)),
@@ -67,7 +67,7 @@ test('an action that exceeds its timeout returns 503 with Retry-After and aborts
     const wire = new Wire(await listen(app))
     slow = true
     const target = `${method} ${verb === 'list' ? '/notes' : at}`
-    // A POST asks its precondition of the list, a DELETE of the item.
+    // A POST evaluates its precondition on the list, a DELETE on the item.
     const fields = method === 'POST' ? [json, 'If-Match: *'] : method === 'DELETE' ? ['If-Match: *'] : [json]
     const sent = method === 'GET' || method === 'HEAD' || method === 'DELETE' ? '' : method === 'QUERY' ? '{}' : content
     const answer = await wire.ask([target, ...fields], sent)
@@ -77,13 +77,13 @@ test('an action that exceeds its timeout returns 503 with Retry-After and aborts
       'retry-after': '1',
       'cache-control': 'no-store'
     })
-    if (method !== 'HEAD') t.match(JSON.parse(answer.content.toString()), { ...passed, detail: unchanged })
-    t.match(told, [{ name: 'TimeoutError' }])
+    if (method !== 'HEAD') t.match(JSON.parse(answer.content.toString()), { ...timedOut, detail: unchanged })
+    t.match(reasons, [{ name: 'TimeoutError' }])
     t.equal(lines.length, 1, 'one line in the log')
     slow = false
     await wait(30)
-    t.strictSame(await texts(app), ['kept'], 'nothing is written, neither then nor later')
-    t.equal((await wire.ask('GET /notes')).status, 200, 'the connection goes on')
+    t.strictSame(await texts(app), ['kept'], 'nothing is written, not even later')
+    t.equal((await wire.ask('GET /notes')).status, 200, 'the connection stays usable')
     wire.close()
   }
 })
@@ -106,7 +106,7 @@ test('a timeout during beforeValidation cancels the write', async (t) => {
     }).with(timeout({ create: 50 }))
   )
   const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
-  t.match(answer.json(), { ...passed, detail: unchanged })
+  t.match(answer.json(), { ...timedOut, detail: unchanged })
   prepared.open()
   await wait(20)
   t.strictSame(await texts(app), [])
@@ -126,21 +126,21 @@ test('a timeout in the middle of a bulk POST rolls back all items', async (t) =>
       }
     }).with(timeout(50), bulk())
   )
-  t.match((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }, { text: '3' }] })).json(), passed)
+  t.match((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }, { text: '3' }] })).json(), timedOut)
   await wait(80)
   t.strictSame(await texts(app), [])
   t.equal((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }] })).statusCode, 201)
 })
 
-/** A storage whose writes take their time, and do not look at the signal. */
+/** A storage with slow writes that ignore the signal. */
 function slowly (
   milliseconds: number,
   write: (storage: Storage<object>) => Storage<object>['insert'] = (storage) => storage.insert
 ): ReturnType<typeof altered> {
   return altered((storage) => ({
-    insert: async (...asked) => {
+    insert: async (...args) => {
       await wait(milliseconds)
-      return write(storage)(...asked)
+      return write(storage)(...args)
     }
   }))
 }
@@ -179,7 +179,7 @@ test('a write that started before the timeout returns its conflict, or 503 if it
     }).with(timeout(50)),
     { logger }
   )
-  t.match((await ask(failed, 'POST /notes', { content: { text: 'a' } })).json(), { ...passed, detail: begun })
+  t.match((await ask(failed, 'POST /notes', { content: { text: 'a' } })).json(), { ...timedOut, detail: begun })
   t.match(JSON.stringify(lines), /the connection is gone/, 'the log has the cause')
 })
 
@@ -198,20 +198,20 @@ test('a write is not retried after the timeout', async (t) => {
     }).with(timeout({ all: 5000, replace: 50 }))
   )
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.match((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).json(), { ...passed, detail: unchanged })
+  t.match((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).json(), { ...timedOut, detail: unchanged })
   t.equal(writes, 1)
 })
 
 test('a write without a result for one second returns 503, and afterCommit runs once it completes', async (t) => {
   const [changed, stuck] = [gate(), gate()]
   const storage = altered(({ insert }) => ({
-    insert: async (...asked) => {
+    insert: async (...args) => {
       await stuck.opened
-      return insert(...asked)
+      return insert(...args)
     }
   }))
   const app = await build(t, notes({ storage, hooks: { afterCommit: changed.open } }).with(timeout(50)))
-  t.match((await ask(app, 'POST /notes', { content: { text: 'later' } })).json(), { ...passed, detail: begun })
+  t.match((await ask(app, 'POST /notes', { content: { text: 'later' } })).json(), { ...timedOut, detail: begun })
   stuck.open()
   await changed.opened
   t.strictSame(await texts(app), ['later'])
@@ -232,7 +232,7 @@ test('with an Idempotency-Key, a repeat after a timeout neither loses nor duplic
       }
     }).with(timeout(50), idempotency())
   )
-  t.match((await post(before)).json(), { ...passed, detail: unchanged })
+  t.match((await post(before)).json(), { ...timedOut, detail: unchanged })
   slow = false
   await wait(100)
   t.equal((await post(before)).statusCode, 201, 'the key is free again')
@@ -248,10 +248,14 @@ test('with an Idempotency-Key, a repeat after a timeout neither loses nor duplic
     }).with(timeout(50), idempotency())
   )
   slow = true
-  t.match((await post(after)).json(), { ...passed, detail: begun })
+  t.match((await post(after)).json(), { ...timedOut, detail: begun })
   slow = false
   const again = await post(after)
-  t.strictSame([again.statusCode, again.headers['idempotent-replayed']], [201, 'true'], 'what was done is told')
+  t.strictSame(
+    [again.statusCode, again.headers['idempotent-replayed']],
+    [201, 'true'],
+    'the stored response is replayed'
+  )
   t.strictSame(await texts(after), ['once'])
 })
 
@@ -270,7 +274,7 @@ test('the timeout includes reading the parent of a nested collection', async (t)
   )
   const app = await build(t, [parent, child as Collection])
   const answer = await ask(app, 'GET /users/01900000-0000-7000-8000-000000000001/notes')
-  t.match(answer.json(), passed)
+  t.match(answer.json(), timedOut)
 })
 
 test('an action without a timeout is not limited, and a completed action leaves no timer', async (t) => {
@@ -308,7 +312,7 @@ test(
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
     const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
-    t.match(answer.json(), passed)
+    t.match(answer.json(), timedOut)
     other.exec('ROLLBACK')
     other.close()
     await wait(600)
@@ -329,18 +333,21 @@ test('PostgreSQL: a write after the timeout is canceled or reported as done, and
   for (const sent of [{ text: 'late' }, [{ text: 'late' }, { text: 'later' }]]) {
     await locker.query('BEGIN')
     await locker.query('LOCK TABLE notes IN ACCESS EXCLUSIVE MODE')
-    t.match((await ask(app, 'POST /notes', { content: sent })).json(), { ...passed, detail: /took longer than 500 ms\. Its write had begun/ })
+    t.match(
+      (await ask(app, 'POST /notes', { content: sent })).json(),
+      { ...timedOut, detail: /took longer than 500 ms\. Its write had begun/ }
+    )
     await locker.query('ROLLBACK')
     await wait(200)
-    t.strictSame(await texts(app), [], 'cancelled')
+    t.strictSame(await texts(app), [], 'canceled')
   }
-  // Done at the server before it can be cancelled: the trigger takes longer than the deadline, and cannot be
+  // Stored before it can be canceled: the trigger takes longer than the timeout, and cannot be
   // interrupted.
   await pool.query(`CREATE FUNCTION dawdle () RETURNS trigger AS $$ BEGIN
     FOR turn IN 1..10 LOOP BEGIN PERFORM pg_sleep(0.07); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN NEW; END $$ LANGUAGE plpgsql`)
   await pool.query('CREATE TRIGGER dawdle BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION dawdle()')
   const done = await ask(app, 'POST /notes', { content: { text: 'stubborn' } })
-  t.equal(done.statusCode, 201, 'what is stored is told as stored')
+  t.equal(done.statusCode, 201, 'a stored write is reported as stored')
   await pool.query('DROP TRIGGER dawdle ON notes')
   t.strictSame(await texts(app), ['stubborn'])
   locker.release()
@@ -348,7 +355,7 @@ test('PostgreSQL: a write after the timeout is canceled or reported as done, and
 
 test('the signal of a request aborts if the client disconnects, and not after a response', async (t) => {
   const signals: AbortSignal[] = []
-  const asked = gate()
+  const queried = gate()
   const app = await build(
     t,
     notes({
@@ -356,7 +363,7 @@ test('the signal of a request aborts if the client disconnects, and not after a 
         list: async (query, context) => {
           signals.push(context.signal)
           if (signals.length === 2) {
-            asked.open()
+            queried.open()
             await new Promise((resolve) => context.signal.addEventListener('abort', resolve))
           }
           return storage.list(query, context)
@@ -368,7 +375,7 @@ test('the signal of a request aborts if the client disconnects, and not after a 
   const [served, gone] = [new Wire(port), new Wire(port)]
   t.equal((await served.ask('GET /notes')).status, 200)
   gone.ask('GET /notes').catch(() => {})
-  await asked.opened
+  await queried.opened
   gone.socket.destroy()
   while (!signals[1]!.aborted) await wait(5)
   t.equal(signals[0]!.aborted, false)

@@ -14,7 +14,7 @@ import { timeout } from '../../lib/features/timeout.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
 import { altered, ask, created } from '../app.ts'
-import { kept } from '../kept.ts'
+import { storages } from '../storages.ts'
 
 const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -28,7 +28,7 @@ const User = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
-/** One name, a flag in the place of a role, the address by another name, nothing of tags. */
+/** One name, a flag instead of a role, another name for the address, and no tags. */
 const UserV1 = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
   mail: Type.String({ format: 'email' }),
@@ -112,7 +112,7 @@ async function serve (
 
 const ada = { email: 'ada@example.com', name: { first: 'Ada', last: 'Lovelace' }, tags: ['math'], password: 'secret' }
 
-for (const { name, skip, open } of kept) {
+for (const { name, skip, open } of storages) {
   test(`two versions of a collection share one storage, by prefix: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const log: string[] = []
@@ -131,7 +131,7 @@ for (const { name, skip, open } of kept) {
       updatedAt: item.updatedAt
     })
     t.equal(old.headers['last-modified'], (await ask(app, `GET /v2${at}`)).headers['last-modified'])
-    t.not(old.headers.etag, (await ask(app, `GET /v2${at}`)).headers.etag, 'the tags of one are not those of the other')
+    t.not(old.headers.etag, (await ask(app, `GET /v2${at}`)).headers.etag, 'each version has its own tags')
     t.equal((await ask(app, `GET /v1${at}`, { fields: { 'if-none-match': String(old.headers.etag) } })).statusCode, 304)
 
     const patched = await ask(app, `PATCH /v1${at}`, {
@@ -145,7 +145,7 @@ for (const { name, skip, open } of kept) {
     t.strictSame(
       now,
       { ...item, name: { first: 'Ada', last: 'King' }, role: 'admin', updatedAt: now.updatedAt },
-      'what the older version knows nothing of is kept'
+      'properties that the older version lacks are kept'
     )
     t.equal(
       (
@@ -163,7 +163,7 @@ for (const { name, skip, open } of kept) {
         })
       ).statusCode,
       412,
-      'a tag of the other version is none here'
+      'a tag of the other version does not match'
     )
 
     const put = await ask(app, `PUT /v1${at}`, { content: { ...king, name: 'Augusta King', city: 'London' } })
@@ -173,21 +173,21 @@ for (const { name, skip, open } of kept) {
         await ask(app, `PUT /v1${at}`, { content: { mail: 'ada@example.com', name: 'Augusta King', admin: true } })
       ).json().city,
       undefined,
-      'undefined takes a property away'
+      'undefined removes a property'
     )
     t.notOk('city' in (await ask(app, `GET /v2${at}`)).json())
 
-    const made = await ask(app, 'POST /v1/users', {
+    const posted = await ask(app, 'POST /v1/users', {
       content: { mail: 'bob@example.com', name: 'Bob Babbage', password: 'engine' }
     })
-    t.equal(made.statusCode, 201)
-    t.match(made.json(), { name: 'Bob Babbage', admin: false, initials: 'BB' })
+    t.equal(posted.statusCode, 201)
+    t.match(posted.json(), { name: 'Bob Babbage', admin: false, initials: 'BB' })
     t.match(
-      (await ask(app, `GET /v2/users/${made.json().id}`)).json(),
+      (await ask(app, `GET /v2/users/${posted.json().id}`)).json(),
       { email: 'bob@example.com', role: 'reader', tags: [], createdAt: /Z$/ },
       'with the defaults and timestamps of the current version'
     )
-    t.match(made.headers.location, /^\/v1\/users\//)
+    t.match(posted.headers.location, /^\/v1\/users\//)
 
     t.match((await ask(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Bobson' } })).json(), {
       status: 409,
@@ -200,17 +200,17 @@ for (const { name, skip, open } of kept) {
     t.match(
       (await ask(app, 'POST /v1/users', { content: { mail: 'c', email: 'c@example.com', name: 'C D' } })).json(),
       { status: 422, errors: [{ pointer: '/email' }, { pointer: '/mail' }] },
-      'its own schema comes first'
+      'its own schema is checked first'
     )
     t.match(
       (await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: ' D' } })).json(),
       { status: 422, errors: [{ pointer: '/name/first' }] },
-      'then that of the current version'
+      'then the schema of the current version'
     )
     t.match(
       (await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'C Banned' } })).json(),
       { status: 403, detail: 'Not here.' },
-      'whose hooks are asked'
+      'the hooks of the current version run'
     )
     t.match((await ask(app, `PATCH /v1${at}`, { content: { initials: 'XX' } })).json(), {
       status: 422,
@@ -284,9 +284,9 @@ test('versions by Accept-Version share one path, with Vary', async (t) => {
   const { users, usersV1 } = both()
   const app = Fastify()
   t.after(() => app.close())
-  const by = (version: string) => ({ all: { constraints: { version } } })
-  await app.register(collection, { ...usersV1, routes: by('1.2.0') } as Collection)
-  await app.register(collection, { ...users, routes: by('2.0.0') } as Collection)
+  const constrain = (version: string) => ({ all: { constraints: { version } } })
+  await app.register(collection, { ...usersV1, routes: constrain('1.2.0') } as Collection)
+  await app.register(collection, { ...users, routes: constrain('2.0.0') } as Collection)
   const v1 = { 'accept-version': '1.x' }
   const v2 = { 'accept-version': '2.0.0' }
   const posted = await ask(app, 'POST /users', { content: ada, fields: v2 })
@@ -317,9 +317,9 @@ test('versions by Accept-Version share one path, with Vary', async (t) => {
   t.equal(
     (await ask(app, 'GET /users', { fields: { 'accept-version': '3.x' } })).statusCode,
     404,
-    "no such version: the app's own answer"
+    'for an unknown version, the app responds'
   )
-  t.equal((await ask(app, 'GET /users')).statusCode, 404, 'without the field, none is chosen')
+  t.equal((await ask(app, 'GET /users')).statusCode, 404, 'without the header, no version is selected')
 })
 
 test('an older version has the access rules, hooks and preconditions of the current version', async (t) => {
@@ -544,11 +544,11 @@ test('invalid version options fail at boot', async (t) => {
   })
   t.doesNotThrow(
     () => loose(bare, 'v1', { ...base, renamed: {} }),
-    'a storage that cannot filter or sort is not asked to'
+    'a storage that cannot filter or sort is not required to'
   )
 })
 
-for (const { name, skip, open } of kept) {
+for (const { name, skip, open } of storages) {
   test(`through an older version, a scope and a parent set read-only properties: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const text = Type.String()
@@ -567,15 +567,15 @@ for (const { name, skip, open } of kept) {
       subject: text
     })
     const teams = define({ name: 'teams', schema: Type.Object(team), storage })
-    const tenantOf = (request: { headers: Record<string, unknown> }): string => String(request.headers['x-tenant'])
+    const getTenant = (request: { headers: Record<string, unknown> }): string => String(request.headers['x-tenant'])
     const tasks = define({
       name: 'tasks',
       schema: Task,
       storage,
       put: { create: true },
-      access: { scope: ({ request }) => ({ values: { tenant: tenantOf(request!) } }) }
+      access: { scope: ({ request }) => ({ values: { tenant: getTenant(request!) } }) }
     }).with(bulk(), idempotency())
-    // Whether `accept` leaves the tenant and the team out, passes them on, or invents others.
+    // Whether `accept` omits the tenant and the team, passes them on, or sets others.
     const accepts = [
       ({ subject }: { subject: string }) => ({ title: subject }),
       ({ subject, org, team }: { subject: string; org: string; team: string }) => ({
@@ -593,7 +593,7 @@ for (const { name, skip, open } of kept) {
         present: ({ id, tenant, team, title }) => ({ id, org: tenant, team, subject: title }),
         accept,
         renamed: { org: 'tenant', subject: 'title' },
-        access: { scope: ({ request }) => ({ values: { org: tenantOf(request!) } }) }
+        access: { scope: ({ request }) => ({ values: { org: getTenant(request!) } }) }
       })
       const app = await serve(t, [teams, tasks, old, old.with(within(teams, 'team'))] as Collection[], [
         '/v2',
@@ -610,7 +610,7 @@ for (const { name, skip, open } of kept) {
         ['/v1/tasks', 'none'],
         [`${parent.replace('/v2', '/v1')}/tasks`, id]
       ] as const) {
-        const done = async (
+        const write = async (
           request: string,
           content: unknown,
           more: object = {}
@@ -619,19 +619,19 @@ for (const { name, skip, open } of kept) {
           t.ok(answer.statusCode < 300, `${request}: ${answer.payload}`)
           return [answer.json()].flat()
         }
-        const made = [
-          ...(await done(`POST ${path}`, { subject: 'one' })),
-          ...(await done(`POST ${path}`, { subject: 'two', org: `t${index}` }, { 'idempotency-key': String(inTeam) })),
-          ...(await done(`POST ${path}`, [{ subject: 'three' }, { subject: 'four' }])),
-          ...(await done(`PUT ${path}/01900000-0000-7000-8000-0000000000${index}${inTeam === 'none' ? 'a' : 'b'}`, {
+        const written = [
+          ...(await write(`POST ${path}`, { subject: 'one' })),
+          ...(await write(`POST ${path}`, { subject: 'two', org: `t${index}` }, { 'idempotency-key': String(inTeam) })),
+          ...(await write(`POST ${path}`, [{ subject: 'three' }, { subject: 'four' }])),
+          ...(await write(`PUT ${path}/01900000-0000-7000-8000-0000000000${index}${inTeam === 'none' ? 'a' : 'b'}`, {
             subject: 'five'
           }))
         ]
         const changed = [
-          ...(await done(`PUT ${path}/${made[0]!.id}`, { subject: 'one' })),
-          ...(await done(`PATCH ${path}/${made[1]!.id}`, { subject: 'two' }))
+          ...(await write(`PUT ${path}/${written[0]!.id}`, { subject: 'one' })),
+          ...(await write(`PATCH ${path}/${written[1]!.id}`, { subject: 'two' }))
         ]
-        for (const item of [...made, ...changed]) {
+        for (const item of [...written, ...changed]) {
           t.match(item, { org: `t${index}`, team: inTeam })
           t.match((await ask(app, `GET /v2/tasks/${item.id}`, { fields })).json(), {
             tenant: `t${index}`,

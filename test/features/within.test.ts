@@ -45,8 +45,8 @@ test('a nested collection lists, creates and finds only items of its parent', as
   t.equal(authorId, ann)
   t.equal(posted.headers.location, `/authors/${ann}/articles/${id}`)
   t.equal((await ask(app, `GET ${String(posted.headers.location)}`)).json().title, 'One')
-  t.equal((await ask(app, `GET /articles/${id}`)).json().authorId, ann, 'and it is at its own path as well')
-  t.equal((await ask(app, `GET /authors/${bob}/articles/${id}`)).statusCode, 404, 'under another parent it is absent')
+  t.equal((await ask(app, `GET /articles/${id}`)).json().authorId, ann, 'also available at its own path')
+  t.equal((await ask(app, `GET /authors/${bob}/articles/${id}`)).statusCode, 404, 'not found under another parent')
   t.strictSame((await ask(app, `GET /authors/${bob}/articles`)).json(), [])
   t.equal((await ask(app, `GET /authors/${ann}/articles?count=true`)).headers['x-total-count'], '1')
   t.equal((await ask(app, 'GET /articles?count=true')).headers['x-total-count'], '1')
@@ -111,7 +111,7 @@ test('a write cannot set a parent other than the one in the URI', async (t) => {
   t.equal(
     (await ask(app, `PATCH /articles/${id}`, { content: { authorId: bob } })).statusCode,
     200,
-    'at its own path it can move'
+    'the parent can change at its own path'
   )
   t.equal((await ask(app, `GET ${at}/${id}`)).statusCode, 404)
 })
@@ -158,7 +158,7 @@ test('HAL links lead only to collections that the app serves, in any order of re
     const read = async () =>
       (await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
     await read()
-    // Of what is read again, the rendering is kept.
+    // The second read uses the cached representation.
     for (const link of Object.values(await read()) as Array<{ href: string }>) {
       t.equal((await ask(app, `GET ${link.href}`)).statusCode, 200, link.href)
     }
@@ -168,7 +168,7 @@ test('HAL links lead only to collections that the app serves, in any order of re
   const parent = authors()
   const child = articles().with(within(parent, 'authorId'))
   t.ok(Object.isFrozen(parent))
-  t.strictSame(await links(await build(t, parent)), ['self', 'collection'], 'within() alone serves nothing')
+  t.strictSame(await links(await build(t, parent)), ['self', 'collection'], 'within() alone adds no route')
   t.strictSame(await links(await build(t, [parent, child])), ['self', 'collection', 'articles'])
   t.strictSame(await links(await build(t, [child, parent])), ['self', 'collection', 'articles'])
   t.strictSame(await links(await build(t, parent)), ['self', 'collection'], 'another app of the same process')
@@ -185,7 +185,7 @@ test('HAL links lead only to collections that the app serves, in any order of re
       await build(t, [unlisted, articles({ actions: ['create', 'read'] }).with(within(unlisted, 'authorId'))])
     ),
     ['self', 'collection'],
-    'a list that is not served'
+    'the list is not served'
   )
 })
 

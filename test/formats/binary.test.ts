@@ -7,7 +7,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { define, json, Malformed } from '../../lib/index.ts'
 import type { Format } from '../../lib/index.ts'
 import { build } from '../app.ts'
-import { kept } from '../kept.ts'
+import { storages } from '../storages.ts'
 
 // A format whose content is bytes. The structured clones of Node.js are not valid UTF-8.
 
@@ -34,7 +34,7 @@ const Note = Type.Object({
   size: Type.Optional(Type.Integer())
 })
 
-for (const { name, skip, open } of kept) {
+for (const { name, skip, open } of storages) {
   test(`${name}: a format can produce bytes`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const notes = define({ name: 'notes', schema: Note, storage, formats: [json, clone] }).with(
@@ -88,7 +88,7 @@ for (const { name, skip, open } of kept) {
     t.strictSame(asJson.json(), item)
 
     const replaced = await send('PUT', url, { id: item.id, text: 'two' })
-    t.ok(replaced.headers.etag, 'what is stored is, byte for byte, what was sent')
+    t.ok(replaced.headers.etag, 'the stored representation has the bytes of the request')
     t.notOk((await send('PUT', url, { text: 'three' })).headers.etag)
     const patched = await app.inject({
       method: 'PATCH',

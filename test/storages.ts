@@ -3,28 +3,28 @@ import { memory } from '../lib/storage/memory.ts'
 import type { Shape, Storage } from '../lib/storage/contract.ts'
 import { databases } from './storage/databases.ts'
 
-// For what must be the same whatever keeps the items.
+// For tests of behavior that must be the same with every storage.
 
 interface Closing {
   after(close: () => Promise<unknown>): void
 }
 
-interface Keeper {
+interface OpenStorage {
   readonly storage: <Item extends object>(shape: Shape) => Storage<Item>
-  /** Makes the table of a definition, where there are tables. */
+  /** Creates the table of a definition, if the storage has tables. */
   prepare(collection: Collection, unique?: readonly string[]): Promise<void>
 }
 
-export interface Kept {
+export interface TestStorage {
   readonly name: string
   /** Why it cannot be tested here. */
   readonly skip: string | false
-  open(t: Closing): Promise<Keeper>
+  open(t: Closing): Promise<OpenStorage>
 }
 
 const sqlite = databases.find(({ name }) => name === 'sqlite')!
 
-export const kept: readonly Kept[] = [
+export const storages: readonly TestStorage[] = [
   { name: 'memory', skip: false, open: async () => ({ storage: memory(), async prepare () {} }) },
   {
     name: 'SQLite',
