@@ -6,7 +6,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 
-// A long text in the property that a list is sorted by: the cursor stays short, and no item is missed or comes twice.
+// A long text in the property that a list is sorted by: the cursor stays short, and no item is missed or repeated.
 
 const prefix = 'x'.repeat(6000)
 const texts = [`${prefix}a`, prefix, `${prefix}b`, prefix, 'short', `${prefix}é`, `y${prefix}`, prefix, '']

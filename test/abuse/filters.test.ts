@@ -83,24 +83,24 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
     await adapter?.createTable(definition)
     const app = await build(t, definition)
     t.equal((await ask(app, 'POST /wide', { content: { text: 'aaab', p0: 1 } })).statusCode, 201)
-    const found = async (filter: unknown) => {
+    const countFound = async (filter: unknown) => {
       const answer = await ask(app, 'QUERY /wide', { content: { filter } })
       return answer.statusCode === 200 ? answer.json().length : answer.body
     }
-    t.equal(await found({ any: names.slice(0, 100).map((name) => ({ [name]: 1 })) }), 1)
-    t.equal(await found({ all: names.slice(0, 99).map((name) => ({ [`${name}.ne`]: 2 })), not: { p0: 2 } }), 1)
-    t.equal(await found({ any: Array.from({ length: 100 }, () => ({})) }), 1)
+    t.equal(await countFound({ any: names.slice(0, 100).map((name) => ({ [name]: 1 })) }), 1)
+    t.equal(await countFound({ all: names.slice(0, 99).map((name) => ({ [`${name}.ne`]: 2 })), not: { p0: 2 } }), 1)
+    t.equal(await countFound({ any: Array.from({ length: 100 }, () => ({})) }), 1)
     const deep = (levels: number): object =>
       levels === 1
         ? { any: names.slice(0, 80).map((name) => ({ [name]: 1 })) }
         : { any: [{ p1: 5 }, { not: { all: [deep(levels - 2)] } }] }
-    t.equal(await found(deep(9)), 1)
+    t.equal(await countFound(deep(9)), 1)
     const values = Array.from({ length: 1000 }, (_, index) => index)
-    t.equal(await found({ 'p0.in': values }), 1)
-    t.equal(await found({ 'text.like': '*a*a*ab*' }), 1)
-    t.equal(await found({ 'text.like': `*${'a*'.repeat(4)}` }), 0)
+    t.equal(await countFound({ 'p0.in': values }), 1)
+    t.equal(await countFound({ 'text.like': '*a*a*ab*' }), 1)
+    t.equal(await countFound({ 'text.like': `*${'a*'.repeat(4)}` }), 0)
     t.equal(
-      await found({
+      await countFound({
         all: Array.from({ length: 5 }, (_, index) => ({
           'text.like': `${'a'.repeat(index % 3)}*${'*'.repeat(index % 4)}b`
         }))

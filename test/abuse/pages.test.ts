@@ -8,7 +8,7 @@ import { ask, build, created, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import { define } from '../define.ts'
 
-// Items may be long, but a page of them is not: it ends early, and its links lead to the others.
+// Items may be large, but a page is not: it ends early, and its links lead to the rest.
 
 const longest = 4_194_304
 const text = 'x'.repeat(900_000)
@@ -67,7 +67,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
     t.equal(
       (await ask(app, 'GET /stories?sort=title&fields=title')).json().length,
       titles.length,
-      'only what is sent counts'
+      'only the selected properties count'
     )
   })
 }

@@ -1,6 +1,6 @@
 import type { Query } from '../../lib/storage/contract.ts'
 
-/** The first ten items, by id: what the attacks of this folder vary. */
+/** The first ten items, by id. The tests of this folder vary it. */
 export const query: Query = {
   filter: undefined,
   search: undefined,

@@ -10,7 +10,7 @@ import { databases } from '../storage/databases.ts'
 test('a search in 40 MB of text keeps none of it in memory', async (t) => {
   const child = fork(fileURLToPath(new URL('large-search.ts', import.meta.url)), {
     execArgv: ['--max-old-space-size=64'],
-    // Without what the test runner adds to collect coverage, which takes memory as well.
+    // Without the options of the test runner for coverage, which needs memory too.
     env: {},
     stdio: ['ignore', 'inherit', 'pipe', 'ipc']
   })

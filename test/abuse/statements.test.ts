@@ -12,7 +12,7 @@ import { mysqlPool, noMysql, noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { query } from './query.ts'
 
-// Clients that send a different filter each time, and long ones: what stays prepared is bounded, in number and in
+// Clients that send a different filter each time, and long ones: prepared statements are limited in number and in
 // length.
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
@@ -106,13 +106,13 @@ test('postgres: the number and size of prepared statements per connection are li
   await adapter.createTable(things)
   const storage = adapter<Thing>(things)
   await flood(storage)
-  const kept = async () =>
+  const readPrepared = async () =>
     (
       await pool.query(
         'SELECT count(*)::int AS count, sum(length(statement))::int AS characters, max(length(statement))::int AS longest FROM pg_prepared_statements'
       )
     ).rows[0]
-  const { count, characters, longest } = await kept()
+  const { count, characters, longest } = await readPrepared()
   t.ok(count > 0 && count <= most.recurring + most.others, `${count} statements`)
   t.ok(characters <= most.characters, `${characters} characters`)
   t.ok(longest <= 2000, `the longest has ${longest} characters`)
@@ -126,7 +126,7 @@ test('postgres: the number and size of prepared statements per connection are li
   )
   const [{ bytes }] = (await pool.query('SELECT sum(total_bytes)::int AS bytes FROM pg_backend_memory_contexts')).rows
   t.ok(bytes < 64 * 1024 * 1024, `${bytes} bytes in the backend`)
-  await correct(t, storage)
+  await checkResults(t, storage)
 })
 
 test('mysql: the number of prepared statements per connection is limited', { skip: noMysql }, async (t) => {
@@ -142,14 +142,14 @@ test('mysql: the number of prepared statements per connection is limited', { ski
   await flood(storage)
   const [prepared, closed] = [await counter('Com_stmt_prepare'), await counter('Com_stmt_close')]
   t.ok(prepared - closed <= most.recurring + most.others, `${prepared} prepared, ${closed} closed`)
-  t.ok(prepared > 400, 'the statements were not sent in another way')
+  t.ok(prepared > 400, 'the statements were prepared')
   for (let times = 0; times < 20; times++) await storage.find('a', context)
-  t.equal(await counter('Com_stmt_prepare'), prepared, 'the statement that finds an item has stayed')
-  await correct(t, storage)
+  t.equal(await counter('Com_stmt_prepare'), prepared, 'the statement that finds an item is still prepared')
+  await checkResults(t, storage)
 })
 
-/** What was displaced is prepared again. */
-async function correct (t: Test, storage: Storage<Thing>): Promise<void> {
+/** Checks that removed statements are prepared again. */
+async function checkResults (t: Test, storage: Storage<Thing>): Promise<void> {
   for (const number of [0, 1, 399]) {
     t.equal((await storage.list({ ...query, filter: shape(number) }, context)).entries.length, 0)
   }

@@ -7,7 +7,7 @@ import type { Options, Supports } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask } from '../app.ts'
 
-// Goods: properties of every kind that a list can be asked by, and of those that it cannot.
+// Goods: properties of every kind that a list can filter and sort by, and others.
 
 export const Good = Type.Object({
   id: Type.Integer({ minimum: 1 }),
@@ -79,7 +79,7 @@ export const items: readonly Item[] = [
   { id: 5, name: '😀', stock: 3, sold: true }
 ]
 
-/** A storage that supports all but some. */
+/** A storage without support for these. */
 export function without (...names: ReadonlyArray<keyof Supports>) {
   return <Item extends object>(shape: Parameters<ReturnType<typeof memory>>[0]) => {
     const storage = memory()<Item>(shape)
@@ -104,12 +104,12 @@ export function links (answer: LightMyRequestResponse): Record<string, string> {
   )
 }
 
-export function idsOf (answer: LightMyRequestResponse): number[] {
+export function getIds (answer: LightMyRequestResponse): number[] {
   if (answer.statusCode !== 200) throw new Error(answer.payload)
   return answer.json().map(({ id }: { id: number }) => id)
 }
 
-/** The ids of a list, in one text. */
+/** Returns the ids of a list in one string. */
 export async function get (app: FastifyInstance, query: string): Promise<string> {
-  return idsOf(await ask(app, `GET /goods?${query}`)).join('')
+  return getIds(await ask(app, `GET /goods?${query}`)).join('')
 }

@@ -6,10 +6,10 @@ import collection from '../../lib/index.ts'
 import type { Query, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { altered, ask, build } from '../app.ts'
-import { get, Good, goods, idsOf, items, links, without } from '../listing/goods.ts'
+import { get, Good, goods, getIds, items, links, without } from '../listing/goods.ts'
 import { define } from '../define.ts'
 
-// What a list can be asked in a query string. QUERY is in listing/query.test.ts, walks are in listing/walks.test.ts.
+// Query strings of lists. QUERY is in listing/query.test.ts, walks are in listing/walks.test.ts.
 
 const filters: Readonly<Record<string, string>> = {
   'name=apple': '1',
@@ -229,7 +229,7 @@ test('the definition can restrict the properties for filters and sorting', async
   t.match((await ask(app, 'GET /goods?sort=name')).json(), { parameter: 'sort', detail: /: price\.$/ })
   t.equal((await ask(app, 'GET /goods?sort=id')).statusCode, 400)
   const query = await ask(app, 'QUERY /goods', { content: { sort: ['price'], limit: 2 } })
-  t.equal(query.headers['content-location'], '/goods?sort=price&limit=2', 'the id is the last without being named')
+  t.equal(query.headers['content-location'], '/goods?sort=price&limit=2', 'the id is the implicit last key')
   t.equal((await ask(app, `GET ${query.headers['content-location']}`)).payload, query.payload)
   const none = await build(t, goods({ list: { filter: [], sort: [], search: [] } }))
   t.match((await ask(none, 'GET /goods?name=a')).json(), {
@@ -301,17 +301,17 @@ test('the default order can have properties that clients cannot sort by', async 
   let at: string | undefined = '/goods?limit=1'
   for (let count = 0; at !== undefined && count < 9; count++) {
     const page: LightMyRequestResponse = await ask(app, `GET ${at}`)
-    seen.push(...idsOf(page))
+    seen.push(...getIds(page))
     at = links(page).next
   }
   t.equal(seen.join(''), '15243')
 })
 
 test('the storage gets an order that ends with the id, and only the required properties', async (t) => {
-  const asked: Query[] = []
+  const queries: Query[] = []
   const spying = altered((storage) => ({
     list: async (query, context) => {
-      asked.push(query)
+      queries.push(query)
       return storage.list(query, context)
     }
   }))
@@ -320,7 +320,7 @@ test('the storage gets an order that ends with the id, and only the required pro
   await ask(app, 'GET /goods?fields=name,stock&sort=-place.city')
   await ask(app, 'GET /goods')
   t.strictSame(
-    asked.map(({ order, properties }) => [order.map(({ property }) => property), properties]),
+    queries.map(({ order, properties }) => [order.map(({ property }) => property), properties]),
     [
       [['id'], undefined],
       [
@@ -330,13 +330,13 @@ test('the storage gets an order that ends with the id, and only the required pro
       [['id'], undefined]
     ]
   )
-  asked.length = 0
+  queries.length = 0
   const linked = await build(
     t,
     goods({ storage: spying as never, links: ({ item: { name } }) => ({ about: { href: `/about/${name.length}` } }) })
   )
   await ask(linked, 'GET /goods?fields=id')
-  t.equal(asked[0]!.properties, undefined, 'links may be made of any property')
+  t.equal(queries[0]!.properties, undefined, 'links may use any property')
 })
 
 test('fields returns only the selected properties, with an ETag of its own', async (t) => {
@@ -351,7 +351,7 @@ test('fields returns only the selected properties, with an ETag of its own', asy
   t.equal(
     (await ask(app, 'GET /goods?limit=2&fields=id,name,name')).headers.etag,
     some.headers.etag,
-    'one selection, however it is written'
+    'the same selection in another notation'
   )
   t.equal(
     (await ask(app, 'GET /goods?limit=2&fields=id,name', { fields: { 'if-none-match': String(some.headers.etag) } }))
@@ -423,10 +423,10 @@ test('X-Total-Count is sent on request, by parameter or by preference (RFC 7240)
   const app = await build(t, goods())
   const plain = await ask(app, 'GET /goods?limit=2')
   t.notOk('x-total-count' in plain.headers)
-  t.match(plain.headers.vary, /\bPrefer\b/, 'a cache must not give it to who asks for the count')
-  const asked = await ask(app, 'GET /goods?limit=2&count=true&status=draft')
-  t.equal(asked.headers['x-total-count'], '2')
-  t.notOk('preference-applied' in asked.headers)
+  t.match(plain.headers.vary, /\bPrefer\b/, 'a cache must not send it to clients that request the count')
+  const counted = await ask(app, 'GET /goods?limit=2&count=true&status=draft')
+  t.equal(counted.headers['x-total-count'], '2')
+  t.notOk('preference-applied' in counted.headers)
   for (const target of ['GET /goods?limit=2', 'HEAD /goods?limit=2', 'GET /goods', 'QUERY /goods']) {
     const preferred = await ask(app, target, {
       fields: { prefer: 'count=exact' },
@@ -444,7 +444,10 @@ test('X-Total-Count is sent on request, by parameter or by preference (RFC 7240)
   t.equal(again.statusCode, 304)
   t.match(again.headers, { 'x-total-count': '5', 'preference-applied': 'count=exact' })
   const declined = await ask(app, 'GET /goods?count=false', { fields: { prefer: 'count=exact' } })
-  t.notOk('x-total-count' in declined.headers || 'preference-applied' in declined.headers, 'the parameter counts')
+  t.notOk(
+    'x-total-count' in declined.headers || 'preference-applied' in declined.headers,
+    'the parameter takes precedence'
+  )
   const both = await ask(app, 'GET /goods?colour=red', { fields: { prefer: 'handling=lenient, count=exact' } })
   t.match(both.headers, { 'x-total-count': '5', 'preference-applied': 'handling=lenient, count=exact' })
   t.match((await ask(app, 'GET /goods?count=1')).json(), {
@@ -512,7 +515,7 @@ test('a cursor is valid only for the sort, filter and search that it was created
   }
   const [plain] = cursors
   for (const query of ['limit=2', 'fields=name', 'count=true', 'sort=name', 'sort=name,id']) {
-    t.equal((await ask(app, `GET /goods?${query}&cursor=${plain}`)).statusCode, 200, `${query} asks for the same list`)
+    t.equal((await ask(app, `GET /goods?${query}&cursor=${plain}`)).statusCode, 200, `${query} requests the same list`)
   }
 })
 
@@ -615,7 +618,7 @@ test('every key is a parameter in the query schema of OpenAPI', async (t) => {
     }
   ).paths
   const parameters = paths['/goods']!.get!.parameters.filter((parameter) => parameter.in === 'query')
-  const of = (name: string) => parameters.find((parameter) => parameter.name === name)
+  const findParameter = (name: string) => parameters.find((parameter) => parameter.name === name)
   const text = ['', '.ne', '.lt', '.lte', '.gt', '.gte', '.in', '.nin', '.like', '.null']
   const expected = [
     'limit',
@@ -635,19 +638,19 @@ test('every key is a parameter in the query schema of OpenAPI', async (t) => {
     parameters.map(({ name }) => name),
     expected
   )
-  t.match(of('limit')?.schema, { type: 'integer', minimum: 1, maximum: 100, default: 20 })
-  t.match(of('limit.eq')?.schema, { type: 'integer' })
-  t.match(of('status')?.schema, { type: 'string', enum: ['draft', 'published'] })
-  t.match(of('price.gte')?.schema, { type: 'number' })
-  t.match(of('price.null')?.schema, { type: 'boolean' })
-  t.equal(of('name')?.description, 'Only items whose name equals this value. What it is called')
-  t.match(of('status.in'), {
+  t.match(findParameter('limit')?.schema, { type: 'integer', minimum: 1, maximum: 100, default: 20 })
+  t.match(findParameter('limit.eq')?.schema, { type: 'integer' })
+  t.match(findParameter('status')?.schema, { type: 'string', enum: ['draft', 'published'] })
+  t.match(findParameter('price.gte')?.schema, { type: 'number' })
+  t.match(findParameter('price.null')?.schema, { type: 'boolean' })
+  t.equal(findParameter('name')?.description, 'Only items whose name equals this value. What it is called')
+  t.match(findParameter('status.in'), {
     style: 'form',
     explode: false,
     schema: { type: 'array', maxItems: 1000, items: { enum: ['draft', 'published'] } }
   })
-  t.match(of('sort')?.description, /: name, price$/)
-  t.match(of('q')?.description, /name, place\.city$/)
+  t.match(findParameter('sort')?.description, /: name, price$/)
+  t.match(findParameter('q')?.description, /name, place\.city$/)
   t.strictSame(
     paths['/goods/{id}']!.get!.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
     ['fields']
@@ -712,5 +715,5 @@ test('a storage error returns 500 also if only some properties are selected', as
     })
   )
   t.equal((await ask(app, 'GET /goods?fields=id')).statusCode, 500)
-  t.equal(idsOf(await ask(await build(t, goods({ schema: Good })), 'GET /goods')).length, items.length)
+  t.equal(getIds(await ask(await build(t, goods({ schema: Good })), 'GET /goods')).length, items.length)
 })

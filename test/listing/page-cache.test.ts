@@ -35,27 +35,31 @@ test('a cached page is rendered again as soon as anything on it changes', async 
   t.equal((await list('?limit=2&count=true')).total, '3')
   await ask(app, 'DELETE /notes/3')
   const last = await list('?limit=2')
-  t.equal(last.link, undefined, 'no more page to go to')
-  t.equal((await list('?limit=2&count=true')).total, '2', 'another total, of the same entries')
+  t.equal(last.link, undefined, 'no next page')
+  t.equal((await list('?limit=2&count=true')).total, '2', 'another total with the same entries')
   t.equal((await ask(app, 'GET /notes?limit=2', { fields: { 'if-none-match': last.etag as string } })).statusCode, 304)
 })
 
 test('the page cache keeps a limited number of pages, and no long ones', async (t) => {
   const collection = notes()
-  // All that a page is known by.
-  const asked = (search: string) => ({ path: '/notes', search, format: json }) as Request
+  // All properties that identify a page.
+  const buildRequest = (search: string) => ({ path: '/notes', search, format: json }) as Request
   const answer = (content: string) => ({ versions: 'v', total: undefined, fields: {}, whole: {}, content })
-  t.equal(getCachedPage(collection, asked(''), { versions: 'v', total: undefined }), undefined)
-  for (let number = 0; number < 33; number++) cachePage(collection, asked(String(number)), answer(`[${number}]`))
-  const known = (search: string) =>
-    getCachedPage(collection, asked(search), { versions: 'v', total: undefined })?.content
-  t.equal(known('0'), undefined, 'the oldest is gone')
-  t.equal(known('1'), '[1]')
-  t.equal(known('32'), '[32]')
-  cachePage(collection, asked('long'), answer('x'.repeat(65_537)))
-  t.equal(known('long'), undefined)
-  t.equal(getCachedPage(collection, asked('1'), { versions: 'w', total: undefined }), undefined, 'other versions')
-  t.equal(getCachedPage(collection, asked('1'), { versions: 'v', total: 1 }), undefined, 'another total')
+  t.equal(getCachedPage(collection, buildRequest(''), { versions: 'v', total: undefined }), undefined)
+  for (let number = 0; number < 33; number++) cachePage(collection, buildRequest(String(number)), answer(`[${number}]`))
+  const getCached = (search: string) =>
+    getCachedPage(collection, buildRequest(search), { versions: 'v', total: undefined })?.content
+  t.equal(getCached('0'), undefined, 'the oldest is removed')
+  t.equal(getCached('1'), '[1]')
+  t.equal(getCached('32'), '[32]')
+  cachePage(collection, buildRequest('long'), answer('x'.repeat(65_537)))
+  t.equal(getCached('long'), undefined)
+  t.equal(
+    getCachedPage(collection, buildRequest('1'), { versions: 'w', total: undefined }),
+    undefined,
+    'other versions'
+  )
+  t.equal(getCachedPage(collection, buildRequest('1'), { versions: 'v', total: 1 }), undefined, 'another total')
 })
 
 test('a cached page is never sent to a caller who sees other items or other properties', async (t) => {
@@ -95,7 +99,7 @@ test('a cached page is never sent to a caller who sees other items or other prop
     for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
       const alone = new Map<string, unknown>()
       for (const caller of callers) {
-        // Several times: the later responses are built from what was kept.
+        // Several times: later responses come from the cache.
         for (let time = 0; time < 3; time++) alone.set(caller, await list(caller, url, accept))
       }
       for (const caller of [...callers, ...callers.toReversed(), ...callers]) {
@@ -111,5 +115,5 @@ test('a cached page is never sent to a caller who sees other items or other prop
     }
   }
   const tags = await Promise.all(['hr', 'auditor'].map(async (caller) => (await list(caller, '/secrets')).etag))
-  t.not(tags[0], tags[1], 'what differs has another tag')
+  t.not(tags[0], tags[1], 'different content has a different tag')
 })

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import { ask, build } from '../app.ts'
-import { goods, idsOf, links } from './goods.ts'
+import { goods, getIds, links } from './goods.ts'
 
-// QUERY (RFC 10008): what a query string can ask, and more, in content.
+// QUERY (RFC 10008): everything that a query string supports, and more, in the content.
 
 const query = (app: FastifyInstance, content: unknown, fields: Record<string, string> = {}, at = '/goods') =>
   ask(app, `QUERY ${at}`, { content, fields })
@@ -47,7 +47,7 @@ const trees: ReadonlyArray<readonly [content: object, expected: string]> = [
 test('QUERY filters by trees of conditions (RFC 10008, section 2)', async (t) => {
   const app = await build(t, goods())
   for (const [content, expected] of trees) {
-    t.equal(idsOf(await query(app, content)).join(''), expected, JSON.stringify(content).slice(0, 100))
+    t.equal(getIds(await query(app, content)).join(''), expected, JSON.stringify(content).slice(0, 100))
   }
 })
 
@@ -134,13 +134,13 @@ test('the pages of a QUERY can be followed by the same QUERY, and by GET if one 
     }
     for (const [method, follow] of Object.entries(follows)) {
       let page = start
-      const seen = idsOf(page)
+      const seen = getIds(page)
       for (let count = 0; links(page).next !== undefined && count < 10; count++) {
         page = await follow(links(page).next!)
-        seen.push(...idsOf(page))
+        seen.push(...getIds(page))
       }
       t.equal(seen.join(''), expected, `${method} ${JSON.stringify(content).slice(0, 80)}`)
-      if (expected.length > 1) t.equal(idsOf(await follow(links(page).prev!)).join(''), expected.at(-2))
+      if (expected.length > 1) t.equal(getIds(await follow(links(page).prev!)).join(''), expected.at(-2))
     }
   }
 })
@@ -151,18 +151,18 @@ test('a cursor in the content applies until a link has the next one', async (t) 
   const first = await query(app, { filter, limit: 1 })
   const cursor = new URL(links(first).next!, 'http://x').searchParams.get('cursor')
   const second = await query(app, { filter, limit: 1, cursor })
-  t.strictSame(idsOf(second), [2])
-  t.strictSame(idsOf(await query(app, { filter, limit: 1, cursor }, {}, links(second).next)), [4])
+  t.strictSame(getIds(second), [2])
+  t.strictSame(getIds(await query(app, { filter, limit: 1, cursor }, {}, links(second).next)), [4])
 })
 
 test('cursors of GET and QUERY depend on the filter, not on the method', async (t) => {
   const app = await build(t, goods())
-  const cursorOf = async (content: object) =>
+  const getCursor = async (content: object) =>
     new URL(links(await query(app, { ...content, limit: 1 })).next!, 'http://x').searchParams.get('cursor')!
-  const flat = await cursorOf({ filter: { all: [{ 'stock.gte': 3, 'id.gt': 0 }, { 'stock.gte': 3 }] } })
-  t.equal(idsOf(await ask(app, `GET /goods?stock.gte=3&id.gt=0&cursor=${flat}`)).join(''), '45')
+  const flat = await getCursor({ filter: { all: [{ 'stock.gte': 3, 'id.gt': 0 }, { 'stock.gte': 3 }] } })
+  t.equal(getIds(await ask(app, `GET /goods?stock.gte=3&id.gt=0&cursor=${flat}`)).join(''), '45')
   t.equal((await ask(app, `GET /goods?stock.gte=3&cursor=${flat}`)).statusCode, 400)
-  const tree = await cursorOf({ filter: { not: { 'stock.null': true } } })
+  const tree = await getCursor({ filter: { not: { 'stock.null': true } } })
   for (const search of ['', 'stock.null=false&']) {
     t.match((await ask(app, `GET /goods?${search}cursor=${tree}`)).json(), { status: 400, parameter: 'cursor' })
   }

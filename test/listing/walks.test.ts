@@ -9,7 +9,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { ask, build } from '../app.ts'
 import { links } from './goods.ts'
 
-// Walks through all pages of a list, held against a plain filter and sort, and beside writers.
+// Walks through all pages of a list, compared with a plain filter and sort, and with concurrent writers.
 
 const Thing = Type.Object({
   id: Type.Integer({ minimum: 1 }),
@@ -36,7 +36,7 @@ type Name = keyof typeof types
 
 const names = Object.keys(types) as Name[]
 
-// The reference: written for being read, and for nothing else.
+// The reference implementation: simple rather than fast.
 
 interface Condition {
   readonly name: Name
@@ -45,11 +45,11 @@ interface Condition {
 }
 type Tree = Condition | { readonly all: readonly Tree[] } | { readonly any: readonly Tree[] } | { readonly not: Tree }
 
-function valueOf (thing: Item, name: Name): Scalar | null {
+function getValue (thing: Item, name: Name): Scalar | null {
   return (name === 'place.city' ? thing.place?.city : thing[name]) ?? null
 }
 
-function compared (a: Scalar | null, b: Scalar | null): number {
+function compare (a: Scalar | null, b: Scalar | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b))
   return Number(a) - Number(b)
@@ -59,26 +59,26 @@ function matches (thing: Item, tree: Tree): boolean {
   if ('all' in tree) return tree.all.every((part) => matches(thing, part))
   if ('any' in tree) return tree.any.some((part) => matches(thing, part))
   if ('not' in tree) return !matches(thing, tree.not)
-  const value = valueOf(thing, tree.name)
+  const value = getValue(thing, tree.name)
   const given = tree.value as Scalar
-  const among = () => (tree.value as readonly Scalar[]).includes(value as Scalar)
+  const isAmong = () => (tree.value as readonly Scalar[]).includes(value as Scalar)
   switch (tree.is) {
     case 'eq':
       return value === given
     case 'ne':
       return value !== given
     case 'lt':
-      return value !== null && compared(value, given) < 0
+      return value !== null && compare(value, given) < 0
     case 'lte':
-      return value !== null && compared(value, given) <= 0
+      return value !== null && compare(value, given) <= 0
     case 'gt':
-      return value !== null && compared(value, given) > 0
+      return value !== null && compare(value, given) > 0
     case 'gte':
-      return value !== null && compared(value, given) >= 0
+      return value !== null && compare(value, given) >= 0
     case 'in':
-      return among()
+      return isAmong()
     case 'nin':
-      return !among()
+      return !isAmong()
     case 'null':
       return (value === null) === given
     default:
@@ -93,7 +93,7 @@ function expression (pattern: string): RegExp {
   )
 }
 
-function expected (things: readonly Item[], tree: Tree | undefined, sort: readonly string[]): number[] {
+function listExpected (things: readonly Item[], tree: Tree | undefined, sort: readonly string[]): number[] {
   const by = [...sort, 'id'].map((name) => ({
     name: name.replace('-', '') as Name,
     sign: name.startsWith('-') ? -1 : 1
@@ -101,12 +101,12 @@ function expected (things: readonly Item[], tree: Tree | undefined, sort: readon
   return things
     .filter((thing) => tree === undefined || matches(thing, tree))
     .sort((a, b) =>
-      by.reduce((difference, { name, sign }) => difference || compared(valueOf(a, name), valueOf(b, name)) * sign, 0)
+      by.reduce((difference, { name, sign }) => difference || compare(getValue(a, name), getValue(b, name)) * sign, 0)
     )
     .map(({ id }) => id)
 }
 
-// What is random: few values, so that there are ties, and letters that UTF-16 orders otherwise than code points are.
+// Random items: few values, for ties, and letters whose order differs between UTF-16 and code points.
 
 const letters = fc
   .array(fc.constantFrom('a', 'b', 'B', 'é', '😀', '\uffee', ',', '\\', '*', ' ', '%', '_', "'"), { maxLength: 3 })
@@ -180,7 +180,7 @@ function parameters (conditions: readonly Condition[]): URLSearchParams {
   )
 }
 
-async function served (items: readonly Item[]): Promise<FastifyInstance> {
+async function serve (items: readonly Item[]): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(
     collection,
@@ -191,32 +191,32 @@ async function served (items: readonly Item[]): Promise<FastifyInstance> {
 
 type Follow = (at: string) => Promise<LightMyRequestResponse>
 
-function idsOf (answer: LightMyRequestResponse): number[] {
+function getIds (answer: LightMyRequestResponse): number[] {
   if (answer.statusCode !== 200) throw new Error(answer.payload)
   return answer.json().map(({ id }: Item) => id)
 }
 
-/** The ids on the way through next and back through prev, the latter turned round. */
+/** The ids of all pages by next, and back by prev in reverse order. */
 async function walk (follow: Follow, start: string): Promise<{ there: number[]; back: number[] }> {
   let page = await follow(start)
-  const there = idsOf(page)
+  const there = getIds(page)
   const pages = [there.slice()]
   for (let next = links(page).next; next !== undefined; next = links(page).next) {
     page = await follow(next)
-    pages.push(idsOf(page))
+    pages.push(getIds(page))
     there.push(...pages.at(-1)!)
     if (pages.length > 60) throw new Error('the walk does not end')
   }
   const back = [pages.at(-1)!]
   for (let prev = links(page).prev; prev !== undefined; prev = links(page).prev) {
     page = await follow(prev)
-    back.unshift(idsOf(page))
+    back.unshift(getIds(page))
     if (back.length > 60) throw new Error('the way back does not end')
   }
   return { there, back: back.flat() }
 }
 
-function same (one: readonly number[], other: readonly number[], what: string): void {
+function checkSame (one: readonly number[], other: readonly number[], what: string): void {
   if (one.join() !== other.join()) throw new Error(`${what}: ${one.join()} instead of ${other.join()}`)
 }
 
@@ -224,16 +224,16 @@ test('paging through a filtered and sorted list returns what a plain filter and 
   t.setTimeout(120_000)
   await fc.assert(
     fc.asyncProperty(things, flat, sorts, fc.integer({ min: 1, max: 9 }), async (items, conditions, sort, limit) => {
-      // A list of nothing but an empty text is no list in a query string.
+      // A query string cannot express a list with only an empty string.
       fc.pre(!conditions.some(({ value }) => Array.isArray(value) && value.length === 1 && value[0] === ''))
-      const app = await served(items)
+      const app = await serve(items)
       const search = parameters(conditions)
       search.set('limit', String(limit))
       if (sort.length > 0) search.set('sort', sort.join())
       const { there, back } = await walk((at) => ask(app, `GET ${at}`), `/things?${search}`)
-      const reference = expected(items, { all: conditions }, sort)
-      same(there, reference, 'forward')
-      same(back, reference, 'backward')
+      const reference = listExpected(items, { all: conditions }, sort)
+      checkSame(there, reference, 'forward')
+      checkSame(back, reference, 'backward')
       search.set('count', 'true')
       if ((await ask(app, `GET /things?${search}`)).headers['x-total-count'] !== String(reference.length)) {
         throw new Error('the count is wrong')
@@ -249,13 +249,13 @@ test('paging through a QUERY, or its equal GET, returns what a plain filter and 
   let equal = 0
   await fc.assert(
     fc.asyncProperty(things, tree, sorts, fc.integer({ min: 1, max: 9 }), async (items, tree, sort, limit) => {
-      const app = await served(items)
-      const asked = { filter: content(tree), ...(sort.length > 0 && { sort }) }
-      const { there, back } = await walk((at) => ask(app, `QUERY ${at}`, { content: asked }), `/things?limit=${limit}`)
-      const reference = expected(items, tree, sort)
-      same(there, reference, 'forward')
-      same(back, reference, 'backward')
-      const first = await ask(app, 'QUERY /things', { content: { ...asked, limit } })
+      const app = await serve(items)
+      const query = { filter: content(tree), ...(sort.length > 0 && { sort }) }
+      const { there, back } = await walk((at) => ask(app, `QUERY ${at}`, { content: query }), `/things?limit=${limit}`)
+      const reference = listExpected(items, tree, sort)
+      checkSame(there, reference, 'forward')
+      checkSame(back, reference, 'backward')
+      const first = await ask(app, 'QUERY /things', { content: { ...query, limit } })
       const location = first.headers['content-location']
       if (location === undefined) return
       equal++
@@ -267,7 +267,7 @@ test('paging through a QUERY, or its equal GET, returns what a plain filter and 
       ) {
         throw new Error(`${location} is not equal`)
       }
-      same((await walk((at) => ask(app, `GET ${at}`), String(location))).there, reference, String(location))
+      checkSame((await walk((at) => ask(app, `GET ${at}`), String(location))).there, reference, String(location))
     }),
     { numRuns: 150 }
   )
@@ -293,7 +293,7 @@ test('paging returns unchanged items exactly once while others insert, change an
           })
         )
       const items = Array.from({ length: 60 }, (_, index) => ({ id: index + 1, ...make() })) as Item[]
-      // Others touch every third; of the rest, some change in what is not sorted by.
+      // The writers change every third item, and properties that are not sorted by of some others.
       const steady = new Set(items.filter(({ id }) => id % 3 !== 0).map(({ id }) => id))
       const app = await build(t, [])
       await app.register(
@@ -307,7 +307,7 @@ test('paging returns unchanged items exactly once while others insert, change an
         while (links(page).next !== undefined) page = await ask(app, `GET ${links(page).next}`)
       }
       for (let count = 0; ; count++) {
-        way.push(...idsOf(page))
+        way.push(...getIds(page))
         const at = links(page)[relation]
         if (at === undefined || count > 200) break
         const writes = Array.from({ length: 6 }, (_, turn) => {
@@ -323,7 +323,7 @@ test('paging returns unchanged items exactly once while others insert, change an
         page = next
       }
       const seen = way.filter((id) => steady.has(id))
-      t.equal(seen.length, steady.size, `${relation} by ${sort || 'id'}: none is missing or given twice`)
+      t.equal(seen.length, steady.size, `${relation} by ${sort || 'id'}: none is missing or listed twice`)
       t.equal(new Set(seen).size, steady.size)
     }
   }

@@ -9,7 +9,7 @@ import { ask, build, created, notes, users } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 import type { WireAnswer } from '../wire.ts'
 
-// Each is a clear 4xx problem; the process lives, the next request on the same connection is served, nothing is stored.
+// Each returns a 4xx problem; the next request on the same connection is served, and nothing is stored.
 
 const open = (): Collection =>
   define({
@@ -66,15 +66,15 @@ const contents: ReadonlyArray<readonly [what: string, content: string | Buffer, 
   ['10,000 arrays without an end', '['.repeat(10_000), 400]
 ]
 
-function held (t: Test, answer: WireAnswer, what: string, status: number | readonly number[]): void {
+function checkProblem (t: Test, answer: WireAnswer, what: string, status: number | readonly number[]): void {
   t.ok([status].flat().includes(answer.status), `${what}: ${answer.status}`)
   t.equal(answer.fields['content-type'], 'application/problem+json', what)
   const problem = JSON.parse(answer.content.toString())
   t.equal(problem.status, answer.status)
   t.equal(problem.type, 'about:blank')
-  t.ok(problem.title && problem.instance, 'a problem says what and where')
-  t.ok(answer.content.length < 20_000, 'and not too much')
-  t.notMatch(answer.content.toString(), /node_modules|\bat .*:\d+:\d+/, 'nothing of a stack')
+  t.ok(problem.title && problem.instance, 'the problem has a title and an instance')
+  t.ok(answer.content.length < 20_000, 'the problem is short')
+  t.notMatch(answer.content.toString(), /node_modules|\bat .*:\d+:\d+/, 'no stack trace')
 }
 
 test('malformed, hostile or invalid content is rejected and stores nothing', async (t) => {
@@ -83,12 +83,22 @@ test('malformed, hostile or invalid content is rejected and stores nothing', asy
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
   for (const [what, content, status] of contents) {
-    held(t, await wire.ask(['POST /notes', json], content), what, status)
-    held(t, await wire.ask([`PUT ${at}`, json], content), what, status)
+    checkProblem(t, await wire.ask(['POST /notes', json], content), what, status)
+    checkProblem(t, await wire.ask([`PUT ${at}`, json], content), what, status)
     if (status === 400) {
-      held(t, await wire.ask([`PATCH ${at}`, 'Content-Type: application/merge-patch+json'], content), what, status)
-      held(t, await wire.ask([`PATCH ${at}`, 'Content-Type: application/json-patch+json'], content), what, status)
-      held(t, await wire.ask(['POST /open', json], content), `${what} where the schema is open`, [400, 422])
+      checkProblem(
+        t,
+        await wire.ask([`PATCH ${at}`, 'Content-Type: application/merge-patch+json'], content),
+        what,
+        status
+      )
+      checkProblem(
+        t,
+        await wire.ask([`PATCH ${at}`, 'Content-Type: application/json-patch+json'], content),
+        what,
+        status
+      )
+      checkProblem(t, await wire.ask(['POST /open', json], content), `${what} where the schema is open`, [400, 422])
     }
     const after = await wire.ask('GET /notes')
     t.equal(after.status, 200, 'the next request is served')
@@ -96,7 +106,7 @@ test('malformed, hostile or invalid content is rejected and stores nothing', asy
   }
   t.equal((await ask(app, `GET ${at}`)).headers.etag, tag)
   t.equal((await wire.ask('GET /open')).content.toString(), '[]')
-  t.notOk('admin' in {}, 'nothing reached the prototype of all objects')
+  t.notOk('admin' in {}, 'Object.prototype is unchanged')
 })
 
 test('unusual but valid text is stored unchanged', async (t) => {
@@ -121,7 +131,7 @@ test('unusual but valid text is stored unchanged', async (t) => {
   t.equal(
     (await ask(app, 'POST /notes', { content: '\ufeff{"text":"bom"}' })).statusCode,
     201,
-    'a byte order mark is ignored (RFC 8259 8.1)'
+    'a byte order mark is ignored (RFC 8259, section 8.1)'
   )
 })
 
@@ -130,17 +140,17 @@ test('missing content is 400, unknown content 415 (RFC 9110, section 15.5.16; RF
   const { at } = await created(app, '/notes', { text: 'kept' })
   const wire = new Wire(await listen(app))
   t.teardown(() => wire.close())
-  const [taken, patches] = [
+  const [types, patches] = [
     'application/json, application/xml',
     'application/merge-patch+json, application/json-patch+json, application/json'
   ]
   for (const [head, field, list] of [
-    ['POST /notes', 'accept', taken],
-    [`PUT ${at}`, 'accept', taken],
+    ['POST /notes', 'accept', types],
+    [`PUT ${at}`, 'accept', types],
     [`PATCH ${at}`, 'accept-patch', patches]
   ] as const) {
     for (const fields of [[], ['Content-Length: 0'], [json, 'Content-Length: 0'], [json]]) {
-      held(t, await wire.ask([head, ...fields]), `${head} without content`, 400)
+      checkProblem(t, await wire.ask([head, ...fields]), `${head} without content`, 400)
     }
     for (const type of [
       'text/plain',
@@ -158,16 +168,16 @@ test('missing content is 400, unknown content 415 (RFC 9110, section 15.5.16; RF
       ';charset=utf-8'
     ]) {
       const answer = await wire.ask([head, `Content-Type: ${type}`], '{"text":"a"}')
-      held(t, answer, `${head} as ${type}`, 415)
+      checkProblem(t, answer, `${head} as ${type}`, 415)
       t.equal(answer.fields[field], list)
-      t.notOk('accept-encoding' in answer.fields, 'a media type is not a coding (RFC 9110 12.5.3)')
+      t.notOk('accept-encoding' in answer.fields, 'a media type is not a coding (RFC 9110, section 12.5.3)')
     }
     const untyped = await wire.ask(head, '{"text":"a"}')
-    held(t, untyped, `${head} without Content-Type`, 415)
+    checkProblem(t, untyped, `${head} without Content-Type`, 415)
     t.match(JSON.parse(untyped.content.toString()).detail, /The request has no Content-Type/)
     wire.write([head, 'Transfer-Encoding: chunked'])
     wire.socket.write('2\r\n{}\r\n0\r\n\r\n')
-    held(t, await wire.answer(), `${head} in chunks without Content-Type`, 415)
+    checkProblem(t, await wire.answer(), `${head} in chunks without Content-Type`, 415)
   }
   for (const type of [
     'Application/JSON',
@@ -226,10 +236,10 @@ test('known codings are decoded, and others return 415 (RFC 9110, sections 8.4, 
   ]
   for (const [coding, bytes] of refused) {
     const answer = await wire.ask(['POST /notes', json, `Content-Encoding: ${coding}`], bytes)
-    held(t, answer, `${coding} of ${bytes.length} bytes`, 415)
+    checkProblem(t, answer, `${coding} of ${bytes.length} bytes`, 415)
     t.equal(answer.fields['accept-encoding'], 'gzip, deflate, br')
     t.notOk('accept' in answer.fields)
-    // What cannot be decoded is not read to its end: Fastify says so, and closes.
+    // Content that cannot be decoded is not read to its end: Fastify responds and closes the connection.
     if (answer.fields.connection === 'close') wire = new Wire(port)
     t.equal((await wire.ask('GET /notes')).content.toString(), stored, 'the next request is served')
   }
@@ -249,23 +259,23 @@ test('content above the limit returns 413, before or after decoding (RFC 9110, s
   for (const [what, fields, bytes] of bombs) {
     const wire = new Wire(port)
     const before = process.memoryUsage.rss()
-    held(t, await wire.ask(['POST /notes', json, ...fields], bytes), what, 413)
+    checkProblem(t, await wire.ask(['POST /notes', json, ...fields], bytes), what, 413)
     t.ok(process.memoryUsage.rss() - before < 40_000_000, 'it is not inflated')
     wire.close()
   }
   const chunked = new Wire(port)
   chunked.write(['POST /notes', json, 'Transfer-Encoding: chunked'])
   for (let count = 0; count < 30; count++) chunked.socket.write(`${(10_000).toString(16)}\r\n${'x'.repeat(10_000)}\r\n`)
-  held(t, await chunked.answer(), 'chunks without an end', 413)
+  checkProblem(t, await chunked.answer(), 'chunks without an end', 413)
   chunked.close()
   const wire = new Wire(port)
   t.teardown(() => wire.close())
-  t.equal((await wire.ask('GET /notes')).content.toString(), '[]', 'nothing is stored, and the server lives')
+  t.equal((await wire.ask('GET /notes')).content.toString(), '[]', 'nothing is stored, and the server still responds')
 })
 
 test('truncated content ends the request and stores nothing', async (t) => {
-  let fails = (): void => {}
-  const app = await build(t, notes({ routes: { all: { onError: async () => fails() } } }))
+  let fail = (): void => {}
+  const app = await build(t, notes({ routes: { all: { onError: async () => fail() } } }))
   const port = await listen(app)
   for (const [content, ...fields] of [
     ['{"text":', 'Content-Length: 1000'],
@@ -275,12 +285,12 @@ test('truncated content ends the request and stores nothing', async (t) => {
   ] as const) {
     const wire = new Wire(port)
     const failed = new Promise<void>((resolve) => {
-      fails = resolve
+      fail = resolve
     })
     wire.write(['POST /notes', json, ...fields], content)
     await new Promise((resolve) => setTimeout(resolve, 20))
     wire.close()
-    await t.resolves(failed, 'the request comes to an end')
+    await t.resolves(failed, 'the request ends')
   }
   const wire = new Wire(port)
   t.teardown(() => wire.close())
@@ -323,13 +333,13 @@ test('ids that cannot exist return 404, and ids that cannot be decoded return 40
       [`PATCH /notes/${id}`, json],
       [`DELETE /notes/${id}`]
     ]) {
-      held(t, await wire.ask(head, head.length > 1 ? '{"text":"a"}' : ''), head[0]!.slice(0, 60), 404)
+      checkProblem(t, await wire.ask(head, head.length > 1 ? '{"text":"a"}' : ''), head[0]!.slice(0, 60), 404)
     }
     t.equal((await wire.ask(`HEAD /notes/${id}`)).status, 404)
   }
   for (const id of ['%', '%zz', '%E0%A4%A', '%ff', '%c0%af', 'a%']) {
     const answer = await wire.ask(`GET /notes/${id}`)
-    t.equal(answer.status, 400, `${id}, which Fastify itself refuses`)
+    t.equal(answer.status, 400, `${id}, refused by Fastify itself`)
     t.equal((await wire.ask('GET /notes')).status, 200)
   }
   for (const query of [

@@ -7,8 +7,8 @@ import { test } from 'tap'
 import collection from '../../lib/index.ts'
 import { ask, build, created, logged, notes, sent } from '../app.ts'
 
-/** Content of so many bytes. */
-function sized (bytes: number): string {
+/** Content of this size. */
+function buildContent (bytes: number): string {
   const rest = '{"text":""}'.length
   return JSON.stringify({ text: 'x'.repeat(bytes - rest) })
 }
@@ -23,14 +23,14 @@ test('each route has its own bodyLimit, or that of the app by default', async (t
     [`PUT ${at}`, 500],
     [`PATCH ${at}`, 100, 'application/merge-patch+json']
   ] as const) {
-    for (const content of [sized(limit), gzipSync(sized(limit))]) {
+    for (const content of [buildContent(limit), gzipSync(buildContent(limit))]) {
       const fields: Record<string, string> = typeof content === 'string' ? {} : { 'content-encoding': 'gzip' }
       t.ok(
         (await ask(app, target, { content, fields, ...(type && { type }) })).statusCode < 300,
         `${target}, ${limit} bytes`
       )
     }
-    for (const content of [sized(limit + 1), gzipSync(sized(limit + 1))]) {
+    for (const content of [buildContent(limit + 1), gzipSync(buildContent(limit + 1))]) {
       const fields: Record<string, string> = typeof content === 'string' ? {} : { 'content-encoding': 'gzip' }
       const refused = await ask(app, target, { content, fields, ...(type && { type }) })
       t.match(refused.json(), {
@@ -38,7 +38,7 @@ test('each route has its own bodyLimit, or that of the app by default', async (t
         code: 'content-too-large',
         detail: `The content can have up to ${limit} bytes after decoding.`
       })
-      t.equal(refused.headers.connection, 'close', 'the rest of it is not waited for')
+      t.equal(refused.headers.connection, 'close', 'the rest of the content is not read')
     }
   }
 })
@@ -50,12 +50,12 @@ test('a bodyLimit that the app sets in an onRoute hook applies', async (t) => {
     route.bodyLimit = 20
   })
   await app.register(collection, notes())
-  t.equal((await ask(app, 'POST /notes', { content: sized(20) })).statusCode, 201)
-  t.equal((await ask(app, 'POST /notes', { content: sized(21) })).statusCode, 413)
+  t.equal((await ask(app, 'POST /notes', { content: buildContent(20) })).statusCode, 201)
+  t.equal((await ask(app, 'POST /notes', { content: buildContent(21) })).statusCode, 413)
 })
 
-/** An app with a plugin that puts another stream in the place of the content. */
-async function swapping (
+/** An app with a plugin that replaces the content by another stream. */
+async function buildWithStream (
   t: Parameters<typeof build>[0],
   swap: (payload: Readable) => Readable
 ): Promise<[FastifyInstance, ReturnType<typeof logged>['lines']]> {
@@ -67,19 +67,19 @@ async function swapping (
   return [app, lines]
 }
 
-/** A stream that tells how much came in, as Fastify asks of those that are put there. */
-function counting (stream: Readable, receivedEncodedLength: number): Readable {
+/** A stream with the number of received bytes, as Fastify requires of replaced streams. */
+function withLength (stream: Readable, receivedEncodedLength: number): Readable {
   return Object.assign(stream, { receivedEncodedLength })
 }
 
 test('a payload stream that a plugin has replaced is parsed, as bytes or as text', async (t) => {
   for (const chunks of [['{"text":', '"Käse"}'], [Buffer.from('{"text":"Kä'), 'se"}'], ['{"text":"Käse"}']]) {
-    const [app] = await swapping(t, () => counting(Readable.from(chunks), 'whatever'.length))
+    const [app] = await buildWithStream(t, () => withLength(Readable.from(chunks), 'whatever'.length))
     const answer = await ask(app, 'POST /notes', { content: 'whatever', fields: { 'content-encoding': 'gzip' } })
     t.strictSame([answer.statusCode, answer.json().text], [201, 'Käse'])
   }
-  const [app] = await swapping(t, () => Readable.from(['{"text":"', 'x'.repeat(50), 'x'.repeat(50), '"}']))
-  t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413, 'it is counted in what comes out')
+  const [app] = await buildWithStream(t, () => Readable.from(['{"text":"', 'x'.repeat(50), 'x'.repeat(50), '"}']))
+  t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413, 'the decoded bytes are counted')
 })
 
 test('a payload stream of a plugin that fails returns the status of its error, or 400', async (t) => {
@@ -87,7 +87,7 @@ test('a payload stream of a plugin that fails returns the status of its error, o
     [new Error('The seal is broken.'), 400],
     [Object.assign(new Error('Not for you.'), { statusCode: 403 }), 403]
   ] as const) {
-    const [app, lines] = await swapping(t, (payload) =>
+    const [app, lines] = await buildWithStream(t, (payload) =>
       payload.pipe(
         new PassThrough({
           transform: (_chunk, _coding, done) => {
@@ -98,12 +98,12 @@ test('a payload stream of a plugin that fails returns the status of its error, o
     )
     const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
     t.match(answer.json(), { status, detail: error.message })
-    t.strictSame(lines, [], 'which is no fault of the server')
+    t.strictSame(lines, [], 'a client error is not logged')
   }
 })
 
 test('content in many chunks is joined in order, and empty content returns 400', async (t) => {
-  const [app] = await swapping(t, (payload) =>
+  const [app] = await buildWithStream(t, (payload) =>
     payload.pipe(
       new PassThrough({
         transform: (chunk: Buffer, _coding, done) => {
@@ -113,28 +113,31 @@ test('content in many chunks is joined in order, and empty content returns 400',
     )
   )
   t.equal((await app.inject({ method: 'POST', url: '/notes', ...sent('') })).statusCode, 400)
-  const [inPieces] = await swapping(t, () =>
-    counting(Readable.from([...'{"text":"one after the other"}'].map((letter) => Buffer.from(letter))), '{}'.length)
+  const [inPieces] = await buildWithStream(t, () =>
+    withLength(Readable.from([...'{"text":"one after the other"}'].map((letter) => Buffer.from(letter))), '{}'.length)
   )
   t.equal((await ask(inPieces, 'POST /notes', { content: {} })).json().text, 'one after the other')
 })
 
 test('content that differs from Content-Length, or has bytes after its coding, is rejected', async (t) => {
-  const told = {
+  const expectedProblem = {
     status: 400,
     code: 'malformed-content',
     detail: 'The length of the content differs from Content-Length.'
   }
   const app = await build(t, notes())
-  t.match((await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'content-length': '5' } })).json(), told)
-  const [swapped] = await swapping(t, () => Readable.from(['{"text":"longer than what was sent"}']))
+  t.match(
+    (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'content-length': '5' } })).json(),
+    expectedProblem
+  )
+  const [swapped] = await buildWithStream(t, () => Readable.from(['{"text":"longer than what was sent"}']))
   t.match(
     (await ask(swapped, 'POST /notes', { content: {} })).json(),
-    told,
-    'of a stream that does not count, what comes out is taken for what came in'
+    expectedProblem,
+    'the decoded bytes count if the stream does not report the received bytes'
   )
   for (const [rest, expected] of [
-    [Buffer.alloc(50), told],
+    [Buffer.alloc(50), expectedProblem],
     [Buffer.from('rubbish'), { status: 415, code: 'unsupported-content-coding' }]
   ] as const) {
     const answer = await ask(app, 'POST /notes', {
@@ -146,7 +149,7 @@ test('content that differs from Content-Length, or has bytes after its coding, i
 })
 
 test('the limit applies to received bytes as well as to decoded bytes', async (t) => {
-  const [app] = await swapping(t, () => counting(Readable.from(['{"text":"a"}']), 101))
+  const [app] = await buildWithStream(t, () => withLength(Readable.from(['{"text":"a"}']), 101))
   t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413)
 })
 
