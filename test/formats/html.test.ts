@@ -70,7 +70,7 @@ test('a browser gets the HTML page, and every other client the same format as be
   t.equal(
     (await ask(app, 'POST /users', { content: '<p>', type: 'text/html' })).statusCode,
     415,
-    'nothing is read as HTML'
+    'HTML is not accepted as content'
   )
 })
 
@@ -87,7 +87,7 @@ test('the Content-Security-Policy allows only the script and the style of the li
       policy,
       `default-src 'none'; style-src ${digest(styled)}; script-src ${digest(run)}; require-trusted-types-for 'script'; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
     )
-    t.notMatch(payload, / (style|on\w+)="/, 'neither styles nor handlers stand in attributes')
+    t.notMatch(payload, / (style|on\w+)="/, 'no styles or handlers in attributes')
     t.equal(headers['referrer-policy'], 'same-origin')
   }
 })
@@ -119,15 +119,15 @@ test('the ETag of a page changes with anything on the page (RFC 9110, section 8.
   })
   const at = '/users/01900000-0000-7000-8000-000000000001'
   const app = await build(t, users({ formats, storage }))
-  const tagOf = async (url: string, given = app): Promise<string> =>
+  const getTag = async (url: string, given = app): Promise<string> =>
     String((await ask(given, `GET ${url}`, { fields: { accept } })).headers.etag)
-  t.match(await tagOf(at), /^"[^"]+\.html-[0-9a-f]{16}"$/)
-  t.equal(await tagOf(at), await tagOf(at))
+  t.match(await getTag(at), /^"[^"]+\.html-[0-9a-f]{16}"$/)
+  t.equal(await getTag(at), await getTag(at))
   const other = await build(t, users({ formats, storage, actions: ['list', 'read'] }))
-  t.not(await tagOf(at), await tagOf(at, other), 'where the caller may do something else')
-  t.not(await tagOf('/users'), await tagOf('/users', other))
-  t.not(await tagOf('/users'), await tagOf('/users?count=true'))
-  t.not(await tagOf(at), String((await ask(app, `GET ${at}`)).headers.etag))
+  t.not(await getTag(at), await getTag(at, other), 'other actions, another tag')
+  t.not(await getTag('/users'), await getTag('/users', other))
+  t.not(await getTag('/users'), await getTag('/users?count=true'))
+  t.not(await getTag(at), String((await ask(app, `GET ${at}`)).headers.etag))
 })
 
 test('a page supports conditional requests by its ETag, and has no Last-Modified', async (t) => {
@@ -175,10 +175,10 @@ test('If-Match accepts the ETag of a page, plain or compressed, until the item c
 
 test('a write with Accept: text/html returns the page of the item', async (t) => {
   const app = await build(t, users({ formats, etag: { onPut: 'always' } }).with(bulk()))
-  const made = await ask(app, 'POST /users', { content: ada, fields: { accept } })
-  t.equal(made.statusCode, 201)
-  t.match(made.payload, /<h1><bdi>Ada<\/bdi><\/h1>/)
-  const at = String(made.headers.location)
+  const posted = await ask(app, 'POST /users', { content: ada, fields: { accept } })
+  t.equal(posted.statusCode, 201)
+  t.match(posted.payload, /<h1><bdi>Ada<\/bdi><\/h1>/)
+  const at = String(posted.headers.location)
   const changed = await ask(app, `PATCH ${at}`, { content: { name: 'Ada King' }, fields: { accept } })
   t.match(changed.payload, /<h1><bdi>Ada King<\/bdi><\/h1>/)
   t.equal(changed.headers.etag, (await ask(app, `GET ${at}`, { fields: { accept } })).headers.etag)
@@ -205,8 +205,8 @@ test('a write with Accept: text/html returns the page of the item', async (t) =>
   const plain = await build(t, users({ formats }))
   const { at: there } = await created(plain, '/users', ada)
   const replaced = await ask(plain, `PUT ${there}`, { content: ada, fields: { accept } })
-  t.equal(replaced.headers.etag, undefined, 'RFC 9110 section 9.3.4')
-  t.notMatch(replaced.payload, /data-method/, 'what has no tag cannot be changed from here')
+  t.equal(replaced.headers.etag, undefined, 'RFC 9110, section 9.3.4')
+  t.notMatch(replaced.payload, /data-method/, 'without a tag, the page has no forms')
 })
 
 test('empty inputs of a form are ignored in the query', async (t) => {
@@ -215,8 +215,8 @@ test('empty inputs of a form are ignored in the query', async (t) => {
   const page = await ask(app, 'GET /users?q=&name.like=A*&age.gte=&sort=&limit=', { fields: { accept } })
   t.equal(page.statusCode, 200)
   t.match(page.payload, /ada@example\.com/)
-  t.match(page.payload, /<\/span>\/users\?name\.like=A\*'<\/code>/, 'the line for curl is without it as well')
-  t.equal((await ask(app, 'GET /users?age.gte=')).statusCode, 400, 'to other clients, an empty value is a value')
+  t.match(page.payload, /<\/span>\/users\?name\.like=A\*'<\/code>/, 'the curl command omits it too')
+  t.equal((await ask(app, 'GET /users?age.gte=')).statusCode, 400, 'for other clients, an empty value is a value')
 })
 
 test('the page of a list has search, limit, counts and links to other pages', async (t) => {
@@ -240,17 +240,17 @@ test('the page of a list has search, limit, counts and links to other pages', as
     (await ask(await build(t, users({ formats })), 'GET /users', { fields: { accept } })).payload,
     /There are no items\./
   )
-  const asked = (
+  const sorted = (
     await ask(app, 'GET /users?sort=-name&name.like=*&name.ne=q&fields=id,name,email', { fields: { accept } })
   ).payload
-  t.match(asked, /<th scope="col" aria-sort="descending"><a href="\/users\?sort=name&amp;/)
-  t.match(asked, /<details open><summary>Filters \(1\)<\/summary>/)
-  t.match(asked, /<code>name\.ne=q<\/code><input type="hidden" name="name\.ne" value="q">/)
-  t.match(asked, /<option value="-name" selected>/)
+  t.match(sorted, /<th scope="col" aria-sort="descending"><a href="\/users\?sort=name&amp;/)
+  t.match(sorted, /<details open><summary>Filters \(1\)<\/summary>/)
+  t.match(sorted, /<code>name\.ne=q<\/code><input type="hidden" name="name\.ne" value="q">/)
+  t.match(sorted, /<option value="-name" selected>/)
   t.match(
     (await ask(app, 'GET /users?sort=name&fields=email', { fields: { accept } })).payload,
     /<bdi>Open<\/bdi><\/a>/,
-    'a row without its id leads to its item all the same'
+    'a row without its id still links to its item'
   )
   t.match(
     (await ask(app, 'GET /users?sort=name', { fields: { accept } })).payload,
@@ -274,7 +274,7 @@ test('the page of a list without search, sort and filters offers none of them', 
   const { payload } = await ask(app, 'GET /notes')
   t.notMatch(payload, /name="q"|name="sort"|Filters/)
   t.match(payload, /<th scope="col">text<\/th>/)
-  t.notMatch(payload, /Add an item/, 'and nothing can be made, where no content can be read')
+  t.notMatch(payload, /Add an item/, 'no form to create without a format that can be parsed')
   t.match(payload, /<code [^>]*>curl '/)
   t.match(
     (await ask(await build(t, notes({ formats: [html, json] })), 'GET /notes')).payload,
@@ -283,7 +283,7 @@ test('the page of a list without search, sort and filters offers none of them', 
 })
 
 /** The forms of a page, by method, each with the names of its controls. */
-function formsOf (payload: string): Record<string, string[]> {
+function getForms (payload: string): Record<string, string[]> {
   return Object.fromEntries(
     [...payload.matchAll(/<form [^>]*data-method="(\w+)"[^>]*>([^]*?)<\/form>/g)].map(([, method, form = '']) => [
       method,
@@ -297,10 +297,10 @@ test('a page has forms for the allowed actions with the writable properties', as
     id: Type.String({ format: 'uuid', readOnly: true }),
     code: Type.String({ immutable: true }),
     'a/b': Type.Optional(Type.String()),
-    secret: Type.String({ writeOnly: true, description: 'Not to be told.' }),
+    secret: Type.String({ writeOnly: true, description: 'Not shown.' }),
     at: Type.Optional(Type.String({ readOnly: true }))
   })
-  const offered = async (actions: Parameters<typeof users>[0]): Promise<[list: object, item: object]> => {
+  const listForms = async (actions: Parameters<typeof users>[0]): Promise<[list: object, item: object]> => {
     const things = define({
       name: 'things',
       schema: Thing,
@@ -310,14 +310,14 @@ test('a page has forms for the allowed actions with the writable properties', as
     })
     const app = await build(t, things as Collection)
     return [
-      formsOf((await ask(app, 'GET /things', { fields: { accept } })).payload),
-      formsOf((await ask(app, 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })).payload)
+      getForms((await ask(app, 'GET /things', { fields: { accept } })).payload),
+      getForms((await ask(app, 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })).payload)
     ]
   }
-  t.same(await offered({}), [{ POST: ['/code', '/a~1b', '/secret'] }, { PATCH: ['/a~1b', '/secret'], DELETE: [] }])
-  t.same(await offered({ actions: ['list', 'read', 'replace'] }), [{}, { PUT: ['/a~1b', '/secret'] }])
-  t.same(await offered({ actions: ['list', 'read', 'replace', 'remove'], formats: [html] }), [{}, { DELETE: [] }])
-  t.same(await offered({ actions: ['list', 'read'] }), [{}, {}])
+  t.same(await listForms({}), [{ POST: ['/code', '/a~1b', '/secret'] }, { PATCH: ['/a~1b', '/secret'], DELETE: [] }])
+  t.same(await listForms({ actions: ['list', 'read', 'replace'] }), [{}, { PUT: ['/a~1b', '/secret'] }])
+  t.same(await listForms({ actions: ['list', 'read', 'replace', 'remove'], formats: [html] }), [{}, { DELETE: [] }])
+  t.same(await listForms({ actions: ['list', 'read'] }), [{}, {}])
 })
 
 test('a page shows only the actions of its caller, and has an ETag of its own', async (t) => {
@@ -332,30 +332,33 @@ test('a page shows only the actions of its caller, and has an ETag of its own', 
       }
     })
   )
-  const made = await ask(app, 'POST /users', { content: ada, fields: { 'x-user': 'ada' } })
-  const at = String(made.headers.location)
-  const seen = async (url: string, caller?: string): Promise<[forms: object, tag: unknown]> => {
+  const created = await ask(app, 'POST /users', { content: ada, fields: { 'x-user': 'ada' } })
+  const at = String(created.headers.location)
+  const readPage = async (url: string, caller?: string): Promise<[forms: object, tag: unknown]> => {
     const { payload, headers } = await ask(app, `GET ${url}`, {
       fields: { accept, ...(caller !== undefined && { 'x-user': caller }) }
     })
-    return [formsOf(payload), headers.etag]
+    return [getForms(payload), headers.etag]
   }
-  const [[nobody, ofNobody], [someone, ofSomeone], [root, ofRoot]] = await Promise.all([
-    seen(at),
-    seen(at, 'ada'),
-    seen(at, 'root')
+  const [[anonymous, anonymousTag], [someone, someoneTag], [root, rootTag]] = await Promise.all([
+    readPage(at),
+    readPage(at, 'ada'),
+    readPage(at, 'root')
   ])
-  t.same([Object.keys(nobody), Object.keys(someone), Object.keys(root)], [[], ['PATCH'], ['PATCH', 'DELETE']])
+  t.same([Object.keys(anonymous), Object.keys(someone), Object.keys(root)], [[], ['PATCH'], ['PATCH', 'DELETE']])
   t.notOk(
-    Object.values({ ...root, ...(await seen('/users', 'ada'))[0] })
+    Object.values({ ...root, ...(await readPage('/users', 'ada'))[0] })
       .flat()
       .includes('/role'),
-    'what the scope says is not asked for'
+    'properties set by the scope are not in the form'
   )
-  t.equal(new Set([ofNobody, ofSomeone, ofRoot]).size, 3)
-  t.same([Object.keys((await seen('/users'))[0]), Object.keys((await seen('/users', 'ada'))[0])], [[], ['POST']])
+  t.equal(new Set([anonymousTag, someoneTag, rootTag]).size, 3)
+  t.same(
+    [Object.keys((await readPage('/users'))[0]), Object.keys((await readPage('/users', 'ada'))[0])],
+    [[], ['POST']]
+  )
   t.equal(
-    (await ask(app, `GET ${at}`, { fields: { accept, 'x-user': 'root', 'if-none-match': String(ofSomeone) } }))
+    (await ask(app, `GET ${at}`, { fields: { accept, 'x-user': 'root', 'if-none-match': String(someoneTag) } }))
       .statusCode,
     200
   )
@@ -363,11 +366,11 @@ test('a page shows only the actions of its caller, and has an ETag of its own', 
     (
       await ask(app, `PATCH ${at}`, {
         content: { name: 'Ada King' },
-        fields: { 'x-user': 'ada', 'if-match': String(ofRoot) }
+        fields: { 'x-user': 'ada', 'if-match': String(rootTag) }
       })
     ).statusCode,
     200,
-    'a write is held to the item, whoever the page was for'
+    'a tag is valid for the item, whichever caller read the page'
   )
   const closed = await ask(app, `DELETE ${at}`, { fields: { accept } })
   t.match(closed.payload, /<h1>401 Unauthorized<\/h1>/)
@@ -385,8 +388,8 @@ test('a page leaves out properties that the caller cannot see, and its forms sti
       }
     })
   )
-  const made = await ask(app, 'POST /users', { content: { ...ada, age: 36 }, fields: { 'x-user': 'root' } })
-  const at = String(made.headers.location)
+  const created = await ask(app, 'POST /users', { content: { ...ada, age: 36 }, fields: { 'x-user': 'root' } })
+  const at = String(created.headers.location)
   for (const caller of ['root', 'ada']) {
     for (const url of ['/users', at]) {
       const { payload, headers } = await ask(app, `GET ${url}`, { fields: { accept, 'x-user': caller } })
@@ -403,7 +406,7 @@ test('a page leaves out properties that the caller cannot see, and its forms sti
         t.equal(
           (await ask(app, `DELETE ${at}`, { fields: { 'x-user': caller, 'if-none-match': tag } })).statusCode,
           412,
-          'both name the state of the item'
+          'both tags identify the state of the item'
         )
       }
     }
@@ -414,12 +417,12 @@ test('a page with selected properties has no forms and links to the full item', 
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
   const { payload } = await ask(app, `GET ${at}?fields=name`, { fields: { accept } })
-  t.same(formsOf(payload), {})
+  t.same(getForms(payload), {})
   t.match(payload, new RegExp(`<a href="${at}">Show the full item</a>`))
 })
 
 test('form inputs follow the schema of the property', async (t) => {
-  const controls = async (
+  const listControls = async (
     schema: ReturnType<typeof Type.String>,
     value?: unknown,
     optional = false
@@ -449,74 +452,74 @@ test('form inputs follow the schema of the property', async (t) => {
       .replace(/ (id|name|data-property|aria-describedby)="[^"]*"/g, '')
   }
   const loose = (schema: object): ReturnType<typeof Type.String> => schema as ReturnType<typeof Type.String>
-  t.equal(await controls(Type.String()), '<input data-kind="string" data-empty="text" type="text" value="">')
+  t.equal(await listControls(Type.String()), '<input data-kind="string" data-empty="text" type="text" value="">')
   t.equal(
-    await controls(Type.String({ minLength: 1 })),
+    await listControls(Type.String({ minLength: 1 })),
     '<input required data-kind="string" data-empty="text" type="text" value="">'
   )
-  t.equal(await controls(Type.String(), undefined, true), '<input data-kind="string" type="text" value="">')
+  t.equal(await listControls(Type.String(), undefined, true), '<input data-kind="string" type="text" value="">')
   t.equal(
-    await controls(Type.String({ format: 'email' })),
+    await listControls(Type.String({ format: 'email' })),
     '<input required data-kind="string" data-empty="text" type="email" value="">'
   )
   t.equal(
-    await controls(Type.String({ format: 'uri' }), 'https://example.com/', true),
+    await listControls(Type.String({ format: 'uri' }), 'https://example.com/', true),
     '<input data-kind="string" type="url" value="https://example.com/">'
   )
   t.equal(
-    await controls(Type.String({ format: 'date-time' }), undefined, true),
+    await listControls(Type.String({ format: 'date-time' }), undefined, true),
     '<input data-kind="string" type="text" placeholder="2026-01-31T12:00:00Z" value="">'
   )
   t.equal(
-    await controls(Type.String({ maxLength: 1000 }), undefined, true),
+    await listControls(Type.String({ maxLength: 1000 }), undefined, true),
     '<textarea data-kind="string" rows="3">\n</textarea>'
   )
   t.equal(
-    await controls(Type.String(), '\nx</textarea>', true),
+    await listControls(Type.String(), '\nx</textarea>', true),
     '<textarea data-kind="string" rows="3">\n\nx&lt;/textarea&gt;</textarea>'
   )
   t.equal(
-    await controls(loose(Type.Integer({ minimum: 1, maximum: 9, default: 3 }))),
+    await listControls(loose(Type.Integer({ minimum: 1, maximum: 9, default: 3 }))),
     '<input data-kind="integer" type="number" step="1" min="1" max="9" value="3">'
   )
   t.equal(
-    await controls(loose(Type.Number()), 0, true),
+    await listControls(loose(Type.Number()), 0, true),
     '<input data-kind="number" type="number" step="any" value="0">'
   )
   t.equal(
-    await controls(loose(Type.Boolean())),
+    await listControls(loose(Type.Boolean())),
     '<select required data-kind="choice"><option value="">–</option><option value="true">true</option><option value="false">false</option></select>'
   )
   t.equal(
-    await controls(loose(Type.Boolean()), false),
+    await listControls(loose(Type.Boolean()), false),
     '<select required data-kind="choice"><option value="true">true</option><option value="false" selected>false</option></select>'
   )
   t.equal(
-    await controls(loose(Type.Union([Type.Literal('a'), Type.Literal(2), Type.Null()])), null),
+    await listControls(loose(Type.Union([Type.Literal('a'), Type.Literal(2), Type.Null()])), null),
     '<select data-kind="choice" data-empty="null"><option value="&quot;a&quot;">a</option><option value="2">2</option><option value="null" selected>null</option></select>'
   )
   t.equal(
-    await controls(loose(Type.Union([Type.String(), Type.Null()])), null),
+    await listControls(loose(Type.Union([Type.String(), Type.Null()])), null),
     '<input data-kind="string" data-empty="null" type="text" value="">'
   )
   t.equal(
-    await controls(loose(Type.Union([Type.String(), Type.Null()])), undefined, true),
+    await listControls(loose(Type.Union([Type.String(), Type.Null()])), undefined, true),
     '<input data-kind="string" type="text" value="">'
   )
   t.equal(
-    await controls(loose(Type.Object({ city: Type.String() })), { city: '"' }),
+    await listControls(loose(Type.Object({ city: Type.String() })), { city: '"' }),
     '<textarea required data-kind="json" spellcheck="false" rows="3">\n{\n  &quot;city&quot;: &quot;\\&quot;&quot;\n}</textarea>'
   )
   t.equal(
-    await controls(loose(Type.Array(Type.String())), undefined, true),
+    await listControls(loose(Type.Array(Type.String())), undefined, true),
     '<textarea data-kind="json" spellcheck="false" rows="3">\n</textarea>'
   )
   t.equal(
-    await controls(Type.String({ minLength: 8, writeOnly: true })),
+    await listControls(Type.String({ minLength: 8, writeOnly: true })),
     '<input required data-kind="string" data-empty="text" type="password" autocomplete="new-password">'
   )
   t.equal(
-    await controls(Type.String({ minLength: 8, writeOnly: true }), 'secret-secret'),
+    await listControls(Type.String({ minLength: 8, writeOnly: true }), 'secret-secret'),
     '<input data-kind="string" type="password" autocomplete="new-password">'
   )
 })
@@ -616,7 +619,7 @@ test('hostile content is escaped in every part of a page', async (t) => {
   const long = pages[3]!.payload
   t.match(long, /curl '<span data-origin>http:\/\/localhost:80<\/span>\/things\/a&#39;\\&#39;&#39;b'<\/code>/)
   t.match(long, new RegExp(`<dd><bdi>${'é'.repeat(20)}`))
-  t.ok(long.length > 1_000_000 && long.length < 1_100_000, 'and the page of the item shows it once, in its form')
+  t.ok(long.length > 1_000_000 && long.length < 1_100_000, 'the page of the item shows it once, in its form')
 })
 
 test('only safe URLs become links', async (t) => {
@@ -666,8 +669,8 @@ test('a page links to related items, nested collections and parents', async (t) 
     )
   )
   t.match(shown, new RegExp(`<dt>author</dt><dd><a href="${at}">`))
-  t.match(shown, /<dt>editor<\/dt><dd><bdi>x<\/bdi><\/dd>/, 'where the way to it is not known there is no link')
-  t.same(formsOf(shown).PATCH, ['/editor', '/title'], 'what the URI says is not asked for')
+  t.match(shown, /<dt>editor<\/dt><dd><bdi>x<\/bdi><\/dd>/, 'no link if the URL is not known')
+  t.same(getForms(shown).PATCH, ['/editor', '/title'], 'properties set by the URL are not in the form')
   t.match(
     (await ask(app, `GET ${at}`, { fields: { accept } })).payload,
     new RegExp(`<a href="${at}/articles" rel="articles">articles</a>`)
@@ -763,7 +766,7 @@ test('the script passes ESLint and type checking against the DOM', async (t) => 
     diagnostics.map(({ messageText, start }) => `${start} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`),
     []
   )
-  t.notMatch(script, /<\/|innerHTML|<!--/, 'nothing in it could end the element that it stands in')
+  t.notMatch(script, /<\/|innerHTML|<!--/, 'nothing in the script can end its element')
   t.ok(Buffer.byteLength(script) < 8192 && Buffer.byteLength(style) < 8192)
 })
 

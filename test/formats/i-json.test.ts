@@ -10,7 +10,7 @@ function parse (text: string): unknown {
   return parseIJson(Buffer.from(text))
 }
 
-/** The detail of the refusal, or undefined where there is none. */
+/** The detail of the refusal, or undefined if there is none. */
 function refusal (content: string | Buffer): string | undefined {
   try {
     parseIJson(Buffer.from(content))
@@ -39,17 +39,17 @@ function isJson (text: string): boolean {
   }
 }
 
-/** Whether a double keeps a number, by exact arithmetic. */
-function sameNumber (literal: string): boolean {
+/** Whether a double represents a number exactly, by exact arithmetic. */
+function isSameNumber (literal: string): boolean {
   const value = Number(literal)
   if (!Number.isFinite(value)) return false
-  const scaled = (text: string): [bigint, number] => {
+  const scale = (text: string): [bigint, number] => {
     const [, sign = '', integer = '', fraction = '', power = '0'] =
       /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
     return [BigInt(sign + integer + fraction), Number(power) - fraction.length]
   }
-  const [one, oneExponent] = scaled(literal)
-  const [other, otherExponent] = scaled(String(value))
+  const [one, oneExponent] = scale(literal)
+  const [other, otherExponent] = scale(String(value))
   if (one === 0n || other === 0n) return one === other
   const least = Math.min(oneExponent, otherExponent)
   if (Math.max(oneExponent, otherExponent) - least > 2000) return false
@@ -356,8 +356,8 @@ test('the number check agrees with exact arithmetic', async () => {
       fc.oneof(literal, fc.double({ noNaN: true, noDefaultInfinity: true }).map(String)),
       fc.nat(20),
       (literal, space) => {
-        assert.equal(isExactDouble(literal), sameNumber(literal), literal)
-        assert.equal(refusal(`[${' '.repeat(space)}${literal}]`) === undefined, sameNumber(literal), literal)
+        assert.equal(isExactDouble(literal), isSameNumber(literal), literal)
+        assert.equal(refusal(`[${' '.repeat(space)}${literal}]`) === undefined, isSameNumber(literal), literal)
       }
     ),
     { numRuns: 2000 }

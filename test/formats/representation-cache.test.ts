@@ -10,40 +10,40 @@ const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, versi
 const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {} })
 
 test('a representation is cached by path after its second use, until the entry changes', async (t) => {
-  const remembered = new RepresentationCache()
+  const cache = new RepresentationCache()
   const [one, other] = [entry('a'), entry('a', '2')]
   const written = representation()
-  remembered.add(one, written)
-  t.equal(remembered.get(one, '/notes'), undefined, 'once is not enough')
-  remembered.add(one, written)
-  t.equal(remembered.get(one, '/notes'), written)
-  t.equal(remembered.get(one, '/v1/notes'), undefined)
-  t.equal(remembered.get(other, '/notes'), undefined)
-  remembered.add(other, written)
-  t.equal(remembered.get(one, '/notes'), undefined, 'another has taken its place')
-  t.equal(remembered.get(other, '/notes'), undefined)
-  t.equal(remembered.get(entry('b'), '/notes'), undefined)
+  cache.add(one, written)
+  t.equal(cache.get(one, '/notes'), undefined, 'not cached on the first use')
+  cache.add(one, written)
+  t.equal(cache.get(one, '/notes'), written)
+  t.equal(cache.get(one, '/v1/notes'), undefined)
+  t.equal(cache.get(other, '/notes'), undefined)
+  cache.add(other, written)
+  t.equal(cache.get(one, '/notes'), undefined, 'another entry replaced it')
+  t.equal(cache.get(other, '/notes'), undefined)
+  t.equal(cache.get(entry('b'), '/notes'), undefined)
 })
 
 test('the cache evicts entries if there are too many or if they are too long', async (t) => {
-  const filled = (content: string): [RepresentationCache, ReturnType<typeof entry>] => {
-    const remembered = new RepresentationCache()
+  const fill = (content: string): [RepresentationCache, ReturnType<typeof entry>] => {
+    const cache = new RepresentationCache()
     const first = entry('first')
-    for (let turn = 0; turn < 2; turn++) remembered.add(first, representation(content))
-    t.not(remembered.get(first, '/notes'), undefined)
-    return [remembered, first]
+    for (let turn = 0; turn < 2; turn++) cache.add(first, representation(content))
+    t.not(cache.get(first, '/notes'), undefined)
+    return [cache, first]
   }
-  const [many, first] = filled('{}')
+  const [many, first] = fill('{}')
   for (let count = 0; count < 10_000; count++) many.add(entry(`entry ${count}`), representation())
   t.equal(many.get(first, '/notes'), undefined)
-  const [long, one] = filled('x'.repeat(10_000_000))
+  const [long, one] = fill('x'.repeat(10_000_000))
   const next = entry('next')
   for (let turn = 0; turn < 2; turn++) long.add(next, representation('x'.repeat(10_000_000)))
   t.equal(long.get(one, '/notes'), undefined)
 })
 
-/** JSON that counts what it writes. */
-function counted () {
+/** JSON that counts the items that it serializes. */
+function countWrites () {
   const counter = {
     count: 0,
     format: {
@@ -58,7 +58,7 @@ function counted () {
 }
 
 test('an item that is read repeatedly is rendered twice, and again after a change', async (t) => {
-  const counter = counted()
+  const counter = countWrites()
   const app = Fastify()
   const Note = Type.Object({ id: Type.String(), text: Type.String() })
   app.register(
@@ -85,7 +85,7 @@ test('an item that is read repeatedly is rendered twice, and again after a chang
 })
 
 test('an item of an older version that is read repeatedly is rendered twice', async (t) => {
-  const counter = counted()
+  const counter = countWrites()
   const app = Fastify()
   const schema = Type.Object({ id: Type.String(), text: Type.String() })
   const notes = define({

@@ -20,7 +20,7 @@ function parse (content: string | Buffer, schema: JsonSchema = open): unknown {
 }
 
 /** The schema of an object with the one property `a`. */
-function having (schema: JsonSchema): JsonSchema {
+function withProperty (schema: JsonSchema): JsonSchema {
   return { type: 'object', properties: { a: schema } }
 }
 
@@ -100,7 +100,7 @@ test('a value without a type in the schema is written with a type attribute', as
       { b: 1, c: true },
       {
         allOf: [
-          having({}),
+          withProperty({}),
           { type: 'object', properties: { b: { type: 'integer' } } },
           { properties: { c: { type: 'boolean' } } }
         ]
@@ -136,8 +136,8 @@ test('a value without a type in the schema is written with a type attribute', as
     ]
   ]
   for (const [value, schema, written] of cases) {
-    t.equal(write({ a: value }, having(schema)), `${declaration}<item>${written}</item>`)
-    t.strictSame(parse(write({ a: value }, having(schema)), having(schema)), { a: value }, written)
+    t.equal(write({ a: value }, withProperty(schema)), `${declaration}<item>${written}</item>`)
+    t.strictSame(parse(write({ a: value }, withProperty(schema)), withProperty(schema)), { a: value }, written)
   }
 })
 
@@ -167,9 +167,9 @@ test('recursive schemas and references to definitions are resolved', async (t) =
   }
   for (const $ref of ['elsewhere', '#/$defs/absent/deeper', '#anchor', '#/properties/a']) {
     t.equal(
-      write({ a: 1 }, having({ $ref })),
+      write({ a: 1 }, withProperty({ $ref })),
       `${declaration}<item><a type="number">1</a></item>`,
-      `${$ref} leads nowhere: the type is written`
+      `${$ref} is unresolved: the type is written`
     )
   }
 })
@@ -191,10 +191,13 @@ test('every string is read back unchanged', async (t) => {
     ['null', '<a>null</a>']
   ]
   for (const [text, written] of cases) {
-    const schema = having({ type: 'string' })
+    const schema = withProperty({ type: 'string' })
     t.equal(write({ a: text }, schema), `${declaration}<item>${written}</item>`)
     t.strictSame(parse(write({ a: text }, schema), schema), { a: text })
-    t.strictSame(parse(write({ a: text }, having({ type: 'integer' })), having({ type: 'integer' })), { a: text })
+    t.strictSame(
+      parse(write({ a: text }, withProperty({ type: 'integer' })), withProperty({ type: 'integer' })),
+      { a: text }
+    )
   }
 })
 
@@ -256,7 +259,7 @@ test('a value that does not match its schema is kept for validation to reject', 
     ['<a type="object"><item/></a>', { type: 'array' }, { item: '' }]
   ]
   for (const [content, schema, value] of misfits) {
-    t.strictSame(parse(`<item>${content}</item>`, having(schema)), { a: value }, content)
+    t.strictSame(parse(`<item>${content}</item>`, withProperty(schema)), { a: value }, content)
   }
 })
 
@@ -301,7 +304,7 @@ test('documents of other XML writers are parsed', async (t) => {
 })
 
 test('a list is <items>, whether written at once or joined from items', async (t) => {
-  const schema = having({ type: 'integer' })
+  const schema = withProperty({ type: 'integer' })
   const items = [{ a: 1 }, {}, { a: 3 }]
   const written = declaration + '<items><item><a>1</a></item><item/><item><a>3</a></item></items>'
   const links = { list: {}, items: [{}, {}, {}] }
@@ -476,7 +479,7 @@ test('errors are reported with line and column', async (t) => {
   for (const [content, expected] of cases) t.equal(detail(content), expected, String(content))
   t.equal(detail('<item/>', { type: 'array' }), 'Line 1, column 1: the root element <items> was expected.')
   t.equal(
-    detail('<item><a>1e400</a></item>', having({ type: 'number' })),
+    detail('<item><a>1e400</a></item>', withProperty({ type: 'number' })),
     'Line 1, column 9: this number cannot be represented as a double.'
   )
 })
@@ -567,11 +570,11 @@ test('parsing time is proportional to the length of the content', async (t) => {
   for (const [index, content] of long.entries()) {
     t.ok(await isProportional((size) => detail(size === 1 ? short[index]! : content, schema), 1), content.slice(0, 20))
     const outcome = detail(content, schema)
-    if (!outcome.startsWith('read')) t.ok(outcome.length < 200, 'and is not echoed')
+    if (!outcome.startsWith('read')) t.ok(outcome.length < 200, 'the content is not echoed')
   }
 })
 
-/** Any text but what content of application/json cannot hold either. */
+/** Any text that application/json can contain too. */
 const text = fc
   .oneof(
     fc.string(),
@@ -638,7 +641,7 @@ const anyModel: fc.Arbitrary<Model> = fc.letrec<{ model: Model }>((tie) => ({
 })).model
 
 test('every value of every schema is read back unchanged', async () => {
-  const valid = anyModel.chain(({ schema, value }) => fc.tuple(fc.constant(having(schema)), value))
+  const valid = anyModel.chain(({ schema, value }) => fc.tuple(fc.constant(withProperty(schema)), value))
   fc.assert(
     fc.property(valid, ([schema, value]) => {
       assert.deepStrictEqual(parse(write({ a: value }, schema), schema), { a: value })
@@ -650,7 +653,7 @@ test('every value of every schema is read back unchanged', async () => {
 test('every value is read back unchanged, even if its schema forbids it', async () => {
   fc.assert(
     fc.property(anyModel, anyValue, ({ schema }, value) => {
-      assert.deepStrictEqual(parse(write({ a: value }, having(schema)), having(schema)), { a: value })
+      assert.deepStrictEqual(parse(write({ a: value }, withProperty(schema)), withProperty(schema)), { a: value })
     }),
     { numRuns: 1000 }
   )

@@ -8,7 +8,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created, notes } from '../app.ts'
 import { define } from '../define.ts'
 
-// The query of a list: limit, cursor, and what is not known.
+// The query of a list: limit, cursor, and unknown parameters.
 
 const Book = Type.Object({
   id: Type.Integer({ minimum: 1 }),
@@ -46,7 +46,7 @@ async function walk (app: FastifyInstance, from: string, relation: string): Prom
   return pages
 }
 
-async function lastOf (app: FastifyInstance, from: string): Promise<string> {
+async function findLast (app: FastifyInstance, from: string): Promise<string> {
   let url = from
   for (let count = 0; count < 30; count++) {
     const next = links((await ask(app, `GET ${url}`)).headers.link).next
@@ -72,12 +72,12 @@ test('Link next, prev and first lead through a list in both directions, in any o
       const forward = await walk(app, start, 'next')
       const all = forward.flat()
       t.equal(forward.length, Math.ceil(25 / limit), `${start} has no empty page at its end`)
-      t.equal(new Set(all).size, 25, `${start} gives each item once`)
+      t.equal(new Set(all).size, 25, `${start} lists each item once`)
       t.strictSame(
         all,
         (await ask(app, `GET /${name}?limit=100`)).json().map(({ id }: { id: number }) => id)
       )
-      const last = await lastOf(app, start)
+      const last = await findLast(app, start)
       const back = await walk(app, last, 'prev')
       const [nearest = [], ...others] = back
       t.strictSame([...others.reverse().flat(), ...nearest], all, `${start} backward`)
@@ -188,9 +188,9 @@ test('an unknown query parameter returns 400 unless the client prefers leniency 
     t.equal((await ask(app, target, { content, fields: { prefer: 'handling=strict' } })).statusCode, 400)
     if (target.startsWith('DELETE')) continue
     const lenient = await ask(app, target, { content, fields: { prefer: 'handling=lenient' } })
-    t.ok(lenient.statusCode < 300, `${target} leniently`)
+    t.ok(lenient.statusCode < 300, `${target} is lenient`)
     t.equal(lenient.headers['preference-applied'], 'handling=lenient')
-    t.match(lenient.headers.vary, /\bPrefer\b/, 'a cache must not give it to who is strict')
+    t.match(lenient.headers.vary, /\bPrefer\b/, 'a cache must not send it to strict clients')
   }
   t.equal((await ask(app, 'GET /notes?')).statusCode, 200)
   t.notOk(
@@ -199,7 +199,7 @@ test('an unknown query parameter returns 400 unless the client prefers leniency 
   t.equal(
     (await ask(app, 'GET /notes?limit=0', { fields: { prefer: 'handling=lenient' } })).statusCode,
     400,
-    'what is known and wrong stays wrong'
+    'invalid values of known parameters are still refused'
   )
 })
 
@@ -239,8 +239,8 @@ test('a cursor that this list has not created returns 400', async (t) => {
   }
 })
 
-/** The seal of a cursor keeps no secret, so that anybody can make one. */
-function sealed (name: string, order: readonly string[], content: string): string {
+/** The seal of a cursor has no secret, so that any client can create one. */
+function seal (name: string, order: readonly string[], content: string): string {
   let hash = 0x811c9dc5
   for (const text of [name, ...order, content]) {
     for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
@@ -251,8 +251,8 @@ function sealed (name: string, order: readonly string[], content: string): strin
 test('a forged cursor with a valid checksum returns 400 unless its values match the schema', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('titles', ['title']))
-  const get = (content: string) => ask(app, `GET /titles?cursor=${sealed('titles', ['title+', 'id+'], content)}`)
-  t.equal((await get('["after","T1",3]')).statusCode, 200, 'the seal is the right one')
+  const get = (content: string) => ask(app, `GET /titles?cursor=${seal('titles', ['title+', 'id+'], content)}`)
+  t.equal((await get('["after","T1",3]')).statusCode, 200, 'the seal is valid')
   t.equal((await get('["before",null,3]')).statusCode, 200)
   for (const content of [
     '',
@@ -291,18 +291,18 @@ test('lists and items link to the description of the service (RFC 8631, section 
 
 test('no item is skipped or repeated if items are added or removed between two pages', async (t) => {
   const app = await build(t, notes())
-  const made: string[] = []
+  const ids: string[] = []
   for (let index = 0; index < 6; index++) {
-    made.push(String((await created(app, '/notes', { text: String(index) })).item.id))
+    ids.push(String((await created(app, '/notes', { text: String(index) })).item.id))
   }
   const first = await ask(app, 'GET /notes?limit=3')
-  await ask(app, `DELETE /notes/${made[0]}`)
-  await ask(app, `DELETE /notes/${made[2]}`)
+  await ask(app, `DELETE /notes/${ids[0]}`)
+  await ask(app, `DELETE /notes/${ids[2]}`)
   const added = (await created(app, '/notes', { text: 'late' })).item.id
   const { next } = links(first.headers.link)
   t.strictSame(
     (await ask(app, `GET ${next!.replace('limit=3', 'limit=9')}`)).json().map(({ id }: { id: string }) => id),
-    [...made.slice(3), added]
+    [...ids.slice(3), added]
   )
 })
 

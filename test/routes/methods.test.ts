@@ -11,7 +11,7 @@ const nowhere = '/users/018f4e6a-0000-7000-8000-000000000000'
 const itemMethods = 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'
 const listMethods = 'GET, HEAD, POST, QUERY, OPTIONS'
 
-function fieldsOf ({ headers }: LightMyRequestResponse): Record<string, unknown> {
+function getFields ({ headers }: LightMyRequestResponse): Record<string, unknown> {
   const { date, connection, ...fields } = headers
   return fields
 }
@@ -23,7 +23,7 @@ test('POST returns 201 with Location, Content-Location and ETag (RFC 9110, secti
   t.equal(answer.statusCode, 201)
   t.match(item, { id: /^[0-9a-f-]{36}$/, ...ada, role: 'reader', createdAt: /Z$/, updatedAt: item.createdAt })
   t.notOk('password' in item)
-  t.strictSame(fieldsOf(answer), {
+  t.strictSame(getFields(answer), {
     location: `/users/${item.id}`,
     'content-location': `/users/${item.id}`,
     'content-type': 'application/json',
@@ -47,7 +47,7 @@ test('GET of an item returns exactly the headers of its representation (RFC 9110
   const answer = await ask(app, `GET ${at}`)
   t.equal(answer.statusCode, 200)
   t.strictSame(answer.json(), item)
-  t.strictSame(fieldsOf(answer), {
+  t.strictSame(getFields(answer), {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(answer.payload)),
     etag: tag,
@@ -65,7 +65,7 @@ test('GET of a list returns a bare array and its ETag', async (t) => {
   const { item } = await created(app, '/users', ada)
   const answer = await ask(app, 'GET /users')
   t.strictSame(answer.json(), [item])
-  t.strictSame(fieldsOf(answer), {
+  t.strictSame(getFields(answer), {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(answer.payload)),
     etag: answer.headers.etag,
@@ -96,8 +96,8 @@ test('PUT returns 200, or 204 for return=minimal (RFC 9110, section 9.3.4; RFC 7
   const answer = await ask(app, `PUT ${at}`, { content: { ...ada, name: 'Countess' } })
   t.equal(answer.statusCode, 200)
   t.match(answer.json(), { id: item.id, name: 'Countess', role: 'reader', createdAt: item.createdAt })
-  t.notOk('age' in answer.json(), 'what is left out is gone')
-  t.strictSame(fieldsOf(answer), {
+  t.notOk('age' in answer.json(), 'omitted properties are removed')
+  t.strictSame(getFields(answer), {
     'content-location': at,
     link: '</users>; rel="collection"',
     'content-type': 'application/json',
@@ -110,7 +110,7 @@ test('PUT returns 200, or 204 for return=minimal (RFC 9110, section 9.3.4; RFC 7
   const minimal = await ask(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=minimal' } })
   t.equal(minimal.statusCode, 204)
   t.equal(minimal.payload, '')
-  t.strictSame(fieldsOf(minimal), {
+  t.strictSame(getFields(minimal), {
     link: '</users>; rel="collection"',
     'cache-control': 'no-store',
     vary: 'Accept',
@@ -166,7 +166,7 @@ test('PUT to a missing id returns 404, or 201 if put.create is set (RFC 9110, se
   t.equal(
     (await ask(app, 'PUT /notes/no-uuid', { content: { text: 'x' } })).statusCode,
     404,
-    'an id that cannot exist is not made'
+    'an invalid id is not created'
   )
 })
 
@@ -226,7 +226,7 @@ test('PATCH applies a JSON Patch as a whole or not at all (RFC 6902; RFC 5789, s
   t.equal(
     (await patch([{ op: 'test', path: '/password', value: 'secret' }])).statusCode,
     422,
-    'a test tells nothing of what may not leave'
+    'a test reveals nothing about writeOnly properties'
   )
   t.equal((await patch([{ op: 'copy', from: '/password', path: '/name' }])).statusCode, 422)
   t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'nothing was written')
@@ -253,7 +253,7 @@ test('DELETE returns 204, or 200 with the item if preferred, then 404 (RFC 9110,
   const first = await created(app, '/users', ada)
   const bare = await ask(app, `DELETE ${first.at}`, { fields: { 'content-type': 'application/json' } })
   t.equal(bare.statusCode, 204)
-  t.strictSame(fieldsOf(bare), { 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
+  t.strictSame(getFields(bare), { 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
   for (const method of ['DELETE', 'GET', 'HEAD', 'PATCH']) {
     t.equal((await ask(app, `${method} ${first.at}`)).statusCode, 404, method)
   }
@@ -262,7 +262,7 @@ test('DELETE returns 204, or 200 with the item if preferred, then 404 (RFC 9110,
   t.equal(shown.statusCode, 200)
   t.strictSame(shown.json(), second.item)
   t.equal(shown.headers['preference-applied'], 'return=representation')
-  t.notOk('etag' in shown.headers, 'what is gone has no tag')
+  t.notOk('etag' in shown.headers, 'a removed item has no tag')
   t.notOk('content-location' in shown.headers)
   const third = await created(app, '/users', ada)
   t.equal(
@@ -293,7 +293,7 @@ test('OPTIONS returns Allow (RFC 9110, section 9.3.7; RFC 5789, section 3.1; RFC
   const app = await build(t, users())
   const list = await ask(app, 'OPTIONS /users', { fields: { 'if-match': '"x"' } })
   t.equal(list.statusCode, 204)
-  t.strictSame(fieldsOf(list), {
+  t.strictSame(getFields(list), {
     allow: listMethods,
     'accept-post': 'application/json, application/xml',
     'accept-query': 'application/json',
@@ -303,7 +303,7 @@ test('OPTIONS returns Allow (RFC 9110, section 9.3.7; RFC 5789, section 3.1; RFC
   })
   const item = await ask(app, `OPTIONS ${nowhere}`, { fields: { 'if-none-match': '*' } })
   t.equal(item.statusCode, 204)
-  t.strictSame(fieldsOf(item), {
+  t.strictSame(getFields(item), {
     allow: itemMethods,
     'accept-patch': 'application/merge-patch+json, application/json-patch+json, application/json',
     'cache-control': 'no-store',
@@ -372,7 +372,7 @@ test('405, 406 and 415 are sent before content is read (RFC 9110, sections 9.3 a
   ] as const) {
     wire.write([...head, 'Content-Length: 5'], '{')
     const answer = await wire.answer()
-    t.equal(answer.status, status, 'answered while the content is still on its way')
+    t.equal(answer.status, status, 'the response does not wait for the content')
     wire.socket.write('xxxx')
     t.equal((await wire.ask('GET /users')).status, 200)
   }
@@ -530,7 +530,7 @@ test('slugs and integer ids are decoded from the URI (RFC 3986, section 2.1)', a
     t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'v' } })).json().title, 'v')
     t.equal((await ask(app, `OPTIONS ${at}`)).headers.allow, itemMethods)
     t.equal((await ask(app, `POST ${at}`)).statusCode, 405)
-    t.equal((await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode, 409, 'never an overwrite')
+    t.equal((await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode, 409, 'never overwritten')
     t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
   }
   for (const slug of ['.', '..', '']) {
@@ -555,13 +555,13 @@ test('a UUID is accepted in any letter case (RFC 9562, section 4)', async (t) =>
   const app = await build(t, users())
   const { at, item } = await created(app, '/users', ada)
   t.equal((await ask(app, `GET /users/${String(item.id).toUpperCase()}`)).statusCode, 200)
-  const asked = `/users/${String(item.id).toUpperCase()}`
+  const target = `/users/${String(item.id).toUpperCase()}`
   for (const method of ['PUT', 'PATCH']) {
     t.equal(
-      (await ask(app, `${method} ${asked}`, { content: { email: 'a@example.com', name: 'Ada', password: 'secret' } }))
+      (await ask(app, `${method} ${target}`, { content: { email: 'a@example.com', name: 'Ada', password: 'secret' } }))
         .headers['content-location'],
-      asked,
-      'what is answered is what was asked for (RFC 9110 8.7)'
+      target,
+      'Content-Location is the URL of the request (RFC 9110, section 8.7)'
     )
   }
   t.equal((await ask(app, `DELETE /users/${String(item.id).toUpperCase()}`)).statusCode, 204)

@@ -12,7 +12,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { ada, altered, ask, build, created, gate, logged, notes, users } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 
-// Fastify's own means around a collection: prefix, route options, hooks, errors, logs, signals.
+// Features of Fastify around a collection: prefix, route options, hooks, errors, logs, signals.
 
 test('Location, links and problems contain the prefix, also with a parameter', async (t) => {
   const app = await build(t, [])
@@ -163,7 +163,7 @@ test('Fastify route options apply to all actions or to one, and hooks are combin
   seen.splice(0)
   await ask(app, 'OPTIONS /notes')
   await ask(app, 'PATCH /notes')
-  t.strictSame(seen, [], 'OPTIONS and 405 ask for no credentials')
+  t.strictSame(seen, [], 'OPTIONS and 405 require no credentials')
 })
 
 test('constraints serve one URI by version and by host', async (t) => {
@@ -209,7 +209,7 @@ test('links are correct with ignored slashes and absolute request targets (RFC 9
     )
     t.equal(posted.status, 201, target)
     t.match(posted.fields.location, /^\/v1\/+notes\/[\w-]+$/i, target)
-    t.equal((await wire.ask(`GET ${posted.fields.location}`)).status, 200, 'Location dereferences')
+    t.equal((await wire.ask(`GET ${posted.fields.location}`)).status, 200, 'Location can be read')
     const { _links } = JSON.parse(
       (await wire.ask([`GET ${posted.fields.location}/`, 'Accept: application/hal+json'])).content.toString()
     )
@@ -412,7 +412,7 @@ test('an error of a hook, of the app or of the definition is a problem with its 
     t.match(refused.headers, { 'content-type': 'application/problem+json', ...fields })
     t.match(refused.json(), { status, type: 'about:blank', instance: '/notes', ...expected })
     t.notMatch(refused.payload, /secret/)
-    t.ok(seen.length === 1 && seen[0] === value, 'the onError hooks of the app are given what was thrown')
+    t.ok(seen.length === 1 && seen[0] === value, 'the onError hooks of the app receive the thrown value')
     t.strictSame((await ask(writing, 'GET /notes')).json(), [])
     const app = await build(t, [])
     app.addHook('onRequest', async () => {
@@ -452,7 +452,7 @@ test('httpErrors become problems if @fastify/sensible is registered before, afte
       code: 'forbidden'
     })
     t.equal((await ask(app, 'POST /notes', { content: { text: 'yes' } })).statusCode, 201)
-    t.equal((await ask(app, 'GET /notes')).json().length, 1, 'a throw in prepare refuses the write')
+    t.equal((await ask(app, 'GET /notes')).json().length, 1, 'an error thrown in the hook refuses the write')
   }
 })
 
@@ -485,7 +485,7 @@ test('a hook can send its own response', async (t) => {
     t,
     notes({ routes: { list: { preHandler: async (_request, reply) => reply.send({ own: true }) } } })
   )
-  t.equal((await ask(other, 'GET /notes')).payload, '{"own":true}', 'also with a status that we describe')
+  t.equal((await ask(other, 'GET /notes')).payload, '{"own":true}', 'also with a status of the library')
 })
 
 test('a problem has no headers of the response that an onSend hook rejected', async (t) => {
@@ -769,7 +769,7 @@ test('the signal of the storage aborts if the client disconnects, and not if the
     t.strictSame(
       calls.splice(0).map(({ verb }) => verb),
       ['insert', 'find', 'replace', 'find', 'replace', 'find', 'list', 'find', 'find', 'remove'],
-      'never aborted in the normal course'
+      'never aborted in normal requests'
     )
     const again = (await wire.ask(['POST /notes', 'Content-Type: application/json'], content)).fields.location
     delay = 60_000
@@ -784,7 +784,7 @@ test('the signal of the storage aborts if the client disconnects, and not if the
       t.equal(calls[0]?.signal.aborted, false)
       leaving.close()
       while (!calls[0]?.signal.aborted) await wait(5)
-      t.ok(calls[0]?.signal.aborted, `${method} is given up`)
+      t.ok(calls[0]?.signal.aborted, `${method} is aborted`)
     }
   }
 })

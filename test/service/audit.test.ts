@@ -16,7 +16,7 @@ import { auditRules } from '../../lib/service/audit.ts'
 import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
 import { ask, logged, notes, users } from '../app.ts'
 
-// Each finding with the real plugin, set badly and set well.
+// Each finding with the real plugin, in a wrong and in a correct configuration.
 
 interface Given {
   readonly server?: FastifyServerOptions
@@ -26,7 +26,7 @@ interface Given {
   readonly audit?: ServiceOptions['audit']
 }
 
-async function audited (
+async function runAudit (
   t: Test,
   { server = {}, before, collections = [users()], after, audit = {} }: Given
 ): Promise<[codes: string[], app: FastifyInstance, lines: Array<Record<string, unknown>>]> {
@@ -47,7 +47,7 @@ const openapi = { openapi: { openapi: '3.1.0' } } as const
 const cases: ReadonlyArray<readonly [what: string, found: readonly string[], given: Given]> = [
   ['nothing at all', [], {}],
   [
-    'CORS as it is by itself',
+    'CORS with its defaults',
     ['CORS_METHODS', 'CORS_FIELDS', 'CORS_OPTIONS'],
     { before: async (app) => app.register(cors, { origin: '*' }) }
   ],
@@ -56,7 +56,7 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
     ['CORS_METHODS', 'CORS_FIELDS', 'CORS_OPTIONS'],
     { after: async (app) => app.register(cors, { origin: '*' }) }
   ],
-  ['CORS as we have it', [], { before: async (app) => app.register(cors, { origin: '*', ...corsOptions() }) }],
+  ['CORS with corsOptions', [], { before: async (app) => app.register(cors, { origin: '*', ...corsOptions() }) }],
   [
     'CORS without QUERY, with what is needed',
     [],
@@ -71,12 +71,12 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
     }
   ],
   [
-    'CORS with all fields',
+    'CORS with all headers',
     [],
     { before: async (app) => app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: '*' }) }
   ],
   [
-    'CORS for a collection that is read alone',
+    'CORS for a read-only collection',
     [],
     {
       before: async (app) => app.register(cors, { origin: '*', strictPreflight: false, exposedHeaders: 'ETag, Link' }),
@@ -93,17 +93,17 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
     }
   ],
   [
-    'CORS that lets nobody in',
+    'CORS without allowed origins',
     [],
     { before: async (app) => app.register(cors, { origin: false, strictPreflight: false }) }
   ],
   [
-    'CORS for one origin, asked by another',
+    'CORS for one origin, requested by another',
     ['CORS_METHODS'],
     { before: async (app) => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }) }
   ],
   [
-    'CORS for one origin, asked by it',
+    'CORS for one origin, requested by it',
     ['CORS_METHODS', 'CORS_FIELDS'],
     {
       before: async (app) => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }),
@@ -122,14 +122,14 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
         })
     }
   ],
-  ['a limit that nobody keeps', ['RATE_LIMIT'], { collections: [limited()] }],
+  ['a limit that is not enforced', ['RATE_LIMIT'], { collections: [limited()] }],
   [
     'a limit that comes too late',
     ['RATE_LIMIT'],
     { collections: [limited()], after: async (app) => app.register(rateLimit) }
   ],
   [
-    'a limit that is kept',
+    'a limit that is enforced',
     [],
     {
       before: async (app) => app.register(rateLimit, { global: false }),
@@ -140,7 +140,7 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
     }
   ],
   ['@fastify/rate-limit for others alone', [], { after: async (app) => app.register(rateLimit, { global: false }) }],
-  ['a router that knows no case', ['ROUTER_CASE'], { server: { routerOptions: { caseSensitive: false } } }],
+  ['a case-insensitive router', ['ROUTER_CASE'], { server: { routerOptions: { caseSensitive: false } } }],
   ['a name in capital letters', [], { collections: [notes({ name: 'NOTES' } as never)] }],
   ['a name without letters', [], { collections: [notes({ name: '2026' } as never)] }],
   [
@@ -158,7 +158,7 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
   ['@fastify/compress after the collections', ['COMPRESS'], { after: async (app) => app.register(compress) }],
   ['@fastify/swagger after the collections', ['SWAGGER'], { after: async (app) => app.register(swagger, openapi) }],
   [
-    'everybody is asked for credentials',
+    'all routes require credentials',
     ['ETAG'],
     {
       before: async (app) => {
@@ -174,7 +174,7 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
 
 for (const [what, found, given] of cases) {
   test(`${what}: ${found.join(', ') || 'no finding'}`, async (t) => {
-    const [codes, , lines] = await audited(t, given)
+    const [codes, , lines] = await runAudit(t, given)
     t.strictSame(codes, found)
     for (const { msg } of lines) t.match(msg, /^\/v1\/:team\/\w+: .*\. (?:Register|Leave) /)
   })
@@ -191,7 +191,7 @@ test('no setup of @fastify/swagger gives the schemas names like def-0', async (t
       }
     }
   ]) {
-    const [codes, app] = await audited(t, { before: async (app) => app.register(swagger, options as never) })
+    const [codes, app] = await runAudit(t, { before: async (app) => app.register(swagger, options as never) })
     t.strictSame(codes, [])
     t.notMatch(JSON.stringify(app.swagger()), /def-\d/)
     t.ok(JSON.stringify(app.swagger()).includes('/v1/{team}/users'))
@@ -210,7 +210,7 @@ test('a strict audit stops the app and reports all findings, and an app without 
     },
     { code: 'FST_COLLECTION_AUDIT', message: /CORS_METHODS: \/users: .*PUT, PATCH, DELETE.*CORS_FIELDS.*CORS_OPTIONS/ }
   )
-  const [, well] = await audited(t, {
+  const [, well] = await runAudit(t, {
     audit: { strict: true },
     before: async (app) => app.register(cors, { origin: '*', ...corsOptions() })
   })
@@ -218,21 +218,21 @@ test('a strict audit stops the app and reports all findings, and an app without 
 })
 
 test('the audit calls no storage and skips routes with constraints', async (t) => {
-  let asked = 0
+  let calls = 0
   const definition = notes({ routes: { all: { constraints: { host: 'api.example' } } } })
   const { storage } = definition
   for (const verb of ['list', 'find', 'insert', 'replace', 'remove'] as const) {
     storage[verb] = async () => {
-      asked++
+      calls++
       throw new Error()
     }
   }
   t.strictSame(
-    (await audited(t, { collections: [definition], before: async (app) => app.register(cors, { origin: '*' }) }))[0],
+    (await runAudit(t, { collections: [definition], before: async (app) => app.register(cors, { origin: '*' }) }))[0],
     []
   )
-  await audited(t, { collections: [notes({ storage: () => storage as never })] })
-  t.equal(asked, 0)
+  await runAudit(t, { collections: [notes({ storage: () => storage as never })] })
+  t.equal(calls, 0)
 })
 
 test('docs/service.md lists every finding, and no others', async (t) => {

@@ -14,9 +14,9 @@ import type { ServiceOptions } from '../../lib/service/service.ts'
 import { altered, build, gate, notes } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 
-// What the server answers before Fastify has a route: over real connections, byte by byte.
+// Responses of the server before Fastify has a route, over real connections.
 
-async function served (
+async function serve (
   t: Test,
   { options = {}, ...server }: FastifyServerOptions & { options?: ServiceOptions } = {}
 ): Promise<[FastifyInstance, number]> {
@@ -25,15 +25,15 @@ async function served (
   return [app, await listen(app)]
 }
 
-interface Said {
+interface RawAnswer {
   readonly status: number
   readonly fields: Record<string, string>
   readonly content: string
   readonly whole: string
 }
 
-/** All that comes back until the server closes, or nothing more comes. */
-async function said (port: number, ...parts: readonly string[]): Promise<Said> {
+/** Sends the parts, and reads until the server closes the connection or sends nothing more. */
+async function exchange (port: number, ...parts: readonly string[]): Promise<RawAnswer> {
   const socket = connect(port, '127.0.0.1')
   let whole = ''
   socket
@@ -71,7 +71,7 @@ const refused: ReadonlyArray<readonly [what: string, text: string | readonly str
     ['a byte that is no UTF-8', `GET /notes/%ff HTTP/1.1\r\n${host}\r\n`, 400, 'bad-request'],
     ['a star with another method', `GET * HTTP/1.1\r\n${host}\r\n`, 400, 'bad-request'],
     ['a method that Fastify does not know', `PURGE /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
-    ['a method that nobody knows', `FOO /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
+    ['an unknown method', `FOO /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
     ['a method that begins like another', `GETX /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
     ['a method in lower case', `get /notes HTTP/1.1\r\n${host}\r\n`, 501, 'not-implemented'],
     ['HTTP/2.0 in a request line', `GET /notes HTTP/2.0\r\n${host}\r\n`, 505, 'version-not-supported'],
@@ -133,9 +133,9 @@ const refused: ReadonlyArray<readonly [what: string, text: string | readonly str
   ]
 
 test('requests that reach no route return problems (RFC 9110, sections 6.6.1, 9.1, 15.5 and 15.6; RFC 9112, sections 3.2 and 6.1)', async (t) => {
-  const [, port] = await served(t)
+  const [, port] = await serve(t)
   for (const [what, text, status, code] of refused) {
-    const answer = await said(port, ...[text].flat())
+    const answer = await exchange(port, ...[text].flat())
     t.equal(answer.status, status, what)
     t.match(answer.fields, {
       'content-type': 'application/problem+json',
@@ -144,32 +144,39 @@ test('requests that reach no route return problems (RFC 9110, sections 6.6.1, 9.
       'x-content-type-options': 'nosniff',
       date: /GMT$/
     })
-    t.equal(answer.fields['content-length'], String(answer.content.length), 'and nothing comes after it')
+    t.equal(answer.fields['content-length'], String(answer.content.length), 'nothing follows the content')
     t.match(JSON.parse(answer.content), { type: 'about:blank', status, code, detail: /^[A-Z].*\.$/ })
   }
-  t.equal((await said(port, `GET /notes HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)).status, 200, 'the server lives')
-  t.equal((await said(port, 'GET /notes HTTP/1.0\r\n\r\n')).status, 200, 'HTTP/1.0 needs no Host')
+  t.equal(
+    (await exchange(port, `GET /notes HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)).status,
+    200,
+    'the server still responds'
+  )
+  t.equal((await exchange(port, 'GET /notes HTTP/1.0\r\n\r\n')).status, 200, 'HTTP/1.0 needs no Host')
   for (const valid of ['', 'a:', 'a_b.example:80', 'a%20b', '127.0.0.1', '[::1]:80', '[v1.a:b]']) {
-    const { status } = await said(port, `GET /notes HTTP/1.1\r\nHost: ${valid}\r\nConnection: close\r\n\r\n`)
+    const { status } = await exchange(port, `GET /notes HTTP/1.1\r\nHost: ${valid}\r\nConnection: close\r\n\r\n`)
     t.equal(status, 200, `Host: ${valid}`)
   }
   for (const codings of ['chunked', 'Chunked', ', chunked']) {
-    const { status } = await said(
+    const { status } = await exchange(
       port,
       `POST /notes HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: ${codings}\r\n` +
         'Connection: close\r\n\r\nc\r\n{"text":"a"}\r\n0\r\n\r\n'
     )
     t.equal(status, 201, `Transfer-Encoding: ${codings}`)
   }
-  const pipelined = await said(port, `GET /notes/x HTTP/1.1\r\n${host}\r\nCONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n`)
+  const pipelined = await exchange(
+    port,
+    `GET /notes/x HTTP/1.1\r\n${host}\r\nCONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n`
+  )
   t.match(pipelined.whole, /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 501 /, 'CONNECT waits for the response before it')
-  const head = await said(port, `HEAD /notes/%zz HTTP/1.1\r\n${host}\r\n`)
+  const head = await exchange(port, `HEAD /notes/%zz HTTP/1.1\r\n${host}\r\n`)
   t.strictSame([head.status, head.content], [400, ''])
-  const percent = await said(port, `GET /notes?limit=%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)
+  const percent = await exchange(port, `GET /notes?limit=%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)
   t.match(
     JSON.parse(percent.content),
     { status: 400, code: 'invalid-query' },
-    'a query is the affair of the collection'
+    'the collection checks the query'
   )
 })
 
@@ -206,9 +213,12 @@ test('a server that is closing responds with 503 and Retry-After, unless Fastify
 })
 
 test('the option sets the types of these problems', async (t) => {
-  const [, port] = await served(t, { options: { problems: 'https://example.com/problems/' } })
-  t.equal(JSON.parse((await said(port, 'garbage\r\n\r\n')).content).type, 'https://example.com/problems/bad-request')
-  t.equal(JSON.parse((await said(port, `PURGE /x?y HTTP/1.1\r\n${host}\r\n`)).content).instance, '/x')
+  const [, port] = await serve(t, { options: { problems: 'https://example.com/problems/' } })
+  t.equal(
+    JSON.parse((await exchange(port, 'garbage\r\n\r\n')).content).type,
+    'https://example.com/problems/bad-request'
+  )
+  t.equal(JSON.parse((await exchange(port, `PURGE /x?y HTTP/1.1\r\n${host}\r\n`)).content).instance, '/x')
 })
 
 test('OPTIONS * returns 204 with Allow, also with @fastify/cors (RFC 9110, section 9.3.7)', async (t) => {
@@ -221,7 +231,7 @@ test('OPTIONS * returns 204 with Allow, also with @fastify/cors (RFC 9110, secti
     t.equal(status, 204)
     t.match(fields.allow, /^GET, HEAD, POST, PUT, PATCH, DELETE, (?:QUERY, )?OPTIONS$/)
     t.match(fields, { 'cache-control': 'no-store', date: /GMT$/ })
-    t.equal((await wire.ask('GET /notes')).status, 200, 'the connection goes on')
+    t.equal((await wire.ask('GET /notes')).status, 200, 'the connection stays usable')
     wire.close()
   }
 })
@@ -232,16 +242,16 @@ test('a malformed request after a pending one gets its 400 after the pending res
     t,
     notes({
       storage: altered((storage) => ({
-        async list (...asked) {
+        async list (...args) {
           await slow.opened
-          return storage.list(...asked)
+          return storage.list(...args)
         }
       }))
     })
   )
   await app.register(service)
   const port = await listen(app)
-  const answer = said(port, `GET /notes HTTP/1.1\r\n${host}\r\ngarbage\r\n\r\n`)
+  const answer = exchange(port, `GET /notes HTTP/1.1\r\n${host}\r\ngarbage\r\n\r\n`)
   setTimeout(slow.open, 100)
   const { whole } = await answer
   t.match(whole, /^HTTP\/1\.1 200 [^]*\r\n\r\n\[\]HTTP\/1\.1 400 /)
@@ -283,7 +293,7 @@ test('a client error neither writes into a started response nor to a client that
   half.end()
   await once(half, 'finish')
   listener.call(app.server, new Error('no code'), half)
-  t.ok(half.destroyed, 'what cannot be written to is closed')
+  t.ok(half.destroyed, 'a socket that cannot be written to is closed')
 })
 
 test('listeners and options that the app sets itself are kept', async (t) => {
@@ -311,7 +321,7 @@ test('listeners and options that the app sets itself are kept', async (t) => {
     `POST /notes HTTP/1.1\r\n${host}Expect: 100-continue\r\nConnection: close\r\n\r\n`,
     `POST /notes HTTP/1.1\r\n${host}Expect: tea\r\nConnection: close\r\n\r\n`
   ]) {
-    t.equal((await said(port, text)).status, 418)
+    t.equal((await exchange(port, text)).status, 418)
   }
 })
 
@@ -349,14 +359,14 @@ test('Expect: 100-continue on a rejected request returns the final status (RFC 9
     const answer = await wire.answer()
     t.equal(answer.status, status, target)
     t.equal(answer.fields['content-type'], 'application/problem+json')
-    t.equal(answer.fields.connection, 'close', 'whether the content comes or not, nothing behind it is misread')
+    t.equal(answer.fields.connection, 'close', 'the connection closes, so that content is not read as a request')
     await wire.closed()
-    t.equal(wire.rest.length, 0, 'no 100 before or after')
+    t.equal(wire.rest.length, 0, 'no 100 is sent')
   }
 })
 
 test('Expect: 100-continue on an accepted request returns 100 once, then the response', async (t) => {
-  const [, port] = await served(t)
+  const [, port] = await serve(t)
   const wire = new Wire(port)
   t.teardown(() => wire.close())
   const content = '{"text":"expected"}'
@@ -372,7 +382,7 @@ test('Expect: 100-continue on an accepted request returns 100 once, then the res
     t.not(done.fields.connection, 'close')
   }
   wire.write(['GET /notes', 'Expect: 100-continue'])
-  t.equal((await wire.answer()).status, 200, 'what has no content needs no 100')
+  t.equal((await wire.answer()).status, 200, 'a request without content needs no 100')
 })
 
 test('reading content after the response has started sends no 100', async (t) => {
@@ -390,7 +400,7 @@ test('reading content after the response has started sends no 100', async (t) =>
     async () => ''
   )
   await app.register(service)
-  const { whole } = await said(
+  const { whole } = await exchange(
     await listen(app),
     `POST /early HTTP/1.1\r\n${host}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`,
     '{}'

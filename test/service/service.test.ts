@@ -19,7 +19,7 @@ interface Given extends FastifyServerOptions {
   collections?: readonly Collection[]
 }
 
-export async function served (
+export async function serve (
   t: Test,
   { options = {}, collections = [users(), notes()], ...server }: Given = {}
 ): Promise<FastifyInstance> {
@@ -127,7 +127,7 @@ test('the home document lists every collection, wherever it is registered, befor
 })
 
 test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9.3.2, 12 and 13)', async (t) => {
-  const app = await served(t, { options: { problems: 'https://example.com/problems/' } })
+  const app = await serve(t, { options: { problems: 'https://example.com/problems/' } })
   for (const [path, types] of [
     ['/', ['application/json', 'application/hal+json']],
     ['/.well-known/api-catalog', ['application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"']]
@@ -156,7 +156,7 @@ test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9
       t.equal(head.headers['content-length'], read.headers['content-length'])
       t.equal(head.headers.link, read.headers.link)
     }
-    t.equal(tags.size, types.length, 'each type has a tag of its own')
+    t.equal(tags.size, types.length, 'each type has its own tag')
     t.match((await ask(app, `GET ${path}`, { fields: { 'if-match': '"other"' } })).json(), {
       status: 412,
       type: 'https://example.com/problems/precondition-failed'
@@ -176,7 +176,7 @@ test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9
 })
 
 test('errors of app hooks are problems there and keep the Vary header of the app', async (t) => {
-  const app = await served(t)
+  const app = await serve(t)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('vary', 'Origin')
     if (request.headers.fail !== undefined) {
@@ -201,12 +201,12 @@ test('an app keeps its own `/`, and home can be moved or turned off', async (t) 
   await own.register(service)
   t.equal((await ask(own, 'GET /')).payload, 'own')
   t.equal((await ask(own, 'POST /')).statusCode, 404)
-  const moved = await served(t, { options: { home: '/api', catalog: false } })
-  t.equal((await ask(moved, 'GET /')).statusCode, 404)
-  t.strictSame(Object.keys((await ask(moved, 'GET /api')).json()._links), ['self', 'collection', 'item'])
-  t.notOk('link' in (await ask(moved, 'GET /api')).headers)
-  t.equal((await ask(moved, 'GET /.well-known/api-catalog')).statusCode, 404)
-  const none = await served(t, { options: { home: false } })
+  const custom = await serve(t, { options: { home: '/api', catalog: false } })
+  t.equal((await ask(custom, 'GET /')).statusCode, 404)
+  t.strictSame(Object.keys((await ask(custom, 'GET /api')).json()._links), ['self', 'collection', 'item'])
+  t.notOk('link' in (await ask(custom, 'GET /api')).headers)
+  t.equal((await ask(custom, 'GET /.well-known/api-catalog')).statusCode, 404)
+  const none = await serve(t, { options: { home: false } })
   t.equal((await ask(none, 'GET /')).statusCode, 404)
   t.strictSame((await ask(none, 'GET /.well-known/api-catalog')).json().linkset.length, 1)
 })
@@ -239,23 +239,23 @@ test('routes that the app adds after the service replace those of the service', 
 })
 
 test('a request that arrives too slowly returns 408, and the requestTimeout of the app is kept', async (t) => {
-  const app = await served(t, { options: { requestTimeout: 200 } })
+  const app = await serve(t, { options: { requestTimeout: 200 } })
   const wire = new Wire(await listen(app))
   wire.write(['POST /notes', 'Content-Type: application/json', 'Content-Length: 100'], '{"text":')
   t.equal((await wire.answer()).status, 408)
   await wire.closed()
-  t.equal((await served(t)).server.requestTimeout, 60_000)
-  t.equal((await served(t, { requestTimeout: 5 })).server.requestTimeout, 5)
-  t.equal((await served(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)
+  t.equal((await serve(t)).server.requestTimeout, 60_000)
+  t.equal((await serve(t, { requestTimeout: 5 })).server.requestTimeout, 5)
+  t.equal((await serve(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)
 })
 
 test('liveness always returns 200; readiness returns 503 and names the storage that does not respond', async (t) => {
   const { lines, logger } = logged()
   let how: 'well' | 'failing' | 'throwing' | 'hanging' | 'empty' = 'well'
   const signals: AbortSignal[] = []
-  let asked = 0
+  let calls = 0
   const list: Storage<object>['list'] = (_query, { signal }) => {
-    asked++
+    calls++
     signals.push(signal)
     if (how === 'throwing') throw new Error('secret')
     if (how === 'hanging') return new Promise(() => {})
@@ -269,7 +269,7 @@ test('liveness always returns 200; readiness returns 503 and names the storage t
   await app.register(service, { health: { deadline: 50, fresh: 40 } })
   for (how of ['well', 'failing', 'throwing', 'hanging', 'empty', 'well'] as const) {
     await wait(60)
-    asked = 0
+    calls = 0
     const [live, ...ready] = await Promise.all(
       ['GET /healthz', 'GET /readyz', 'GET /readyz', 'HEAD /readyz'].map((target) => ask(app, target))
     )
@@ -277,7 +277,7 @@ test('liveness always returns 200; readiness returns 503 and names the storage t
       [live!.statusCode, live!.payload, live!.headers['cache-control'], live!.headers['content-type']],
       [200, '{"status":"pass"}', 'no-store', 'application/json']
     )
-    t.equal(asked, 1, 'a storage is asked once for all of them')
+    t.equal(calls, 1, 'a storage is checked once for all collections')
     for (const answer of ready) {
       t.equal(answer.statusCode, how === 'well' ? 200 : 503, how)
       t.equal(answer.headers['cache-control'], 'no-store')
@@ -295,7 +295,7 @@ test('liveness always returns 200; readiness returns 503 and names the storage t
       lines.splice(0).map(({ msg }) => msg),
       [/storage of the collection notes/]
     )
-    t.equal(signals.at(-1)?.aborted, how === 'hanging', 'who hangs is told')
+    t.equal(signals.at(-1)?.aborted, how === 'hanging', 'the signal of a hanging storage is aborted')
   }
   t.equal((await ask(app, 'POST /healthz')).statusCode, 405)
 })
@@ -307,6 +307,6 @@ test('an app keeps its own probes, and those of the service can be moved or turn
   await own.register(service, { health: { ready: '/ready' } })
   t.equal((await ask(own, 'GET /healthz')).payload, 'own')
   t.equal((await ask(own, 'GET /ready')).statusCode, 200)
-  const none = await served(t, { options: { health: { live: false, ready: false } } })
+  const none = await serve(t, { options: { health: { live: false, ready: false } } })
   for (const path of ['/healthz', '/readyz']) t.equal((await ask(none, `GET ${path}`)).statusCode, 404)
 })
