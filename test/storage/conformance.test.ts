@@ -39,7 +39,7 @@ async function run (open: Open, unsupported?: ReadonlyArray<keyof Supports>): Pr
   return outcome
 }
 
-/** Memory, but for what a fault does in its place. */
+/** The memory storage with some methods replaced by a fault. */
 const broken =
   (fault: (sound: Storage<Thing>) => Partial<Storage<Thing>>): Open =>
     (shape) => {
@@ -49,8 +49,8 @@ const broken =
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Lets a fault change entries on their way out. */
-function altered (sound: Storage<Thing>, alter: (entry: Entry<Thing>) => Entry<Thing>): Partial<Storage<Thing>> {
+/** Changes the entries that the storage returns. */
+function alterEntries (sound: Storage<Thing>, alter: (entry: Entry<Thing>) => Entry<Thing>): Partial<Storage<Thing>> {
   const result = (result: Entry<Thing> | Refusal) => ('refused' in result ? result : alter(result))
   return {
     list: async (query, context) => {
@@ -66,8 +66,8 @@ function altered (sound: Storage<Thing>, alter: (entry: Entry<Thing>) => Entry<T
   }
 }
 
-/** Lets a fault change the conditions of a filter. */
-function rewritten (sound: Storage<Thing>, rewrite: (filter: Filter) => Filter): Partial<Storage<Thing>> {
+/** Changes the conditions of filters. */
+function rewriteFilters (sound: Storage<Thing>, rewrite: (filter: Filter) => Filter): Partial<Storage<Thing>> {
   const inner = (filter: Filter): Filter => {
     if ('all' in filter) return { all: filter.all.map(inner) }
     if ('any' in filter) return { any: filter.any.map(inner) }
@@ -77,14 +77,14 @@ function rewritten (sound: Storage<Thing>, rewrite: (filter: Filter) => Filter):
   return { list: (query, context) => sound.list({ ...query, filter: query.filter && inner(query.filter) }, context) }
 }
 
-/** Lets a fault change what is done with receipts. */
-const receipting = (fault: (sound: Receipts) => Partial<Receipts>): Open =>
+/** The memory storage with some methods of receipts replaced. */
+const withReceipts = (fault: (sound: Receipts) => Partial<Receipts>): Open =>
   broken(({ receipts }) => ({
     receipts: {
-      claim: (...asked) => receipts!.claim(...asked),
-      keep: (...asked) => receipts!.keep(...asked),
-      release: (...asked) => receipts!.release(...asked),
-      sweep: (...asked) => receipts!.sweep(...asked),
+      claim: (...args) => receipts!.claim(...args),
+      keep: (...args) => receipts!.keep(...args),
+      release: (...args) => receipts!.release(...args),
+      sweep: (...args) => receipts!.sweep(...args),
       ...fault(receipts!)
     }
   }))
@@ -106,8 +106,8 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     fails: ['exactly one of 20 parallel replaces with the same version succeeds']
   },
   {
-    fault: 'answers at once what it does not have',
-    // A storage in JavaScript, which no compiler has looked at.
+    fault: 'returns synchronously if the item is missing',
+    // A storage in JavaScript, without type checks.
     open: broken(() => ({ replace: () => ({ refused: 'not-found' }) as never })),
     fails: ['every method returns a promise']
   },
@@ -152,7 +152,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     ]
   },
   {
-    fault: 'takes a set of properties for several unique ones',
+    fault: 'treats a unique set of properties as several',
     open: (shape) => memory()({ ...shape, unique: shape.unique.flat().map((property) => [property]) }),
     fails: ['a set of unique properties is refused only if all its values exist, with the names of all its properties']
   },
@@ -168,7 +168,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
       }
       const translate = (expected: string | undefined) =>
         expected === undefined ? undefined : (real.get(expected) ?? 'never')
-      const outward = altered(sound, count)
+      const outward = alterEntries(sound, count)
       return {
         ...outward,
         async insert (draft, context) {
@@ -192,7 +192,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     ]
   },
   {
-    fault: 'orders ties as it likes',
+    fault: 'orders ties at random',
     open: broken((sound) => {
       let calls = 0
       return {
@@ -223,7 +223,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
   {
     fault: 'drops properties that are null',
     open: broken((sound) =>
-      altered(sound, (entry) => ({
+      alterEntries(sound, (entry) => ({
         ...entry,
         item: Object.fromEntries(Object.entries(entry.item).filter(([, value]) => value !== null))
       }))
@@ -231,7 +231,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     fails: ['an item is returned as it was stored: null', 'missing stays missing, and null stays null']
   },
   {
-    fault: 'says more where a page is just full',
+    fault: 'reports more entries if a page is exactly full',
     open: broken((sound) => ({
       async list (query, context) {
         const page = await sound.list(query, context)
@@ -256,7 +256,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     fails: ['null is greater than every value, and missing properties are ordered like null']
   },
   {
-    fault: 'gives the farthest entries ahead of a position',
+    fault: 'returns the farthest entries before a position',
     open: broken((sound) => ({
       async list (query, context) {
         if (query.before === undefined) return await sound.list(query, context)
@@ -270,18 +270,18 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     ]
   },
   {
-    fault: 'takes % for *',
+    fault: 'treats % as *',
     open: broken((sound) =>
-      rewritten(sound, (filter) =>
+      rewriteFilters(sound, (filter) =>
         'is' in filter && filter.is === 'like' ? { ...filter, value: filter.value.replaceAll('%', '*') } : filter
       )
     ),
     fails: ['in like, * matches any characters, \\ escapes the next character, and all others are literal']
   },
   {
-    fault: 'leaves null out of ne',
+    fault: 'excludes null from ne',
     open: broken((sound) =>
-      rewritten(sound, (filter) =>
+      rewriteFilters(sound, (filter) =>
         'is' in filter && filter.is === 'ne'
           ? { all: [filter, { property: filter.property, is: 'null', value: false }] }
           : filter
@@ -290,10 +290,10 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     fails: ['ne matches every other value, null and missing']
   },
   {
-    fault: 'hands out what it keeps',
+    fault: 'returns the objects that it stores',
     open: broken((sound) => {
       const mutable = new WeakMap<object, Entry<Thing>>()
-      return altered(sound, (entry) => {
+      return alterEntries(sound, (entry) => {
         const known = mutable.get(entry) ?? structuredClone(entry)
         mutable.set(entry, known)
         return known
@@ -302,7 +302,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     fails: ['a change to a returned entry does not change what is stored']
   },
   {
-    fault: 'undoes nothing',
+    fault: 'does not roll back',
     open: broken((sound) => ({ transaction: (work) => work(sound) })),
     fails: [
       'a transaction that rejects is rolled back, and its rejection is passed on',
@@ -311,7 +311,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     ]
   },
   {
-    fault: 'takes letter case for nothing in find',
+    fault: 'ignores letter case in find',
     open: broken((sound) => ({
       find: (id, context) => sound.find(typeof id === 'string' ? id.toLowerCase() : id, context)
     })),
@@ -328,19 +328,19 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     fails: ['the total is the number of all matching entries, whatever the page']
   },
   {
-    fault: 'does not say what it supports',
+    fault: 'does not state what it supports',
     open: broken(({ supports }) => ({ supports: Object.freeze({ ...supports, search: false }) })),
     fails: ['the storage supports what it is tested for']
   },
   {
     fault: 'looks for a claim, waits, then claims',
-    open: receipting((sound) => ({
+    open: withReceipts((sound) => ({
       async claim (receipt, now, context) {
         const looked = { ...receipt, expires: 0 }
-        const standing = await sound.claim(looked, now, context)
+        const claim = await sound.claim(looked, now, context)
         await tick()
-        if (standing === undefined) await sound.claim(receipt, now, context)
-        return standing
+        if (claim === undefined) await sound.claim(receipt, now, context)
+        return claim
       }
     })),
     fails: [
@@ -350,16 +350,16 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
   },
   {
     fault: 'releases the claims of others',
-    open: receipting((sound) => ({
+    open: withReceipts((sound) => ({
       async release (receipt, context) {
-        const standing = await sound.claim({ ...receipt, token: 'nobody' }, 0, context)
-        await sound.release(standing ?? receipt, context)
+        const claim = await sound.claim({ ...receipt, token: 'unknown' }, 0, context)
+        await sound.release(claim ?? receipt, context)
       }
     })),
     fails: ['release removes only its own claim, and never a response']
   },
   {
-    fault: 'keeps the answers of a transaction outside of it',
+    fault: 'stores the responses of a transaction outside of it',
     open: broken((sound) => ({
       transaction: (work) => sound.transaction!((inner) => work({ ...inner, receipts: sound.receipts! }))
     })),
@@ -367,7 +367,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
   },
   {
     fault: 'sweeps everything',
-    open: receipting((sound) => ({ sweep: (_, context) => sound.sweep(Infinity, context) })),
+    open: withReceipts((sound) => ({ sweep: (_, context) => sound.sweep(Infinity, context) })),
     fails: ['sweep removes expired receipts, and nothing else']
   }
 ]
@@ -375,7 +375,7 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
 for (const { fault, open, fails } of faults) {
   test(`a storage that ${fault} does not pass`, async (t) => {
     const { passed, failed } = await run(open)
-    t.ok(passed.length > failed.length, 'what it does well passes')
+    t.ok(passed.length > failed.length, 'the correct parts pass')
     for (const sentence of fails) t.ok(failed.includes(sentence), sentence)
   })
 }

@@ -31,7 +31,7 @@ export const noServers = TESTS === 'quick' && 'npm run test:all has it'
 /** In CI a missing server is a failure: nothing is skipped there. */
 export const noMysql = noServers || (url === undefined && CI !== 'true' ? 'MYSQL_URL names no server' : false)
 
-/** A pool on a database of its own; the user of MYSQL_URL must be able to make one. */
+/** A pool on a separate database; the user of MYSQL_URL must be able to create one. */
 export async function mysqlPool (
   options: PoolOptions = {}
 ): Promise<{ pool: Pool; name: string; end: () => Promise<void> }> {
@@ -97,7 +97,7 @@ export const databases: readonly Available[] = [
         async run (...texts) {
           for (const text of texts) await pool.query(text)
         },
-        // A SELECT gives rows.
+        // A SELECT returns rows.
         rows: async (text) => (await pool.query(text))[0] as unknown[],
         end
       }

@@ -56,7 +56,7 @@ test('postgres() requires a pool', async (t) => {
     ['the class', pg.Pool, /was given the function \w*Pool/],
     ['the driver', pg, /was given an object of the class PG|was given an object/],
     ['a client', client, /a single client, but requests run at the same time/],
-    ['a client that a pool has lent', { connect () {}, on () {}, release () {} }, /a single client/],
+    ['a client of a pool', { connect () {}, on () {}, release () {} }, /a single client/],
     [
       'app.pg of @fastify/postgres',
       { pool, connect: pool.connect.bind(pool), query: pool.query.bind(pool), Client: pg.Client, async transact () {} },
@@ -79,7 +79,7 @@ test('mysql() requires a pool with promises', { skip: noMysql }, async (t) => {
   const connection = await promises.createConnection({ uri })
   const lent = await pool.getConnection()
   /** As @fastify/mysql decorates an app. */
-  const decorated = (inner: typeof pool | typeof calling) => ({
+  const decorate = (inner: typeof pool | typeof calling) => ({
     pool: inner,
     query () {},
     execute () {},
@@ -92,13 +92,13 @@ test('mysql() requires a pool with promises', { skip: noMysql }, async (t) => {
     ['the driver', promises, /was given an object/],
     ['a pool of mysql2', calling, /a pool with callbacks\. .*mysql2\/promise.*promise: true/],
     ['a pool of mysql', { getConnection () {}, acquireConnection () {} }, /a pool with callbacks/],
-    ['app.mysql of @fastify/mysql', decorated(calling), /a pool with callbacks/],
+    ['app.mysql of @fastify/mysql', decorate(calling), /a pool with callbacks/],
     ['a connection', connection, /a single connection/],
     ['a connection that a pool has lent', lent, /a single connection/]
   ]
   for (const [what, given, message] of mistakes) t.throws(() => mysql(given as never), { code, message }, what)
   t.doesNotThrow(() => mysql(pool))
-  t.doesNotThrow(() => mysql(decorated(pool) as never), 'app.mysql of @fastify/mysql with promise: true')
+  t.doesNotThrow(() => mysql(decorate(pool) as never), 'app.mysql of @fastify/mysql with promise: true')
   lent.release()
   await connection.end()
   await pool.end()

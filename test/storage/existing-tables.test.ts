@@ -10,25 +10,25 @@ import { databases, type Available } from './databases.ts'
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 const never: Context = { signal: AbortSignal.timeout(60_000), scope: { any: [] } }
 
-function query (asked: Partial<Query> = {}): Query {
+function query (options: Partial<Query> = {}): Query {
   return {
     filter: undefined,
     search: undefined,
-    order: by('id'),
+    order: orderBy('id'),
     after: undefined,
     before: undefined,
     limit: 100,
     properties: undefined,
     count: false,
-    ...asked
+    ...options
   }
 }
 
-function by (...properties: readonly string[]): Query['order'] {
+function orderBy (...properties: readonly string[]): Query['order'] {
   return properties.map((property) => ({ property: property.replace(/^-/, ''), descending: property.startsWith('-') }))
 }
 
-function kept (result: Entry<Thing> | Refusal | undefined): Entry<Thing> {
+function toEntry (result: Entry<Thing> | Refusal | undefined): Entry<Thing> {
   if (result === undefined || 'refused' in result) throw new Error(`not kept: ${JSON.stringify(result)}`)
   return result
 }
@@ -36,7 +36,7 @@ function kept (result: Entry<Thing> | Refusal | undefined): Entry<Thing> {
 const string: JsonSchema = { type: 'string' }
 const orNull = (type: string, more: object = {}): JsonSchema => ({ type: [type, 'null'], ...more })
 
-/** What the same thing is called by each. */
+/** The words of each dialect for the same thing. */
 type Words = Readonly<Record<Available['name'], string>>
 const serial: Words = {
   sqlite: 'INTEGER PRIMARY KEY',
@@ -48,7 +48,7 @@ const precise: Words = { sqlite: 'TEXT', postgres: 'TIMESTAMPTZ', mysql: 'DATETI
 const json: Words = { sqlite: 'TEXT', postgres: 'JSONB', mysql: 'JSON' }
 const quote = (name: Available['name'], word: string) => (name === 'mysql' ? `\`${word}\`` : `"${word}"`)
 
-/** Names in capitals, integer keys made by the database, decimal prices, a foreign key, and no version anywhere. */
+/** Names in capitals, integer keys from the database, decimal prices, a foreign key, and no version column. */
 const chinook = (database: Available['name']) => {
   const q = (word: string) => quote(database, word)
   return [
@@ -98,7 +98,7 @@ const chinookOptions: SqlOptions = {
   version: { derived: true }
 }
 
-/** Natural keys in a collation that ignores letter case, defaults in the database, and unique keys of other names. */
+/** Natural keys in a collation that ignores letter case, defaults in the database, and unique keys with other names. */
 const northwind = (database: Available['name']) => [
   `CREATE TABLE customers (
     customer_id VARCHAR(5)${database === 'sqlite' ? ' COLLATE NOCASE' : ''} NOT NULL PRIMARY KEY,
@@ -140,12 +140,12 @@ const versions: ReadonlyArray<
   ['derived from the row', { derived: true }],
   ['counted in a column', { column: 'row_count', as: 'integer' }],
   ['the time of the last change', { column: 'updated_at', as: 'timestamp' }],
-  ['kept by the database itself', { column: 'xmin', as: 'system' }, 'postgres']
+  ['maintained by the database', { column: 'xmin', as: 'system' }, 'postgres']
 ]
 
-/** 50 at once, as many as the pool lets through: exactly one may win. */
+/** 50 concurrent writes, as many as the pool allows: exactly one may succeed. */
 async function race (storage: Storage<Thing>, id: string | number, change: (runner: number) => Thing): Promise<number> {
-  const { version } = kept(await storage.find(id, context))
+  const { version } = toEntry(await storage.find(id, context))
   const results = await Promise.all(
     Array.from({ length: 50 }, (_, runner) => storage.replace(id, change(runner), version, context))
   )
@@ -166,7 +166,7 @@ for (const { name, skip, open } of databases) {
           ('For Those About To Rock', 1, 343719, 11170334, 0.99, '2009-01-01 00:00:00'), ('Balls to the Wall', NULL, 342562, NULL, 0.99, '2009-01-02 10:30:00')`
       )
       const storage = database.adapter(chinookOptions)<Thing>(tracks)
-      const first = kept(await storage.find(1, context))
+      const first = toEntry(await storage.find(1, context))
       t.same(first.item, {
         id: 1,
         name: 'For Those About To Rock',
@@ -176,7 +176,7 @@ for (const { name, skip, open } of databases) {
         unitPrice: 0.99,
         addedOn: '2009-01-01T00:00:00.000Z'
       })
-      const added = kept(
+      const added = toEntry(
         await storage.insert(
           { name: 'Inject The Venom', milliseconds: 210834, unitPrice: 1.5, addedOn: '2009-01-01T12:00:00.000Z' },
           context
@@ -196,7 +196,7 @@ for (const { name, skip, open } of databases) {
         version: added.version
       })
       t.same(
-        (await storage.list(query({ order: by('addedOn', 'id') }), context)).entries.map(({ id }) => id),
+        (await storage.list(query({ order: orderBy('addedOn', 'id') }), context)).entries.map(({ id }) => id),
         [1, 3, 2],
         'times in several forms are ordered by time'
       )
@@ -212,27 +212,27 @@ for (const { name, skip, open } of databases) {
       )
       t.equal(await race(storage, 1, (runner) => ({ ...first.item, bytes: runner })), 1)
       t.same(await storage.replace(1, { ...first.item }, first.version, context), { refused: 'stale' })
-      const present = kept(await storage.find(1, context))
+      const present = toEntry(await storage.find(1, context))
       await database.run(`UPDATE ${q('Track')} SET ${q('Legacy')} = 'changed' WHERE ${q('TrackId')} = 1`)
       t.equal(
-        kept(await storage.find(1, context)).version,
+        toEntry(await storage.find(1, context)).version,
         present.version,
-        'what the schema does not have is no part of the version'
+        'columns that are not in the schema do not change the version'
       )
       for (const milliseconds of [9, 100, 20]) {
-        kept(await storage.insert({ name: 'short', milliseconds, unitPrice: milliseconds }, context))
+        toEntry(await storage.insert({ name: 'short', milliseconds, unitPrice: milliseconds }, context))
       }
       const short: Query['filter'] = { property: 'name', is: 'eq', value: 'short' }
       for (const property of ['milliseconds', 'unitPrice']) {
         t.same(
-          (await storage.list(query({ filter: short, order: by(property, 'id') }), context)).entries.map(
+          (await storage.list(query({ filter: short, order: orderBy(property, 'id') }), context)).entries.map(
             ({ item }) => item['milliseconds']
           ),
           [9, 20, 100],
           'numbers are ordered as numbers'
         )
       }
-      const next = kept(await storage.replace(1, { ...first.item, name: 'x' }, present.version, context))
+      const next = toEntry(await storage.replace(1, { ...first.item, name: 'x' }, present.version, context))
       t.same(await database.rows(`SELECT ${q('Legacy')} AS legacy FROM ${q('Track')} WHERE ${q('TrackId')} = 1`), [
         { legacy: 'changed' }
       ])
@@ -249,7 +249,7 @@ for (const { name, skip, open } of databases) {
         const storage = database.adapter({ columns: 'snake_case', version, generated: ['displayName'] })<Thing>(
           customers
         )
-        const added = kept(
+        const added = toEntry(
           await storage.insert(
             { customerId: 'ALFKI', companyName: 'Alfreds ünd', taxNumber: '1', settings: { theme: 'dark' } },
             context
@@ -268,14 +268,17 @@ for (const { name, skip, open } of databases) {
         t.same(
           added,
           { id: 'ALFKI', item: whole, version: added.version },
-          'the answer is what the database made of it'
+          'the result is the row as the database stored it'
         )
-        t.same(kept(await storage.find('ALFKI', context)), added)
-        t.equal(await storage.find('alfki', context), undefined, 'letter case counts, whatever the collation')
+        t.same(toEntry(await storage.find('ALFKI', context)), added)
+        t.equal(await storage.find('alfki', context), undefined, 'ids are case-sensitive, whatever the collation')
         t.same(
           (
             await storage.list(
-              query({ order: by('customerId'), filter: { property: 'companyName', is: 'eq', value: 'ALFREDS ÜND' } }),
+              query({
+                order: orderBy('customerId'),
+                filter: { property: 'companyName', is: 'eq', value: 'ALFREDS ÜND' }
+              }),
               context
             )
           ).entries,
@@ -285,7 +288,7 @@ for (const { name, skip, open } of databases) {
           (
             await storage.list(
               query({
-                order: by('-companyName', 'customerId'),
+                order: orderBy('-companyName', 'customerId'),
                 filter: {
                   any: [
                     { property: 'companyName', is: 'like', value: '*ü*' },
@@ -311,7 +314,7 @@ for (const { name, skip, open } of databases) {
           companyName: 'A',
           ...(name === 'sqlite' ? { country: 'X', discontinued: true } : {})
         }
-        const replaced = kept(await storage.replace('ALFKI', plain, added.version, context))
+        const replaced = toEntry(await storage.replace('ALFKI', plain, added.version, context))
         t.same(
           replaced.item,
           {
@@ -320,7 +323,7 @@ for (const { name, skip, open } of databases) {
             ...(name === 'sqlite' ? {} : { country: 'Nowhere', discontinued: false }),
             ...plain
           },
-          'what is absent gets its default'
+          'missing properties get their defaults'
         )
         t.not(replaced.version, added.version)
         t.same(await storage.replace('ALFKI', plain, added.version, context), { refused: 'stale' })
@@ -331,19 +334,23 @@ for (const { name, skip, open } of databases) {
         const seen = new Set<string>()
         for (let turn = 0; turn < 20; turn++) {
           seen.add(
-            kept(await storage.replace('ALFKI', { ...whole, contactName: `again ${turn}` }, undefined, context)).version
+            toEntry(await storage.replace('ALFKI', { ...whole, contactName: `again ${turn}` }, undefined, context))
+              .version
           )
         }
-        t.equal(seen.size, 20, 'every change makes another version')
+        t.equal(seen.size, 20, 'every change sets another version')
         await storage.transaction?.(async (inner) => {
           t.same(await inner.insert({ customerId: 'ALFKI', companyName: 'B' }, context), {
             refused: 'not-unique',
             properties: ['customerId']
           })
-          kept(await inner.insert({ customerId: 'BONAP', companyName: 'B', country: 'France' }, context))
+          toEntry(await inner.insert({ customerId: 'BONAP', companyName: 'B', country: 'France' }, context))
         })
         t.equal(await storage.remove('BONAP', undefined, context), undefined)
-        t.equal(await storage.remove('ALFKI', kept(await storage.find('ALFKI', context)).version, context), undefined)
+        t.equal(
+          await storage.remove('ALFKI', toEntry(await storage.find('ALFKI', context)).version, context),
+          undefined
+        )
       })
     }
 
@@ -356,8 +363,8 @@ for (const { name, skip, open } of databases) {
         unique: []
       }
       const storage = database.adapter({ version: { derived: true }, generated: ['note'] })<Thing>(shape)
-      t.same(kept(await storage.insert({}, context)).item, { id: 1, note: 'made' })
-      t.same(kept(await storage.replace(1, { id: 1 }, undefined, context)).item, { id: 1, note: 'made' })
+      t.same(toEntry(await storage.insert({}, context)).item, { id: 1, note: 'made' })
+      t.same(toEntry(await storage.replace(1, { id: 1 }, undefined, context)).item, { id: 1, note: 'made' })
     })
 
     await t.test('a version column that is also a property is read, and written only by the storage', async (t) => {
@@ -377,11 +384,11 @@ for (const { name, skip, open } of databases) {
         columns: 'snake_case',
         version: { column: 'updated_at', as: 'timestamp' }
       })<Thing>(shape)
-      const { item, version } = kept(
+      const { item, version } = toEntry(
         await storage.insert({ id: 'a', body: 'x', updatedAt: '2000-01-01T00:00:00Z' }, context)
       )
       t.match(item['updatedAt'], /^20[2-9]\d-.*Z$/)
-      kept(await storage.replace('a', { id: 'a', body: 'y' }, version, context))
+      toEntry(await storage.replace('a', { id: 'a', body: 'y' }, version, context))
     })
 
     await t.test('dates and UUIDs are sorted and compared correctly in any type of column', async (t) => {
@@ -398,15 +405,15 @@ for (const { name, skip, open } of databases) {
       const storage = database.adapter({ version: { derived: true } })<Thing>(shape)
       const ids = ['00000000-0000-4000-8000-00000000000A', '00000000-0000-4000-8000-00000000000b']
       for (const [index, id] of ids.entries()) {
-        kept(await storage.insert({ id, held: `2024-02-0${2 - index}`, at: 'x' }, context))
+        toEntry(await storage.insert({ id, held: `2024-02-0${2 - index}`, at: 'x' }, context))
       }
       t.same(
         (await storage.list(query(), context)).entries.map(({ id }) => id),
         ids,
-        'kept in the letter case they were given in'
+        'the letter case is kept'
       )
       t.same(
-        (await storage.list(query({ order: by('held', 'id') }), context)).entries.map(({ id }) => id),
+        (await storage.list(query({ order: orderBy('held', 'id') }), context)).entries.map(({ id }) => id),
         ids.toReversed()
       )
       t.same(
@@ -436,7 +443,7 @@ for (const { name, skip, open } of databases) {
         unique: []
       }
       const storage = database.adapter({ version: { derived: true } })<Thing>(shape)
-      kept(await storage.insert({ id: 'a' }, context))
+      toEntry(await storage.insert({ id: 'a' }, context))
       t.same(await storage.insert({ id: 'b' }, context), { refused: 'not-unique', properties: ['hidden'] })
     })
 
@@ -467,21 +474,21 @@ for (const { name, skip, open } of databases) {
         const conflict = { refused: 'conflict' }
         t.same(await city.insert({ id: 'a', region: 'west' }, context), conflict)
         t.same(await city.insert({ id: 'a', region: 'north', inhabitants: -1 }, context), conflict)
-        const { version } = kept(await city.insert({ id: 'a', region: 'north', twin: 'south' }, context))
+        const { version } = toEntry(await city.insert({ id: 'a', region: 'north', twin: 'south' }, context))
         for (const expected of [undefined, version]) {
           t.same(await city.replace('a', { id: 'a', region: 'west' }, expected, context), conflict)
           t.same(await city.replace('a', { id: 'a', region: 'north', inhabitants: -1 }, expected, context), conflict)
         }
         for (const id of ['north', 'south']) {
           t.same(await region.remove(id, undefined, context), conflict)
-          t.same(await region.remove(id, kept(await region.find(id, context)).version, context), conflict)
+          t.same(await region.remove(id, toEntry(await region.find(id, context)).version, context), conflict)
         }
         await region.transaction?.(async (inner) => {
           t.same(await inner.remove('north', undefined, context), conflict)
-          t.equal(await inner.remove('east', undefined, context), undefined, 'the transaction goes on')
+          t.equal(await inner.remove('east', undefined, context), undefined, 'the transaction continues')
         })
         t.equal(await region.find('east', context), undefined)
-        t.equal(kept(await city.find('a', context)).version, version, 'nothing was changed')
+        t.equal(toEntry(await city.find('a', context)).version, version, 'the row is unchanged')
 
         const app = Fastify()
         await app.register(collection, define({ ...regions, storage: adapter }))
@@ -504,7 +511,7 @@ for (const { name, skip, open } of databases) {
       }
       const storage = database.adapter({ version: { column: 'amount', as: 'system' } })<Thing>(shape)
       await database.run("INSERT INTO prices VALUES ('a', 1234567890.25)")
-      t.same(kept(await storage.find('a', context)).item, { id: 'a', amount: '1234567890.25' })
+      t.same(toEntry(await storage.find('a', context)).item, { id: 'a', amount: '1234567890.25' })
     })
 
     await t.test('an existing table can have a column with a random version', async (t) => {
@@ -516,8 +523,8 @@ for (const { name, skip, open } of databases) {
         unique: []
       }
       const storage = database.adapter({ version: { column: 'etag', as: 'random' } })<Thing>(shape)
-      const { version } = kept(await storage.insert({ id: 'a' }, context))
-      t.not(kept(await storage.replace('a', { id: 'a' }, version, context)).version, version)
+      const { version } = toEntry(await storage.insert({ id: 'a' }, context))
+      t.not(toEntry(await storage.replace('a', { id: 'a' }, version, context)).version, version)
     })
   })
 }

@@ -20,7 +20,7 @@ import { startPostgres } from './servers.ts'
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
-/** Gives up after so long; unlike AbortSignal.timeout it keeps the process waiting for it. */
+/** A context whose signal aborts after this time; unlike AbortSignal.timeout, it keeps the process alive. */
 function within (milliseconds: number): Context {
   const controller = new AbortController()
   setTimeout(() => controller.abort(), milliseconds)
@@ -40,12 +40,12 @@ const everything: Query = {
 const unreachable = { unreachable: true, retryAfter: 1 }
 const thing = (id: string, more: Thing = {}): Thing => ({ id, name: id, ...more })
 
-function kept (result: Entry<Thing> | Refusal | undefined): Entry<Thing> {
-  if (result === undefined || 'refused' in result) throw new Error(`not kept: ${JSON.stringify(result)}`)
+function toEntry (result: Entry<Thing> | Refusal | undefined): Entry<Thing> {
+  if (result === undefined || 'refused' in result) throw new Error(`not an entry: ${JSON.stringify(result)}`)
   return result
 }
 
-/** What it rejects with; a fault that no waiting mends is marked as such, to compare with. */
+/** Returns the reason of a rejection, with a mark if waiting cannot help. */
 async function failure (promise: Promise<unknown>): Promise<unknown> {
   const error: unknown = await promise.then(
     () => {
@@ -56,7 +56,7 @@ async function failure (promise: Promise<unknown>): Promise<unknown> {
   return error instanceof Error && !('unreachable' in error) ? Object.assign(error, { plain: true }) : error
 }
 
-/** The transaction that every storage here has. */
+/** Runs a transaction, which every storage here supports. */
 function transact<Result> (storage: Storage<Thing>, work: (inner: Storage<Thing>) => Promise<Result>): Promise<Result> {
   if (storage.transaction === undefined) throw new Error('no transactions')
   return storage.transaction(work)
@@ -67,11 +67,11 @@ async function until (holds: () => Promise<boolean>): Promise<void> {
     if (await holds()) return
     await delay(20)
   }
-  throw new Error('it did not come to that')
+  throw new Error('the condition was never met')
 }
 
-/** Whoever waits in vain within a transaction is let go, and what comes of the statement later ends no process. */
-async function givenUp (t: Test, storage: Storage<Thing>, lock: () => Promise<() => Promise<void>>): Promise<void> {
+/** A statement that times out in a transaction rejects, and its later result does not end the process. */
+async function checkAbort (t: Test, storage: Storage<Thing>, lock: () => Promise<() => Promise<void>>): Promise<void> {
   const late: unknown[] = []
   const note = (error: unknown) => {
     late.push(error)
@@ -88,19 +88,20 @@ async function givenUp (t: Test, storage: Storage<Thing>, lock: () => Promise<()
   await unlock()
   await delay(100)
   t.same(late, [])
-  t.equal(await storage.find('nobody', context), undefined)
+  t.equal(await storage.find('missing', context), undefined)
 }
 
-/** Two transactions that each want what the other has. Returns what they fail with. */
+/** Two transactions that each wait for a row of the other. Returns their errors. */
 async function deadlock (storage: Storage<Thing>): Promise<unknown[]> {
-  const [a, b] = [kept(await storage.insert(thing('a'), context)), kept(await storage.insert(thing('b'), context))]
+  const a = toEntry(await storage.insert(thing('a'), context))
+  const b = toEntry(await storage.insert(thing('b'), context))
   let halfway = 0
   const cross = (first: Entry<Thing>, second: Entry<Thing>) =>
     transact(storage, async (inner) => {
-      kept(await inner.replace(first.id, { ...first.item, note: 'crossed' }, undefined, context))
+      toEntry(await inner.replace(first.id, { ...first.item, note: 'crossed' }, undefined, context))
       halfway++
       await until(async () => halfway >= 2)
-      kept(await inner.replace(second.id, { ...second.item, note: 'crossed' }, undefined, context))
+      toEntry(await inner.replace(second.id, { ...second.item, note: 'crossed' }, undefined, context))
     })
   return (await Promise.allSettled([cross(a, b), cross(b, a)])).flatMap((result) =>
     result.status === 'rejected' ? [result.reason] : []
@@ -125,7 +126,7 @@ test('sqlite', async (t) => {
       const waiting = storage.insert(thing('patient'), context)
       await delay(20)
       other.exec('COMMIT')
-      t.equal(kept(await waiting).id, 'patient')
+      t.equal(toEntry(await waiting).id, 'patient')
       other.close()
     }
   )
@@ -139,14 +140,14 @@ test('sqlite', async (t) => {
       t.match(await failure(transact(storage, (inner) => inner.insert(thing('late'), context))), unreachable)
       other.exec('ROLLBACK')
       other.close()
-      t.equal(kept(await storage.insert(thing('late'), context)).id, 'late')
+      t.equal(toEntry(await storage.insert(thing('late'), context)).id, 'late')
     }
   )
 
   await t.test('a call that waits for another transaction stops waiting when its signal aborts', async (t) => {
-    let letGo = () => {}
+    let release = () => {}
     const held = new Promise<void>((resolve) => {
-      letGo = resolve
+      release = resolve
     })
     const transaction = transact(storage, async (inner) => {
       await inner.insert(thing('inside'), context)
@@ -155,9 +156,9 @@ test('sqlite', async (t) => {
     t.match(await failure(storage.find('inside', within(30))), unreachable)
     t.match(await failure(storage.find('inside', { ...context, signal: AbortSignal.abort() })), unreachable)
     const found = storage.find('inside', context)
-    letGo()
+    release()
     await transaction
-    t.equal(kept(await found).id, 'inside')
+    t.equal(toEntry(await found).id, 'inside')
   })
 
   await t.test('two storages on one handle share its transactions', async (t) => {
@@ -203,13 +204,13 @@ test('sqlite', async (t) => {
     })
     database.exec('PRAGMA max_page_count = 1000000')
     t.equal(await storage.find('big', context), undefined)
-    t.equal(kept(await storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)).id, 'big')
+    t.equal(toEntry(await storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)).id, 'big')
   })
 
   await t.test('a read-only file can be read, and a write to it is reported as read-only', async (t) => {
     const readOnly = new DatabaseSync(file, { readOnly: true })
     const reader = sqlite(readOnly)<Thing>(things)
-    t.equal(kept(await reader.find('big', context)).id, 'big')
+    t.equal(toEntry(await reader.find('big', context)).id, 'big')
     const readOnlyError = { ...unreachable, message: /^sqlite is read-only/, cause: { errcode: 8 } }
     t.match(await failure(reader.insert(thing('not'), context)), readOnlyError)
     t.match(await failure(transact(reader, (inner) => inner.remove('big', undefined, context))), readOnlyError)
@@ -291,7 +292,7 @@ test('postgres', { skip: noServers }, async (t) => {
   }
 
   await t.test('of 50 parallel replaces that expect one version exactly one succeeds', async (t) => {
-    const { version } = kept(await storage.insert(thing('raced'), context))
+    const { version } = toEntry(await storage.insert(thing('raced'), context))
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, rank) => storage.replace('raced', thing('raced', { rank }), version, context))
     )
@@ -302,7 +303,7 @@ test('postgres', { skip: noServers }, async (t) => {
   await t.test('of two transactions in a deadlock one is done, and the other repeated', async (t) => {
     t.strictSame(await deadlock(storage), [])
     t.same(
-      [kept(await storage.find('a', context)).item['note'], kept(await storage.find('b', context)).item['note']],
+      [toEntry(await storage.find('a', context)).item['note'], toEntry(await storage.find('b', context)).item['note']],
       ['crossed', 'crossed']
     )
   })
@@ -321,7 +322,7 @@ test('postgres', { skip: noServers }, async (t) => {
   await t.test('a serialization failure of a single statement is retried until it succeeds', async (t) => {
     const strict = server.pool({ max: 10, options: '-c default_transaction_isolation=serializable' })
     const serial = postgres(strict)<Thing>(things)
-    kept(await serial.insert(thing('counted', { rank: 0 }), context))
+    toEntry(await serial.insert(thing('counted', { rank: 0 }), context))
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, rank) => serial.replace('counted', thing('counted', { rank }), undefined, context))
     )
@@ -337,7 +338,7 @@ test('postgres', { skip: noServers }, async (t) => {
       const hasty = postgres(server.pool({ max: 1, ...limit }))<Thing>(things)
       t.match(await failure(hasty.find('a', context)), { ...unreachable, cause })
       await unlock()
-      t.equal(kept(await hasty.find('a', context)).id, 'a')
+      t.equal(toEntry(await hasty.find('a', context)).id, 'a')
     }
   })
 
@@ -352,13 +353,13 @@ test('postgres', { skip: noServers }, async (t) => {
       ] as const) {
         const other = server.pool({ max: 1, ...options })
         let descriptions = 0
-        // What pg's types do not know: the connection, which tells of every message.
+        // The types of pg omit the connection, which emits every message.
         other.on('connect', (client) =>
           (client as unknown as { connection: EventEmitter }).connection.on('rowDescription', () => descriptions++)
         )
         const typed = postgres(other)<Thing>(things)
-        const { version } = kept(await typed.insert(item, context))
-        t.strictSame(kept(await typed.find('typed', context)).item, item)
+        const { version } = toEntry(await typed.insert(item, context))
+        t.strictSame(toEntry(await typed.find('typed', context)).item, item)
         t.match(await typed.insert(item, context), { refused: 'not-unique', properties: ['id'] })
         t.match(
           await transact(typed, async (inner) => [
@@ -381,21 +382,21 @@ test('postgres', { skip: noServers }, async (t) => {
         failure(storage.find('a', within(100))).then((error) => t.match(error, unreachable))
       )
     )
-    // The lock is held until the end, so that an answer shows that nothing was waited for.
+    // The lock is held until the end, so a response shows that nothing waited for it.
     await until(async () => (await running()) === 0)
     t.equal(await running(), 0)
     t.match(await failure(transact(storage, (inner) => inner.find('a', within(50)))), unreachable)
     t.match(
       await failure(storage.find('a', { ...context, signal: AbortSignal.abort() })),
       unreachable,
-      'also where the signal was aborted before'
+      'also if the signal was aborted before'
     )
     await unlock()
-    t.equal(kept(await storage.find('a', context)).id, 'a')
+    t.equal(toEntry(await storage.find('a', context)).id, 'a')
   })
 
   await t.test('an aborted transaction causes no unhandled rejection', (t) =>
-    givenUp(t, storage, lock)
+    checkAbort(t, storage, lock)
   )
 
   await t.test(
@@ -410,11 +411,11 @@ test('postgres', { skip: noServers }, async (t) => {
         const narrow = postgres(small)<Thing>(things)
         t.match(await failure(narrow.find('a', within(patience))), unreachable)
         busy.release()
-        t.equal(kept(await narrow.find('a', context)).id, 'a')
+        t.equal(toEntry(await narrow.find('a', context)).id, 'a')
         const unlock = await lock()
-        t.match(await failure(narrow.find('a', within(50))), unreachable, 'no connection is left to cancel by')
+        t.match(await failure(narrow.find('a', within(50))), unreachable, 'no connection is left to cancel with')
         await unlock()
-        t.equal(kept(await narrow.find('a', context)).id, 'a')
+        t.equal(toEntry(await narrow.find('a', context)).id, 'a')
       }
     }
   )
@@ -446,14 +447,14 @@ test('postgres', { skip: noServers }, async (t) => {
         ),
         unreachable
       )
-      t.not(kept(await victim.find('a', context)).item['note'], 'half')
+      t.not(toEntry(await victim.find('a', context)).item['note'], 'half')
     }
   )
 
   await t.test('a port without a server is reported as unreachable', async (t) => {
-    const nobody = postgres(server.pool({ port: await freePort() }))<Thing>(things)
-    t.match(await failure(nobody.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
-    t.match(await failure(transact(nobody, (inner) => inner.find('a', context))), unreachable)
+    const closedPort = postgres(server.pool({ port: await freePort() }))<Thing>(things)
+    t.match(await failure(closedPort.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
+    t.match(await failure(transact(closedPort, (inner) => inner.find('a', context))), unreachable)
     const unnamed = postgres(server.pool({ host: 'nowhere.invalid' }))<Thing>(things)
     t.match(await failure(unnamed.find('a', context)), { ...unreachable, cause: { code: /^(ENOTFOUND|EAI_AGAIN)$/ } })
   })
@@ -477,7 +478,7 @@ test('postgres', { skip: noServers }, async (t) => {
   await t.test(
     'a crashed server is unreachable, and the same pool works once it is back',
     async (t) => {
-      kept(await storage.insert(thing('committed'), context))
+      toEntry(await storage.insert(thing('committed'), context))
       const unlock = await lock()
       const hanging = failure(storage.find('a', context)).then((error) => t.match(error, unreachable))
       await delay(100)
@@ -487,9 +488,9 @@ test('postgres', { skip: noServers }, async (t) => {
       t.match(await failure(storage.find('committed', context)), unreachable)
       t.match(await failure(storage.insert(thing('lost'), context)), unreachable)
       await server.start()
-      t.equal(kept(await storage.find('committed', context)).id, 'committed')
+      t.equal(toEntry(await storage.find('committed', context)).id, 'committed')
       t.equal(await storage.find('lost', context), undefined)
-      t.equal(kept(await storage.insert(thing('lost'), context)).id, 'lost')
+      t.equal(toEntry(await storage.insert(thing('lost'), context)).id, 'lost')
     }
   )
 
@@ -527,11 +528,11 @@ test('mysql', { skip: noMysql }, async (t) => {
   }
 
   await t.test('an aborted transaction causes no unhandled rejection', (t) =>
-    givenUp(t, storage, lock)
+    checkAbort(t, storage, lock)
   )
 
   await t.test('of 50 parallel replaces that expect one version exactly one succeeds', async (t) => {
-    const { version } = kept(await storage.insert(thing('raced'), context))
+    const { version } = toEntry(await storage.insert(thing('raced'), context))
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, rank) => storage.replace('raced', thing('raced', { rank }), version, context))
     )
@@ -541,7 +542,7 @@ test('mysql', { skip: noMysql }, async (t) => {
   await t.test('of two transactions in a deadlock one is done, and the other repeated', async (t) => {
     t.strictSame(await deadlock(storage), [])
     t.same(
-      [kept(await storage.find('a', context)).item['note'], kept(await storage.find('b', context)).item['note']],
+      [toEntry(await storage.find('a', context)).item['note'], toEntry(await storage.find('b', context)).item['note']],
       ['crossed', 'crossed']
     )
   })
@@ -561,7 +562,7 @@ test('mysql', { skip: noMysql }, async (t) => {
     t.same(await executing(), [])
     t.match(await failure(transact(storage, (inner) => inner.find('a', within(50)))), unreachable)
     await unlock()
-    t.equal(kept(await storage.find('a', context)).id, 'a')
+    t.equal(toEntry(await storage.find('a', context)).id, 'a')
   })
 
   await t.test('a statement that exceeds its time limit is reported as unreachable', async (t) => {
@@ -584,7 +585,7 @@ test('mysql', { skip: noMysql }, async (t) => {
           failure(waiting.find('a', within(50))).then((error) => t.match(error, unreachable))
         ])
         busy.release()
-        t.equal(kept(await waiting.find('a', context)).id, 'a')
+        t.equal(toEntry(await waiting.find('a', context)).id, 'a')
       }
     }
   )
@@ -621,13 +622,13 @@ test('mysql', { skip: noMysql }, async (t) => {
         ),
         unreachable
       )
-      t.not(kept(await victim.find('a', context)).item['note'], 'half')
+      t.not(toEntry(await victim.find('a', context)).item['note'], 'half')
     }
   )
 
   await t.test('a port without a server and a missing table are reported as unreachable', async (t) => {
-    const nobody = mysql(small({ port: await freePort() }))<Thing>(things)
-    t.match(await failure(nobody.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
+    const closedPort = mysql(small({ port: await freePort() }))<Thing>(things)
+    t.match(await failure(closedPort.find('a', context)), { ...unreachable, cause: { code: 'ECONNREFUSED' } })
     t.match(await failure(mysql(pool, { table: 'nowhere' })<Thing>(things).find('a', context)), {
       ...unreachable,
       cause: { errno: 1146 }

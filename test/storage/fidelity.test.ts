@@ -9,7 +9,7 @@ import { databases } from './databases.ts'
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
-/** A schema, what it lets through, and whether its values are ordered. */
+/** A schema, valid values of it, and whether its values are ordered. */
 interface Sort {
   readonly schema: JsonSchema
   readonly values: fc.Arbitrary<unknown>
@@ -20,7 +20,7 @@ const text = fc.string({ unit: 'binary', maxLength: 12 }).filter((value) => !val
 const instant = fc
   .date({ min: new Date('1000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
   .map((date) => date.toISOString())
-/** Minus zero is zero in JSON. JSON.parse cannot tell: it takes some names for others, see parse-json.ts. */
+/** Minus zero is zero in JSON. JSON.parse cannot show it: it confuses some names, see parse-json.ts. */
 function plain (value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value === 'object' && value !== null) {
@@ -29,7 +29,7 @@ function plain (value: unknown): unknown {
   return typeof value === 'number' ? value + 0 : value
 }
 
-/** The names that V8 mixes up, more often than by chance. */
+/** The names that V8 confuses, more often than by chance. */
 const name = fc
   .oneof(fc.constantFrom('h', '\\', '"', '\n', '\uE0000', 'a\\b'), text)
   .filter((name) => name !== '__proto__')
@@ -100,7 +100,7 @@ interface Plan {
   readonly items: readonly Thing[]
 }
 
-/** Names that a query language has taken, and such that it must not. */
+/** Names with a meaning in a query language, and names like them. */
 const names = ['name', 'order', 'group', 'select', 'Upper', 'with space', 'quo"te', "apo'strophe", 'back`tick', 'ünï']
 
 const plans: fc.Arbitrary<Plan> = fc
@@ -147,7 +147,7 @@ const plans: fc.Arbitrary<Plan> = fc
 const isScalar = (value: unknown): value is Scalar =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** Each condition with each value that is there. */
+/** Each condition with each value of the items. */
 function filters ({ properties, items }: Plan): Filter[] {
   return properties.flatMap(({ name: property, sort: { ordered } }) => {
     const values = items.map((item) => item[property]).filter(isScalar)
@@ -167,7 +167,7 @@ function filters ({ properties, items }: Plan): Filter[] {
   })
 }
 
-function query (asked: Partial<Query>): Query {
+function query (options: Partial<Query>): Query {
   return {
     filter: undefined,
     search: undefined,
@@ -177,15 +177,15 @@ function query (asked: Partial<Query>): Query {
     limit: 100,
     properties: undefined,
     count: false,
-    ...asked
+    ...options
   }
 }
 
-async function ids (storage: Storage<Thing>, asked: Partial<Query>): Promise<unknown[]> {
-  return (await storage.list(query(asked), context)).entries.map(({ id }) => id)
+async function ids (storage: Storage<Thing>, options: Partial<Query>): Promise<unknown[]> {
+  return (await storage.list(query(options), context)).entries.map(({ id }) => id)
 }
 
-const itemOf = (entry: Entry<Thing> | undefined): unknown => plain(entry?.item)
+const getItem = (entry: Entry<Thing> | undefined): unknown => plain(entry?.item)
 
 function check (actual: unknown, expected: unknown, what: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) {
@@ -247,7 +247,7 @@ for (const { name, skip, open } of databases) {
           const reference = memory()<Thing>(shape)
           for (const item of items) {
             const inserted = await storage.insert(structuredClone(item), context)
-            check(itemOf(inserted as Entry<Thing>), plain(item), item)
+            check(getItem(inserted as Entry<Thing>), plain(item), item)
             await reference.insert(structuredClone(item), context)
           }
           const swapped = items.map((item, index) => ({ ...items[items.length - 1 - index], id: item['id'] }))
@@ -255,7 +255,7 @@ for (const { name, skip, open } of databases) {
             const id = String(item['id'])
             await storage.replace(id, structuredClone(item), undefined, context)
             await reference.replace(id, structuredClone(item), undefined, context)
-            check(itemOf(await storage.find(id, context)), itemOf(await reference.find(id, context)), item)
+            check(getItem(await storage.find(id, context)), getItem(await reference.find(id, context)), item)
           }
           for (const filter of filters(plan)) {
             check(await ids(storage, { filter }), await ids(reference, { filter }), filter)
@@ -278,11 +278,11 @@ for (const { name, skip, open } of databases) {
               )
               for (const { id, item } of entries) {
                 const here = [(item[property] ?? null) as Scalar | null, id]
-                for (const asked of [
+                for (const options of [
                   { order, after: here, limit: 3 },
                   { order, before: here, limit: 3 }
                 ]) {
-                  check(await ids(storage, asked), await ids(reference, asked), asked)
+                  check(await ids(storage, options), await ids(reference, options), options)
                 }
               }
             }

@@ -20,7 +20,7 @@ const shape: Shape = {
   unique: [['name']]
 }
 
-/** Looking at the signal costs, and memory never waits. */
+/** Checking the signal takes time, and memory never waits. */
 const context: Context = {
   get signal (): AbortSignal {
     throw new Error('the signal is looked at')
@@ -39,11 +39,11 @@ const everything: Query = {
   count: false
 }
 
-const by = (...properties: readonly string[]): Order[] =>
+const orderBy = (...properties: readonly string[]): Order[] =>
   properties.map((property) => ({ property: property.replace('-', ''), descending: property.startsWith('-') }))
 
-async function ids (storage: Storage<Item>, asked: Partial<Query> = {}): Promise<Id[]> {
-  return (await storage.list({ ...everything, ...asked }, context)).entries.map(({ id }) => id)
+async function ids (storage: Storage<Item>, options: Partial<Query> = {}): Promise<Id[]> {
+  return (await storage.list({ ...everything, ...options }, context)).entries.map(({ id }) => id)
 }
 
 t.test('memory passes the conformance suite', async (t) => {
@@ -107,19 +107,19 @@ test("a seed is available from the start, and the caller's items are not modifie
 })
 
 test('ids are sequential if the schema has a number, and random otherwise', async (t) => {
-  const of = (type: string | string[]) =>
+  const createStorage = (type: string | string[]) =>
     memory()<object>({ ...shape, schema: { properties: { id: { type } } }, unique: [] })
   for (const type of ['integer', 'number', ['null', 'integer']]) {
-    const storage = of(type)
+    const storage = createStorage(type)
     await storage.insert({}, context)
     await storage.insert({ id: 41 }, context)
     t.match(
       await storage.insert({ id: undefined, name: 'x' }, context),
       { id: 42, item: { id: 42, name: 'x' } },
-      'ids given are counted past'
+      'generated ids follow the highest id'
     )
   }
-  t.match(await of('string').insert({}, context), { id: /^[\da-f]{8}-[\da-f-]{27}$/ })
+  t.match(await createStorage('string').insert({}, context), { id: /^[\da-f]{8}-[\da-f-]{27}$/ })
   t.match(await memory()<object>({ ...shape, schema: {}, unique: [] }).insert({}, context), { id: /^[\da-f]{8}-/ })
 })
 
@@ -129,9 +129,9 @@ test('an order is total for properties of any types', async (t) => {
   for (const [index, mixed] of values.entries()) {
     await storage.insert({ id: String.fromCharCode(97 + index), name: '', mixed }, context)
   }
-  t.same((await ids(storage, { order: by('mixed', 'id') })).join(''), 'abcdefghijkl')
+  t.same((await ids(storage, { order: orderBy('mixed', 'id') })).join(''), 'abcdefghijkl')
   for (const id of ['j', 'l', 'a', 'd']) await storage.remove(id, undefined, context)
-  t.same((await ids(storage, { order: by('-mixed', 'id') })).join(''), 'kihgfecb')
+  t.same((await ids(storage, { order: orderBy('-mixed', 'id') })).join(''), 'kihgfecb')
 })
 
 test('unique values of any type are compared by value and by type', async (t) => {
@@ -195,20 +195,20 @@ test('thousands of writes keep every order sorted', async (t) => {
     seed = (seed * 1103515245 + 12345) % 2147483648
     return Math.floor((seed / 2147483648) * below)
   }
-  // More than are kept, so that one is dropped and made again.
+  // More orders than are cached, so that one is dropped and built again.
   const orders = [
-    by('id'),
-    by('-id'),
-    by('rank', 'id'),
-    by('-rank', 'id'),
-    by('name', 'id'),
-    by('name', '-id'),
-    by('rank', 'name', 'id'),
-    by('rank', '-name', 'id'),
-    by('rank', '-name', '-id'),
-    by('name', 'rank', 'id'),
-    by('name', '-rank', 'id'),
-    by('rank', '-id')
+    orderBy('id'),
+    orderBy('-id'),
+    orderBy('rank', 'id'),
+    orderBy('-rank', 'id'),
+    orderBy('name', 'id'),
+    orderBy('name', '-id'),
+    orderBy('rank', 'name', 'id'),
+    orderBy('rank', '-name', 'id'),
+    orderBy('rank', '-name', '-id'),
+    orderBy('name', 'rank', 'id'),
+    orderBy('name', '-rank', 'id'),
+    orderBy('rank', '-id')
   ]
   const check = async () => {
     for (const order of orders) {
@@ -238,7 +238,7 @@ test('thousands of writes keep every order sorted', async (t) => {
     if (turn === 3000) await check()
   }
   await check()
-  const order = by('rank', '-name', 'id')
+  const order = orderBy('rank', '-name', 'id')
   for (const id of [...model.keys()].filter((_, index) => index % 50 !== 0)) {
     assert.equal(await storage.remove(id, undefined, context), undefined)
     model.delete(id)
@@ -261,13 +261,13 @@ test('a transaction lists its own writes among other items, in any order and dir
     await inner.remove('c', undefined, context)
     await inner.replace('e', { id: 'e', name: 'e', rank: -5 }, undefined, context)
     t.same(await ids(inner), ['a', 'b', 'bb', 'd', 'e', 'f', 'zz'])
-    t.same(await ids(inner, { order: by('-rank', 'id') }), ['bb', 'f', 'd', 'b', 'a', 'zz', 'e'])
+    t.same(await ids(inner, { order: orderBy('-rank', 'id') }), ['bb', 'f', 'd', 'b', 'a', 'zz', 'e'])
     t.same(await ids(inner, { after: ['b'], limit: 1 }), ['bb'])
     t.same(await ids(inner, { after: ['bb'], limit: 2 }), ['d', 'e'])
     t.same(await ids(inner, { before: ['d'], limit: 2 }), ['b', 'bb'])
     t.same(await ids(inner, { before: ['zzz'], limit: 1 }), ['zz'])
     t.match(await inner.list({ ...everything, limit: 2, count: true }, context), { total: 7, more: true })
-    t.same(await ids(storage), ['a', 'b', 'c', 'd', 'e', 'f'], 'others see what was before')
+    t.same(await ids(storage), ['a', 'b', 'c', 'd', 'e', 'f'], 'other callers see the previous state')
     t.match(await storage.list({ ...everything, count: true }, context), { total: 6 })
   })
   t.same(await ids(storage), ['a', 'b', 'bb', 'd', 'e', 'f', 'zz'])

@@ -55,7 +55,7 @@ test('parallel requests behind PgBouncer are done, and a cancellation does not a
   t.match(error, { unreachable: true })
   t.strictSame(await Promise.all(others), ['done', 'done', 'done'])
   const { rows } = await locker.query("SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-  t.strictSame(rows, [{ count: 0 }], 'the statement is cancelled')
+  t.strictSame(rows, [{ count: 0 }], 'the statement is canceled')
   await locker.query('ROLLBACK')
   locker.release()
 })

@@ -14,7 +14,7 @@ import { mysqlPool, noMysql } from './databases.ts'
 import { startProxy, type Proxy } from './proxy.ts'
 import { startPostgres } from './servers.ts'
 
-// What happens around a pool if statements hang: one table is locked, or the network is silent.
+// Pools whose statements hang: one table is locked, or the network is silent.
 
 const Note = Type.Object({ id: Type.String(), text: Type.String() })
 
@@ -45,7 +45,7 @@ async function readBesideLock (app: App) {
   const locked: Record<number, number> = {}
   const reading = new AbortController()
   const useLocked = async (index: number) => {
-    // The clients do not come all at the same time.
+    // The clients do not start at the same time.
     await delay(index * 50)
     while (!reading.signal.aborted) {
       const { statusCode } = index % 2 === 0
@@ -65,7 +65,7 @@ async function readBesideLock (app: App) {
   return { free, locked: Object.keys(locked) }
 }
 
-/** Parallel PATCHes with keys to few items: all are done, once each. */
+/** Parallel PATCHes with keys to few items: each is applied once. */
 async function writeWithKeys (t: Test, adapter: SqlAdapter): Promise<void> {
   const counters = define({
     name: 'counters',
@@ -101,7 +101,7 @@ async function waitUntil (holds: () => Promise<boolean>): Promise<void> {
     if (await holds()) return
     await delay(20)
   }
-  throw new Error('it did not come to that')
+  throw new Error('the condition was never met')
 }
 
 const quick = { locked: 500, free: 500 }
@@ -189,7 +189,7 @@ test('postgres: a write whose commit is cancelled while it waits for a synchrono
     id: { generate: 'uuid' },
     storage: adapter,
     hooks: {
-      // After the key is claimed, and before the write.
+      // After the key is claimed, before the write.
       async beforeValidation ({ item }) {
         if (isStandbyLost) await setStandby('missing')
         return item
@@ -212,13 +212,13 @@ test('postgres: a write whose commit is cancelled while it waits for a synchrono
     t.equal(lost.statusCode, 503)
     t.equal(lost.headers['retry-after'], '1')
     t.match(lost.json(), { code: 'timeout', detail: /It is unknown whether the write is done and will last\./ })
-    if (key !== undefined) t.equal((await post(key)).statusCode, 503, 'a replay waits for the standby as well')
+    if (key !== undefined) t.equal((await post(key)).statusCode, 503, 'a replay also waits for the standby')
     isStandbyLost = false
     await setStandby('')
     // The first statement of each connection may still wait.
     if (key !== undefined) {
       t.match(await post(key), { statusCode: 201, headers: { 'idempotent-replayed': 'true' } })
-      t.equal((await app.inject('/notes')).json().length, 2, 'the write of each request is done once')
+      t.equal((await app.inject('/notes')).json().length, 2, 'each write is applied once')
     }
   }
 })

@@ -12,7 +12,7 @@ export interface Proxy {
   end (): Promise<void>
 }
 
-/** Connections lead to the ports in turn. */
+/** Connections use the ports alternately. */
 export async function startProxy (...ports: number[]): Promise<Proxy> {
   const sockets = new Set<Socket>()
   let isSilent = false

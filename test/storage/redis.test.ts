@@ -22,7 +22,7 @@ const skip =
 
 interface Server {
   start(): Promise<void>
-  /** As a crash does; what was answered is there after `start`. */
+  /** Simulates a crash; confirmed writes are there after `start`. */
   crash(): Promise<void>
 }
 
@@ -69,7 +69,7 @@ test('the storage of examples/redis', { skip }, async (t) => {
     socket: { host: '127.0.0.1', port, reconnectStrategy: () => 20 },
     disableOfflineQueue: true
   })
-  // What happens to the connection is told by the commands.
+  // The commands report errors of the connection.
   client.on('error', () => {})
   await client.connect()
   t.teardown(async () => {

@@ -11,12 +11,12 @@ import pg from 'pg'
 import { freePort } from '../ports.ts'
 import { watchServer } from '../watchdog.ts'
 
-/** A PostgreSQL of this test run's own: real, private, and gone when it ends. */
+/** A real PostgreSQL server for this test run, removed when the run ends. */
 export interface PostgresServer {
   readonly port: number
-  /** A pool that the server's `end` closes as well. */
+  /** A pool that `end` closes too. */
   pool(options?: pg.PoolConfig): pg.Pool
-  /** Ends the server at once, as a crash does; what was committed is there after `start`. */
+  /** Ends the server at once, as a crash does; committed rows are there after `start`. */
   crash(): Promise<void>
   start(): Promise<void>
   end(): Promise<void>
@@ -111,7 +111,7 @@ export async function startPostgres ({ modules = packages, temporary = tmpdir() 
         database: 'postgres',
         ...options
       })
-      // A server that a test ends is no fault of the test.
+      // A server that a test ends must not fail the test.
       pool.on('error', () => {})
       pools.push(pool)
       return pool
@@ -120,7 +120,7 @@ export async function startPostgres ({ modules = packages, temporary = tmpdir() 
       const pid = await readPid()
       stopWatching()
       process.kill(pid, 'SIGQUIT')
-      await ended(pid)
+      await waitForEnd(pid)
     },
     start,
     async end () {
@@ -175,7 +175,7 @@ default_pool_size = 5
   }
 }
 
-async function ended (pid: number): Promise<void> {
+async function waitForEnd (pid: number): Promise<void> {
   for (let turn = 0; turn < 500; turn++) {
     try {
       process.kill(pid, 0)

@@ -9,8 +9,8 @@ import { getKind } from '../../lib/storage/sql/kind.ts'
 import type { SqlAdapter, SqlOptions } from '../../lib/storage/sql.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 
-// What is sent to a server, told by a driver that only writes it down. What a server makes of it is tested with real
-// ones.
+// The statements that are sent, recorded by a driver without a server. Their results are tested with real
+// servers.
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
@@ -58,8 +58,8 @@ interface Sent {
   readonly values: readonly unknown[]
 }
 
-/** A driver that answers each statement with the next of the answers, or throws it. */
-function recorded (answers: unknown[] = []) {
+/** A driver that returns the next of the answers for each statement, or throws it. */
+function recordStatements (answers: unknown[] = []) {
   const sent: Sent[] = []
   const answer = (text: string, values: readonly unknown[] = []) => {
     sent.push({ text, values })
@@ -68,14 +68,14 @@ function recorded (answers: unknown[] = []) {
     return next
   }
   const rows = (text: string, values: readonly unknown[]) => (answer(text, values) ?? []) as unknown[]
-  const noted = (text: string) => {
+  const record = (text: string) => {
     sent.push({ text, values: [] })
   }
   const databases: Record<'sqlite' | 'postgres' | 'mysql', (options?: SqlOptions) => SqlAdapter> = {
     sqlite: (options) =>
       sqlite(
         {
-          exec: noted,
+          exec: record,
           prepare: (text) => ({
             raw () {},
             all: (...values) => rows(text, values),
@@ -96,7 +96,7 @@ function recorded (answers: unknown[] = []) {
             on () {},
             removeListener () {},
             release: (broken) => {
-              if (broken === true) noted('closed')
+              if (broken === true) record('closed')
             },
             query: async ({ text, values }) => ({ rows: rows(text, values ?? []), rowCount: null })
           })
@@ -109,11 +109,11 @@ function recorded (answers: unknown[] = []) {
           getConnection: async () => ({
             execute: async ({ sql, values }) => [answer(sql, values) ?? [], undefined],
             query: async (text) => {
-              noted(text)
+              record(text)
               return [[], undefined]
             },
             release () {},
-            destroy: () => noted('closed')
+            destroy: () => record('closed')
           })
         },
         options
@@ -122,11 +122,11 @@ function recorded (answers: unknown[] = []) {
   return { sent, ...databases }
 }
 
-const fault = (properties: object, message = 'fault') => Object.assign(new Error(message), properties)
+const toError = (properties: object, message = 'fault') => Object.assign(new Error(message), properties)
 
 test('createTable creates typed columns, constraints and indexes, and createTableSql returns the SQL', async (t) => {
   const options: SqlOptions = { columns: 'snake_case', indexes: [['createdAt'], ['email', 'age']] }
-  const { sent, sqlite, postgres, mysql } = recorded()
+  const { sent, sqlite, postgres, mysql } = recordStatements()
   const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
   t.equal(
     sqlite(options).createTableSql(users),
@@ -207,8 +207,8 @@ CREATE INDEX IF NOT EXISTS "users_email_age_index" ON "users" ("email", "age", "
 })
 
 test('each method is one statement, and all values of a client are bound', async (t) => {
-  const { sent, sqlite, postgres, mysql } = recorded()
-  const texts = async (adapter: SqlAdapter) => {
+  const { sent, sqlite, postgres, mysql } = recordStatements()
+  const listTexts = async (adapter: SqlAdapter) => {
     sent.length = 0
     const storage = adapter<Thing>(users)
     await storage.find(id, context)
@@ -216,7 +216,7 @@ test('each method is one statement, and all values of a client are bound', async
     await storage.remove(id, 'v1', { ...context, scope: { property: 'age', is: 'gt', value: 1.5 } })
     return sent.slice(0, 3)
   }
-  const [find, list, remove] = await texts(sqlite())
+  const [find, list, remove] = await listTexts(sqlite())
   t.same(find, {
     text: 'SELECT "id", "email", "nickName", "age", "createdAt", "address", "version", "nulls" FROM "users" WHERE "id" = ?',
     values: [id]
@@ -231,7 +231,7 @@ test('each method is one statement, and all values of a client are bound', async
     values: [id, 'v1', 1.5]
   })
 
-  const [, onPostgres, removed] = await texts(postgres())
+  const [, onPostgres, removed] = await listTexts(postgres())
   t.match(
     onPostgres?.text,
     /"email"::text LIKE \$1 ESCAPE '\|' AND CASE .* IN \(\$2, \$3, \$4, \$5\)\) AND .*ORDER BY "createdAt" DESC, "id" DESC LIMIT \$9$/
@@ -239,7 +239,7 @@ test('each method is one statement, and all values of a client are bound', async
   t.same(onPostgres?.values, ['a||b|%%', 'Rome', 'Oslo', 'Bern', 'Bern', 'ann', '2024-01-01T00:00:00.000Z', id, 21])
   t.equal(removed?.text, 'DELETE FROM "users" WHERE "id" = $1 AND "version" = $2 AND "age" > $3::numeric')
 
-  const [found, onMysql] = await texts(mysql())
+  const [found, onMysql] = await listTexts(mysql())
   t.equal(
     found?.text,
     'SELECT `id`, `email`, `nickName`, `age`, CAST(`createdAt` AS CHAR) AS `text 4`, CAST(`address` AS CHAR) AS `text 5`, `version`, `nulls` FROM `users` WHERE `id` = ?'
@@ -258,7 +258,7 @@ test('each method is one statement, and all values of a client are bound', async
 })
 
 test('SQLite uses GLOB only for prefix patterns', async (t) => {
-  const { sent, sqlite } = recorded()
+  const { sent, sqlite } = recordStatements()
   const storage = sqlite()<Thing>(users)
   for (const [value, operator] of [
     ['a*', 'GLOB'],
@@ -286,7 +286,7 @@ test('without RETURNING, a write returns the bound values or reads the row withi
     createdAt: '2024-01-01T00:00:00.5Z',
     address: { city: 'Rome' }
   }
-  const { sent, mysql } = recorded([
+  const { sent, mysql } = recordStatements([
     { affectedRows: 1, insertId: 0 },
     { affectedRows: 1, insertId: 0 },
     { affectedRows: 0, insertId: 0 },
@@ -317,7 +317,7 @@ test('without RETURNING, a write returns the bound values or reads the row withi
   })
   t.same(await storage.replace(id, item, 'v1', context), { refused: 'not-found' })
 
-  const existing = recorded([
+  const existing = recordStatements([
     { affectedRows: 1, insertId: 5 },
     [[5, null, '1']],
     { affectedRows: 1, insertId: 0 },
@@ -362,7 +362,7 @@ test('a write after a read compares the row that was read, without reading it ag
     [{ derived: true }, '']
   ] as const) {
     const row = ['a', 'x', '1']
-    const { sent, postgres } = recorded([[row], [row], [], [row]])
+    const { sent, postgres } = recordStatements([[row], [row], [], [row]])
     const storage = postgres({ version })<Thing>({ ...users, schema })
     const found = await storage.find('a', context)
     await storage.replace('a', { id: 'a', note: 'y' }, found?.version, context)
@@ -372,16 +372,16 @@ test('a write after a read compares the row that was read, without reading it ag
     t.same(
       await storage.replace('a', { id: 'a' }, 'unknown', context),
       { refused: 'not-found' },
-      'a version that was not read here is looked up'
+      'a version that was not read by this process is read again'
     )
     t.match(sent[0]?.text, /^SELECT/)
   }
   const long = ['a', 'x'.repeat(20_000)]
-  const { sent, postgres } = recorded([[long], [long], [long]])
+  const { sent, postgres } = recordStatements([[long], [long], [long]])
   const storage = postgres({ version: { derived: true } })<Thing>({ ...users, schema })
   const found = await storage.find('a', context)
   await storage.replace('a', { id: 'a', note: 'y' }, found?.version, context)
-  t.equal(sent.length, 3, 'a long row is not kept')
+  t.equal(sent.length, 3, 'a long row is not cached')
 })
 
 test('a row of an existing table is compared by its own columns in the statement that writes', async (t) => {
@@ -390,7 +390,7 @@ test('a row of an existing table is compared by its own columns in the statement
     properties: { id: { type: 'string' }, at: { type: 'string', format: 'date-time' } }
   } as const
   const row = ['a', '2024-01-01 00:00:00']
-  const { sent, mysql } = recorded([[row], { affectedRows: 1, insertId: 0 }, [], []])
+  const { sent, mysql } = recordStatements([[row], { affectedRows: 1, insertId: 0 }, [], []])
   const storage = mysql({ table: 'log', version: { derived: true } })<Thing>({ ...users, schema })
   const exact = (column: string) =>
     `CONVERT(${column} USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
@@ -427,7 +427,7 @@ test('a row of an existing table is compared by its own columns in the statement
 })
 
 test('a timestamp version is set by the database, later than the previous one', async (t) => {
-  const { sent, mysql } = recorded([{ affectedRows: 1, insertId: 0 }, [[id, '2024-01-01 00:00:00.000001']]])
+  const { sent, mysql } = recordStatements([{ affectedRows: 1, insertId: 0 }, [[id, '2024-01-01 00:00:00.000001']]])
   await mysql({ version: { column: 'changed', as: 'timestamp' } })<Thing>({
     ...users,
     schema: { type: 'object', properties: { id: { type: 'string' } } }
@@ -441,10 +441,10 @@ test('a timestamp version is set by the database, later than the previous one', 
 test('a driver error becomes a refusal or an unreachable error, is retried, or is passed on unchanged', async (t) => {
   const item = { id, email: 'a@example.org', createdAt: '2024-01-01T00:00:00Z' }
   const outcome = async (database: 'mysql' | 'postgres', ...answers: unknown[]) => {
-    const storage = recorded(answers)[database]()<Thing>(users)
+    const storage = recordStatements(answers)[database]()<Thing>(users)
     return await storage.insert(item, context).catch((error: unknown) => error)
   }
-  const duplicate = (message: string) => fault({ errno: 1062 }, message)
+  const duplicate = (message: string) => toError({ errno: 1062 }, message)
   t.same(await outcome('mysql', duplicate("Duplicate entry 'it''s' for key 'users_email_unique'")), {
     refused: 'not-unique',
     properties: ['email']
@@ -464,56 +464,62 @@ test('a driver error becomes a refusal or an unreachable error, is retried, or i
     refused: 'not-unique',
     properties: ['lower_email']
   })
-  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_email_unique' })), {
+  t.same(await outcome('postgres', toError({ code: '23505', constraint: 'users_email_unique' })), {
     refused: 'not-unique',
     properties: ['email']
   })
-  t.same(await outcome('postgres', fault({ code: '23505', constraint: 'users_pkey' }), [['id']]), {
+  t.same(await outcome('postgres', toError({ code: '23505', constraint: 'users_pkey' }), [['id']]), {
     refused: 'not-unique',
     properties: ['id']
   })
-  t.same(await outcome('postgres', fault({ code: '23505' })), { refused: 'not-unique', properties: [''] })
+  t.same(await outcome('postgres', toError({ code: '23505' })), { refused: 'not-unique', properties: [''] })
   for (const error of [
-    fault({ errno: 1180 }, 'Got error 6 "No such device or address" during COMMIT'),
-    fault({ code: 'EMFILE' }),
-    fault({ errno: 1205 }),
-    fault({ code: 'ECONNRESET', errno: -104 }),
-    fault({}, 'Queue limit reached.')
+    toError({ errno: 1180 }, 'Got error 6 "No such device or address" during COMMIT'),
+    toError({ code: 'EMFILE' }),
+    toError({ errno: 1205 }),
+    toError({ code: 'ECONNRESET', errno: -104 }),
+    toError({}, 'Queue limit reached.')
   ]) {
     t.match(await outcome('mysql', error), { unreachable: true, cause: error })
   }
   for (const error of [
-    fault({ code: '57P01' }),
-    fault({ code: 'EPIPE' }),
-    fault({}, 'timeout exceeded when trying to connect')
+    toError({ code: '57P01' }),
+    toError({ code: 'EPIPE' }),
+    toError({}, 'timeout exceeded when trying to connect')
   ]) {
     t.match(await outcome('postgres', error), { unreachable: true, cause: error })
   }
-  for (const error of [fault({ errno: 1048 }), fault({ code: '42P01' }), fault({})]) {
+  for (const error of [toError({ errno: 1048 }), toError({ code: '42P01' }), toError({})]) {
     t.equal(await outcome('mysql', error), error)
     t.equal(await outcome('postgres', error), error)
   }
   const unstorable = (...properties: string[]) => ({ refused: 'unstorable', properties })
   t.same(
-    await outcome('mysql', fault({ errno: 1406 }, "Data too long for column 'email' at row 1")),
+    await outcome('mysql', toError({ errno: 1406 }, "Data too long for column 'email' at row 1")),
     unstorable('email')
   )
   t.same(
     await outcome(
       'mysql',
-      fault({ errno: 1292 }, "Incorrect datetime value: 'x' for column `app`.`users`.`createdAt` at row 1")
+      toError({ errno: 1292 }, "Incorrect datetime value: 'x' for column `app`.`users`.`createdAt` at row 1")
     ),
     unstorable('createdAt')
   )
-  t.same(await outcome('mysql', fault({ errno: 1406 }, 'Data too long')), unstorable())
-  t.same(await outcome('postgres', fault({ code: '22001' })), unstorable())
-  t.same(await outcome('postgres', fault({ code: '22003', where: 'unnamed portal parameter $2' })), unstorable('email'))
-  t.same(await outcome('postgres', fault({ code: '22003', where: 'unnamed portal parameter $9' })), unstorable())
-  t.same(await outcome('postgres', fault({ code: '54000', constraint: 'users_email_unique' })), unstorable('email'))
+  t.same(await outcome('mysql', toError({ errno: 1406 }, 'Data too long')), unstorable())
+  t.same(await outcome('postgres', toError({ code: '22001' })), unstorable())
+  t.same(
+    await outcome('postgres', toError({ code: '22003', where: 'unnamed portal parameter $2' })),
+    unstorable('email')
+  )
+  t.same(await outcome('postgres', toError({ code: '22003', where: 'unnamed portal parameter $9' })), unstorable())
+  t.same(
+    await outcome('postgres', toError({ code: '54000', constraint: 'users_email_unique' })),
+    unstorable('email')
+  )
   t.match(
-    await outcome('mysql', fault({ errno: 1213 }), fault({ errno: 1213 }), { affectedRows: 1, insertId: 0 }),
+    await outcome('mysql', toError({ errno: 1213 }), toError({ errno: 1213 }), { affectedRows: 1, insertId: 0 }),
     { id },
-    'a deadlock is tried again'
+    'a deadlock is retried'
   )
 })
 
@@ -527,7 +533,7 @@ test('a connection that throws a value other than an error, or cannot roll back,
       query: async () => [],
       ...connection
     }
-    // What is missing of a connection is what fails here.
+    // The missing methods of the connection fail here.
     return { closed, storage: mysql({ getConnection: async () => client as never })<Thing>(users) }
   }
   const thrown: unknown = 'no error at all'
@@ -552,7 +558,7 @@ test('a connection that throws a value other than an error, or cannot roll back,
     { message: 'on purpose' }
   )
   t.same(stuck.closed, ['closed'])
-  // A wrapper does not show the session of its connection, so the statement cannot be cancelled.
+  // A wrapper does not show the session of its connection, so the statement cannot be canceled.
   const slow = failing({ execute: () => new Promise(() => {}) })
   const leaving = new AbortController()
   const left = slow.storage.find(id, { signal: leaving.signal, scope: undefined }).catch((error: unknown) => error)
@@ -603,7 +609,7 @@ test('a pool that throws synchronously is handled like one that rejects', async 
 })
 
 test('retries stop when the request is aborted', async (t) => {
-  const { sent, postgres } = recorded(Array.from({ length: 6 }, () => fault({ code: '40001' })))
+  const { sent, postgres } = recordStatements(Array.from({ length: 6 }, () => toError({ code: '40001' })))
   const leaving = new AbortController()
   setTimeout(() => leaving.abort(), 60)
   const left = await postgres()<Thing>(users)
@@ -621,7 +627,7 @@ test('many collections on one pool add one listener to it', async (t) => {
   const pool = {
     on: () => listeners++,
     connect: async () => {
-      throw new Error('not asked for')
+      throw new Error('not called')
     }
   }
   for (let count = 0; count < 20; count++) postgres(pool)<Thing>(users)
@@ -629,7 +635,7 @@ test('many collections on one pool add one listener to it', async (t) => {
 })
 
 test('invalid options fail at boot with a message that states the fix', async (t) => {
-  const { sqlite, mysql } = recorded()
+  const { sqlite, mysql } = recordStatements()
   const withProperty = (name: string, schema: JsonSchema = { type: 'string' }): Shape => ({
     ...users,
     schema: { ...users.schema, properties: { ...users.schema.properties, [name]: schema } }
@@ -661,7 +667,7 @@ test('invalid options fail at boot with a message that states the fix', async (t
 })
 
 test('a nested property outside the schema is read by the type of the compared value', async (t) => {
-  const { sent, sqlite, mysql } = recorded()
+  const { sent, sqlite, mysql } = recordStatements()
   const filter: Filter = {
     all: [
       { property: 'address.floor', is: 'gt', value: 2 },
@@ -733,8 +739,8 @@ test('times are parsed in any form of a database, and written in one', async (t)
 })
 
 test('a full cache evicts the least recently used entry', async (t) => {
-  let made = 0
-  const cache = new Cache(2, (key: string) => `${key}${++made}`)
+  let created = 0
+  const cache = new Cache(2, (key: string) => `${key}${++created}`)
   t.same(
     ['a', 'b', 'a', 'c', 'a', 'b'].map((key) => cache.get(key)),
     ['a1', 'b2', 'a1', 'c3', 'a1', 'b4']
@@ -742,11 +748,11 @@ test('a full cache evicts the least recently used entry', async (t) => {
 })
 
 test('createTable creates a table for receipts if idempotency is used, also beside an existing table', async (t) => {
-  const { sqlite, postgres, mysql } = recorded()
+  const { sqlite, postgres, mysql } = recordStatements()
   const binary = 'CHARACTER SET utf8mb4 COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
-  const asked = { ...users, receipts: true }
+  const described = { ...users, receipts: true }
   t.equal(
-    sqlite().createTableSql(asked),
+    sqlite().createTableSql(described),
     `${sqlite().createTableSql(users)}CREATE TABLE IF NOT EXISTS "users_receipts" (
   "id" TEXT NOT NULL PRIMARY KEY,
   "fingerprint" TEXT NOT NULL,
@@ -758,7 +764,7 @@ CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "users_receipts" ("
 `
   )
   t.equal(
-    postgres({ table: 'shop.users', version: { derived: true } }).createTableSql(asked),
+    postgres({ table: 'shop.users', version: { derived: true } }).createTableSql(described),
     `CREATE TABLE IF NOT EXISTS "shop"."users_receipts" (
   "id" text COLLATE "C" NOT NULL PRIMARY KEY,
   "fingerprint" text COLLATE "C" NOT NULL,
@@ -770,7 +776,7 @@ CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "shop"."users_recei
 `
   )
   t.equal(
-    mysql({ version: { derived: true }, receipts: 'shop.receipts' }).createTableSql(asked),
+    mysql({ version: { derived: true }, receipts: 'shop.receipts' }).createTableSql(described),
     `CREATE TABLE IF NOT EXISTS \`shop\`.\`receipts\` (
   \`id\` VARCHAR(43) ${binary} NOT NULL PRIMARY KEY,
   \`fingerprint\` VARCHAR(43) ${binary} NOT NULL,
@@ -784,26 +790,26 @@ CREATE INDEX IF NOT EXISTS "users_receipts_expires_index" ON "shop"."users_recei
 })
 
 test('a claim that conflicts with another claim is retried', async (t) => {
-  const taken = fault({ errno: 1062 }, "Duplicate entry 'a' for key 'PRIMARY'")
+  const duplicate = toError({ errno: 1062 }, "Duplicate entry 'a' for key 'PRIMARY'")
   const claim = { key: 'a', fingerprint: 'f', token: 'mine', expires: 200, answer: undefined }
   const expired = ['a', 'g', 'other', 50, null]
   const verbs = (sent: readonly Sent[]) => sent.map(({ text }) => text.slice(0, 6)).join()
   for (const [way, answers, statements] of [
-    ['released in between', [taken, [], { affectedRows: 1 }], 'INSERT,SELECT,INSERT'],
-    ['expired', [taken, [expired], { affectedRows: 1 }], 'INSERT,SELECT,UPDATE'],
+    ['released in between', [duplicate, [], { affectedRows: 1 }], 'INSERT,SELECT,INSERT'],
+    ['expired', [duplicate, [expired], { affectedRows: 1 }], 'INSERT,SELECT,UPDATE'],
     [
       'expired, and succeeded by another',
-      [taken, [expired], { affectedRows: 0 }, taken, [], { affectedRows: 1 }],
+      [duplicate, [expired], { affectedRows: 0 }, duplicate, [], { affectedRows: 1 }],
       'INSERT,SELECT,UPDATE,INSERT,SELECT,INSERT'
     ]
   ] as const) {
-    const { sent, mysql } = recorded([...answers])
+    const { sent, mysql } = recordStatements([...answers])
     t.equal(await mysql()(users).receipts?.claim(claim, 100, context), undefined, way)
     t.equal(verbs(sent), statements, way)
   }
-  const { mysql } = recorded([fault({ errno: 1146 })])
+  const { mysql } = recordStatements([toError({ errno: 1146 })])
   await t.rejects(async () => mysql()(users).receipts?.claim(claim, 100, context), { message: 'fault' })
-  const { sent, postgres } = recorded()
+  const { sent, postgres } = recordStatements()
   t.equal(await postgres()(users).receipts?.keep(claim, context), false)
   t.same(
     sent.map(({ values }) => values),

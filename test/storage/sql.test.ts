@@ -8,31 +8,31 @@ import { databases } from './databases.ts'
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
-function query (asked: Partial<Query> = {}): Query {
+function query (options: Partial<Query> = {}): Query {
   return {
     filter: undefined,
     search: undefined,
-    order: by('id'),
+    order: orderBy('id'),
     after: undefined,
     before: undefined,
     limit: 100,
     properties: undefined,
     count: false,
-    ...asked
+    ...options
   }
 }
 
-function by (...properties: readonly string[]): Query['order'] {
+function orderBy (...properties: readonly string[]): Query['order'] {
   return properties.map((property) => ({ property: property.replace(/^-/, ''), descending: property.startsWith('-') }))
 }
 
-function kept (result: Entry<Thing> | Refusal): Entry<Thing> {
+function toEntry (result: Entry<Thing> | Refusal): Entry<Thing> {
   if ('refused' in result) throw new Error(`refused: ${JSON.stringify(result)}`)
   return result
 }
 
-async function ids (storage: Storage<Thing>, asked: Partial<Query>, within: Context = context): Promise<unknown[]> {
-  return (await storage.list(query(asked), within)).entries.map(({ id }) => id)
+async function ids (storage: Storage<Thing>, options: Partial<Query>, within: Context = context): Promise<unknown[]> {
+  return (await storage.list(query(options), within)).entries.map(({ id }) => id)
 }
 
 /** Properties of several types, and of all that can be compared. */
@@ -109,21 +109,21 @@ for (const { name, skip, open } of databases) {
     const database = await open()
     t.teardown(() => database.end())
     let tables = 0
-    const storageOf = async (shape: Shape) => {
+    const createStorage = async (shape: Shape) => {
       const adapter = database.adapter({ table: `made_${tables++}` })
       await adapter.createTable({ ...shape, receipts: true })
       return adapter<Thing>(shape)
     }
 
     await t.test('passes the conformance suite', async (t) => {
-      conformance((sentence, { skip }, body) => t.test(sentence, { skip }, body), storageOf)
+      conformance((sentence, { skip }, body) => t.test(sentence, { skip }, body), createStorage)
     })
 
     await t.test('filters properties of every kind and of several types, as memory does', async (t) => {
-      const storage = await storageOf(mixed)
+      const storage = await createStorage(mixed)
       const reference = memory()<Thing>(mixed)
       for (const item of many) {
-        t.same(kept(await storage.insert(structuredClone(item), context)).item, item)
+        t.same(toEntry(await storage.insert(structuredClone(item), context)).item, item)
         await reference.insert(structuredClone(item), context)
       }
       for (const filter of filters.flatMap((filter): Filter[] => [filter, { not: filter }])) {
@@ -143,20 +143,20 @@ for (const { name, skip, open } of databases) {
       )
       for (const property of ['day', 'at', 'level', 'box.label']) {
         t.same(
-          await ids(storage, { order: by(property, 'id') }),
-          await ids(reference, { order: by(property, 'id') }),
+          await ids(storage, { order: orderBy(property, 'id') }),
+          await ids(reference, { order: orderBy(property, 'id') }),
           `ordered by ${property}`
         )
         t.same(
-          await ids(storage, { order: by(`-${property}`, 'id') }),
-          await ids(reference, { order: by(`-${property}`, 'id') }),
+          await ids(storage, { order: orderBy(`-${property}`, 'id') }),
+          await ids(reference, { order: orderBy(`-${property}`, 'id') }),
           `ordered by ${property}, descending`
         )
       }
     })
 
     await t.test('pages through every order from both ends, with ties and nulls, as memory does', async (t) => {
-      const storage = await storageOf(things)
+      const storage = await createStorage(things)
       const reference = memory()<Thing>(things)
       for (let index = 0; index < 40; index++) {
         const thing = {
@@ -180,7 +180,7 @@ for (const { name, skip, open } of databases) {
         ['price', 'rank', '-id']
       ]
       for (const properties of orders) {
-        const order = by(...properties)
+        const order = orderBy(...properties)
         const whole = await reference.list(query({ order }), context)
         const position = (entry: Entry<Thing>) =>
           order.map(({ property }) => (entry.item[property] ?? null) as string | number | null)
@@ -213,24 +213,24 @@ for (const { name, skip, open } of databases) {
           `between two by ${properties.join()}`
         )
       }
-      t.same(await ids(storage, { after: ['a\0'] }), [], 'a position that no database can hold is past the end')
+      t.same(await ids(storage, { after: ['a\0'] }), [], 'a position that databases cannot store is past the end')
     })
 
     await t.test('selects only the requested properties, the id and the version', async (t) => {
-      const storage = await storageOf(things)
-      const { version } = kept(
+      const storage = await createStorage(things)
+      const { version } = toEntry(
         await storage.insert({ id: 'a', name: 'first', note: null, rank: 1, place: { city: 'Rome' } }, context)
       )
-      const asked = async (...properties: string[]) => (await storage.list(query({ properties }), context)).entries
-      t.same(await asked('name'), [{ id: 'a', item: { id: 'a', name: 'first' }, version }])
-      t.same(await asked('note', 'place.city'), [
+      const listWith = async (...properties: string[]) => (await storage.list(query({ properties }), context)).entries
+      t.same(await listWith('name'), [{ id: 'a', item: { id: 'a', name: 'first' }, version }])
+      t.same(await listWith('note', 'place.city'), [
         { id: 'a', item: { id: 'a', note: null, place: { city: 'Rome' } }, version }
       ])
-      t.same(await asked(), [{ id: 'a', item: { id: 'a' }, version }])
+      t.same(await listWith(), [{ id: 'a', item: { id: 'a' }, version }])
     })
 
     await t.test('treats every text of a client as a value, in any position', async (t) => {
-      const storage = await storageOf(things)
+      const storage = await createStorage(things)
       const hostile = [
         "'; DROP TABLE made_0; --",
         '" OR ""="',
@@ -259,7 +259,7 @@ for (const { name, skip, open } of databases) {
           tags: [text],
           place: { city: text }
         }
-        t.same(kept(await storage.insert(structuredClone(thing), context)).item, thing)
+        t.same(toEntry(await storage.insert(structuredClone(thing), context)).item, thing)
         const same: Filter = {
           all: [
             { property: 'name', is: 'eq', value: text },
@@ -292,7 +292,7 @@ for (const { name, skip, open } of databases) {
         [things, ['a\0', 5]],
         [mixed, ['x', uuid(9), 7, '']]
       ] as const) {
-        const storage = await storageOf(shape)
+        const storage = await createStorage(shape)
         for (const id of impossible) {
           t.equal(await storage.find(id, context), undefined)
           t.same(await storage.replace(id, { id: 'a', name: '' }, undefined, context), { refused: 'not-found' })
@@ -302,13 +302,14 @@ for (const { name, skip, open } of databases) {
     })
 
     await t.test('stores instants in UTC with milliseconds, and UUIDs in lower case', async (t) => {
-      const storage = await storageOf(mixed)
+      const storage = await createStorage(mixed)
       const given = { id: uuid(7).toUpperCase(), size: 1, at: '2024-03-01T01:30:00.123456+02:00' }
       const expected = { id: uuid(7), size: 1, at: '2024-02-29T23:30:00.123Z' }
-      t.same(kept(await storage.insert(given, context)).item, expected)
+      t.same(toEntry(await storage.insert(given, context)).item, expected)
       t.same((await storage.find(uuid(7), context))?.item, expected)
       t.same(await ids(storage, { filter: { property: 'at', is: 'eq', value: '2024-02-29t23:30:00.123z' } }), [uuid(7)])
-      t.same(kept(await storage.replace(uuid(7), { ...given, at: '2016-12-31T23:59:60Z' }, undefined, context)).item, {
+      const leap = { ...given, at: '2016-12-31T23:59:60Z' }
+      t.same(toEntry(await storage.replace(uuid(7), leap, undefined, context)).item, {
         ...expected,
         at: '2017-01-01T00:00:00.000Z'
       })

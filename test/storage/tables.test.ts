@@ -295,7 +295,7 @@ for (const { name, skip, open } of databases) {
       if (only?.includes(name) === false) continue
       await freshTable(database)
       await database.run(...statements)
-      await t.resolves(start(users(unique)), `${what} keeps it unique`)
+      await t.resolves(start(users(unique)), `${what} makes it unique`)
     }
 
     for (const { what, statements, only } of failing) {
@@ -377,9 +377,9 @@ for (const { name, skip, open } of databases) {
       })
       await t.rejects(start(elsewhere), { message: /does not keep email unique/ })
       const storage = database.adapter({ table: `${schema}.made`, columns: 'snake_case' })
-      const made = define({ ...described, storage })
-      await storage.createTable(made)
-      await t.resolves(start(made))
+      const created = define({ ...described, storage })
+      await storage.createTable(created)
+      await t.resolves(start(created))
     })
 
     await t.test('a table that does not exist yet is logged, and checked again by the readiness probe', async (t) => {
@@ -413,17 +413,17 @@ for (const { name, skip, open } of databases) {
       await database.run('CREATE UNIQUE INDEX x ON users (email)')
       t.equal(await ready(), 200)
       await database.run(name === 'mysql' ? 'DROP INDEX x ON users' : 'DROP INDEX x')
-      t.equal(await ready(), 200, 'what was found well is not checked again')
+      t.equal(await ready(), 200, 'a valid table is not checked again')
     })
   })
 }
 
 test('every storage is checked once, also with timeout, softDelete, an older version and a parent', async (t) => {
-  const asked: string[] = []
+  const checks: string[] = []
   const storage = (result: () => Promise<readonly string[]>) =>
     altered(() => ({
       async check () {
-        asked.push('check')
+        checks.push('check')
         return await result()
       }
     }))
@@ -442,7 +442,7 @@ test('every storage is checked once, also with timeout, softDelete, an older ver
     { ...older, name: 'older' }
   ] as unknown as Collection[])
   await app.ready()
-  t.equal(asked.length, 2, 'the one of the parent is that of the current version')
+  t.equal(checks.length, 2, 'the parent is the one of the current version')
 
   const wrong = define({ ...options, storage: storage(async () => ['it is full. Empty it.']) as never }).with(
     ...features

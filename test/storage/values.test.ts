@@ -12,7 +12,7 @@ import { databases, type Available, type Database, noServers } from './databases
 import { startPostgres } from './servers.ts'
 import { define } from '../define.ts'
 
-// Values that a storage cannot give back, rows that others wrote, and date-times: the same on every storage.
+// Values that a storage cannot store, rows of other writers, and date-times: the same on every storage.
 
 const Event = Type.Object({
   id: Type.Integer({ readOnly: true }),
@@ -49,7 +49,7 @@ interface Ending {
 const running = new Map<Available, Promise<Database>>()
 let tables = 0
 
-/** One server for all tests; each has a table of its own. */
+/** One server for all tests; each has its own table. */
 function start (available: Available): Promise<Database> {
   const database = running.get(available) ?? available.open()
   running.set(available, database)
@@ -120,7 +120,7 @@ for (const { name, skip, available } of storages) {
       t.match(
         [several.statusCode, several.json()],
         [422, { errors: [{ pointer: `/1${pointer}`, message }] }],
-        'in a bulk'
+        'in a bulk request'
       )
       const keyed = await ask(app, 'POST /events', { content, fields: { 'idempotency-key': '"k"' } })
       t.equal(keyed.statusCode, 422, 'with a key')
@@ -238,7 +238,7 @@ for (const { name, skip, available } of storages) {
       t.same(
         (await ask(app, `GET ${next}`)).json().map(({ id }: { id: number }) => id),
         [1],
-        'a cursor goes on'
+        'a cursor continues'
       )
     }
   )
@@ -309,7 +309,7 @@ test('postgres: instants of every year are read in any time zone of the session'
   }
 })
 
-/** What another writer puts into a table made by `createTable`, or into one that exists. */
+/** Values of another writer in a table of `createTable`, or in an existing table. */
 const foreign: Readonly<Record<Available['name'], ReadonlyArray<readonly [column: string, value: string]>>> = {
   sqlite: [
     ['stock', '9007199254740993'],
@@ -334,7 +334,7 @@ const foreign: Readonly<Record<Available['name'], ReadonlyArray<readonly [column
   ]
 }
 
-/** As `events`, but as another application made it: no rule of ours holds there. */
+/** Like `events`, but created by another application, without our constraints. */
 const existing: Readonly<Record<Available['name'], string>> = {
   sqlite:
     'CREATE TABLE others (id INTEGER PRIMARY KEY, stock INTEGER, at TEXT, day TEXT, code TEXT UNIQUE, more TEXT, "any" TEXT)',
@@ -367,7 +367,7 @@ for (const available of databases) {
           list.json().map(({ id }: { id: number }) => id),
           [1, 4, 5]
         )
-        t.equal(list.headers['x-total-count'], '5', 'the count has them')
+        t.equal(list.headers['x-total-count'], '5', 'the count includes them')
         t.match(
           lines,
           [
@@ -387,13 +387,13 @@ for (const available of databases) {
           seen.push(...page.json().map(({ id }: { id: number }) => id))
           url = /<([^>]+)>; rel="next"/.exec(String(page.headers.link))?.[1]
         }
-        t.same(seen, [1, 4, 5], 'pages go on past them')
+        t.same(seen, [1, 4, 5], 'pages continue after them')
         if (index === 0) t.same((await ask(app, 'GET /events?sort=-stock&limit=2')).json().length, 2)
         lines.length = 0
         for (const method of ['GET', 'PUT', 'PATCH']) {
           const answer = await ask(app, `${method} /events/2`, method === 'GET' ? {} : { content: {} })
           t.equal(answer.statusCode, 500, `${method} of it`)
-          t.notMatch(answer.payload, /column/, 'the reason is in the log alone')
+          t.notMatch(answer.payload, /column/, 'the reason is only in the log')
         }
         t.match(lines[0], {
           err: { message: new RegExp(`^A row of others cannot be read, id 2: column "${column}": `) }
@@ -409,13 +409,13 @@ for (const available of databases) {
     async (t) => {
       const { app, lines } = await open(t, available)
       const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
-      // So long, and such that it cannot be compressed.
+      // Text of this length that cannot be compressed.
       const long = (seed: string, length: number): string => {
         let text = seed
         while (text.length < length) text += createHash('sha512').update(text).digest('base64')
         return text.slice(0, length)
       }
-      const told: Readonly<Record<Available['name'], readonly [any: unknown, key: unknown, longest: unknown]>> = {
+      const outcomes: Readonly<Record<Available['name'], readonly [any: unknown, key: unknown, longest: unknown]>> = {
         sqlite: [201, 201, 201],
         postgres: [201, 201, '/code'],
         mysql: ['/any', '/code', '/code']
@@ -431,7 +431,7 @@ for (const available of databases) {
           await ask(app, 'POST /events', { content: content('b'), fields: { 'idempotency-key': `"${index}"` } }),
           await ask(app, 'POST /events', { content: [{ stock: 1 }, content('c')] })
         ]
-        const expected = told[name][index]
+        const expected = outcomes[name][index]
         for (const [at, answer] of answers.entries()) {
           if (expected === 201) t.equal(answer.statusCode, 201, `${index} ${at} ${answer.payload.slice(0, 200)}`)
           else {
@@ -444,8 +444,8 @@ for (const available of databases) {
       }
       t.match(
         (await ask(app, 'GET /events?count=true')).headers['x-total-count'],
-        String(told[name].filter((each) => each === 201).length * 4),
-        'nothing is half-written'
+        String(outcomes[name].filter((each) => each === 201).length * 4),
+        'no write is partial'
       )
       t.same(lines, [])
     }
@@ -483,13 +483,13 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
         { logger }
       )
       t.equal((await ask(app, 'POST /narrow', { content: { id: 1, stock: 1 } })).statusCode, 201)
-      // Of a value that is too long for its column, PostgreSQL does not tell which one it is.
-      const untold = name === 'postgres' ? '' : undefined
+      // PostgreSQL does not report the column of a value that is too long.
+      const unreported = name === 'postgres' ? '' : undefined
       for (const [content, pointer] of [
         [{ stock: 3_000_000_000 }, '/stock'],
         [{ stock: 1e300 }, '/stock'],
-        [{ code: 'too long' }, untold ?? '/code'],
-        [{ price: 123.45 }, untold ?? '/price']
+        [{ code: 'too long' }, unreported ?? '/code'],
+        [{ price: 123.45 }, unreported ?? '/price']
       ] as const) {
         const message =
           'cannot be stored: it is missing, too long, out of range or nested too deeply for the database'
@@ -563,7 +563,7 @@ test(
     t.same(
       (await storage.list({ ...query, after: undefined, before: [1001] }, context)).entries.map(({ id }) => id),
       [1, 1000],
-      'backwards as well'
+      'also backward'
     )
     await database.run('UPDATE others SET stock = 9007199254740993 WHERE id > 1 AND id < 2400')
     const cut = await storage.list(query, context)
@@ -603,7 +603,7 @@ test(
       [1]
     )
     t.equal((await ask(app, 'PATCH /made/1', { content: { stock: 1 } })).statusCode, 200)
-    t.equal(lines.length, 1, 'one line, of the list')
+    t.equal(lines.length, 1, 'one line, for the list')
   }
 )
 

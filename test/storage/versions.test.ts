@@ -9,7 +9,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { databases } from './databases.ts'
 import type { Available, Database } from './databases.ts'
 
-// What clients see of versions, and what they stand for. In a table that exists, the database or the app may give a
+// The versions that clients see. In an existing table, the database or the app may give a
 // row a version that another row of the same id had before.
 
 const Note = Type.Object({ id: Type.Integer(), tenant: Type.String(), text: Type.String() })
@@ -29,7 +29,7 @@ interface Setting {
   /** The column that the setting names. */
   readonly column: string
   /**
-   * How another writer gives a row the version that its predecessor had; undefined where the setting rules that out.
+   * How another writer gives a row the version of its predecessor; undefined if that is impossible.
    */
   readonly repeat?: string
   readonly only?: Available['name']
@@ -52,7 +52,7 @@ const settings = (database: Available['name']): readonly Setting[] => [
 
 let tables = 0
 
-/** A table as the setting needs it, and its name. */
+/** Creates a table for the setting, and returns its name. */
 async function makeTable (database: Database, { version, column }: Setting, id: string): Promise<string> {
   const table = `notes${tables++}`
   const columns = [
@@ -93,7 +93,7 @@ async function serve (
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 
-function stored<Item> (result: Entry<Item> | Refusal | undefined): Entry<Item> {
+function toEntry<Item> (result: Entry<Item> | Refusal | undefined): Entry<Item> {
   if (result === undefined || 'refused' in result) throw new Error(`not stored: ${JSON.stringify(result)}`)
   return result
 }
@@ -108,12 +108,12 @@ const shape: Shape = { name: 'notes', schema: Note, id: { property: 'id', genera
 
 /**
  * Whether two versions have so much in common that the rest could be a counter, or come in the order in which they
- * were made.
+ * were created.
  */
 async function looksCounted (storage: Storage<Item>): Promise<boolean> {
   const versions: string[] = []
   for (let id = 1; id <= 40; id++) {
-    versions.push(stored(await storage.insert({ id, tenant: 'ada', text: 'x' }, context)).version)
+    versions.push(toEntry(await storage.insert({ id, tenant: 'ada', text: 'x' }, context)).version)
   }
   const sorted = versions.toSorted()
   const near = sorted.some((version, index) => index > 0 && version.slice(0, 8) === sorted[index - 1]!.slice(0, 8))
@@ -177,7 +177,7 @@ for (const { name, skip, open } of databases) {
               ['note of bob']
             )
             t.not(list.headers.etag, lists[0]!.headers.etag)
-            if (second.headers.location !== at) return // the database made another id
+            if (second.headers.location !== at) return // the database generated another id
             t.not(second.headers.etag, first.headers.etag)
             for (const match of [String(first.headers.etag), '"1.json"', '"7.json"']) {
               t.equal((await ask('PATCH', at, 'bob', { payload: { text: 'lost' }, match })).statusCode, 412, match)
@@ -207,12 +207,12 @@ for (const { name, skip, open } of databases) {
           const change = { id: 1, tenant: 'ada', text: 'changed' }
 
           await insert('first')
-          const before = stored(await storage.find(1, context))
+          const before = toEntry(await storage.find(1, context))
           await database.run(`DELETE FROM ${table}`)
           await insert('second')
           t.same(await storage.replace(1, change, before.version, context), { refused: 'stale' })
           t.same(await storage.remove(1, before.version, context), { refused: 'stale' })
-          const present = stored(await storage.find(1, context))
+          const present = toEntry(await storage.find(1, context))
           t.equal(present.item.text, 'second')
           t.not(present.version, before.version)
           t.equal(
@@ -232,9 +232,9 @@ for (const { name, skip, open } of databases) {
               )
             ).entries[0]?.version,
             present.version,
-            'also where only some properties are asked for'
+            'also if only some properties are requested'
           )
-          const written = stored(await storage.replace(1, change, present.version, context))
+          const written = toEntry(await storage.replace(1, change, present.version, context))
           t.equal(written.item.text, 'changed')
           t.equal(await storage.remove(1, written.version, context), undefined)
         }
@@ -245,7 +245,7 @@ for (const { name, skip, open } of databases) {
         const table = await makeTable(database, setting, 'INT NOT NULL PRIMARY KEY')
         const storage = database.adapter({ table, version: setting.version! })<Item>(shape)
         await database.run(`INSERT INTO ${table} VALUES (1, 'ada', 'same', ${repeat})`)
-        const before = stored(await storage.find(1, context))
+        const before = toEntry(await storage.find(1, context))
         const [, column] = /^(\w+)/.exec(setting.column)!
         await database.run(
           `UPDATE ${table} SET ${column} = ${setting.name === 'timestamp' ? "'2026-01-02 00:00:00'" : '8'}`
@@ -253,7 +253,7 @@ for (const { name, skip, open } of databases) {
         t.same(await storage.replace(1, { ...before.item, text: 'lost' }, before.version, context), {
           refused: 'stale'
         })
-        t.not(stored(await storage.find(1, context)).version, before.version)
+        t.not(toEntry(await storage.find(1, context)).version, before.version)
       })
     }
   })

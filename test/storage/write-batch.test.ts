@@ -39,31 +39,31 @@ async function open (t: Test) {
   const adapter = sqlite(handle)
   await adapter.createTable(things)
   executed.splice(0)
-  const seen = () =>
+  const listNames = () =>
     other
       .prepare('SELECT id FROM things ORDER BY id')
       .all()
       .map(({ id }) => id)
-  return { database, other, adapter, storage: adapter<Thing>(things), executed, seen }
+  return { database, other, adapter, storage: adapter<Thing>(things), executed, listNames }
 }
 
 test('parallel writes are committed together, and resolve after the commit', async (t) => {
-  const { storage, executed, seen } = await open(t)
+  const { storage, executed, listNames } = await open(t)
   const first = storage.insert(thing('first'), context)
-  t.strictSame(seen(), ['first'], 'the first does not wait')
+  t.strictSame(listNames(), ['first'], 'the first does not wait')
   const others = names(9).map((name) => storage.insert(thing(name), context))
-  t.strictSame(seen(), ['first'])
-  const sights = await Promise.all(others.map((other) => other.then(() => seen().length)))
+  t.strictSame(listNames(), ['first'])
+  const sights = await Promise.all(others.map((other) => other.then(() => listNames().length)))
   t.strictSame(
     sights,
     names(9).map(() => 10),
-    'nobody hears of it before'
+    'no write is confirmed before the commit'
   )
   t.match(await first, { id: 'first' })
   t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'])
   await Promise.all([storage.remove('first', undefined, context), storage.remove('thing 0', undefined, context)])
-  t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'], 'one that waits for nobody needs no transaction')
-  t.equal(seen().length, 8)
+  t.strictSame(executed, ['BEGIN IMMEDIATE', 'COMMIT'], 'a single write needs no transaction')
+  t.equal(listNames().length, 8)
 })
 
 test('all storages on a handle share a batch', async (t) => {
@@ -77,10 +77,10 @@ test('all storages on a handle share a batch', async (t) => {
 
 test('each write to one item in a batch sees the result of the write before it', async (t) => {
   const { storage } = await open(t)
-  const made = await storage.insert(thing('raced'), context)
-  if ('refused' in made) throw new Error('not made')
+  const created = await storage.insert(thing('raced'), context)
+  if ('refused' in created) throw new Error('not made')
   const results = await Promise.all(
-    names(5).map((name) => storage.replace('raced', thing('raced', { name }), made.version, context))
+    names(5).map((name) => storage.replace('raced', thing('raced', { name }), created.version, context))
   )
   t.strictSame(
     results.map((result) => ('refused' in result ? result.refused : result.item['name'])),
@@ -91,18 +91,18 @@ test('each write to one item in a batch sees the result of the write before it',
 test(
   'if one write of a batch fails, the others succeed, and each gets its own result',
   async (t) => {
-    const { database, storage, executed, seen } = await open(t)
+    const { database, storage, executed, listNames } = await open(t)
     database.exec(`
     CREATE TABLE owners (id TEXT NOT NULL PRIMARY KEY) STRICT;
     CREATE TABLE owned (id TEXT NOT NULL, owner TEXT NOT NULL REFERENCES owners DEFERRABLE INITIALLY DEFERRED) STRICT;
     CREATE TRIGGER undone BEFORE INSERT ON things WHEN NEW.id = 'undone' BEGIN SELECT RAISE(ROLLBACK, 'undone on purpose'); END;
-    CREATE TRIGGER orphaned AFTER INSERT ON things WHEN NEW.id = 'orphaned' BEGIN INSERT INTO owned VALUES (NEW.id, 'nobody'); END`)
+    CREATE TRIGGER orphaned AFTER INSERT ON things WHEN NEW.id = 'orphaned' BEGIN INSERT INTO owned VALUES (NEW.id, 'missing'); END`)
     const failures: Record<string, object> = {
-      /** SQLite undoes the statement alone. */
+      /** SQLite rolls back only the statement. */
       'thing 0': { refused: 'not-unique', properties: ['id'] },
-      /** All that was written in the transaction so far. */
+      /** SQLite rolls back the transaction. */
       undone: { message: 'undone on purpose' },
-      /** Told by COMMIT. */
+      /** Reported by COMMIT. */
       orphaned: { refused: 'conflict' }
     }
     await storage.insert(thing('thing 0'), context)
@@ -118,7 +118,7 @@ test(
         id
       )
       t.strictSame(
-        seen().filter((one) => String(one).startsWith(`${id}: `)),
+        listNames().filter((one) => String(one).startsWith(`${id}: `)),
         ids.filter((one) => one !== id).sort(),
         'all the others'
       )
@@ -130,18 +130,18 @@ test(
 test(
   'a write that meets a transaction, the lock of another process or a full disk is done alone',
   async (t) => {
-    const { database, other, storage, executed, seen } = await open(t)
-    let letGo = () => {}
+    const { database, other, storage, executed, listNames } = await open(t)
+    let release = () => {}
     const held = new Promise<void>((resolve) => {
-      letGo = resolve
+      release = resolve
     })
     const before = storage.insert(thing('before'), context)
     const waiting = names(3).map((name) => storage.insert(thing(name), context))
     const transaction = storage.transaction!(() => held)
     await before
-    setImmediate(letGo)
+    setImmediate(release)
     await Promise.all([transaction, ...waiting])
-    t.equal(seen().length, 4)
+    t.equal(listNames().length, 4)
 
     executed.splice(0)
     other.exec('BEGIN IMMEDIATE')
@@ -149,7 +149,7 @@ test(
     setTimeout(() => other.exec('COMMIT'), 20)
     t.strictSame(await Promise.all(locked), [undefined, undefined, undefined])
     t.strictSame(executed, ['BEGIN IMMEDIATE'])
-    t.strictSame(seen(), ['before'])
+    t.strictSame(listNames(), ['before'])
 
     const [{ page_count: pages } = {}] = database.prepare('PRAGMA page_count').all()
     database.exec(`PRAGMA max_page_count = ${Number(pages)}`)
@@ -161,6 +161,6 @@ test(
       )
     )
     t.match(full, [{ id: 'a' }, { unreachable: true }, { id: 'b' }])
-    t.strictSame(seen(), ['a', 'b', 'before'])
+    t.strictSame(listNames(), ['a', 'b', 'before'])
   }
 )
