@@ -1,4 +1,4 @@
-/** As little of an HTTP/1.1 answer as the driver needs, so that it costs less than what it drives. */
+/** The parts of an HTTP/1.1 response that the driver needs, so that it uses less CPU time than the server. */
 export interface Answer {
   readonly status: number
   readonly head: string
@@ -8,8 +8,8 @@ export interface Answer {
 const gap = Buffer.from('\r\n\r\n')
 const lastChunk = Buffer.from('0\r\n\r\n')
 
-/** Undefined while the answer is not whole. Requests are not pipelined: nothing follows an answer. */
-export function answer (bytes: Buffer): Answer | undefined {
+/** Returns undefined until the response is complete. Requests are not pipelined, so nothing follows it. */
+export function parseAnswer (bytes: Buffer): Answer | undefined {
   const end = bytes.indexOf(gap)
   if (end === -1) return
   const head = bytes.toString('latin1', 0, end)
@@ -20,6 +20,6 @@ export function answer (bytes: Buffer): Answer | undefined {
   return { status: Number(head.slice(9, 12)), head, size: bytes.length }
 }
 
-export function field (head: string, name: string) {
+export function getField (head: string, name: string) {
   return new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1] ?? ''
 }

@@ -1,9 +1,9 @@
-// Starts an app with as many collections as told and says what that took: a process of its own, so that nothing is
+// Starts an app with a number of collections and reports its cost, in a separate process, so that nothing is
 // warm.
 import { app } from './contestants.ts'
 import { storages } from './storages.ts'
 
-/** `cpu` is of all threads, in milliseconds: less shaken by a busy machine than the time that passed. */
+/** `cpu` is of all threads, in milliseconds: less affected by a busy machine than elapsed time. */
 export interface Boot {
   milliseconds: number
   cpu: number
@@ -12,7 +12,7 @@ export interface Boot {
 
 const [name = '', kind = '', count = ''] = process.argv.slice(2)
 
-function settled () {
+function measureHeap () {
   for (let times = 0; times < 4; times++) globalThis.gc!()
   return process.memoryUsage().heapUsed
 }
@@ -25,16 +25,16 @@ try {
   await warm.ready()
   await warm.close()
 
-  const before = settled()
-  const begun = performance.now()
+  const before = measureHeap()
+  const start = performance.now()
   const used = process.cpuUsage()
   const fastify = contestant.open()
   for (let number = 0; number < Number(count); number++) contestant.add(fastify, `collection${number}`, adapter)
   await fastify.ready()
-  const milliseconds = performance.now() - begun
+  const milliseconds = performance.now() - start
   const { user, system } = process.cpuUsage(used)
-  process.send!({ milliseconds, cpu: (user + system) / 1000, heap: settled() - before } satisfies Boot)
-  // Used after it was weighed, or it could be collected before.
+  process.send!({ milliseconds, cpu: (user + system) / 1000, heap: measureHeap() - before } satisfies Boot)
+  // Used after the measurement, so that it is not collected before.
   await fastify.close()
 } catch (error) {
   process.send!({ error: error instanceof Error ? error.message : String(error) })

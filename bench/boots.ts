@@ -1,5 +1,5 @@
 import type { Boot } from './boot.ts'
-import { end, heard, launch } from './process.ts'
+import { end, launch, receive } from './process.ts'
 
 export interface Started {
   readonly contestant: string
@@ -9,7 +9,7 @@ export interface Started {
 
 async function boot (name: string, collections: string): Promise<Boot> {
   const child = launch('boot.ts', { args: [name, 'memory', collections], flags: ['--expose-gc'], core: 0 })
-  const report = await heard<Boot>(child)
+  const report = await receive<Boot>(child)
   await end(child)
   return report
 }

@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { setups } from './contestants.ts'
 import { serve } from './databases.ts'
-import { isAwake, measure, type Contender, type Course } from './measure.ts'
+import { isAwake, measure, type Contender, type Workload } from './measure.ts'
 import { text } from './printer.ts'
-import { end, heard, launch, launchServer } from './process.ts'
+import { end, launch, launchServer, receive } from './process.ts'
 import { share } from './report.ts'
 import { scenarios } from './scenarios.ts'
 import { ratio } from './statistics.ts'
@@ -46,13 +46,13 @@ const tolerated = 0.97
 async function start (name: 'old' | 'new'): Promise<Contender> {
   const base = name === 'new' ? import.meta.url : pathToFileURL(resolve(other!, 'bench/compare.ts'))
   const server = launchServer([values.setup, values.store, '1000', '0', ''], base)
-  const { port } = await heard<{ port: number }>(server)
+  const { port } = await receive<{ port: number }>(server)
   return { name: 'ours', server, port }
 }
 
 async function compare (scenario: string): Promise<string[]> {
   const cpu: Record<'old' | 'new', number[]> = { old: [], new: [] }
-  const course: Course = {
+  const workload: Workload = {
     scenario,
     table: 'scenarios',
     connections: Number(values.connections),
@@ -68,12 +68,12 @@ async function compare (scenario: string): Promise<string[]> {
     ]
     for (let part = 0; part < 4; part++) {
       for (const { contender } of sides) {
-        await measure(driver, contender, { ...course, seconds: Number(values.warmup) / 4 })
+        await measure(driver, contender, { ...workload, seconds: Number(values.warmup) / 4 })
       }
     }
     for (let round = 0; round < Number(values.rounds); round++) {
       for (const { name, contender } of round % 2 === 0 ? sides : sides.toReversed()) {
-        const sample = await measure(driver, contender, course)
+        const sample = await measure(driver, contender, workload)
         cpu[name].push(sample.cpu)
       }
     }

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
-import { answer, field, type Answer } from './answer.ts'
-import { nextOf, type Client, type Scenario, type Step } from './scenarios.ts'
+import { parseAnswer, getField, type Answer } from './answer.ts'
+import { getNext, type Client, type Scenario, type Step } from './scenarios.ts'
 
 export interface Tally {
   answers: number
@@ -8,13 +8,13 @@ export interface Tally {
   sizes: number[]
 }
 
-/** One keep-alive connection that asks again as soon as it is answered. */
+/** One keep-alive connection that sends the next request as soon as it has a response. */
 export class Connection {
   readonly client: Client
   #socket: Socket
   #rest: Buffer | undefined
-  #answered: (answer: Answer) => void = () => {}
-  #failed: (error: Error) => void = () => {}
+  #onAnswer: (answer: Answer) => void = () => {}
+  #onError: (error: Error) => void = () => {}
   #step: Step | undefined
 
   constructor (port: number, known: Pick<Client, 'number' | 'items' | 'padding'>) {
@@ -31,72 +31,72 @@ export class Connection {
         }
       }
     })
-    this.#socket.on('error', (error) => this.#failed(error))
-    this.#socket.on('close', () => this.#failed(new Error('the server closed a connection')))
+    this.#socket.on('error', (error) => this.#onError(error))
+    this.#socket.on('close', () => this.#onError(new Error('the server closed a connection')))
   }
 
   #read (part: Buffer) {
     const bytes = this.#rest === undefined ? part : Buffer.concat([this.#rest, part])
-    const whole = answer(bytes)
+    const whole = parseAnswer(bytes)
     if (whole === undefined) {
       this.#rest = this.#rest === undefined ? Buffer.from(bytes) : bytes
       return
     }
     this.#rest = undefined
     const step = this.#step!
-    if (!step.status.includes(whole.status)) return this.#failed(new Error(`expected ${step.status}, got ${bytes}`))
+    if (!step.status.includes(whole.status)) return this.#onError(new Error(`expected ${step.status}, got ${bytes}`))
     if (step.learn === true) this.#learn(whole.head, bytes)
-    this.#answered(whole)
+    this.#onAnswer(whole)
   }
 
   #learn (head: string, bytes: Buffer) {
-    this.client.tag = field(head, 'etag')
-    this.client.location = field(head, 'location').replace(/^http:\/\/[^/]+/, '')
+    this.client.tag = getField(head, 'etag')
+    this.client.location = getField(head, 'location').replace(/^http:\/\/[^/]+/, '')
     if (this.client.location === '') this.client.id = /"id": ?"?([\w-]+)/.exec(bytes.toString('latin1'))?.[1] ?? ''
-    this.client.next = nextOf(field(head, 'link'))
+    this.client.next = getNext(getField(head, 'link'))
   }
 
-  #ask (step: Step) {
+  #send (step: Step) {
     this.#step = step
     this.#socket.write(step.request(this.client), 'latin1')
   }
 
   prepare ({ prepare }: Scenario) {
     return new Promise<void>((resolve, reject) => {
-      this.#failed = reject
+      this.#onError = reject
       if (prepare === undefined) return resolve()
-      this.#answered = () => (prepare.follow === true && this.client.next !== '' ? this.#ask(prepare) : resolve())
-      this.#ask(prepare)
+      this.#onAnswer = () => (prepare.follow === true && this.client.next !== '' ? this.#send(prepare) : resolve())
+      this.#send(prepare)
     })
   }
 
   run ({ steps }: Scenario, tally: Tally, deadline: number) {
     return new Promise<void>((resolve, reject) => {
-      this.#failed = reject
-      let begun = performance.now()
+      this.#onError = reject
+      let start = performance.now()
       let next = 0
       let size = 0
-      this.#answered = (answer) => {
+      this.#onAnswer = (answer) => {
         tally.answers++
         size += answer.size
-        if (next < steps.length) return this.#ask(steps[next++]!)
+        if (next < steps.length) return this.#send(steps[next++]!)
         const now = performance.now()
-        tally.latencies.push(now - begun)
+        tally.latencies.push(now - start)
         if (tally.sizes.length < 64) tally.sizes.push(size)
         this.client.turn++
         if (now >= deadline) return resolve()
-        begun = now
+        start = now
         next = 1
         size = 0
-        this.#ask(steps[0]!)
+        this.#send(steps[0]!)
       }
       next = 1
-      this.#ask(steps[0]!)
+      this.#send(steps[0]!)
     })
   }
 
   close () {
-    this.#failed = () => {}
+    this.#onError = () => {}
     this.#socket.destroy()
   }
 }

@@ -8,12 +8,12 @@ interface App {
   add(app: FastifyInstance, name: string, adapter: Adapter<User>): void
 }
 
-interface Whole {
+interface StandaloneServer {
   start(): Promise<Server>
 }
 
-/** One row per contestant: a file loaded in the contestant's own process only. */
-export const contestants: Record<string, () => Promise<App | Whole>> = {
+/** One file for each contestant, loaded only in its own process. */
+export const contestants: Record<string, () => Promise<App | StandaloneServer>> = {
   node: () => import('./contestants/node.ts'),
   plain: () => import('./contestants/plain.ts'),
   features: () => import('./contestants/features.ts'),
@@ -29,14 +29,14 @@ export const setups: Record<string, () => Promise<App>> = {
 export async function app (name: string): Promise<App> {
   const contestant = await contestants[name]?.()
   if (contestant === undefined || !('open' in contestant)) {
-    throw new Error(`${name} is no contestant that takes collections`)
+    throw new Error(`${name} is not a contestant with collections`)
   }
   return contestant
 }
 
 export async function start (name: string, adapter: Adapter<User>): Promise<Server> {
   const contestant = await (contestants[name] ?? setups[name])?.()
-  if (contestant === undefined) throw new Error(`${name} is no contestant: ${Object.keys(contestants).join(', ')}`)
+  if (contestant === undefined) throw new Error(`${name} is not a contestant: ${Object.keys(contestants).join(', ')}`)
   if ('start' in contestant) return contestant.start()
   const fastify = contestant.open()
   contestant.add(fastify, 'users', adapter)

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { isAwake, measure, type Contender, type Sample } from './measure.ts'
-import { ask, end, heard, launchServer } from './process.ts'
+import { ask, end, launchServer, receive } from './process.ts'
 import { depths } from './scenarios.ts'
 import type { Weight } from './server.ts'
 
@@ -10,7 +10,7 @@ export interface Depth {
   readonly items: number
   /** By scenario, one for each round. */
   readonly samples: Readonly<Record<string, Sample[]>>
-  /** What the server held while a client walked all pages. */
+  /** The memory of the server while a client walks all pages. */
   readonly walk: Weight
 }
 
@@ -26,24 +26,24 @@ interface Filled extends Depth {
   readonly contender: Contender
 }
 
-/** All sizes are there at once, and take turns within each round: what disturbs one disturbs all. */
+/** All sizes run at the same time and alternate in each round, so that a disturbance affects all. */
 export async function depth (
   driver: ChildProcess,
   { contestant, store, sizes, rounds, seconds }: Plan
 ): Promise<Depth[]> {
   const all: Filled[] = []
-  const course = (scenario: string, items: number) =>
+  const buildWorkload = (scenario: string, items: number) =>
     ({ scenario, table: 'depths', connections: 1, items, seconds, awake: isAwake(store) }) as const
   for (const size of sizes) {
     const server = launchServer([contestant, store, size])
-    const contender: Contender = { name: contestant, server, port: (await heard<{ port: number }>(server)).port }
+    const contender: Contender = { name: contestant, server, port: (await receive<{ port: number }>(server)).port }
     const items = Number(size)
-    // Warm before it is weighed; the first to ask for the last page walks there.
-    for (const scenario of ['page 1', 'get', 'insert']) await measure(driver, contender, course(scenario, items))
+    // Warm before the measurement; the first request for the last page walks there.
+    for (const scenario of ['page 1', 'get', 'insert']) await measure(driver, contender, buildWorkload(scenario, items))
     await ask(server, { order: 'weigh' })
-    await ask(driver, { open: { ...course('last page', items), contestant, port: contender.port } })
+    await ask(driver, { open: { ...buildWorkload('last page', items), contestant, port: contender.port } })
     const walk = await ask<Weight>(server, { order: 'weighed' })
-    await measure(driver, contender, course('last page', items))
+    await measure(driver, contender, buildWorkload('last page', items))
     all.push({
       contestant,
       store,
@@ -56,7 +56,7 @@ export async function depth (
   for (let round = 0; round < rounds; round++) {
     for (const scenario of Object.keys(depths)) {
       for (const { contender, items, samples } of all) {
-        samples[scenario]!.push(await measure(driver, contender, course(scenario, items)))
+        samples[scenario]!.push(await measure(driver, contender, buildWorkload(scenario, items)))
       }
     }
   }

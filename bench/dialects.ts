@@ -1,6 +1,6 @@
-/** What a contestant is asked where, and what it answers. */
+/** The URLs and the statuses of a contestant. */
 export interface Dialect {
-  /** Where new items are posted to. */
+  /** The URL that creates items. */
   readonly collection: string
   readonly item: (id: string) => string
   readonly list: string
@@ -10,19 +10,19 @@ export interface Dialect {
   readonly created: number
   readonly removed: number
   readonly invalid: number
-  /** Scenarios for which it has nothing. */
+  /** Scenarios that it does not support. */
   readonly lacks: readonly string[]
 }
 
-const nobody = '01800000-0000-7000-9000-000000000000'
+const missingId = '01800000-0000-7000-9000-000000000000'
 
-/** Of the library, and of those that are measured against it by hand. */
+/** Of the library and of the hand-written contestants. */
 export const own: Dialect = {
   collection: '/users',
   item: (id) => `/users/${id}`,
   list: '/users?limit=20',
   filtered: '/users?limit=20&name.lt=User%20number%2095&sort=-email',
-  missing: `/users/${nobody}`,
+  missing: `/users/${missingId}`,
   patch: { method: 'PATCH', type: 'application/merge-patch+json' },
   created: 201,
   removed: 204,
@@ -54,7 +54,7 @@ const others: Record<string, Partial<Dialect>> = {
     item: (id) => `/api/users/${id}`,
     list: '/api/users?_limit=20',
     filtered: '/api/users?_limit=20&name.lt=User%20number%2095&_sort=email&_order=desc',
-    missing: `/api/users/${nobody}`,
+    missing: `/api/users/${missingId}`,
     // Its PUT changes the properties that are sent.
     patch: { method: 'PUT', type: json },
     invalid: 400,
@@ -62,24 +62,24 @@ const others: Record<string, Partial<Dialect>> = {
   },
   'json-server': {
     list: '/users?_limit=20',
-    // It knows no "less than".
+    // It does not support "less than".
     filtered: '/users?_limit=20&name_lte=User%20number%2095&_sort=email&_order=desc',
     patch: { method: 'PATCH', type: json },
     removed: 200,
     lacks: ['create 422']
   },
   platformatic: {
-    // Its keys are numbers, which the database makes.
+    // Its keys are numbers, which the database generates.
     item: (id) => `/users/${/^\d+$/.test(id) ? id : Number.parseInt(id.slice(-12), 16) + 1}`,
     missing: '/users/999999999',
     filtered: '/users?limit=20&where.name.lt=User%20number%2095&orderby.email=desc',
     created: 200,
     removed: 200,
-    // It knows which properties are required, but no formats.
+    // It checks required properties, but no formats.
     lacks: ['get 304', 'patch', 'create 422']
   }
 }
 
-export function dialectOf (contestant: string): Dialect {
+export function getDialect (contestant: string): Dialect {
   return { ...own, ...others[contestant] }
 }

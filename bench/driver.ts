@@ -1,6 +1,6 @@
-// The process that asks. It is told what to drive, says that it stands ready, and drives when told to.
+// The client process. It receives a task, reports that it is ready, and sends requests on command.
 import { Connection, type Tally } from './connection.ts'
-import { depths, scenarioOf, type Scenario } from './scenarios.ts'
+import { depths, getScenario, type Scenario } from './scenarios.ts'
 import { padding } from './user.ts'
 
 export interface Task {
@@ -19,23 +19,23 @@ export interface Drive {
   seconds: number
   p50: number
   p99: number
-  /** Bytes of the answers of one turn, fields included. */
+  /** Bytes of the responses of one turn, with headers. */
   answer: number
-  /** Share of the time in which the driver was busy: near 1, it is the driver that was measured. */
+  /** Share of the time in which the driver was busy: near 1, the driver was the bottleneck. */
   driver: number
 }
 
-/** Only what a contestant has is asked of it. */
-const scenarioFor = ({ table, contestant, scenario }: Task): Scenario =>
-  (table === 'depths' ? depths[scenario] : scenarioOf(contestant, scenario))!
+/** A contestant is measured only with the scenarios that it supports. */
+const findScenario = ({ table, contestant, scenario }: Task): Scenario =>
+  (table === 'depths' ? depths[scenario] : getScenario(contestant, scenario))!
 let connections: Connection[] = []
 let task: Task
-/** Last pages by port: the way there is long, and the same in every round. */
+/** Last pages by port: the walk there is long, and the same in every round. */
 const lastPages = new Map<number, string>()
 
 async function open (next: Task) {
   task = next
-  const scenario = scenarioFor(task)
+  const scenario = findScenario(task)
   const known = { items: task.items, padding: padding(task.bytes ?? 0) }
   connections = Array.from({ length: task.connections }, (_, number) => new Connection(task.port, { number, ...known }))
   for (const connection of connections) {
@@ -48,10 +48,10 @@ async function open (next: Task) {
 }
 
 /**
- * Keeps the process from falling asleep. To wake it is work of the one that sends, and elsewhere that is not the
- * server but its network.
+ * Keeps the process from sleeping, and measures its idle time. Waking it costs the sender CPU time, which in
+ * production is not spent by the server.
  */
-class Vigil {
+class IdleMeter {
   #idle = 0
   #last = performance.now()
   #seen = 0
@@ -68,7 +68,7 @@ class Vigil {
     this.#next = setImmediate(look)
   }
 
-  /** Gives the milliseconds in which nothing came. */
+  /** Returns the milliseconds without responses. */
   end (): number {
     clearImmediate(this.#next)
     return this.#idle
@@ -76,23 +76,23 @@ class Vigil {
 }
 
 async function drive (seconds: number): Promise<Drive> {
-  const scenario = scenarioFor(task)
+  const scenario = findScenario(task)
   const tally: Tally = { answers: 0, latencies: [], sizes: [] }
   const cpu = process.cpuUsage()
-  const begun = performance.now()
-  const vigil = task.awake ? new Vigil(tally) : undefined
-  await Promise.all(connections.map((connection) => connection.run(scenario, tally, begun + seconds * 1000)))
-  const elapsed = (performance.now() - begun) / 1000
+  const start = performance.now()
+  const meter = task.awake ? new IdleMeter(tally) : undefined
+  await Promise.all(connections.map((connection) => connection.run(scenario, tally, start + seconds * 1000)))
+  const elapsed = (performance.now() - start) / 1000
   const { user, system } = process.cpuUsage(cpu)
-  const busy = vigil === undefined ? (user + system) / 1e6 : elapsed - vigil.end() / 1000
+  const busy = meter === undefined ? (user + system) / 1e6 : elapsed - meter.end() / 1000
   for (const connection of connections) connection.close()
   const sorted = Float64Array.from(tally.latencies).sort()
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
+  const getQuantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
   return {
     turns: sorted.length,
     seconds: elapsed,
-    p50: at(0.5),
-    p99: at(0.99),
+    p50: getQuantile(0.5),
+    p99: getQuantile(0.99),
     answer: tally.sizes.reduce((sum, size) => sum + size, 0) / tally.sizes.length,
     driver: busy / elapsed
   }

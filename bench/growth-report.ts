@@ -101,7 +101,7 @@ export function printSizes ({ title, table }: Printer, store: string, sized: Siz
   ])
 }
 
-/** Round by round, in one run: what the last page costs over the first, and the most items over the fewest. */
+/** Round by round: the cost of the last page against the first, and of the most items against the fewest. */
 export function ratios (all: Depth[]) {
   const p50 = ({ samples }: Depth, scenario: string) => samples[scenario]!.map((sample) => sample.p50)
   return [...new Set(all.map(({ contestant, store }) => `${contestant} ${store}`))].map((name) => {

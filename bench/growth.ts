@@ -35,13 +35,13 @@ const usage = `npm run bench:growth -- [--json] [--markdown]; "" for none
   --rounds      ${values.rounds}
   --duration    ${values.duration} (seconds per scenario, size and round)`
 
-const listed = (option: string) => option.split(',').filter((part) => part !== '')
+const splitList = (option: string) => option.split(',').filter((part) => part !== '')
 
 if (values.help) {
   console.log(usage)
 } else {
   const [rounds, seconds] = [Number(values.rounds), Number(values.duration)]
-  const [names, stores] = [listed(values.contestants), listed(values.store)]
+  const [names, stores] = [splitList(values.contestants), splitList(values.store)]
   for (const name of names) await app(name)
   for (const store of stores) {
     if (!Object.hasOwn(storages, store)) throw new Error(`${store} is none of ${Object.keys(storages).join()}`)
@@ -49,7 +49,7 @@ if (values.help) {
   const printer = values.markdown ? markdown : text
 
   const started: Started[] = []
-  for (const collections of listed(values.collections)) started.push(...(await boots(names, collections, rounds)))
+  for (const collections of splitList(values.collections)) started.push(...(await boots(names, collections, rounds)))
   if (!values.json) printBoots(printer, started)
 
   const close = await serve(stores)
@@ -58,15 +58,15 @@ if (values.help) {
   const sized: Sized[] = []
   for (const store of stores) {
     const own: Sized[] = []
-    for (const bytes of listed(values.bytes)) {
+    for (const bytes of splitList(values.bytes)) {
       own.push(...(await sizes(driver, { contestants: names, store, bytes: Number(bytes), rounds, seconds })))
     }
     sized.push(...own)
     if (!values.json) printSizes(printer, store, own)
-    if (listed(values.items).length === 0) continue
-    // Only an answer with a Link to its next page can be walked to the last one.
+    if (splitList(values.items).length === 0) continue
+    // Only lists with a Link to the next page can be walked to the last one.
     for (const contestant of names.filter((name) => name !== 'plain')) {
-      grown.push(...(await depth(driver, { contestant, store, sizes: listed(values.items), rounds, seconds })))
+      grown.push(...(await depth(driver, { contestant, store, sizes: splitList(values.items), rounds, seconds })))
     }
   }
   await end(driver)

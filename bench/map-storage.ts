@@ -14,11 +14,11 @@ import type { User } from './user.ts'
 
 type Answer = Promise<Entry<User> | Refusal>
 
-const absent: Refusal = { refused: 'not-found' }
+const notFound: Refusal = { refused: 'not-found' }
 const stale: Refusal = { refused: 'stale' }
-const taken: Refusal = { refused: 'not-unique', properties: ['email'] }
+const notUnique: Refusal = { refused: 'not-unique', properties: ['email'] }
 
-/** What one would write by hand for this one schema: a map, the ids in order, an index of the one unique property. */
+/** A hand-written storage for this one schema: a map, the ids in order, and an index of the unique property. */
 export class MapStorage implements Storage<User> {
   readonly name = 'map'
   readonly supports: Supports = {
@@ -72,7 +72,7 @@ export class MapStorage implements Storage<User> {
   }
 
   async insert (draft: Draft<User>, _context: Context): Answer {
-    if (this.#emails.has(draft.email)) return taken
+    if (this.#emails.has(draft.email)) return notUnique
     const place = this.#place(draft.id)
     if (place === this.#ids.length) this.#ids.push(draft.id)
     else this.#ids.splice(place, 0, draft.id)
@@ -81,10 +81,10 @@ export class MapStorage implements Storage<User> {
 
   async replace (id: Id, item: Readonly<User>, expected: Version | undefined, _context: Context): Answer {
     const present = this.#entries.get(id)
-    if (present === undefined) return absent
+    if (present === undefined) return notFound
     if (expected !== undefined && present.version !== expected) return stale
     if (present.item.email !== item.email) {
-      if (this.#emails.has(item.email)) return taken
+      if (this.#emails.has(item.email)) return notUnique
       this.#emails.delete(present.item.email)
     }
     return this.#keep(item)
@@ -92,7 +92,7 @@ export class MapStorage implements Storage<User> {
 
   async remove (id: Id, expected: Version | undefined, _context: Context) {
     const present = this.#entries.get(id)
-    if (present === undefined) return absent
+    if (present === undefined) return notFound
     if (expected !== undefined && present.version !== expected) return stale
     this.#ids.splice(this.#place(present.item.id), 1)
     this.#entries.delete(id)

@@ -14,17 +14,17 @@ export interface Sample extends Drive {
   /** Microseconds of the server's CPU per turn, on all its threads. */
   cpu: number
   /**
-   * Share of the time in which the server was busy: well below 1 with many connections, something else was in its
-   * way.
+   * Share of the time in which the server was busy: well below 1 with many connections, something else was the
+   * bottleneck.
    */
   server: number
 }
 
-export interface Course extends Omit<Task, 'port' | 'contestant'> {
+export interface Workload extends Omit<Task, 'port' | 'contestant'> {
   seconds: number
 }
 
-/** Whether the driver can stay awake: where it has a core that nobody else needs, such as a database server. */
+/** Whether the driver can stay awake: only if no other process, such as a database server, needs its core. */
 export function isAwake (store: string): boolean {
   return pinned && store !== 'postgres'
 }
@@ -32,7 +32,7 @@ export function isAwake (store: string): boolean {
 export async function measure (
   driver: ChildProcess,
   { name, server, port }: Contender,
-  { seconds, ...task }: Course
+  { seconds, ...task }: Workload
 ): Promise<Sample> {
   await ask(driver, { open: { ...task, contestant: name, port } })
   const before = await ask<Usage>(server, { order: 'usage' })
@@ -43,11 +43,11 @@ export async function measure (
   return { ...drive, rate: drive.turns / drive.seconds, cpu: cpu / drive.turns, server: cpu / 1e6 / drive.seconds }
 }
 
-/** Bytes per turn on V8's heap; a drive of its own, since counting is not free. */
-export async function allocation (
+/** Bytes per turn on V8's heap; measured separately, because counting takes time. */
+export async function measureAllocation (
   driver: ChildProcess,
   { name, server, port }: Contender,
-  { seconds, ...task }: Course
+  { seconds, ...task }: Workload
 ) {
   await ask(driver, { open: { ...task, contestant: name, port } })
   await ask(server, { order: 'count' })
@@ -57,11 +57,11 @@ export async function allocation (
   return bytes / turns
 }
 
-/** Writes a CPU profile of the steady state, nothing of the start in it. */
-export async function profile (
+/** Writes a CPU profile of the steady state, without the start. */
+export async function writeProfile (
   driver: ChildProcess,
   { name, server, port }: Contender,
-  { file, course: { seconds, ...task } }: { file: string; course: Course }
+  { file, workload: { seconds, ...task } }: { file: string; workload: Workload }
 ) {
   await ask(driver, { open: { ...task, contestant: name, port } })
   await ask(server, { order: 'profile' })

@@ -1,14 +1,14 @@
-// What people would pick instead. Each has a folder of its own with what it depends on, installed on demand.
+// Alternatives to the library. Each has its own folder and dependencies, which are installed on demand.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { ownDatabase, ownFile } from './databases.ts'
+import { createDatabase, createFile } from './databases.ts'
 import { seed, type User } from './user.ts'
 
 interface Peer {
   readonly stores: readonly string[]
-  /** What the database makes keys of. */
+  /** The type of the keys that the database generates. */
   readonly ids?: 'integer'
 }
 
@@ -20,8 +20,8 @@ export const peers: Record<string, Peer> = {
   platformatic: { stores: ['sqlite', 'postgres'], ids: 'integer' }
 }
 
-/** What the `start` of a peer's server.js is given, and gives. */
-interface Given {
+/** The argument and the result of `start` in server.js of a peer. */
+interface StartOptions {
   store: string
   items: readonly User[]
   file?: string
@@ -39,7 +39,7 @@ export interface Running {
 
 const folder = (name: string) => fileURLToPath(new URL(`peers/${name}`, import.meta.url))
 
-/** No script of theirs is run, and nothing is installed twice. */
+/** Runs no install scripts, and installs nothing twice. */
 export function install (names: readonly string[]) {
   for (const name of names) {
     if (existsSync(`${folder(name)}/node_modules`)) continue
@@ -55,7 +55,7 @@ export function install (names: readonly string[]) {
 type Columns = Record<'id' | 'createdAt', string>
 
 /** Without a version: none of the peers has one. */
-function filling (items: readonly User[], { id, createdAt }: Columns, numbered: boolean) {
+function buildInsert (items: readonly User[], { id, createdAt }: Columns, numbered: boolean) {
   const rows = items.map(
     (item) =>
       `(${[...(numbered ? [] : [item.id]), item.email, item.name, item.password, item.createdAt].map((value) => `'${value}'`).join()})`
@@ -64,7 +64,7 @@ function filling (items: readonly User[], { id, createdAt }: Columns, numbered: 
     INSERT INTO users (${numbered ? '' : 'id, '}email, name, password, "createdAt") VALUES ${rows.join()}`
 }
 
-/** What the scenarios have created. */
+/** Removes the items of the scenarios. */
 const removal = "DELETE FROM users WHERE email LIKE 'new%'"
 
 interface Table {
@@ -77,11 +77,11 @@ const tables: Record<string, (items: readonly User[], numbered: boolean) => Prom
   memory: async () => ({}),
   async sqlite (items, numbered) {
     const { DatabaseSync } = await import('node:sqlite')
-    const file = ownFile()
+    const file = createFile()
     const database = new DatabaseSync(file)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
     database.exec(
-      filling(
+      buildInsert(
         items,
         {
           id: `${numbered ? 'INTEGER' : 'TEXT'} PRIMARY KEY`,
@@ -94,10 +94,10 @@ const tables: Record<string, (items: readonly User[], numbered: boolean) => Prom
   },
   async postgres (items, numbered) {
     const { default: pg } = await import('pg')
-    const url = await ownDatabase()
+    const url = await createDatabase()
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     await pool.query(
-      filling(
+      buildInsert(
         items,
         {
           id: numbered ? 'SERIAL PRIMARY KEY' : 'UUID PRIMARY KEY DEFAULT gen_random_uuid()',
@@ -116,8 +116,8 @@ export async function startPeer (name: string, store: string, count: number): Pr
   if (peer?.stores.includes(store) !== true) throw new Error(`${name} has no store ${store}`)
   const items = Array.from({ length: count }, (_, number) => seed(number))
   const { reset, ...places } = await tables[store]!(items, peer.ids === 'integer')
-  // Of a file that is there only once it was asked for, so nothing is known of its types.
-  const { start } = (await import(`${folder(name)}/server.js`)) as { start: (given: Given) => Promise<Started> }
+  // The file is installed on demand, so its types are not known.
+  const { start } = (await import(`${folder(name)}/server.js`)) as { start: (given: StartOptions) => Promise<Started> }
   const started = await start({ store, items, ...places })
   return {
     server: started.server,

@@ -1,4 +1,4 @@
-/** Where results go: to somebody who reads them now, or into a page. */
+/** The output of results: for a terminal, or for a Markdown page. */
 export interface Printer {
   title(text: string): void
   note(text: string): void

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-/** Two cores and `taskset` give server and driver a core each; elsewhere the system places them. */
+/** Two cores and `taskset` give the server and the driver one core each; otherwise the system assigns them. */
 export const pinned =
   process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
 
@@ -13,7 +13,7 @@ export interface Launch {
   core: number
 }
 
-/** `base` is a file of the bench/ folder that `file` is taken from: that of this checkout, or of another one. */
+/** `base` is a file of the bench/ folder that contains `file`: in this checkout, or in another one. */
 export function launch (
   file: string,
   { args = [], flags = [], core }: Launch,
@@ -25,13 +25,13 @@ export function launch (
   return fork(path, args, { execPath: 'taskset', execArgv: ['-c', String(core), process.execPath, ...flags], stdio })
 }
 
-/** The process that answers, which collects its garbage when it wants to. */
+/** The server process, which can collect its garbage at any time. */
 export function launchServer (args: string[], base?: string | URL): ChildProcess {
   return launch('server.ts', { args, flags: ['--expose-gc'], core: 0 }, base)
 }
 
-/** The next message of a child; what it could not do is thrown here. The caller knows what it asked for. */
-export async function heard<Message> (child: ChildProcess): Promise<Message> {
+/** Receives the next message of a child, and throws its errors. The caller knows the type of the message. */
+export async function receive<Message> (child: ChildProcess): Promise<Message> {
   const gone = new AbortController()
   const exit = (code: number | null) => gone.abort(new Error(`a process of the bench ended with ${code}`))
   child.once('exit', exit)
@@ -47,7 +47,7 @@ export async function heard<Message> (child: ChildProcess): Promise<Message> {
 }
 
 export function ask<Message> (child: ChildProcess, message: object): Promise<Message> {
-  const reply = heard<Message>(child)
+  const reply = receive<Message>(child)
   child.send(message)
   return reply
 }

@@ -23,7 +23,7 @@ function place ({ url, lineNumber }: Node['callFrame']) {
   return url === '' ? '' : `${short}:${lineNumber + 1}`
 }
 
-/** A package, a folder of the project, or Node itself. */
+/** A package, a folder of the project, or Node.js itself. */
 function part ({ url, functionName }: Node['callFrame']) {
   if (url === '') return functionName.startsWith('(') ? functionName : 'engine'
   if (url.startsWith('node:')) return url.split('/')[0]!
@@ -33,7 +33,7 @@ function part ({ url, functionName }: Node['callFrame']) {
 
 const own = new Map<number, number>()
 samples.forEach((id, index) => own.set(id, (own.get(id) ?? 0) + timeDeltas[index]!))
-// What is neither the server's nor a request's: waiting, and the profiler itself.
+// Neither server nor requests: waiting, and the profiler itself.
 const idle = new Set(
   nodes
     .filter(
@@ -44,7 +44,7 @@ const idle = new Set(
 )
 const total = [...own].reduce((sum, [id, time]) => (idle.has(id) ? sum : sum + time), 0)
 
-/** Self time, and time of all that was called below; a function that recurs counts once. */
+/** Self time, and time of all callees; a recursive function counts once. */
 const functions = new Map<string, { self: number; below: number }>()
 const parts = new Map<string, number>()
 const byId = new Map(nodes.map((node) => [node.id, node]))

@@ -1,5 +1,5 @@
 import { cpus } from 'node:os'
-import type { Course, Sample } from './measure.ts'
+import type { Workload, Sample } from './measure.ts'
 import { text, type Printer } from './printer.ts'
 import { pinned } from './process.ts'
 import { scenarios } from './scenarios.ts'
@@ -25,18 +25,18 @@ export interface Result {
   rows: Record<string, Row>
 }
 
-export function machine ({ store, byHand, launches, rounds, duration }: Settings) {
+export function machine ({ store, handWritten, launches, rounds, duration }: Settings) {
   return {
     node: `Node ${process.version}`,
     cpu: `${cpus().length} x ${cpus()[0]?.model ?? process.arch}`,
     cores: pinned ? 'server and driver pinned to a core each' : 'not pinned',
-    store: `store ${store}${byHand ? ', by hand' : ''}`,
+    store: `store ${store}${handWritten ? ', by hand' : ''}`,
     rounds: `${launches} launches of ${rounds} rounds of ${duration} s`
   }
 }
 
 export function result (
-  { scenario, connections }: Course,
+  { scenario, connections }: Workload,
   samples: Map<string, Sample[]>,
   allocated: Map<string, number>
 ): Result {
@@ -109,7 +109,7 @@ export function print ({ scenario, connections, rows }: Result) {
 }
 
 /**
- * Of the last contestant: its own figures, and how it compares with each other one, by throughput and, less shaken by
+ * Of the last contestant: its own figures, and its ratio to each other one by throughput and, less affected by
  * a busy machine, by CPU time.
  */
 export function summary (results: Result[], wanted: string[], { title, note, table }: Printer) {

@@ -2,30 +2,38 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { serve } from './databases.ts'
-import { allocation, isAwake, measure, profile, type Contender, type Course, type Sample } from './measure.ts'
+import {
+  isAwake,
+  measure,
+  measureAllocation,
+  writeProfile,
+  type Contender,
+  type Sample,
+  type Workload
+} from './measure.ts'
 import { markdown, text } from './printer.ts'
-import { end, heard, launch, launchServer } from './process.ts'
+import { end, launch, launchServer, receive } from './process.ts'
 import { machine, print, result, summary, type Result } from './report.ts'
 import { install, peers } from './peers.ts'
-import { scenarioOf } from './scenarios.ts'
+import { getScenario } from './scenarios.ts'
 import { settings, usage, type Settings } from './settings.ts'
-import { lacking, lackingByHand } from './storages.ts'
+import { lacking, lackingHandWritten } from './storages.ts'
 
-async function contend (name: string, { store, byHand }: Settings): Promise<Contender> {
-  const server = launchServer([name, store, '1000', '0', byHand ? 'by hand' : ''])
+async function startContender (name: string, { store, handWritten }: Settings): Promise<Contender> {
+  const server = launchServer([name, store, '1000', '0', handWritten ? 'by hand' : ''])
   try {
-    return { name, server, port: (await heard<{ port: number }>(server)).port }
+    return { name, server, port: (await receive<{ port: number }>(server)).port }
   } catch (error) {
     await end(server)
     throw error
   }
 }
 
-async function contendAll (names: string[], chosen: Settings) {
+async function startContenders (names: string[], chosen: Settings) {
   const contenders: Contender[] = []
   for (const name of names) {
     try {
-      contenders.push(await contend(name, chosen))
+      contenders.push(await startContender(name, chosen))
     } catch (error) {
       console.error(`${name} is left out, it does not start: ${error instanceof Error ? error.message : error}`)
     }
@@ -33,50 +41,50 @@ async function contendAll (names: string[], chosen: Settings) {
   return contenders
 }
 
-interface Gathered {
-  course: Course
+interface Measurement {
+  workload: Workload
   samples: Map<string, Sample[]>
   allocated: Map<string, number>
 }
 
 /**
- * In so many parts, each with connections of its own: the first that close undo some of what was compiled, and a
- * second goes by until that is mended.
+ * The number of parts, each with new connections: the first that close deoptimize some compiled code, and it
+ * takes a second until it is optimized again.
  */
 const warmups = 4
 
 async function gather (
   driver: ChildProcess,
   contenders: Contender[],
-  { course, samples, allocated }: Gathered,
+  { workload, samples, allocated }: Measurement,
   { warmup, rounds, duration }: Settings
 ) {
   for (let part = 0; part < warmups; part++) {
-    for (const contender of contenders) await measure(driver, contender, { ...course, seconds: warmup / warmups })
+    for (const contender of contenders) await measure(driver, contender, { ...workload, seconds: warmup / warmups })
   }
   for (let round = 0; round < rounds; round++) {
-    // There and back, so that it is nobody's advantage to come last.
+    // In alternating order, so that no contestant has the advantage of being last.
     for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
-      samples.set(contender.name, [...(samples.get(contender.name) ?? []), await measure(driver, contender, course)])
+      samples.set(contender.name, [...(samples.get(contender.name) ?? []), await measure(driver, contender, workload)])
     }
   }
   for (const contender of contenders) {
-    allocated.set(contender.name, await allocation(driver, contender, { ...course, seconds: duration / 2 }))
+    allocated.set(contender.name, await measureAllocation(driver, contender, { ...workload, seconds: duration / 2 }))
   }
 }
 
 async function profileAll (
   driver: ChildProcess,
   contenders: Contender[],
-  { course, folder }: { course: Course; folder: string }
+  { workload, folder }: { workload: Workload; folder: string }
 ) {
   mkdirSync(folder, { recursive: true })
   for (const contender of contenders) {
     const file = resolve(
       folder,
-      `${contender.name} ${course.scenario} ${course.connections}.cpuprofile`.replaceAll(' ', '-')
+      `${contender.name} ${workload.scenario} ${workload.connections}.cpuprofile`.replaceAll(' ', '-')
     )
-    await profile(driver, contender, { file, course: { ...course, seconds: 4 } })
+    await writeProfile(driver, contender, { file, workload: { ...workload, seconds: 4 } })
   }
 }
 
@@ -92,10 +100,10 @@ if (chosen === undefined) {
   const close = await serve([chosen.store])
   const driver = launch('driver.ts', { core: 1 })
   for (const scenario of chosen.scenarios) {
-    if ((chosen.byHand ? lackingByHand : lacking)[chosen.store]?.includes(scenario) === true) continue
-    const names = chosen.contestants.filter((name) => scenarioOf(name, scenario) !== undefined)
-    const courses = chosen.connections.map((connections): Gathered => ({
-      course: {
+    if ((chosen.handWritten ? lackingHandWritten : lacking)[chosen.store]?.includes(scenario) === true) continue
+    const names = chosen.contestants.filter((name) => getScenario(name, scenario) !== undefined)
+    const measurements = chosen.connections.map((connections): Measurement => ({
+      workload: {
         scenario,
         table: 'scenarios',
         connections,
@@ -107,15 +115,17 @@ if (chosen === undefined) {
       allocated: new Map()
     }))
     for (let launched = 0; launched < chosen.launches; launched++) {
-      const contenders = await contendAll(launched % 2 === 0 ? names : names.toReversed(), chosen)
-      for (const course of courses) await gather(driver, contenders, course, chosen)
+      const contenders = await startContenders(launched % 2 === 0 ? names : names.toReversed(), chosen)
+      for (const measurement of measurements) await gather(driver, contenders, measurement, chosen)
       if (chosen.profile !== undefined) {
-        for (const { course } of courses) await profileAll(driver, contenders, { course, folder: chosen.profile })
+        for (const { workload } of measurements) {
+          await profileAll(driver, contenders, { workload, folder: chosen.profile })
+        }
       }
       for (const { server } of contenders) await end(server)
     }
-    for (const { course, samples, allocated } of courses) {
-      const one = result(course, samples, allocated)
+    for (const { workload, samples, allocated } of measurements) {
+      const one = result(workload, samples, allocated)
       results.push(one)
       if (!quiet) print(one)
     }

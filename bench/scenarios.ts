@@ -1,12 +1,12 @@
-import { dialectOf, own, type Dialect } from './dialects.ts'
+import { getDialect, own, type Dialect } from './dialects.ts'
 import { seedId } from './user.ts'
 
-/** What one connection of the driver knows and has learned from the last answer. */
+/** The state of one connection of the driver, with values of the last response. */
 export interface Client {
   readonly number: number
-  /** How many items there are. */
+  /** The number of items. */
   readonly items: number
-  /** What makes its items larger. */
+  /** Added to its items to make them larger. */
   readonly padding: string
   turn: number
   path: string
@@ -17,9 +17,9 @@ export interface Client {
 }
 
 export interface Step {
-  /** Any of these is right; another one ends the run. */
+  /** Expected statuses; any other one ends the run. */
   readonly status: readonly number[]
-  /** Whether ETag, Location, Link and id of the answer are needed by the next step. */
+  /** Whether ETag, Location, Link and id of the response are needed by the next step. */
   readonly learn?: boolean
   readonly request: (client: Client) => string
 }
@@ -34,11 +34,11 @@ export interface Scenario {
 
 const head = 'Host: 127.0.0.1\r\nAccept: application/json\r\n'
 
-function bare (method: string, path: string, fields = '') {
+function format (method: string, path: string, fields = '') {
   return `${method} ${path} HTTP/1.1\r\n${head}${fields}\r\n`
 }
 
-function filled (
+function formatWithContent (
   method: string,
   path: string,
   { content, fields = '', type = 'application/json' }: { content: string; fields?: string; type?: string }
@@ -53,18 +53,18 @@ const ifMatch = (client: Client) => (client.tag === '' ? '' : `If-Match: ${clien
 export const invalid = '{"email":"not an address","name":"","password":"secret"}'
 
 /** RFC 8288: the target of the link to the next page. */
-export function nextOf (link: string) {
+export function getNext (link: string) {
   return /<([^>]*)>; *rel="?next/.exec(link)?.[1] ?? ''
 }
 
-/** The requests of which the scenarios are made; what never differs is written once. */
-function stepsOf ({ collection, item, list, filtered, missing, patch, ...status }: Dialect) {
-  const gets = Array.from({ length: 1000 }, (_, number) => bare('GET', item(seedId(number))))
+/** The requests of the scenarios; constant requests are built once. */
+function createSteps ({ collection, item, list, filtered, missing, patch, ...status }: Dialect) {
+  const gets = Array.from({ length: 1000 }, (_, number) => format('GET', item(seedId(number))))
   const [pageOne, pageFiltered, nothing, wrong] = [
-    bare('GET', list),
-    bare('GET', filtered),
-    bare('GET', missing),
-    filled('POST', collection, { content: invalid })
+    format('GET', list),
+    format('GET', filtered),
+    format('GET', missing),
+    formatWithContent('POST', collection, { content: invalid })
   ]
   const mine = (client: Client) => item(seedId(client.number))
   return {
@@ -72,10 +72,10 @@ function stepsOf ({ collection, item, list, filtered, missing, patch, ...status 
     /** Items from all over the collection. */
     getAny: {
       status: [200],
-      request: (client) => bare('GET', item(seedId((client.number * 17 + client.turn * 7919) % client.items)))
+      request: (client) => format('GET', item(seedId((client.number * 17 + client.turn * 7919) % client.items)))
     },
-    getOwn: { status: [200], learn: true, request: (client) => bare('GET', mine(client)) },
-    getKnown: { status: [304], request: (client) => bare('GET', mine(client), `If-None-Match: ${client.tag}\r\n`) },
+    getOwn: { status: [200], learn: true, request: (client) => format('GET', mine(client)) },
+    getKnown: { status: [304], request: (client) => format('GET', mine(client), `If-None-Match: ${client.tag}\r\n`) },
     getMissing: { status: [404], request: () => nothing },
     list: { status: [200], request: () => pageOne },
     listFiltered: { status: [200], request: () => pageFiltered },
@@ -84,35 +84,35 @@ function stepsOf ({ collection, item, list, filtered, missing, patch, ...status 
       learn: true,
       request: (client) => {
         client.path = client.next === '' ? list : client.next
-        return bare('GET', client.path)
+        return format('GET', client.path)
       }
     },
-    listAgain: { status: [200], request: (client) => bare('GET', client.path) },
+    listAgain: { status: [200], request: (client) => format('GET', client.path) },
     create: {
       status: [status.created],
-      request: (client) => filled('POST', collection, { content: user(`new${serial++}`, client.padding) })
+      request: (client) => formatWithContent('POST', collection, { content: user(`new${serial++}`, client.padding) })
     },
     createInvalid: { status: [status.invalid], request: () => wrong },
     replace: {
       status: [200],
       request: (client) =>
-        filled('PUT', mine(client), { content: user(`user${client.number}`), fields: ifMatch(client) })
+        formatWithContent('PUT', mine(client), { content: user(`user${client.number}`), fields: ifMatch(client) })
     },
     patch: {
       status: [200],
       request: (client) =>
-        filled(patch.method, mine(client), { content: `{"name":"Name ${client.turn}"}`, type: patch.type })
+        formatWithContent(patch.method, mine(client), { content: `{"name":"Name ${client.turn}"}`, type: patch.type })
     },
     remove: {
       status: [status.removed],
-      request: (client) => bare('DELETE', client.location === '' ? item(client.id) : client.location)
+      request: (client) => format('DELETE', client.location === '' ? item(client.id) : client.location)
     }
   } satisfies Record<string, Step>
 }
 
 /** One row per scenario; a turn is all of its steps. */
-export function scenariosOf (dialect: Dialect): Record<string, Scenario> {
-  const step = stepsOf(dialect)
+export function createScenarios (dialect: Dialect): Record<string, Scenario> {
+  const step = createSteps(dialect)
   return {
     get: { steps: [step.get] },
     'get 304': { prepare: step.getOwn, steps: [step.getKnown], against: 'get' },
@@ -127,21 +127,21 @@ export function scenariosOf (dialect: Dialect): Record<string, Scenario> {
   }
 }
 
-export const scenarios = scenariosOf(own)
+export const scenarios = createScenarios(own)
 
 const known = new Map<string, Record<string, Scenario>>()
 
-/** As this contestant is asked; undefined for what it lacks. */
-export function scenarioOf (contestant: string, scenario: string): Scenario | undefined {
-  const dialect = dialectOf(contestant)
-  const all = known.get(contestant) ?? scenariosOf(dialect)
+/** The scenario in the dialect of the contestant; undefined if it is not supported. */
+export function getScenario (contestant: string, scenario: string): Scenario | undefined {
+  const dialect = getDialect(contestant)
+  const all = known.get(contestant) ?? createScenarios(dialect)
   known.set(contestant, all)
   return dialect.lacks.includes(scenario) ? undefined : all[scenario]
 }
 
-const step = stepsOf(own)
+const step = createSteps(own)
 
-/** Of bench/growth.ts: what could depend on how many items there are. */
+/** Of bench/growth.ts: scenarios that could depend on the number of items. */
 export const depths: Record<string, Scenario> = {
   'page 1': { steps: [step.list] },
   'last page': { prepare: { ...step.listNext, follow: true }, steps: [step.listAgain] },

@@ -1,4 +1,4 @@
-// The process that answers: one contestant, one filled collection, and an account of what it has used.
+// The server process: one contestant, one filled collection, and a report of its usage.
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { GCProfiler, getHeapStatistics } from 'node:v8'
@@ -20,8 +20,8 @@ export interface Allocation {
   bytes: number
 }
 /**
- * Megabytes in use after a collection, in the first and in the last quarter of the time; and what the process had of
- * the system in the end.
+ * Megabytes in use after a collection, in the first and in the last quarter of the time; and the resident memory of
+ * the process at the end.
  */
 export interface Weight {
   early: number
@@ -29,7 +29,7 @@ export interface Weight {
   resident: number
 }
 
-const [name = '', kind = '', count = '1000', bytes = '0', byHand = ''] = process.argv.slice(2)
+const [name = '', kind = '', count = '1000', bytes = '0', handWritten = ''] = process.argv.slice(2)
 let empty = async () => {}
 let profiler = new GCProfiler()
 let used = 0
@@ -37,7 +37,7 @@ const session = new Session()
 let weighing: NodeJS.Timeout | undefined
 let weights: number[] = []
 
-/** What V8 has not collected yet says nothing: the process has it of the system all the same. */
+/** Collects garbage first, because the heap would include what V8 has not collected yet. */
 function weigh () {
   globalThis.gc!()
   const { heapUsed, external } = process.memoryUsage()
@@ -45,7 +45,7 @@ function weigh () {
   weighing = setTimeout(weigh, 1000)
 }
 
-function weighed (): Weight {
+function getWeight (): Weight {
   clearTimeout(weighing)
   weigh()
   clearTimeout(weighing)
@@ -58,8 +58,8 @@ function weighed (): Weight {
   }
 }
 
-/** What stood on the heap before each collection, less what the one before had left: all that was allocated. */
-function allocated () {
+/** Sums the heap before each collection minus the heap after the previous one: all allocated bytes. */
+function sumAllocations () {
   const { statistics } = profiler.stop()
   let bytes = 0
   let left = used
@@ -81,13 +81,13 @@ const answers: Record<string, (file: string) => unknown> = {
     used = getHeapStatistics().used_heap_size
     return 'counting'
   },
-  counted: () => ({ bytes: allocated() }) satisfies Allocation,
+  counted: () => ({ bytes: sumAllocations() }) satisfies Allocation,
   weigh () {
     weights = []
     weigh()
     return 'weighing'
   },
-  weighed,
+  weighed: getWeight,
   async profile () {
     session.connect()
     await session.post('Profiler.enable')
@@ -116,7 +116,8 @@ async function runContestant () {
   const opened = await storages[kind]!()
   let filled: Promise<void> | undefined
   const server = await start(name, (shape) => {
-    const storage = (byHand !== '' && name !== 'ours' ? (opened.byHand ?? opened.adapter) : opened.adapter)(shape)
+    const adapter = handWritten !== '' && name !== 'ours' ? (opened.handWritten ?? opened.adapter) : opened.adapter
+    const storage = adapter(shape)
     filled = opened.fill === undefined || bytes !== '0' ? fillOneByOne() : opened.fill(shape, Number(count))
     async function fillOneByOne () {
       await opened.fill?.(shape, 0)
@@ -135,8 +136,8 @@ process.on('disconnect', () => process.exit())
 try {
   const server = Object.hasOwn(peers, name) ? await runPeer() : await runContestant()
   const { port } = server.address() as AddressInfo // a TCP server's address is never a string
-  // V8 would do it at some moment of the first second or later, by chance, and what it compiles is a seventh slower
-  // where it was done before: with it, all are asked under the same conditions, those of a server that is up for a
+  // V8 would do it at a random time in the first second or later, and code compiled afterward is a seventh slower.
+  // With it, all contestants are measured under the same conditions, those of a server that has been running for a
   // while.
   globalThis.gc!()
   process.send!({ port })

@@ -15,7 +15,7 @@ export interface Settings {
   duration: number
   warmup: number
   store: string
-  byHand: boolean
+  handWritten: boolean
   profile: string | undefined
   json: boolean
   markdown: boolean
@@ -48,7 +48,7 @@ export const usage = `npm run bench -- [--quick] [--peers] [--by-hand] [--json] 
   --warmup      ${usual.warmup} (seconds per contestant and launch)
   --store       ${Object.keys(storages).join(' or ')}, the same for all; with --by-hand, the hand-written contestants speak to it by hand`
 
-function known (text: string, table: object) {
+function checkNames (text: string, table: object) {
   const names = text.split(',')
   for (const name of names) {
     if (!Object.hasOwn(table, name)) throw new Error(`${name} is none of ${Object.keys(table).join()}`)
@@ -81,20 +81,20 @@ export function settings (args: string[]): Settings | undefined {
   })
   if (values.help) return
   const all = { ...contestants, ...peers }
-  const store = known(values.store ?? 'memory', storages)[0]!
+  const store = checkNames(values.store ?? 'memory', storages)[0]!
   const rivals = Object.keys(peers).filter((name) => peers[name]!.stores.includes(store))
   const names = values.peers ? [...rivals, 'ours'] : Object.keys(contestants)
   const chosen = { ...(values.quick ? quick : usual), contestants: names.join(), ...values }
   return {
-    contestants: known(chosen.contestants, all),
-    scenarios: known(chosen.scenarios, scenarios),
+    contestants: checkNames(chosen.contestants, all),
+    scenarios: checkNames(chosen.scenarios, scenarios),
     connections: chosen.connections.split(',').map(Number),
     launches: Number(chosen.launches),
     rounds: Number(chosen.rounds),
     duration: Number(chosen.duration),
     warmup: Number(chosen.warmup),
     store,
-    byHand: values['by-hand'],
+    handWritten: values['by-hand'],
     profile: values.profile,
     json: chosen.json,
     markdown: chosen.markdown

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { isAwake, measure, type Contender, type Sample } from './measure.ts'
-import { end, heard, launchServer } from './process.ts'
+import { end, launchServer, receive } from './process.ts'
 
 export interface Sized {
   readonly contestant: string
@@ -28,11 +28,11 @@ export async function sizes (
   const contenders: Contender[] = []
   for (const name of contestants) {
     const server = launchServer([name, store, String(items), String(bytes)])
-    contenders.push({ name, server, port: (await heard<{ port: number }>(server)).port })
+    contenders.push({ name, server, port: (await receive<{ port: number }>(server)).port })
   }
   const found: Sized[] = []
   for (const scenario of ['get', 'list', 'create']) {
-    const course = {
+    const workload = {
       scenario,
       table: 'scenarios',
       connections: 16,
@@ -42,9 +42,9 @@ export async function sizes (
       awake: isAwake(store)
     } as const
     const all = contenders.map((contender) => ({ contender, samples: new Array<Sample>() }))
-    for (const { contender } of all) await measure(driver, contender, course)
+    for (const { contender } of all) await measure(driver, contender, workload)
     for (let round = 0; round < rounds; round++) {
-      for (const { contender, samples } of all) samples.push(await measure(driver, contender, course))
+      for (const { contender, samples } of all) samples.push(await measure(driver, contender, workload))
     }
     found.push(...all.map(({ contender, samples }) => ({ contestant: contender.name, scenario, bytes, samples })))
   }

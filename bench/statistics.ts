@@ -16,7 +16,7 @@ export function spread (values: number[]): Spread {
   return { median: quantile(sorted, 0.5), low: quantile(sorted, 0.25), high: quantile(sorted, 0.75) }
 }
 
-/** Round by round, so that what disturbed a whole round falls out. */
+/** Round by round, so that a disturbance of a whole round does not count. */
 export function ratio (values: number[], base: number[]): Spread {
   return spread(values.map((value, round) => value / base[round]!))
 }

@@ -3,20 +3,20 @@ import { openPostgres, openSqlite, type Opened } from './databases.ts'
 import { MapStorage } from './map-storage.ts'
 import { seed, seedId, type User } from './user.ts'
 
-/** One row per storage that all contestants of a run can be given; the library is loaded only where it is asked for. */
+/** The storages that the contestants of a run can use; the library is loaded only if it is used. */
 export const storages: Record<string, () => Promise<Opened>> = {
   memory: async () => ({
     adapter: (await import('../lib/storage/memory.ts')).memory(),
-    byHand: () => new MapStorage()
+    handWritten: () => new MapStorage()
   }),
   map: async () => ({ adapter: () => new MapStorage() }),
   sqlite: openSqlite,
   postgres: openPostgres
 }
 
-/** Scenarios that a storage, or what is there by hand in its stead, has nothing for. */
+/** Scenarios that a storage, or its hand-written replacement, does not support. */
 export const lacking: Record<string, readonly string[]> = { map: ['list filtered'] }
-export const lackingByHand: Record<string, readonly string[]> = { ...lacking, memory: ['list filtered'] }
+export const lackingHandWritten: Record<string, readonly string[]> = { ...lacking, memory: ['list filtered'] }
 
 export const context: Context = { signal: new AbortController().signal, scope: undefined }
 
@@ -37,7 +37,7 @@ export async function fill (storage: Storage<User>, items: number, padding = '')
   for (let number = 0; number < items; number++) await storage.insert(seed(number, padding), context)
 }
 
-/** Removes what a scenario has created, the newest first, so that every round meets the same collection. */
+/** Removes the items of a scenario, the newest first, so that every round has the same collection. */
 export async function reset (storage: Storage<User>, items: number) {
   const created: Id[] = []
   let last = seedId(items - 1)

@@ -4,7 +4,7 @@ import type { Shape } from '../lib/storage/contract.ts'
 
 const sorts = ['id', '-id', 'email', '-email', 'name', '-name', 'createdAt', '-createdAt'] as const
 
-/** New objects on every call: validators remember what they compiled by the identity of a schema. */
+/** New objects on every call: validators cache compiled schemas by identity. */
 export function schemas () {
   const item = Type.Object({
     id: Type.String({ format: 'uuid', readOnly: true }),
@@ -51,8 +51,8 @@ export function shape (name: string, schema: Schemas['item']): Shape {
 let moment = 0
 let serial = 0
 
-/** UUIDv7 with a counter (RFC 9562 5.7 and 6.2), so that the order of ids is the order of creation. */
-export function mint () {
+/** UUIDv7 with a counter (RFC 9562, sections 5.7 and 6.2), so that the order of ids is the order of creation. */
+export function generateId () {
   const now = Date.now()
   if (now > moment) {
     moment = now
@@ -65,12 +65,12 @@ export function mint () {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${serial.toString(16).padStart(3, '0')}${randomUUID().slice(18)}`
 }
 
-/** Older than whatever is minted during a run, and the same in every process. */
+/** Older than all ids that are generated in a run, and the same in every process. */
 export function seedId (number: number) {
   return `01800000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
 }
 
-/** What brings the JSON of an item to about this many bytes; without it, it has 180. */
+/** Text that extends the JSON of an item to about this many bytes; without it, it has 180. */
 export function padding (bytes: number) {
   return 'x'.repeat(Math.max(0, bytes - 180))
 }

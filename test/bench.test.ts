@@ -10,7 +10,7 @@ import { contestants, start } from '../bench/contestants.ts'
 import { openSqlite } from '../bench/databases.ts'
 import { Load } from '../bench/failover/load.ts'
 import { defineOrders } from '../bench/failover/orders.ts'
-import { nextOf, scenarioOf, scenarios } from '../bench/scenarios.ts'
+import { getNext, getScenario, scenarios } from '../bench/scenarios.ts'
 import type { Client } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
 import type { User } from '../bench/user.ts'
@@ -21,15 +21,15 @@ import { sqlite } from '../lib/storage/sqlite.ts'
 import { Wire } from './wire.ts'
 import type { WireAnswer } from './wire.ts'
 
-// A comparison is worth what its contestants do alike.
+// A comparison is valid only if the contestants send equal responses.
 
-interface Told {
+interface Comparable {
   readonly status: number
   readonly fields: Readonly<Record<string, string>>
   readonly content: unknown
 }
 
-/** What differs by the moment, by the process, or by how a contestant writes its cursors and tags. */
+/** Headers that differ between requests, between processes, or by the form of cursors and tags. */
 function alike (text: string): string {
   return text
     .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'id')
@@ -39,7 +39,7 @@ function alike (text: string): string {
     .replace(/; charset=utf-8/, '')
 }
 
-function told ({ status, fields, content }: WireAnswer): Told {
+function toComparable ({ status, fields, content }: WireAnswer): Comparable {
   const { date, 'content-length': _length, ...rest } = fields
   const values = Object.fromEntries(
     Object.entries(rest)
@@ -49,12 +49,12 @@ function told ({ status, fields, content }: WireAnswer): Told {
   return { status, fields: values, content: content.length === 0 ? undefined : JSON.parse(alike(content.toString())) }
 }
 
-/** What a contestant answers to all steps of all scenarios that it has. */
-async function answers (
+/** The responses of a contestant to all steps of its scenarios. */
+async function collectAnswers (
   name: string,
   adapter: Adapter<User> = memory(),
   table?: (shape: Shape) => Promise<void>
-): Promise<Map<string, Told>> {
+): Promise<Map<string, Comparable>> {
   let filled: Promise<void> | undefined
   const server = await start(name, (shape) => {
     const storage = adapter(shape)
@@ -63,7 +63,7 @@ async function answers (
   })
   await filled
   const wire = new Wire((server.address() as AddressInfo).port)
-  const found = new Map<string, Told>()
+  const found = new Map<string, Comparable>()
   const client: Client = {
     number: 0,
     items: 1000,
@@ -76,14 +76,14 @@ async function answers (
     next: ''
   }
   for (const scenario of Object.keys(scenarios)) {
-    const { prepare, steps = [] } = scenarioOf(name, scenario) ?? {}
+    const { prepare, steps = [] } = getScenario(name, scenario) ?? {}
     for (const [index, step] of [...(prepare === undefined ? [] : [prepare]), ...steps].entries()) {
       wire.socket.write(step.request(client))
       const answer = await wire.answer()
       client.tag = answer.fields['etag'] ?? ''
       client.location = answer.fields['location'] ?? ''
-      client.next = nextOf(answer.fields['link'] ?? '')
-      found.set(`${scenario}, step ${index + 1}`, told(answer))
+      client.next = getNext(answer.fields['link'] ?? '')
+      found.set(`${scenario}, step ${index + 1}`, toComparable(answer))
     }
   }
   wire.close()
@@ -92,12 +92,12 @@ async function answers (
 }
 
 test('the contestants of the benchmark send the same responses', async (t) => {
-  const ours = await answers('ours')
+  const ours = await collectAnswers('ours')
   for (const name of Object.keys(contestants).filter((name) => name !== 'ours' && name !== 'plain')) {
-    for (const [step, answer] of await answers(name)) t.same(answer, ours.get(step), `${name}: ${step}`)
+    for (const [step, answer] of await collectAnswers(name)) t.same(answer, ours.get(step), `${name}: ${step}`)
   }
-  for (const [step, { status, content }] of await answers('plain')) {
-    // Fastify's own error is what someone would leave it at who wants nothing more.
+  for (const [step, { status, content }] of await collectAnswers('plain')) {
+    // The plain app keeps the error responses of Fastify.
     if (status >= 400) t.ok([400, 404].includes(status), `plain: ${step}`)
     else {
       t.same(
@@ -112,9 +112,9 @@ test('the contestants of the benchmark send the same responses', async (t) => {
 test(
   'hand-written SQL sends the same responses as the library',
   async (t) => {
-    const { byHand, fill } = await openSqlite()
-    const ours = await answers('ours')
-    for (const [step, answer] of await answers('features', byHand, (shape) => fill!(shape, 0))) {
+    const { handWritten, fill } = await openSqlite()
+    const ours = await collectAnswers('ours')
+    for (const [step, answer] of await collectAnswers('features', handWritten, (shape) => fill!(shape, 0))) {
       t.same(answer, ours.get(step), step)
     }
   }

@@ -1,29 +1,29 @@
-// Fastify with the features of the library written by hand, for one schema, by someone who knows both.
+// Fastify with hand-written features like those of the library, for one schema.
 import { hash } from 'node:crypto'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Adapter, Entry, Page, Storage } from '../../lib/storage/contract.ts'
-import { question } from '../question.ts'
+import { toStorageQuery } from '../storage-query.ts'
 import { context } from '../storages.ts'
-import { mint, schemas, shape, type Patch, type Query, type Schemas, type User, type Write } from '../user.ts'
-import { problem, refuse, refuseBy, refused, type Refusable } from './problem.ts'
+import { generateId, schemas, shape, type Patch, type Query, type Schemas, type User, type Write } from '../user.ts'
+import { problem, refuse, refuseBy, isRefusal, type Refusable } from './problem.ts'
 
 interface Item {
   Params: { id: string }
 }
 
-/** RFC 9110 13.1.2: weak comparison. */
+/** RFC 9110, section 13.1.2: weak comparison. */
 function noneMatches (field: string, tag: string) {
   return field === tag || field === '*' || field.split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
 }
 
-/** RFC 9110 13.1.1: strong comparison. */
+/** RFC 9110, section 13.1.1: strong comparison. */
 function matches (field: string, tag: string) {
   return field === tag || field === '*' || field.split(',').some((one) => one.trim() === tag)
 }
 
-/** What refuses the write, if anything does. */
+/** Returns why the write is refused, if it is. */
 function precondition (request: FastifyRequest, present: Entry<User> | undefined): Refusable | undefined {
   if (present === undefined) return 'not-found'
   const field = request.headers['if-match']
@@ -64,11 +64,11 @@ export function routes (
     { schema: { querystring: query, response: { 200: { type: 'array', items: read }, '4xx': problem } } },
     async (request, reply) => {
       const preferred = request.headers.prefer === 'count=exact'
-      const asked = question(request.query, preferred || request.query.count)
-      if (asked.after !== undefined && asked.after.length !== asked.order.length) {
+      const storageQuery = toStorageQuery(request.query, preferred || request.query.count)
+      if (storageQuery.after !== undefined && storageQuery.after.length !== storageQuery.order.length) {
         return refuse(reply, 'invalid-query', { detail: 'after is no position in this order.' })
       }
-      const page = await storage.list(asked, context)
+      const page = await storage.list(storageQuery, context)
       let versions = `${page.more} `
       for (const entry of page.entries) versions += `${entry.id} ${entry.version} `
       const tag = `"${hash('sha1', versions, 'base64url')}"`
@@ -89,10 +89,10 @@ export function routes (
     async (request, reply) => {
       const { email, name, password } = request.body
       const entry = await storage.insert(
-        { id: mint(), email, name, password, createdAt: new Date().toISOString() },
+        { id: generateId(), email, name, password, createdAt: new Date().toISOString() },
         context
       )
-      if (refused(entry)) return refuseBy(reply, entry)
+      if (isRefusal(entry)) return refuseBy(reply, entry)
       const location = `${path}/${entry.id}`
       reply
         .code(201)
@@ -124,7 +124,7 @@ export function routes (
       const { email, name, password } = request.body
       const { id, createdAt } = present.item
       const entry = await storage.replace(id, { id, email, name, password, createdAt }, present.version, context)
-      if (refused(entry)) return refuseBy(reply, entry)
+      if (isRefusal(entry)) return refuseBy(reply, entry)
       reply.header('link', link).header('content-location', `${path}/${id}`)
       return entry.item
     }
@@ -139,7 +139,7 @@ export function routes (
       if (present === undefined || refusal !== undefined) return refuse(reply, refusal ?? 'not-found')
       const { id } = present.item
       const entry = await storage.replace(id, { ...present.item, ...request.body }, present.version, context)
-      if (refused(entry)) return refuseBy(reply, entry)
+      if (isRefusal(entry)) return refuseBy(reply, entry)
       reply.header('etag', `"${entry.version}"`).header('link', link).header('content-location', `${path}/${id}`)
       return entry.item
     }

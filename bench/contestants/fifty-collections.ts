@@ -6,7 +6,7 @@ import { add as addOne } from './ours.ts'
 
 export { open } from './ours.ts'
 
-/** The collection that is measured is one of fifty in the app. */
+/** The measured collection is one of fifty in the app. */
 export function add (app: FastifyInstance, name: string, adapter: Adapter<User>) {
   for (let number = 1; number < 50; number++) addOne(app, `${name}${number}`, memory())
   addOne(app, name, adapter)

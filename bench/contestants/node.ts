@@ -1,4 +1,4 @@
-// The limit: node:http alone, no routing, no validation, no storage. Every answer was made beforehand, by the library.
+// The limit: node:http alone, no routing, no validation, no storage. Every response was created before by the library.
 import { createServer, type OutgoingHttpHeader } from 'node:http'
 import type { InjectOptions } from 'fastify'
 import { memory } from '../../lib/storage/memory.ts'
@@ -13,7 +13,7 @@ interface Canned {
   content: string
 }
 
-/** Those that node:http adds itself. */
+/** Headers that node:http adds itself. */
 const added = new Set(['date', 'connection', 'keep-alive'])
 
 async function can () {

@@ -1,17 +1,17 @@
-// Fastify as its guide shows it, schemas for what comes in and goes out, and nothing more of HTTP than that.
+// Fastify as in its guide: schemas for requests and responses, and no other features of HTTP.
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Adapter, Entry, Refusal, Storage } from '../../lib/storage/contract.ts'
-import { question } from '../question.ts'
+import { toStorageQuery } from '../storage-query.ts'
 import { context } from '../storages.ts'
-import { mint, schemas, shape, type Patch, type Query, type Schemas, type User, type Write } from '../user.ts'
+import { generateId, schemas, shape, type Patch, type Query, type Schemas, type User, type Write } from '../user.ts'
 
 interface Item {
   Params: { id: string }
 }
 
-const statusOf = { 'not-found': 404, stale: 409, 'not-unique': 409, conflict: 409, unstorable: 422 }
+const statuses = { 'not-found': 404, stale: 409, 'not-unique': 409, conflict: 409, unstorable: 422 }
 
-function refused (result: Entry<User> | Refusal): result is Refusal {
+function isRefusal (result: Entry<User> | Refusal): result is Refusal {
   return 'refused' in result
 }
 
@@ -28,7 +28,7 @@ export function routes (
     path,
     { schema: { querystring: query, response: { 200: { type: 'array', items: read } } } },
     async (request) => {
-      const { entries } = await storage.list(question(request.query), context)
+      const { entries } = await storage.list(toStorageQuery(request.query), context)
       return entries.map((entry) => entry.item)
     }
   )
@@ -36,10 +36,10 @@ export function routes (
   app.post<{ Body: Write }>(path, { schema: { body: write, response: { 201: read } } }, async (request, reply) => {
     const { email, name, password } = request.body
     const entry = await storage.insert(
-      { id: mint(), email, name, password, createdAt: new Date().toISOString() },
+      { id: generateId(), email, name, password, createdAt: new Date().toISOString() },
       context
     )
-    if (refused(entry)) return reply.code(statusOf[entry.refused]).send({ message: entry.refused })
+    if (isRefusal(entry)) return reply.code(statuses[entry.refused]).send({ message: entry.refused })
     reply.code(201).header('location', `${path}/${entry.id}`)
     return entry.item
   })
@@ -59,7 +59,7 @@ export function routes (
       const { email, name, password } = request.body
       const { id, createdAt } = present.item
       const entry = await storage.replace(id, { id, email, name, password, createdAt }, present.version, context)
-      if (refused(entry)) return reply.code(statusOf[entry.refused]).send({ message: entry.refused })
+      if (isRefusal(entry)) return reply.code(statuses[entry.refused]).send({ message: entry.refused })
       return entry.item
     }
   )
@@ -71,14 +71,14 @@ export function routes (
       const present = await storage.find(request.params.id, context)
       if (present === undefined) return reply.code(404).send({ message: 'absent' })
       const entry = await storage.replace(present.id, { ...present.item, ...request.body }, present.version, context)
-      if (refused(entry)) return reply.code(statusOf[entry.refused]).send({ message: entry.refused })
+      if (isRefusal(entry)) return reply.code(statuses[entry.refused]).send({ message: entry.refused })
       return entry.item
     }
   )
 
   app.delete<Item>(one, { schema: { params } }, async (request, reply) => {
     const refusal = await storage.remove(request.params.id, undefined, context)
-    if (refusal !== undefined) return reply.code(statusOf[refusal.refused]).send({ message: refusal.refused })
+    if (refusal !== undefined) return reply.code(statuses[refusal.refused]).send({ message: refusal.refused })
     return reply.code(204).send()
   })
 }

@@ -1,4 +1,4 @@
-// RFC 9457, as the contestant `features` writes it by hand.
+// RFC 9457, as written for the contestant `features`.
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { Refusal } from '../../lib/storage/contract.ts'
@@ -46,7 +46,7 @@ export function refuse (reply: FastifyReply, code: Refusable, more?: { detail?: 
 
 const codes = { 'not-found': 'not-found', stale: 'precondition-failed', conflict: 'conflict' } as const
 
-/** Where the client stated no precondition, a write in between is a conflict. */
+/** Without a precondition of the client, a concurrent write is a conflict. */
 export function refuseBy (reply: FastifyReply, refusal: Refusal) {
   const raced = refusal.refused === 'stale' && reply.request.headers['if-match'] === undefined
   if (refusal.refused === 'unstorable') {
@@ -62,6 +62,6 @@ export function refuseBy (reply: FastifyReply, refusal: Refusal) {
   })
 }
 
-export function refused (result: object): result is Refusal {
+export function isRefusal (result: object): result is Refusal {
   return 'refused' in result
 }

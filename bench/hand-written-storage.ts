@@ -15,22 +15,22 @@ import type { User } from './user.ts'
 type Value = string | number | null
 type Row = Omit<User, 'createdAt'> & { createdAt: string | Date; version: string }
 
-/** A driver, as little of it as is needed. */
+/** The parts of a driver that are needed. */
 export interface Driver {
   rows(statement: string, values: Value[]): Promise<Row[]>
   /** How many rows were changed. */
   change(statement: string, values: Value[]): Promise<number>
   placeholder(number: number): string
-  isTaken(error: unknown): boolean
+  isNotUnique(error: unknown): boolean
 }
 
 const columns = '"id", "email", "name", "password", "createdAt", "version"'
 const operators: Partial<Record<Condition['is'], string>> = { eq: '=', lt: '<', gte: '>=' }
-const absent: Refusal = { refused: 'not-found' }
+const notFound: Refusal = { refused: 'not-found' }
 const stale: Refusal = { refused: 'stale' }
-const taken: Refusal = { refused: 'not-unique', properties: ['email'] }
+const notUnique: Refusal = { refused: 'not-unique', properties: ['email'] }
 
-function entry ({ id, email, name, password, createdAt, version }: Row): Entry<User> {
+function toEntry ({ id, email, name, password, createdAt, version }: Row): Entry<User> {
   return {
     id,
     item: { id, email, name, password, createdAt: typeof createdAt === 'string' ? createdAt : createdAt.toISOString() },
@@ -38,8 +38,8 @@ function entry ({ id, email, name, password, createdAt, version }: Row): Entry<U
   }
 }
 
-/** What one would write by hand for this one table: the statements that the library sends, and nothing around them. */
-export class ByHand implements Storage<User> {
+/** A hand-written storage for this one table: the statements that the library sends, and nothing more. */
+export class HandWrittenStorage implements Storage<User> {
   readonly name = 'by hand'
   readonly supports: Supports = {
     generatedIds: false,
@@ -80,7 +80,8 @@ export class ByHand implements Storage<User> {
   async list ({ filter, order, after, limit }: Query, _context: Context): Promise<Page<User>> {
     const values: Value[] = []
     const bind = (value: Value) => this.#driver.placeholder(values.push(value))
-    const conditions = (filter === undefined ? [] : 'all' in filter ? filter.all : [filter]) as Condition[] // what bench/question.ts makes
+    // As built by bench/storage-query.ts.
+    const conditions = (filter === undefined ? [] : 'all' in filter ? filter.all : [filter]) as Condition[]
     const where = conditions.map(({ property, is, value }) => `"${property}" ${operators[is]} ${bind(String(value))}`)
     const [first, last] = order
     if (after !== undefined && first !== undefined) {
@@ -99,27 +100,27 @@ export class ByHand implements Storage<User> {
     )
     const more = rows.length > limit
     if (more) rows.pop()
-    return { entries: rows.map(entry), more }
+    return { entries: rows.map(toEntry), more }
   }
 
   async find (id: Id, _context: Context) {
     const [row] = await this.#driver.rows(this.#statements.find, [id])
-    return row === undefined ? undefined : entry(row)
+    return row === undefined ? undefined : toEntry(row)
   }
 
   async #write (statement: string, values: Value[]): Promise<Entry<User> | Refusal | undefined> {
     try {
       const [row] = await this.#driver.rows(statement, values)
-      return row === undefined ? undefined : entry(row)
+      return row === undefined ? undefined : toEntry(row)
     } catch (error) {
-      if (this.#driver.isTaken(error)) return taken
+      if (this.#driver.isNotUnique(error)) return notUnique
       throw error
     }
   }
 
   async insert ({ id, email, name, password, createdAt }: Readonly<User>, _context: Context) {
     return (
-      (await this.#write(this.#statements.insert, [id, email, name, password, createdAt, this.#version()])) ?? absent
+      (await this.#write(this.#statements.insert, [id, email, name, password, createdAt, this.#version()])) ?? notFound
     )
   }
 
@@ -146,6 +147,6 @@ export class ByHand implements Storage<User> {
   }
 
   async #refusal (id: Id, context: Context): Promise<Refusal> {
-    return (await this.find(id, context)) === undefined ? absent : stale
+    return (await this.find(id, context)) === undefined ? notFound : stale
   }
 }

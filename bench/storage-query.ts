@@ -1,9 +1,9 @@
-import type { Condition, Filter, Order, Query as Question } from '../lib/storage/contract.ts'
+import type { Condition, Filter, Order, Query as StorageQuery } from '../lib/storage/contract.ts'
 import type { Query } from './user.ts'
 
 const byId: Order = { property: 'id', descending: false }
 
-/** What the hand-written contestants sort by. */
+/** The sort orders of the hand-written contestants. */
 const orders: Record<NonNullable<Query['sort']>, readonly Order[]> = {
   id: [byId],
   '-id': [{ property: 'id', descending: true }],
@@ -15,7 +15,7 @@ const orders: Record<NonNullable<Query['sort']>, readonly Order[]> = {
   '-createdAt': [{ property: 'createdAt', descending: true }, byId]
 }
 
-/** And what they filter by. */
+/** Their filters. */
 const filters = [
   ['email', 'email', 'eq'],
   ['name', 'name', 'eq'],
@@ -25,7 +25,7 @@ const filters = [
   ['createdAt.gte', 'createdAt', 'gte']
 ] as const
 
-function filter (query: Query): Filter | undefined {
+function buildFilter (query: Query): Filter | undefined {
   const all: Condition[] = []
   for (const [parameter, property, is] of filters) {
     const value = query[parameter]
@@ -34,10 +34,10 @@ function filter (query: Query): Filter | undefined {
   return all.length > 1 ? { all } : all[0]
 }
 
-/** What a validated query asks of the storage. */
-export function question (query: Query, count = false): Question {
+/** Converts a validated query string to a query of the storage. */
+export function toStorageQuery (query: Query, count = false): StorageQuery {
   return {
-    filter: filter(query),
+    filter: buildFilter(query),
     search: undefined,
     order: query.sort === undefined ? orders.id : orders[query.sort],
     after: query.after,
