@@ -21,11 +21,11 @@ import { reactAdmin } from '../lib/features/index.ts'
 import { example } from './example.ts'
 import { memory } from '../lib/storage/memory.ts'
 
-// The pages, as a person meets them in a browser.
+// The HTML pages in a real browser.
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 const skip = !existsSync(executablePath) && `there is no browser at ${executablePath}; CHROMIUM can name one`
-/** Where pictures of the pages are put, to be looked at. */
+/** The folder for screenshots of the pages. */
 const pictures = process.env['PICTURES']
 
 const Person = Type.Object({
@@ -57,7 +57,7 @@ async function serve (
 ): Promise<Service> {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
-  // Its policy would keep the script from running, if ours did not take its place.
+  // Its policy would block the script if the page did not replace it.
   await app.register(helmet, { hsts: false })
   await app.register(
     collection,
@@ -73,7 +73,7 @@ async function serve (
   )
   const ids: string[] = []
   for (const [index, name] of names.entries()) {
-    const made = await app.inject({
+    const created = await app.inject({
       method: 'POST',
       url: '/people',
       payload: {
@@ -87,7 +87,7 @@ async function serve (
         address: { city: 'London' }
       }
     })
-    ids.push(made.json().id)
+    ids.push(created.json().id)
   }
   await app.listen()
   return {
@@ -100,7 +100,7 @@ async function serve (
 let browser: Browser | undefined
 t.teardown(() => browser?.close())
 
-/** A page of its own, and what a developer would see in the console: what the policy refused, what the script threw. */
+/** A new page, and the errors in its console: violations of the policy and exceptions of the script. */
 async function open (
   t: Test,
   url: string,
@@ -117,7 +117,7 @@ async function open (
     complaints.push(dialog.message())
     dialog.dismiss().catch(() => {})
   })
-  // That an answer was a problem is no complaint about the page.
+  // A problem response is not an error of the page.
   page.on('console', (message) => {
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
       complaints.push(message.text())
@@ -157,7 +157,7 @@ test('a list can be paged through, and links to its items', { skip }, async (t) 
   await page.getByRole('rowheader').first().getByRole('link').click()
   await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor()
   t.equal(await page.getByRole('definition').filter({ hasText: 'person0@example.com' }).count(), 1)
-  t.equal(await page.getByText('analytical').count(), 0, 'what is writeOnly is not shown')
+  t.equal(await page.getByText('analytical').count(), 0, 'writeOnly properties are not shown')
   await picture(page, 'record')
   await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'people' }).click()
   await page.getByRole('cell', { name: 'Ada Lovelace' }).waitFor()
@@ -179,7 +179,7 @@ for (const javaScriptEnabled of [true, false]) {
       t.same(await shown(), ['Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov'])
       t.equal(await page.getByRole('columnheader', { name: 'name' }).getAttribute('aria-sort'), 'descending')
       if (javaScriptEnabled) {
-        t.equal(new URL(page.url()).search, '?sort=-name&limit=3', 'an empty field is not even sent')
+        t.equal(new URL(page.url()).search, '?sort=-name&limit=3', 'an empty input is not sent')
       }
       await page.getByText('Filters').click()
       await page.getByRole('search').getByLabel('role').selectOption('member')
@@ -233,14 +233,14 @@ test('the form adds an item and shows validation errors at its inputs', { skip }
   t.equal(
     await page.evaluate('document.activeElement.id'),
     await email.getAttribute('id'),
-    'the first of them has the focus'
+    'the first invalid input has the focus'
   )
   t.equal(await form.getByLabel('name').getAttribute('aria-invalid'), null)
   await picture(page, 'problems')
   await form.getByLabel('address').fill('{ city')
   await add.click()
   await form.getByText('is not JSON').waitFor()
-  t.equal(await email.getAttribute('aria-invalid'), null, 'what was told before is gone')
+  t.equal(await email.getAttribute('aria-invalid'), null, 'the earlier message is removed')
   await form.getByLabel('address').fill('')
   await form.getByLabel('password').fill('long enough')
   await email.fill('person1@example.com')
@@ -316,7 +316,7 @@ test(
     await form.getByLabel('name').fill('Mine')
     await form.getByRole('button', { name: 'Save' }).click()
     await form.getByText('The item was changed in the meantime').waitFor()
-    t.equal(await form.getByLabel('name').inputValue(), 'Mine', 'what was typed is still there')
+    t.equal(await form.getByLabel('name').inputValue(), 'Mine', 'the input is kept')
     t.equal((await send('GET', `/people/${id}`)).name, 'Countess of Lovelace')
     await picture(page, 'stale')
     await page.getByText('Delete', { exact: true }).click()
@@ -518,7 +518,7 @@ test('the pages support the keyboard and screen readers', { skip }, async (t) =>
             .length
       ),
     0,
-    'every control has its label'
+    'every control has a label'
   )
   t.match(
     await page.getByRole('form', { name: 'Edit' }).ariaSnapshot(),
@@ -538,7 +538,7 @@ test(
     const app = Fastify({ forceCloseConnections: true })
     t.after(() => app.close())
     await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'People', version: '1.0.0' } } })
-    // As docs/page.md has it.
+    // As in docs/page.md.
     const staticCSP = {
       'default-src': "'none'",
       'script-src': "'self'",
@@ -558,8 +558,8 @@ test(
     const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
     const { page, complaints } = await open(t, `${origin}/people`)
     t.equal(await page.getByRole('link', { name: 'API description' }).getAttribute('href'), '/reference/json')
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const urls: string[] = []
+    page.on('request', (request) => urls.push(request.url()))
     await page.goto(`${origin}/reference/`)
     await page.getByText('/people/{id}').first().waitFor()
     t.same((await page.locator('.opblock-summary-method').allInnerTexts()).sort(), [
@@ -576,7 +576,7 @@ test(
     await page.getByText('x-content-type-options: nosniff').first().waitFor()
     await picture(page, 'reference')
     t.same(
-      asked.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:')),
+      urls.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:')),
       []
     )
     t.same(complaints, [])

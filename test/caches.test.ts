@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Client } from './caches/client.ts'
 import type { Received, Sent } from './caches/client.ts'
 import { converse } from './caches/conversation.ts'
-import { installed, start } from './caches/daemon.ts'
+import { isInstalled, start } from './caches/daemon.ts'
 import type { Program } from './caches/daemon.ts'
 import { page } from './caches/guide.ts'
 import { nginx } from './caches/nginx.ts'
@@ -17,7 +17,7 @@ import { varnish } from './caches/varnish.ts'
 
 interface Row {
   readonly program: (origin: number) => Program
-  /** Of what is kept fresh: what is asked for again after a write to the item through the cache. */
+  /** The fresh responses that are requested again after a write to the item through the cache. */
   readonly drops: readonly string[]
 }
 
@@ -27,9 +27,9 @@ const caches: readonly Row[] = [
   { program: squid, drops: ['/news/kept'] }
 ]
 
-/** What an answer through a cache may have of its own, and why. Everything else is the same as without the cache. */
+/** Headers that a cache may add or change, and why. All others are the same as without the cache. */
 const added: Readonly<Record<string, string>> = {
-  date: 'nginx tells when it sent the answer, and the app was asked at another moment',
+  date: 'nginx sends the time of its own response, which differs from that of the app',
   connection: 'is about this hop alone (RFC 9110 section 7.6.1)',
   'keep-alive': 'is about this hop alone',
   via: 'names the intermediaries (RFC 9110 section 7.6.3)',
@@ -51,9 +51,9 @@ function withoutAdded ({ status, fields, content }: Received): Received {
 
 interface Stage {
   readonly origin: Origin
-  /** Asks the app itself. */
+  /** Sends requests to the app itself. */
   readonly app: Client
-  /** Asks through the cache. */
+  /** Sends requests through the cache. */
   readonly cache: Client
 }
 
@@ -70,9 +70,9 @@ async function stage (t: Test, program: (origin: number) => Program, options = {
   return { origin, ...clients }
 }
 
-/** False where the program is there; where it must be there, there is no excuse. */
+/** False if the program is installed or must be, otherwise the reason to skip. */
 function missing (binary: string): string | false {
-  return installed(binary) || process.env.CI === 'true' ? false : `${binary} is not installed`
+  return isInstalled(binary) || process.env.CI === 'true' ? false : `${binary} is not installed`
 }
 
 const xml = { fields: { accept: 'application/xml' } }
@@ -113,7 +113,7 @@ for (const { program, drops } of caches) {
         t.equal(answer.status, expected, turn)
         t.strictSame(withoutAdded(other), withoutAdded(answer), turn)
         if (expected === 204 || expected === 304) {
-          t.notOk('content-length' in other.fields, `${turn}: no Content-Length (RFC 9110 section 8.6)`)
+          t.notOk('content-length' in other.fields, `${turn}: no Content-Length (RFC 9110, section 8.6)`)
         }
       }
     })
@@ -129,14 +129,14 @@ for (const { program, drops } of caches) {
           ['GET /notes?limit=1', {}]
         ] as const) {
           const expected = withoutAdded(await app.ask(line, format))
-          origin.asked()
+          origin.takeRequests()
           for (let turn = 0; turn < 3; turn++) t.strictSame(withoutAdded(await cache.ask(line, format)), expected, line)
-          const asked = origin.asked()
-          t.match(asked[0], { line, status: 200 })
+          const received = origin.takeRequests()
+          t.match(received[0], { line, status: 200 })
           t.strictSame(
-            asked.slice(1),
+            received.slice(1),
             Array(2).fill({ line, conditional: true, status: 304 }),
-            `${line}: what the cache has is asked for, not sent again`
+            `${line}: the cache revalidates its response`
           )
         }
       }
@@ -147,9 +147,9 @@ for (const { program, drops } of caches) {
       for (const line of ['GET /news/served', 'GET /news?limit=50']) {
         const expected = withoutAdded(await app.ask(line))
         t.equal(expected.fields['cache-control'], 'public, max-age=60')
-        origin.asked()
+        origin.takeRequests()
         for (let turn = 0; turn < 3; turn++) t.strictSame(withoutAdded(await cache.ask(line)), expected, line)
-        t.strictSame(origin.asked(), [{ line, conditional: false, status: 200 }], `${line} is asked for once`)
+        t.strictSame(origin.takeRequests(), [{ line, conditional: false, status: 200 }], `${line} is requested once`)
       }
     })
 
@@ -254,16 +254,16 @@ for (const { program, drops } of caches) {
         for (const fields of [{ authorization: 'Bearer ada' }, { cookie: 'session=ada' }]) {
           for (let turn = 0; turn < 2; turn++) {
             t.equal((await cache.ask(`GET ${path}`)).fields['cache-control'], open)
-            origin.asked()
+            origin.takeRequests()
             t.equal((await cache.ask(`GET ${path}`, { fields })).fields['cache-control'], credentialed)
-            t.strictSame(origin.asked(), [{ line: `GET ${path}`, conditional: false, status: 200 }])
+            t.strictSame(origin.takeRequests(), [{ line: `GET ${path}`, conditional: false, status: 200 }])
           }
         }
       }
       for (const fields of [{ authorization: 'Bearer ada' }, { cookie: 'session=ada' }, {}]) {
         await cache.ask('GET /news/opened', { fields })
       }
-      t.equal(origin.asked().length, 3, 'what such a request was answered is not stored')
+      t.equal(origin.takeRequests().length, 3, 'responses to such requests are not stored')
     })
 
     await t.test('a cookie that the app sets is sent to one client only', async (t) => {
@@ -328,7 +328,7 @@ for (const { program, drops } of caches) {
             await cache.ask(`GET ${path}`)
             await cache.ask(`GET ${path}`)
           }
-          origin.asked()
+          origin.takeRequests()
           t.equal((await write(cache, line, line.toLowerCase())).fields['cache-group-invalidation'], '"news"')
           for (const path of ['/news/kept', '/news']) {
             const [{ fields, content }, current] = [await cache.ask(`GET ${path}`), await app.ask(`GET ${path}`)]
@@ -360,7 +360,7 @@ test(
       t.match(
         plain.fields,
         { etag: tag, 'content-encoding': undefined },
-        'who does not take gzip gets what the app gave'
+        'without gzip, the response of the app is unchanged'
       )
       for (let turn = 0; turn < 3; turn++) {
         const zipped = await cache.ask(`GET ${at}`, { fields: coded })
@@ -393,7 +393,7 @@ test(
           })
         ).status,
         204,
-        'a strong tag is taken in either case'
+        'a strong tag is accepted in either case'
       )
     }
   }

@@ -29,7 +29,7 @@ interface Order {
 
 interface World {
   readonly plan: Pick<Plan, 'kind' | 'address'>
-  /** What the database has, asked by the test itself. */
+  /** The rows of the database, read by the test itself. */
   orders(): Promise<readonly Order[]>
   end(): Promise<unknown>
 }
@@ -42,7 +42,7 @@ const worlds: ReadonlyArray<{ readonly kind: Plan['kind']; readonly skip: string
       const folder = await mkdtemp(join(tmpdir(), 'collections-crashes-'))
       const address = join(folder, 'orders.db')
       const database = new DatabaseSync(address)
-      // Stays with the file; of several processes that turn to it at once, one may find the file locked.
+      // Set once, because it is stored in the file, and concurrent processes could find it locked.
       database.exec('PRAGMA journal_mode = WAL')
       await sqlite(database).createTable({ ...orders, receipts: true })
       return {
@@ -94,7 +94,7 @@ interface Server {
 
 const fixture = fileURLToPath(new URL('fixtures/orders-server.ts', import.meta.url))
 
-// Without what the test runner loads: these processes are started often.
+// Without the modules of the test runner, because these processes are started often.
 async function start (plan: Plan): Promise<Server> {
   const child = fork(fixture, [JSON.stringify(plan)], {
     execArgv: [],
@@ -114,7 +114,7 @@ interface Sent {
   readonly key: string
 }
 
-/** Undefined where there was no answer. */
+/** Undefined without a response. */
 async function send ({ url }: Server, { method, path, content, key }: Sent, signal?: AbortSignal) {
   try {
     const answer = await fetch(url + path, {
@@ -135,7 +135,7 @@ async function send ({ url }: Server, { method, path, content, key }: Sent, sign
   }
 }
 
-/** As a client does: until there is an answer that is not 409 or 503. */
+/** Retries as a client does, until the response is not 409 or 503. */
 async function insist (server: Server, request: Sent) {
   for (let turn = 0; turn < 200; turn++) {
     const answer = await send(server, request)
@@ -146,8 +146,8 @@ async function insist (server: Server, request: Sent) {
 }
 
 /**
- * Where the calls of a driver are killed: one that answers at once is never under way, and of one that was sent
- * nobody knows whether it was done.
+ * Where the process is killed in calls of the driver: a synchronous call is never in progress, and it is
+ * unknown whether a call that was sent is completed.
  */
 const modes: Readonly<Record<Plan['kind'], Doom['at']>> = { sqlite: 'before', postgres: 'during', mysql: 'during' }
 
@@ -163,10 +163,10 @@ for (const { kind, skip, open } of worlds) {
         await once(survivor.child, 'exit')
         await world.end()
       })
-      const made = new Map<string, number>()
+      const created = new Map<string, number>()
       let deaths = 0
 
-      /** Whether the process died of it. */
+      /** Returns whether the process died. */
       async function attempt (doom: Doom, bulk: boolean): Promise<boolean> {
         const key = `${doom.at} ${doom.call ?? ''} ${bulk}`
         const content = bulk ? [1, 2, 3].map((amount) => ({ number: key, amount })) : { number: key, amount: 1 }
@@ -176,18 +176,18 @@ for (const { kind, skip, open } of worlds) {
         const first = await send(doomed, request)
         const died = first === undefined
         if (!died) doomed.child.kill()
-        // What is done behind the answer, such as to sweep, may be its end as well.
+        // Work after the response, such as a sweep, may also end the process.
         const [code, signal] = await exit
         t.equal(code, null, key)
         t.ok(signal === 'SIGKILL' || (!died && signal === 'SIGTERM'), key)
-        made.set(key, bulk ? 3 : 1)
+        created.set(key, bulk ? 3 : 1)
         const answer = await insist(survivor, request)
         t.equal(answer.status, 201, key)
         if (!died) t.same({ ...answer, replayed: null }, first, key)
         if (doom.at === 'changed' || !died) {
-          t.equal(answer.replayed, 'true', 'it was done, and only the answer was lost')
+          t.equal(answer.replayed, 'true', 'the write was stored, and only the response was lost')
         }
-        if (doom.at === 'prepare') t.equal(answer.replayed, null, 'nothing was done yet')
+        if (doom.at === 'prepare') t.equal(answer.replayed, null, 'nothing was stored yet')
         const rows = (await world.orders()).filter(({ number }) => number === key)
         t.same(
           rows.map(({ id }) => id).sort(),
@@ -195,13 +195,13 @@ for (const { kind, skip, open } of worlds) {
             .flat()
             .map((item) => (item as Order).id)
             .sort(),
-          `${key}: the answer names what is there`
+          `${key}: the response matches the rows`
         )
         if (!bulk) t.equal(answer.location, `/orders/${rows[0]?.id}`)
         t.same(
           { ...(await send(survivor, request)), replayed: null },
           { ...answer, replayed: null },
-          `${key}: and so does the next`
+          `${key}: so does the next response`
         )
         if (died) deaths++
         return died
@@ -210,7 +210,7 @@ for (const { kind, skip, open } of worlds) {
       async function each (at: Doom['at'], bulk: boolean): Promise<void> {
         let call = 1
         while (call < 30 && (await attempt({ at, call }, bulk))) call++
-        t.ok(call > 5 && call < 30, `${at}: every call was met, up to ${call}`)
+        t.ok(call > 5 && call < 30, `${at}: every call was killed, up to ${call}`)
       }
 
       await Promise.all([
@@ -222,8 +222,8 @@ for (const { kind, skip, open } of worlds) {
       const all = await world.orders()
       t.equal(
         all.length,
-        [...made.values()].reduce((sum, count) => sum + count, 0),
-        'nothing else was made'
+        [...created.values()].reduce((sum, count) => sum + count, 0),
+        'nothing else was created'
       )
       t.comment(`${deaths} deaths`)
     }
@@ -257,7 +257,7 @@ for (const { kind, skip, open } of worlds) {
         killer.done = true
       })()
       let serial = 0
-      /** Each PATCH that is done moves the tag: done twice, it would leave one more version. */
+      /** Each applied PATCH changes the tag: applied twice, it would add a version. */
       await Promise.all(
         Array.from({ length: 4 }, async (_, client) => {
           for (let turn = 0; turn < 40 && !(killer.done && turn > 3); turn++) {
@@ -269,7 +269,7 @@ for (const { kind, skip, open } of worlds) {
             for (const request of requests) {
               const answers = []
               for (let tries = 0; tries < 1000 && answers.length < 2; tries++) {
-                // Some have more patience than others.
+                // The clients have different timeouts.
                 const answer = await send(
                   server,
                   request,
@@ -286,8 +286,8 @@ for (const { kind, skip, open } of worlds) {
       )
       await killing
       const all = await world.orders()
-      t.equal(new Set(all.map(({ number }) => number)).size, all.length, 'no number is there twice')
-      t.equal(all.length, serial + 1, 'and none is missing')
+      t.equal(new Set(all.map(({ number }) => number)).size, all.length, 'no number is repeated')
+      t.equal(all.length, serial + 1, 'no number is missing')
     }
   )
 

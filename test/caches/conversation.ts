@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Client, Received, Sent } from './client.ts'
 
-// Every route and every status of it, as one conversation that can be had with the app itself and through a cache.
+// Every route with every status, as one sequence of requests to the app itself or through a cache.
 
 const json = { 'content-type': 'application/json' }
 const xml = { accept: 'application/xml' }
@@ -16,13 +16,13 @@ function note (text: unknown, id = 'a'): string {
 }
 
 /**
- * The request line, the status to expect, and the rest; `<tag>` stands for the entity tag that its URI was last seen
- * with.
+ * The request line, the status to expect, and the rest; `<tag>` is replaced by the last entity tag of
+ * its URI.
  */
 type Turn = readonly [line: string, status: number, sent?: Sent]
 
-/** Of a collection with an item `a`, and no write among them. */
-function reads (at: string): Turn[] {
+/** Reads of a collection with an item `a`. */
+function listReads (at: string): Turn[] {
   return [
     ...thrice(`GET ${at}/a`),
     ...thrice(`GET ${at}/a`, xml),
@@ -93,10 +93,10 @@ const conversation: readonly Turn[] = [
   ['POST /notes', 415, { fields: { 'content-type': 'text/plain' }, content: 'x' }],
   ['POST /notes', 415, { fields: { ...json, 'content-encoding': 'compress' }, content: 'x' }],
   ['POST /notes', 422, { fields: json, content: note(1, 'e') }],
-  ...reads('/notes'),
+  ...listReads('/notes'),
   ['POST /news', 201, { fields: json, content: note('first') }],
   ['POST /news', 201, { fields: json, content: note('second', 'b') }],
-  ...reads('/news'),
+  ...listReads('/news'),
   ['PUT /notes/a', 200, { fields: json, content: note('replaced') }],
   ['GET /notes/a', 200],
   ['GET /notes/a', 200, { fields: xml }],
@@ -132,17 +132,17 @@ const conversation: readonly Turn[] = [
   ['GET /notes', 200]
 ]
 
-interface Said {
+interface Exchange {
   readonly turn: string
   readonly expected: number
   readonly answer: Received
 }
 
-/** Has the conversation, and tells what was answered in terms that do not differ from one app to the next. */
-export async function converse (client: Client): Promise<Said[]> {
+/** Sends the requests, and returns the responses without what differs between apps. */
+export async function converse (client: Client): Promise<Exchange[]> {
   const validators = new Map<string, string>()
   const names = new Map<string, string>()
-  const said: Said[] = []
+  const said: Exchange[] = []
   for (const [line, expected, sent = {}] of conversation) {
     const uri = line.split(' ')[1]!
     const tag = validators.get(uri) ?? ''
@@ -153,13 +153,13 @@ export async function converse (client: Client): Promise<Said[]> {
     const { etag } = answer.fields
     if (etag !== undefined && !names.has(etag)) names.set(etag, `tag ${names.size + 1}`)
     if (etag !== undefined && answer.status < 300) validators.set(uri, etag)
-    said.push({ turn: `${line} ${JSON.stringify(sent.fields ?? {})}`, expected, answer: anonymous(answer, names) })
+    said.push({ turn: `${line} ${JSON.stringify(sent.fields ?? {})}`, expected, answer: normalize(answer, names) })
   }
   return said
 }
 
-/** Versions and moments are those of one app; what is left of them is where they are the same. */
-function anonymous ({ status, fields, content }: Received, names: ReadonlyMap<string, string>): Received {
+/** Replaces versions and times, which differ between apps, by stable names. */
+function normalize ({ status, fields, content }: Received, names: ReadonlyMap<string, string>): Received {
   const { etag, 'last-modified': modified } = fields
   return {
     status,

@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { freePort, isListening } from '../ports.ts'
 import { watchServer } from '../watchdog.ts'
 
-// A server program of this test run's own: in the foreground, on a free port of the loopback interface, in a folder
-// of its own.
+// A server program for this test run: in the foreground, on a free port of the loopback interface, in a new
+// folder.
 
 export interface Place {
   readonly folder: string
@@ -19,7 +19,7 @@ export interface Place {
 export interface Program {
   readonly name: string
   readonly binary: string
-  /** Writes what the program needs into the folder, and tells its arguments. */
+  /** Writes the files of the program into the folder, and returns its arguments. */
   prepare(place: Place): Promise<readonly string[]>
 }
 
@@ -30,17 +30,17 @@ export interface Daemon {
   log(): Promise<string>
 }
 
-// Where the programs of a system are, also for those users whose PATH is without it.
+// Includes the folders of system programs, which the PATH of some users omits.
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin` }
 
-export function installed (binary: string): boolean {
+export function isInstalled (binary: string): boolean {
   return spawnSync(binary, ['-v'], { stdio: 'ignore', env }).error === undefined
 }
 
 export async function start (program: Program): Promise<Daemon> {
-  if (!installed(program.binary)) throw new Error(`${program.binary} is not installed`)
+  if (!isInstalled(program.binary)) throw new Error(`${program.binary} is not installed`)
   const folder = await mkdtemp(join(tmpdir(), `collections-${program.name}-`))
-  // Where the tests run as root, the program gives that up and still needs its folder.
+  // If the tests run as root, the program changes its user and still needs its folder.
   await chmod(folder, 0o777)
   const port = await freePort()
   const args = await program.prepare({ folder, port })
@@ -52,7 +52,7 @@ export async function start (program: Program): Promise<Daemon> {
   const kill = (): void => {
     child.kill('SIGKILL')
   }
-  // Whatever ends the test run ends the program with it.
+  // The program ends with the test run in any case.
   process.once('exit', kill)
 
   async function end (): Promise<void> {
@@ -71,9 +71,9 @@ export async function start (program: Program): Promise<Daemon> {
     if (await isListening(port)) return { port, end, log: () => logs(folder) }
     await delay(20)
   }
-  const told = await logs(folder)
+  const text = await logs(folder)
   await end()
-  throw new Error(`${program.name} did not start.\n${told}`)
+  throw new Error(`${program.name} did not start.\n${text}`)
 }
 
 async function logs (folder: string): Promise<string> {

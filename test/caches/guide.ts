@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import type { Place } from './daemon.ts'
 
-// The configurations are those that docs/caching.md shows, so that what is taught is what is tested.
+// The configurations are those of docs/caching.md, so that the docs are tested.
 
 export const page = readFileSync(new URL('../../docs/caching.md', import.meta.url), 'utf8')
 
-/** The blocks of a language, in the order of the page. */
-export function shown (language: 'nginx' | 'vcl' | 'squid'): string[] {
+/** Returns the code blocks of a language, in the order of the page. */
+export function readBlocks (language: 'nginx' | 'vcl' | 'squid'): string[] {
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map((match) => match[1] ?? '')
 }
 
-/** The places that the page names, as those of this test run: the app's port, the cache's own port and its folder. */
-export function placed (configuration: string, { folder, port }: Place, origin: number): string {
+/** Replaces the ports and folders of the page by those of this test run. */
+export function adaptConfiguration (configuration: string, { folder, port }: Place, origin: number): string {
   return configuration
     .replaceAll('3000', String(origin))
     .replaceAll('8080', String(port))

@@ -1,16 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Program } from './daemon.ts'
-import { placed, shown } from './guide.ts'
+import { adaptConfiguration, readBlocks } from './guide.ts'
 
-/** With `compressing`, in the way that docs/caching.md shows as well. */
+/** With `compressing`, as docs/caching.md also shows. */
 export function nginx (origin: number, { compressing = false } = {}): Program {
   return {
     name: 'nginx',
     binary: 'nginx',
     async prepare (place) {
-      const [caching = '', gzip = ''] = shown('nginx')
-      const guide = placed(
+      const [caching = '', gzip = ''] = readBlocks('nginx')
+      const guide = adaptConfiguration(
         compressing ? caching.replace(/^.*8080;$/m, (line) => `${line}\n${gzip}`) : caching,
         place,
         origin

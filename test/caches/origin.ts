@@ -9,9 +9,9 @@ import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { define } from '../define.ts'
 
-// The app behind the cache, which keeps an account of what it is asked.
+// The app behind the cache, which records the requests that it receives.
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly line: string
   /** Whether there was an If-None-Match. */
   readonly conditional: boolean
@@ -20,8 +20,8 @@ export interface Asked {
 
 export interface Origin {
   readonly port: number
-  /** What has been asked since the last call. */
-  asked(): Asked[]
+  /** Returns the requests since the last call. */
+  takeRequests(): ReceivedRequest[]
   close(): Promise<void>
 }
 
@@ -35,8 +35,8 @@ function notes (name: string, options: Partial<Options<typeof Note>>): Collectio
   return define({ name, schema: Note, id: { generate: 'client' }, storage: memory(), ...options }) as Collection
 }
 
-/** Tells in every answer whose it is, so that one that is replayed to somebody else is found out. */
-const known: onRequestHookHandler = async function (request, reply) {
+/** Names the caller in every response, so that a response replayed to another caller is detected. */
+const addCaller: onRequestHookHandler = async function (request, reply) {
   const { authorization, cookie } = request.headers
   const caller = /^(?:Bearer |session=)(ada|bob)$/.exec(authorization ?? cookie ?? '')?.[1]
   if (caller === undefined) throw problem('unauthenticated', { fields: { 'www-authenticate': 'Bearer' } })
@@ -46,22 +46,22 @@ const known: onRequestHookHandler = async function (request, reply) {
 /** With `compressing`, the app compresses its responses itself. */
 export async function startOrigin ({ compressing = false } = {}): Promise<Origin> {
   let visitors = 0
-  const visited: onSendHookHandler = async function (_request, reply) {
-    // A 304 without a cookie leaves the one that is stored as it is.
+  const setCookie: onSendHookHandler = async function (_request, reply) {
+    // A 304 without a cookie does not change the stored cookie.
     if (reply.statusCode === 200) reply.header('set-cookie', `visitor=${++visitors}`)
   }
   const app = Fastify({ forceCloseConnections: true })
-  let account: Asked[] = []
+  let requests: ReceivedRequest[] = []
   app.addHook('onSend', async ({ method, url, headers }, { statusCode }) => {
-    account.push({ line: `${method} ${url}`, conditional: headers['if-none-match'] !== undefined, status: statusCode })
+    requests.push({ line: `${method} ${url}`, conditional: headers['if-none-match'] !== undefined, status: statusCode })
   })
   if (compressing) await app.register(compress, { encodings: ['gzip', 'br'], threshold: 100 })
   for (const definition of [
     notes('notes', {}),
     notes('news', { cache: 'public, max-age=60' }),
-    notes('diaries', { routes: { all: { onRequest: known } } }),
-    notes('journals', { routes: { all: { onRequest: known } }, cache: 'private, max-age=60' }),
-    notes('visits', { routes: { all: { onSend: visited } } }),
+    notes('diaries', { routes: { all: { onRequest: addCaller } } }),
+    notes('journals', { routes: { all: { onRequest: addCaller } }, cache: 'private, max-age=60' }),
+    notes('visits', { routes: { all: { onSend: setCookie } } }),
     notes('drafts', { etag: { acceptWeak: true } })
   ]) {
     await app.register(collection, definition)
@@ -69,10 +69,10 @@ export async function startOrigin ({ compressing = false } = {}): Promise<Origin
   await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     port: (app.server.address() as AddressInfo).port,
-    asked () {
-      const asked = account
-      account = []
-      return asked
+    takeRequests () {
+      const received = requests
+      requests = []
+      return received
     },
     close: () => app.close()
   }

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Program } from './daemon.ts'
-import { placed, shown } from './guide.ts'
+import { adaptConfiguration, readBlocks } from './guide.ts'
 
 export function squid (origin: number): Program {
   return {
@@ -9,7 +9,10 @@ export function squid (origin: number): Program {
     binary: 'squid',
     async prepare (place) {
       const file = join(place.folder, 'squid.conf')
-      await writeFile(file, `${placed(shown('squid').join('\n'), place, origin)}\n${surroundings(place.folder)}`)
+      await writeFile(
+        file,
+        `${adaptConfiguration(readBlocks('squid').join('\n'), place, origin)}\n${surroundings(place.folder)}`
+      )
       return ['-N', '-n', `collections${place.port}`, '-f', file]
     }
   }

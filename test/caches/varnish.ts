@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Program } from './daemon.ts'
-import { placed, shown } from './guide.ts'
+import { adaptConfiguration, readBlocks } from './guide.ts'
 
 export function varnish (origin: number): Program {
   return {
@@ -9,7 +9,7 @@ export function varnish (origin: number): Program {
     binary: 'varnishd',
     async prepare (place) {
       const file = join(place.folder, 'collections.vcl')
-      await writeFile(file, placed(shown('vcl').join('\n'), place, origin))
+      await writeFile(file, adaptConfiguration(readBlocks('vcl').join('\n'), place, origin))
       const work = join(place.folder, 'work')
       return [
         '-F',
