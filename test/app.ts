@@ -10,7 +10,7 @@ import { service } from '../lib/service/service.ts'
 import type { ServiceOptions } from '../lib/service/service.ts'
 import { memory } from '../lib/storage/memory.ts'
 
-// The app of most tests: users, with every kind of property that the rules of HTTP speak of.
+// The app of most tests: users, with every kind of property that matters for HTTP.
 
 export const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -26,7 +26,7 @@ export const User = Type.Object({
 
 const formats = [json, hal, xml]
 
-/** Without anything that a server adds, so that what is stored can be what was sent. */
+/** Without properties that the server sets, so that a PUT can store exactly what was sent. */
 export const Note = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
   text: Type.String({ maxLength: 1_000_000 }),
@@ -79,7 +79,7 @@ export async function build (
   return app
 }
 
-/** An app whose logs are kept, one object for each line. */
+/** A logger that collects its lines as objects. */
 export function logged (): {
   lines: Array<Record<string, unknown>>
   logger: { level: string; stream: { write(line: string): void } }
@@ -110,7 +110,7 @@ export function sent (
   }
 }
 
-/** A request with content, and further fields. */
+/** Sends a request with content and other headers. */
 export async function ask (
   app: FastifyInstance,
   target: string,
@@ -136,7 +136,7 @@ export async function ask (
   })
 }
 
-/** POSTs, and tells where the item is and what its entity tag is. */
+/** Creates an item with POST, and returns its URL and its entity tag. */
 export async function created (
   app: FastifyInstance,
   url: string,
@@ -147,7 +147,7 @@ export async function created (
   return { at: String(answer.headers.location), tag: String(answer.headers.etag), item: answer.json() }
 }
 
-/** A storage of which some verbs are replaced. */
+/** A storage with some methods replaced. */
 export function altered (change: (storage: Storage<object>) => Partial<Storage<object>>) {
   return (shape: Parameters<ReturnType<typeof memory>>[0]): Storage<never> => {
     const storage = memory()<object>(shape)
@@ -155,7 +155,7 @@ export function altered (change: (storage: Storage<object>) => Partial<Storage<o
   }
 }
 
-/** A promise to be resolved from outside. */
+/** A promise that the test resolves with `open()`. */
 export function gate (): { open: () => void; opened: Promise<void> } {
   let open = (): void => {}
   const opened = new Promise<void>((resolve) => {

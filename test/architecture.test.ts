@@ -17,7 +17,7 @@ interface Import {
   /** A file of lib, or the name of a package. */
   readonly to: string
   readonly own: boolean
-  /** Not there at run time. */
+  /** A type import, which does not exist at run time. */
   readonly typeOnly: boolean
 }
 
@@ -56,7 +56,7 @@ const inRoot = firstColumn('in `lib/` itself')
 /** The files of the root that the folders import: types and errors. */
 const ground = inRoot.slice(inRoot.indexOf('options.ts'))
 
-const folderOf = (file: string): string => (file.includes('/') ? file.slice(0, file.indexOf('/') + 1) : '')
+const getFolder = (file: string): string => (file.includes('/') ? file.slice(0, file.indexOf('/') + 1) : '')
 
 test('every import statement is parsed', async (t) => {
   for (const file of files) {
@@ -68,22 +68,23 @@ test('every import statement is parsed', async (t) => {
 })
 
 test('docs/architecture.md lists every folder and every file of the root, and no others', async (t) => {
-  t.strictSame([...new Set(files.map(folderOf))].filter((folder) => folder !== '').sort(), folders.toSorted())
+  t.strictSame([...new Set(files.map(getFolder))].filter((folder) => folder !== '').sort(), folders.toSorted())
   t.strictSame(
-    files.filter((file) => folderOf(file) === ''),
+    files.filter((file) => getFolder(file) === ''),
     inRoot.toSorted()
   )
 })
 
 test('folders import only folders below them, and from the root only types and errors', async (t) => {
   const wrong = imports.filter(({ from, to, own, typeOnly }) => {
-    if (!own || typeOnly || folderOf(from) === folderOf(to) || folderOf(from) === '') return false
-    return folderOf(to) === '' ? !ground.includes(to) : folders.indexOf(folderOf(to)) < folders.indexOf(folderOf(from))
+    if (!own || typeOnly || getFolder(from) === getFolder(to) || getFolder(from) === '') return false
+    if (getFolder(to) === '') return !ground.includes(to)
+    return folders.indexOf(getFolder(to)) < folders.indexOf(getFolder(from))
   })
-  // These two know all collections of an app, which the root collects.
+  // These two use all collections of an app, which the root collects.
   const known = ['actions/about.ts imports registry.ts', 'features/version/version.ts imports define.ts']
   t.strictSame(
-    describe(wrong.filter(({ from }) => folderOf(from) !== 'service/')).filter((text) => !known.includes(text)),
+    describe(wrong.filter(({ from }) => getFolder(from) !== 'service/')).filter((text) => !known.includes(text)),
     []
   )
 })

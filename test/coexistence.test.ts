@@ -13,7 +13,7 @@ import type { Collection } from '../lib/collection.ts'
 import { ada, ask, created, notes, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
-// An app that has everything of its own, with and without collections beside it.
+// An app with its own plugins, parsers and handlers, with and without collections.
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -44,7 +44,7 @@ async function plugins (app: FastifyInstance): Promise<void> {
 
 async function own (app: FastifyInstance): Promise<void> {
   app.decorate('answer', 42)
-  app.decorateRequest('caller', 'nobody')
+  app.decorateRequest('caller', 'anonymous')
   app.decorateReply('shout', function (text) {
     return this.send(text.toUpperCase())
   })
@@ -147,7 +147,7 @@ const exchanges: ReadonlyArray<readonly [head: readonly string[], content?: stri
   [['POST /users/1/posts', json], '{}']
 ]
 
-async function spoken (app: FastifyInstance, rows: typeof exchanges): Promise<string[]> {
+async function collectAnswers (app: FastifyInstance, rows: typeof exchanges): Promise<string[]> {
   const port = await listen(app)
   let wire = new Wire(port)
   const answers: string[] = []
@@ -166,8 +166,8 @@ async function spoken (app: FastifyInstance, rows: typeof exchanges): Promise<st
 
 for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
   test(`routes of the app send identical bytes with and without collections: ${order}`, async (t) => {
-    const alone = await spoken(await app(t, order, []), exchanges)
-    const beside = await spoken(await app(t, order, [users(), notes()]), exchanges)
+    const alone = await collectAnswers(await app(t, order, []), exchanges)
+    const beside = await collectAnswers(await app(t, order, [users(), notes()]), exchanges)
     t.equal(alone.length, exchanges.length)
     for (const [index, answer] of alone.entries()) t.equal(beside[index], answer)
   })
@@ -183,8 +183,8 @@ test('paths below an item belong to the app, including its 404 handler', async (
     [['GET /Users']]
   ]
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
-    const alone = await spoken(await app(t, order, []), rows)
-    const beside = await spoken(await app(t, order, [users(), notes()]), rows)
+    const alone = await collectAnswers(await app(t, order, []), rows)
+    const beside = await collectAnswers(await app(t, order, [users(), notes()]), rows)
     for (const [index, answer] of alone.entries()) t.equal(beside[index], answer)
   }
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
@@ -205,7 +205,7 @@ test('collections keep their own validation, parsers and error handling in any a
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [users()])
     const { at, item } = await created(instance, '/users', ada)
-    t.notOk('parser' in item, 'not the parser of the app')
+    t.notOk('parser' in item, 'the parser of the app is not used')
     t.equal(
       (await ask(instance, 'POST /users', { content: { ...ada, age: '41' } })).statusCode,
       422,
@@ -280,10 +280,10 @@ test('@fastify/compress encodes responses, and request content is decoded once',
       t.strictSame(
         [unknown.json().code, unknown.headers['accept-encoding']],
         ['unsupported-content-coding', 'gzip, deflate, br'],
-        `${order}, ${coding}: RFC 9110 section 15.5.16`
+        `${order}, ${coding}: RFC 9110, section 15.5.16`
       )
     }
-    // The plugin sees only the routes that are declared after it, those of the app as well.
+    // The plugin sees only the routes that are declared after it, also those of the app.
     if (order === 'plugins last' || order === 'everything after') continue
     const encoded = await ask(instance, `GET ${at}`, { fields: { 'accept-encoding': 'gzip' } })
     t.equal(encoded.headers['content-encoding'], 'gzip')
@@ -316,7 +316,7 @@ test('@fastify/compress encodes responses, and request content is decoded once',
     const selected = await ask(instance, `GET ${at}`, { fields: { ...tags, 'accept-encoding': 'gzip' } })
     t.strictSame([selected.statusCode, selected.headers.etag], [304, encoded.headers.etag])
     t.notOk('content-encoding' in revalidated.headers)
-    // RFC 9110 8.8.3.3: codings have tags of their own, a 304 names the one that the client has, and each will do for
+    // RFC 9110, section 8.8.3.3: each coding has its own tag, a 304 has the tag of the client, and each is valid for
     // a write.
     t.equal(encoded.headers.etag, String(plain.headers.etag).replace(/"$/, '-gzip"'))
     t.equal(revalidated.headers.etag, encoded.headers.etag)
@@ -372,7 +372,7 @@ test('@fastify/swagger documents the six operations of each collection with uniq
   const { paths = {} } = instance.swagger() as unknown as { paths?: Record<string, Record<string, Operation>> }
   t.strictSame(Object.keys(paths['/users'] ?? {}).sort(), ['get', 'post'])
   t.strictSame(Object.keys(paths['/users/{id}'] ?? {}).sort(), ['delete', 'get', 'patch', 'put'])
-  t.ok(paths['/own'], 'beside those of the app')
+  t.ok(paths['/own'], 'next to those of the app')
   t.notOk(Object.keys(paths).some((path) => path.includes('*')))
   const operations = Object.entries(paths)
     .filter(([path]) => path !== '/own' && /notes|users(\/\{id\})?$/.test(path))

@@ -1,5 +1,5 @@
-// Conversations: `$` begins a command, the lines below are its output; `...` stands for anything, alone in a line for
-// any lines.
+// Sessions in a shell: `$` begins a command, its output follows; `...` matches any text, on a line of its own any
+// lines.
 
 export interface Command {
   readonly run: string
@@ -21,11 +21,11 @@ export function parseCommands (code: string): Command[] {
 
 export function toPattern (shown: readonly string[]): RegExp {
   const lines = shown.map((line) =>
-    line === '...' ? '(?:.*\\n)*?' : `${line.split('...').map(escaped).join('.*')}\\n`
+    line === '...' ? '(?:.*\\n)*?' : `${line.split('...').map(escapePattern).join('.*')}\\n`
   )
   return new RegExp(`^${lines.join('')}$`)
 }
 
-function escaped (literal: string): string {
+function escapePattern (literal: string): string {
   return literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

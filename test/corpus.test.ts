@@ -17,7 +17,7 @@ for (const [name, area] of Object.entries(areas)) {
     const file = new URL(`corpus/recorded/${name}.txt`, import.meta.url)
     if (process.env.RECORD === 'true') writeFileSync(file, recorder.exchanges.join(separator) + '\n')
     const recorded = existsSync(file) ? readFileSync(file, 'utf8').slice(0, -1).split(separator) : []
-    t.equal(recorder.exchanges.length, recorded.length, 'as many exchanges as were recorded')
+    t.equal(recorder.exchanges.length, recorded.length, 'the number of exchanges')
     for (const [at, exchange] of recorder.exchanges.entries()) {
       t.equal(exchange, recorded[at], exchange.split('\n', 1)[0]!)
     }

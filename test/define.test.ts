@@ -19,21 +19,21 @@ const Thing = Type.Object({
 })
 const things = { name: 'things', schema: Thing, storage: memory() }
 
-/** As from JavaScript, where no compiler has looked. */
+/** As from JavaScript, without type checks. */
 const loose = define as unknown as (options: unknown) => unknown
 
-function lacking (missing: keyof Supports) {
+function storageWithout (missing: keyof Supports) {
   return (shape: Shape): Storage<never> => {
     const storage = memory()<never>(shape)
     return { ...storage, name: 'bare', supports: { ...storage.supports, [missing]: false } }
   }
 }
 
-/** Each mistake, the error that tells it, and what of its message says how to mend it. */
+/** Each mistake, its error, and the part of the message that says how to fix it. */
 const mistakes: Array<[string, object, string, RegExp]> = [
   ['a name with a slash', { ...things, name: 'a/b' }, 'BAD_NAME', /"a\/b" is not a path segment\. Use letters/],
   ['an empty name', { ...things, name: '' }, 'BAD_NAME', /"" is not a path segment/],
-  ['a name that is a way up', { ...things, name: '..' }, 'BAD_NAME', /"\.\." is not/],
+  ['a name that is a parent folder', { ...things, name: '..' }, 'BAD_NAME', /"\.\." is not/],
   ['a name that ends with a dot', { ...things, name: 'a.' }, 'BAD_NAME', /"a\." is not/],
   ['a name with a parameter', { ...things, name: ':id' }, 'BAD_NAME', /":id" is not/],
   ['no name', { schema: Thing, storage: memory() }, 'BAD_NAME', /undefined is not/],
@@ -107,7 +107,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
     /storage is missing\. Add one, such as storage: memory\(\)/
   ],
   [
-    'a storage that was made already',
+    'a storage that was already created',
     {
       ...things,
       storage: memory()({ name: 'things', schema: {}, id: { property: 'id', generate: 'uuid' }, unique: [] })
@@ -167,7 +167,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
     /no two with the same name or media type/
   ],
   [
-    'an order by what may not leave',
+    'an order by a writeOnly property',
     { ...things, schema: Type.Object({ id, pin: Type.String({ writeOnly: true }) }), list: { order: ['pin'] } },
     'BAD_OPTION',
     /"pin", which is writeOnly.*Remove it from order/
@@ -189,7 +189,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
     /"o", whose values cannot be ordered/
   ],
   [
-    'an order by what is only known within the whole',
+    'an order by a property behind a reference to the root',
     {
       ...things,
       schema: {
@@ -241,7 +241,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
     /cannot be compiled\. .*as strings with a format/
   ],
   [
-    'a pattern that is none',
+    'an invalid pattern',
     { ...things, schema: Type.Object({ id: Type.String({ pattern: '[' }) }) },
     'BAD_SCHEMA',
     /cannot be compiled/
@@ -268,13 +268,13 @@ const mistakes: Array<[string, object, string, RegExp]> = [
     /format "phone"/
   ],
   [
-    'a default that does not fit',
+    'an invalid default',
     { ...things, schema: Type.Object({ id, n: Type.Integer({ default: '1' }) }) },
     'BAD_SCHEMA',
     /default "1" is invalid.*Change one of them/
   ],
   [
-    'a nested default that does not fit',
+    'an invalid nested default',
     { ...things, schema: Type.Object({ id, o: Type.Object({ n: Type.Integer() }, { default: {} }) }) },
     'BAD_SCHEMA',
     /default \{\} is invalid/
@@ -304,7 +304,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
     /"size" is optional.*Remove Type\.Optional/
   ],
   [
-    'an id made by nobody known',
+    'an unknown generator of ids',
     { ...things, id: { generate: 'server' } },
     'BAD_ID',
     /id\.generate is "server"\. Use "uuid", "client", "storage" or a function/
@@ -316,7 +316,7 @@ const mistakes: Array<[string, object, string, RegExp]> = [
     /is invalid for the schema of "id"\. Use Type\.String\(\{ format: 'uuid' \}\)/
   ],
   [
-    'a function whose ids do not fit',
+    'a function with invalid ids',
     { ...things, id: { generate: () => 'x' } },
     'BAD_ID',
     /an id such as "x" is invalid/
@@ -381,19 +381,19 @@ const mistakes: Array<[string, object, string, RegExp]> = [
   ],
   [
     'unique in a storage without',
-    { ...things, storage: lacking('unique'), unique: ['name'] },
+    { ...things, storage: storageWithout('unique'), unique: ['name'] },
     'UNSUPPORTED',
     /unique needs unique values, which the storage bare does not support\. Remove it, or use/
   ],
   [
     'order in a storage without',
-    { ...things, storage: lacking('order'), list: { order: ['name'] } },
+    { ...things, storage: storageWithout('order'), list: { order: ['name'] } },
     'UNSUPPORTED',
     /an order by other properties than the id/
   ],
   [
-    'ids by a storage that makes none',
-    { ...things, storage: lacking('generatedIds'), id: { generate: 'storage' } },
+    'ids by a storage that generates none',
+    { ...things, storage: storageWithout('generatedIds'), id: { generate: 'storage' } },
     'UNSUPPORTED',
     /ids from the storage/
   ]
@@ -440,7 +440,7 @@ test('valid combinations of options are accepted', async (t) => {
     ],
     [
       'the id alone as the order of a storage without',
-      { ...things, storage: lacking('order'), list: { order: ['-id'] } }
+      { ...things, storage: storageWithout('order'), list: { order: ['-id'] } }
     ],
     [
       'a readOnly property with a default',
@@ -565,7 +565,7 @@ test('the list order ends with the id', async (t) => {
   t.strictSame(order(), ['id'])
   t.strictSame(order('-name', 'size'), ['-name', 'size', 'id'])
   t.strictSame(order('-id'), ['-id'])
-  t.strictSame(order('name', '-id', 'size'), ['name', '-id'], 'past it nothing is left to be ordered')
+  t.strictSame(order('name', '-id', 'size'), ['name', '-id'], 'the id is unique, so later keys are dropped')
 })
 
 test('the storage receives the shape of the collection', async (t) => {
@@ -592,7 +592,7 @@ test('the storage receives the shape of the collection', async (t) => {
 
 test('timestamps are found by convention, set by option, or turned off', async (t) => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
-  const of = (schema: object, timestamps?: unknown) =>
+  const getTimestamps = (schema: object, timestamps?: unknown) =>
     (
       loose({
         name: 'things',
@@ -603,20 +603,20 @@ test('timestamps are found by convention, set by option, or turned off', async (
       }) as ReturnType<typeof users>
     ).timestamps
   const none = { created: undefined, updated: undefined }
-  t.strictSame(of(Type.Object({ id, createdAt: stamp, updatedAt: stamp })), {
+  t.strictSame(getTimestamps(Type.Object({ id, createdAt: stamp, updatedAt: stamp })), {
     created: 'createdAt',
     updated: 'updatedAt'
   })
-  t.strictSame(of(Type.Object({ id, updatedAt: stamp })), { created: undefined, updated: 'updatedAt' })
+  t.strictSame(getTimestamps(Type.Object({ id, updatedAt: stamp })), { created: undefined, updated: 'updatedAt' })
   t.strictSame(
-    of(
+    getTimestamps(
       Type.Object({ id, createdAt: Type.String({ format: 'date-time' }), updatedAt: Type.String({ readOnly: true }) })
     ),
     none,
     'only readOnly date-times'
   )
-  t.strictSame(of(Type.Object({ id, createdAt: stamp, updatedAt: stamp }), false), none)
-  t.strictSame(of(Type.Object({ id, createdAt: stamp, at: stamp }), { updated: 'at' }), {
+  t.strictSame(getTimestamps(Type.Object({ id, createdAt: stamp, updatedAt: stamp }), false), none)
+  t.strictSame(getTimestamps(Type.Object({ id, createdAt: stamp, at: stamp }), { updated: 'at' }), {
     created: undefined,
     updated: 'at'
   })
@@ -684,8 +684,8 @@ test('registering two collections on one path fails', async (t) => {
 })
 
 test('route constraints separate versions on one path', async (t) => {
-  const versioned = (version: string) => users({ routes: { all: { constraints: { version } } } })
-  const app = await build(t, [versioned('1.0.0'), versioned('2.0.0')])
+  const withVersion = (version: string) => users({ routes: { all: { constraints: { version } } } })
+  const app = await build(t, [withVersion('1.0.0'), withVersion('2.0.0')])
   const answer = await ask(app, 'POST /users', { content: ada, fields: { 'accept-version': '1.x' } })
   t.equal(answer.statusCode, 201)
   t.strictSame((await ask(app, 'GET /users', { fields: { 'accept-version': '1.x' } })).json().length, 1)

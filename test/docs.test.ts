@@ -20,7 +20,7 @@ import { redirects } from '../lib/features/redirects.ts'
 import { softDelete } from '../lib/features/soft-delete.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { parseCommands, toPattern } from './conversation.ts'
-import { collected, example, has, root } from './example.ts'
+import { collectOutput, example, isInstalled, root } from './example.ts'
 
 const pages = [
   'README.md',
@@ -46,7 +46,7 @@ const blocks: readonly Block[] = pages.flatMap((page) =>
   }))
 )
 
-/** The rows of the tables below a heading, cell by cell and without the marks of code. */
+/** Returns the rows of the tables below a heading, as cells without backticks. */
 function rows (page: string, heading?: string): string[][] {
   const from = heading === undefined ? 0 : text(page).search(new RegExp(`^#+ ${heading}$`, 'm'))
   const section =
@@ -66,20 +66,20 @@ function rows (page: string, heading?: string): string[][] {
     )
 }
 
-// Programs: what has imports stands alone; what has none goes on from the first block of its page.
+// Programs: a block with imports stands alone; one without continues the first block of its page.
 
 const scratch = join(root, '.tap', `docs-${process.pid}`)
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   exports: Record<string, string | { default: string }>
 }
 
-/** The package's own name, as the source that stands behind it. */
-function sourced (code: string): string {
+/** Replaces imports of the package by its source files. */
+function resolveImports (code: string): string {
   return code.replace(
     /(from |require\()'fastify-collections(\/[\w-]+)?'/g,
     (specifier: string, before: string, path = '') => {
       const target = exports[`.${path}`]
-      // What is not exported stays as it is, and cannot be found.
+      // Other specifiers are not replaced, and fail to resolve.
       return typeof target !== 'object'
         ? specifier
         : `${before}'${relative(scratch, join(root, target.default.replace(/^\.\/dist\/(.*)\.js$/, 'lib/$1.ts')))}'`
@@ -102,7 +102,7 @@ const programs = blocks
       scratch,
       `${block.page.replace(/\W+/g, '-')}-${block.line}.${block.language === 'js' ? 'cjs' : 'ts'}`
     )
-    const code = sourced(program(block))
+    const code = resolveImports(program(block))
     const printed = [...block.code.matchAll(/^\s*.*console\.log\(.*\)+ \/\/ (.*)$/gm)].map((match) => match[1])
     return { ...block, file, code: code.replace('port: 3000', 'port: 0'), printed }
   })
@@ -113,7 +113,7 @@ function unable ({ code }: { code: string }): string | false {
   return server.test(code) && 'it needs a database server or a driver of its own'
 }
 
-/** One process for them all, which tells what each printed, or why it failed; whatever they started ends with it. */
+/** One process runs all programs and reports what each printed, or why it failed. All that they start ends with it. */
 const runner = `
 let lines = []
 console.log = (...values) => { lines.push(values.join(' ')) }
@@ -161,15 +161,18 @@ test('every program in the documentation runs and prints the documented output',
     alone.map(({ file }) => file),
     { cwd: scratch }
   )
-  const told = new Map<string, { lines: string[]; error?: string }>()
-  child.on('message', (message: { file: string; lines: string[]; error?: string }) => told.set(message.file, message))
+  const reports = new Map<string, { lines: string[]; error?: string }>()
+  child.on(
+    'message',
+    (message: { file: string; lines: string[]; error?: string }) => reports.set(message.file, message)
+  )
   await once(child, 'exit')
   for (const { page, line, file, code, printed } of programs.filter(
     ({ code }) => !code.includes("from 'node:test'")
   )) {
     await t.test(`${page}, line ${line}`, { skip: unable({ code }) }, async (t) => {
-      t.equal(told.get(file)?.error, undefined)
-      if (printed.length > 0) t.same(told.get(file)?.lines, printed)
+      t.equal(reports.get(file)?.error, undefined)
+      if (printed.length > 0) t.same(reports.get(file)?.lines, printed)
     })
   }
 })
@@ -177,7 +180,7 @@ test('every program in the documentation runs and prints the documented output',
 test('every test suite in the documentation passes', async (t) => {
   for (const { page, line, file } of programs.filter(({ code }) => code.includes("from 'node:test'"))) {
     const child = fork(file, { cwd: scratch, silent: true })
-    const output = collected(child.stdout)
+    const output = collectOutput(child.stdout)
     const [status] = await once(child, 'close')
     t.equal(status, 0, `${page}, line ${line}: ${output()}`)
     t.match(output(), /pass [1-9]/)
@@ -186,11 +189,11 @@ test('every test suite in the documentation passes', async (t) => {
 
 const conversations = new Map<string, ReturnType<typeof parseCommands>>()
 for (const { page, language, code } of blocks) {
-  // test/tutorial.test.ts runs those of the tutorial against the service that it has the reader write.
+  // test/tutorial.test.ts runs those of the tutorial against the service of the tutorial.
   if (language === 'console' && page !== 'docs/tutorial.md') conversations.set(page, [...(conversations.get(page) ?? []), ...parseCommands(code)])
 }
 
-const curl = has('curl') && has('bash')
+const curl = isInstalled('curl') && isInstalled('bash')
 
 for (const [page, all] of conversations) {
   test(`every command in ${page} responds as documented`, { skip: curl ? false : 'there is no curl' }, async (t) => {
@@ -211,7 +214,7 @@ for (const [page, all] of conversations) {
   })
 }
 
-// The tables of docs/http.md, each row of them asked.
+// The tables of docs/http.md: each row is requested.
 
 const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -248,8 +251,8 @@ const broken = (type = 'application/json'): Question => ({ payload: '{', headers
 const required: Variation = { etag: { required: true } }
 
 const keyed: Question = { payload: { email: '3' }, headers: { 'idempotency-key': '"a"' } }
-/** Where a receipt stands at every key. */
-const repeated = (standing: Partial<Receipt>): Pick<Question, 'given' | 'features'> => ({
+/** A storage with a receipt for every key. */
+const withReceipt = (standing: Partial<Receipt>): Pick<Question, 'given' | 'features'> => ({
   features: [idempotency()],
   given: {
     storage: failing((storage) => {
@@ -258,7 +261,7 @@ const repeated = (standing: Partial<Receipt>): Pick<Question, 'given' | 'feature
   }
 })
 
-const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
+const requests: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
   Collection: {
     'GET, HEAD: a page of items': () => ({}),
     'GET, HEAD: there are more pages': () => ({ at: '?limit=1' }),
@@ -305,10 +308,10 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'POST: Accept matches no format': () => ({ payload: { email: '3' }, headers: { accept: 'image/png' } }),
     'POST: the request is repeated with the same Idempotency-Key': () => ({
       ...keyed,
-      ...repeated({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) })
+      ...withReceipt({ answer: JSON.stringify({ status: 201, fields: { location: '/users/1' } }) })
     }),
-    'POST: the first request with the Idempotency-Key is still running': () => ({ ...keyed, ...repeated({}) }),
-    'POST: the Idempotency-Key was used for another request': () => ({ ...keyed, ...repeated({ fingerprint: '' }) }),
+    'POST: the first request with the Idempotency-Key is still running': () => ({ ...keyed, ...withReceipt({}) }),
+    'POST: the Idempotency-Key was used for another request': () => ({ ...keyed, ...withReceipt({ fingerprint: '' }) }),
     'POST: Idempotency-Key is malformed': () => ({
       ...keyed,
       headers: { 'idempotency-key': '""' },
@@ -387,7 +390,7 @@ const asked: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'PATCH: Content-Type is not supported': () => broken('application/xml'),
     'PATCH: the request is repeated with the same Idempotency-Key': () => ({
       ...keyed,
-      ...repeated({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) })
+      ...withReceipt({ answer: JSON.stringify({ status: 200, fields: { etag: '"a"' } }) })
     }),
     'DELETE: the item is removed': () => ({}),
     'DELETE: the item is removed, Prefer: return=representation': () => ({
@@ -472,7 +475,7 @@ function failing (spoil: (storage: Storage<Static<typeof User>>) => void): Adapt
   }
 }
 
-for (const [heading, questions] of Object.entries(asked)) {
+for (const [heading, questions] of Object.entries(requests)) {
   const [, ...table] = rows('docs/http.md', heading)
   test(`docs/http.md, ${heading.toLowerCase()}: every row matches, and every question has a row`, async (t) => {
     t.same(
@@ -519,11 +522,11 @@ async function answer (ask: Ask, { method, item }: { method: string; item: boole
 // Tables and links.
 
 test('docs/problems.md lists the problems of lib/http/problems.ts, and no others', async (t) => {
-  const told = rows('docs/problems.md')
+  const documented = rows('docs/problems.md')
     .filter(([, status]) => /^\d+$/.test(status ?? ''))
     .map(([name, status, title]) => [name, Number(status), title])
   t.same(
-    told,
+    documented,
     Object.entries(problems).map(([name, { status, title }]) => [name, status, title])
   )
 })
@@ -556,8 +559,8 @@ test('docs/storage.md matches the `supports` of each storage', async (t) => {
   const real: Record<string, Supports> = { memory: memory()(things).supports, ...(await sqlStorages()) }
   t.same(head.slice(1), Object.keys(real))
   for (const [index, name] of Object.keys(real).entries()) {
-    const told = Object.fromEntries(lines.map((cells) => [cells[0]!.split(':')[0], cells[index + 1] === 'yes']))
-    t.same(told, real[name], name)
+    const documented = Object.fromEntries(lines.map((cells) => [cells[0]!.split(':')[0], cells[index + 1] === 'yes']))
+    t.same(documented, real[name], name)
   }
 })
 

@@ -18,11 +18,11 @@ const uuid = Type.String({ format: 'uuid' })
 const User = Type.Object({ id: uuid, email: Type.String() })
 const users = { name: 'users', schema: User, storage: memory() }
 
-/** What no compiler would let pass: a developer may have none. */
+/** As from JavaScript, without type checks. */
 const loose = define as unknown as (options: object) => ReturnType<typeof define>
 const register = collection as unknown as (app: object, definition: unknown) => Promise<void>
 
-/** A storage that supports all but some. */
+/** A storage without support for these. */
 function without (...names: ReadonlyArray<keyof Supports>): Adapter<{ id: string; email: string }> {
   return (shape) => {
     const storage = memory()<{ id: string; email: string }>(shape)
@@ -31,7 +31,7 @@ function without (...names: ReadonlyArray<keyof Supports>): Adapter<{ id: string
 }
 
 /** Starts an app whose storage has other parts. */
-async function started (parts: Partial<Storage<{ id: string; email: string }>>): Promise<void> {
+async function start (parts: Partial<Storage<{ id: string; email: string }>>): Promise<void> {
   const app = Fastify()
   t.teardown(() => app.close().catch(() => {}))
   await app.register(
@@ -57,14 +57,14 @@ async function twice (): Promise<void> {
 }
 
 /** An app with the service, as from JavaScript. */
-async function served (options: object, prepare?: (app: ReturnType<typeof Fastify>) => void): Promise<void> {
+async function serve (options: object, prepare?: (app: ReturnType<typeof Fastify>) => void): Promise<void> {
   const app = Fastify()
   t.teardown(() => app.close())
   prepare?.(app)
   await app.register(service, options)
 }
 
-/** By code: what provokes it, and what the message names to mend it. */
+/** By code: what causes the error, and the part of the message that says how to fix it. */
 const mistakes: Readonly<
   Record<string, ReadonlyArray<readonly [what: string, provoke: () => unknown, names: RegExp]>>
 > = {
@@ -164,9 +164,9 @@ const mistakes: Readonly<
       () => define({ name: 'users', schema: Type.Object({ id: Type.Optional(uuid) }), storage: memory() }),
       /Type\.Optional/
     ],
-    ['an id by nobody', () => loose({ ...users, id: { generate: 'nobody' } }), /"nobody".*"client"/],
+    ['an unknown generator of ids', () => loose({ ...users, id: { generate: 'nobody' } }), /"nobody".*"client"/],
     [
-      'a minted id that does not fit',
+      'an invalid generated id',
       () => define({ name: 'users', schema: Type.Object({ id: Type.Integer() }), storage: memory() }),
       /is invalid for the schema.*uuid/
     ]
@@ -266,7 +266,7 @@ const mistakes: Readonly<
     [
       'a storage that finds a mistake when the app starts',
       () =>
-        started({
+        start({
           async check () {
             return ['the table is locked. Unlock it.']
           }
@@ -297,19 +297,19 @@ const mistakes: Readonly<
     ]
   ],
   FST_COLLECTION_BAD_SERVICE: [
-    ['an option of the service that does not exist', () => served({ hom: '/' }), /"hom".*home, title/],
-    ['a home that is no path', () => served({ home: 'home' }), /home is "home".*begins with "\/", or false/],
-    ['a catalog that is a path', () => served({ catalog: '/catalog' }), /true or false/],
-    ['a title that is no text', () => served({ title: 5 }), /title is 5.*a string/],
-    ['problems of the service without an absolute URI', () => served({ problems: '/problems/' }), /absolute URI/],
-    ['a prefix, which a wrapped plugin does not have', () => served({ prefix: '/v1' }), /"prefix"/],
-    ['a part of health that does not exist', () => served({ health: { path: '/' } }), /"health\.path".*health\.live/],
+    ['an option of the service that does not exist', () => serve({ hom: '/' }), /"hom".*home, title/],
+    ['a home that is no path', () => serve({ home: 'home' }), /home is "home".*begins with "\/", or false/],
+    ['a catalog that is a path', () => serve({ catalog: '/catalog' }), /true or false/],
+    ['a title that is no text', () => serve({ title: 5 }), /title is 5.*a string/],
+    ['problems of the service without an absolute URI', () => serve({ problems: '/problems/' }), /absolute URI/],
+    ['a prefix, which a wrapped plugin does not have', () => serve({ prefix: '/v1' }), /"prefix"/],
+    ['a part of health that does not exist', () => serve({ health: { path: '/' } }), /"health\.path".*health\.live/],
     [
       'a part of audit that does not exist',
-      () => served({ audit: { level: 'warn' } }),
+      () => serve({ audit: { level: 'warn' } }),
       /"audit\.level".*audit\.strict/
     ],
-    ['a time that is none', () => served({ requestTimeout: 0 }), /requestTimeout is 0.*milliseconds/],
+    ['an invalid time', () => serve({ requestTimeout: 0 }), /requestTimeout is 0.*milliseconds/],
     [
       'the service below a prefix',
       () =>
@@ -326,7 +326,7 @@ const mistakes: Readonly<
     [
       'a home where the app has one',
       () =>
-        served({ home: '/' }, (app) => {
+        serve({ home: '/' }, (app) => {
           app.get('/', async () => 'own')
         }),
       /already serves GET \/\..*false/

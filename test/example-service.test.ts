@@ -8,10 +8,10 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import {
   alone,
-  collected,
-  ended,
+  collectOutput,
+  waitForEnd,
   example,
-  has,
+  isInstalled,
   machineNode,
   parameters,
   root,
@@ -58,15 +58,15 @@ test('the service prints three commands to try, and each succeeds', async (t) =>
 
 test('written items survive a restart, and the initial items are not created twice', async (t) => {
   const first = await example()
-  const made = await fetch(`${first.address}/users`, {
+  const created = await fetch(`${first.address}/users`, {
     method: 'POST',
     headers: asJson,
     body: '{ "email": "alan@example.com", "name": "Alan", "password": "enigma-1942" }'
   })
-  t.equal(made.status, 201)
+  t.equal(created.status, 201)
   await fetch(`${first.address}/users/01900000-0000-7000-8000-000000000002`, { method: 'DELETE' })
   first.child.kill('SIGTERM')
-  t.equal((await ended(first)).status, 0)
+  t.equal((await waitForEnd(first)).status, 0)
   const second = await example({ SQLITE_FILE: first.file })
   t.teardown(() => second.child.kill())
   const users = (await (await fetch(`${second.address}/users`)).json()) as Array<{ name: string }>
@@ -80,7 +80,7 @@ test('SIGTERM completes running requests, closes the database file and exits wit
   const running = await example()
   const { hostname, port } = new URL(running.address)
   const socket = connect(Number(port), hostname)
-  const answer = collected(socket)
+  const answer = collectOutput(socket)
   await once(socket, 'connect')
   const content = '{ "sku": "lamp-1", "name": "Lamp", "price": "9.90" }'
   socket.write(
@@ -89,12 +89,12 @@ test('SIGTERM completes running requests, closes the database file and exits wit
   await new Promise((resolve) => setTimeout(resolve, 300))
   running.child.kill('SIGTERM')
   await new Promise((resolve) => setTimeout(resolve, 300))
-  await t.rejects(fetch(running.address), 'nothing new is taken')
-  t.ok(existsSync(`${running.file}-wal`), 'the file is open still')
+  await t.rejects(fetch(running.address), 'new connections are refused')
+  t.ok(existsSync(`${running.file}-wal`), 'the file is still open')
   socket.write(content.slice(20))
-  t.equal((await ended(running)).status, 0)
+  t.equal((await waitForEnd(running)).status, 0)
   t.match(answer(), /^HTTP\/1\.1 201 Created\r\n/)
-  t.notOk(existsSync(`${running.file}-wal`), 'SQLite takes its log back when the file is closed')
+  t.notOk(existsSync(`${running.file}-wal`), 'SQLite removes its log when the file is closed')
   const again = await example({ SQLITE_FILE: running.file })
   t.teardown(() => again.child.kill())
   t.equal((await fetch(`${again.address}/products/lamp-1`)).status, 200)
@@ -105,8 +105,8 @@ test('without settings the service listens on port 3000 of localhost', async (t)
   running.child.stdout?.on('data', () => {
     if (running.output().includes('Ctrl+C')) running.child.kill('SIGTERM')
   })
-  const { output, errors } = await ended(running)
-  // Another service of this machine may have it.
+  const { output, errors } = await waitForEnd(running)
+  // Another service may use the port.
   t.match(
     output + errors,
     /Listening at http:\/\/127\.0\.0\.1:3000, with the SQLite file |Port 3000 at 127\.0\.0\.1 is in use already/
@@ -122,7 +122,7 @@ test('SEED creates many products and prints one progress line if there is no ter
 
 test(
   'on a terminal the progress line is updated in place, in color unless NO_COLOR is set',
-  { skip: has('script') ? false : 'there is no script(1) to make a terminal' },
+  { skip: isInstalled('script') ? false : 'there is no script(1) to make a terminal' },
   async (t) => {
     for (const [environment, colours] of [
       [{}, true],
@@ -157,14 +157,18 @@ test('the service works the same on PostgreSQL', async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.end())
   const url = `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres`
-  await told(t, { DATABASE_URL: url }, `the database postgres://127.0.0.1:${server.port}/postgres`)
-  const refused = await ended(run({ environment: { PORT: '0', DATABASE_URL: url.replace(':postgres@', ':wrong@') } }))
+  await checkDatabaseError(t, { DATABASE_URL: url }, `the database postgres://127.0.0.1:${server.port}/postgres`)
+  const refused = await waitForEnd(
+    run({ environment: { PORT: '0', DATABASE_URL: url.replace(':postgres@', ':wrong@') } })
+  )
   t.equal(refused.status, 1)
   t.match(
     refused.errors,
     /^The database postgres:\/\/127\.0\.0\.1:\d+\/postgres cannot be used: password authentication failed.*\n$/
   )
-  const missing = await ended(run({ environment: { PORT: '0', DATABASE_URL: url.replace(/postgres$/, 'nowhere') } }))
+  const missing = await waitForEnd(
+    run({ environment: { PORT: '0', DATABASE_URL: url.replace(/postgres$/, 'nowhere') } })
+  )
   t.match(missing, { status: 1, errors: /^The database .* cannot be used: database "nowhere" does not exist.*\n$/ })
 })
 
@@ -173,14 +177,18 @@ test('the service works the same on MariaDB', { skip: noMysql }, async (t) => {
   t.teardown(() => end())
   const url = new URL(process.env['MYSQL_URL'] ?? '')
   url.pathname = `/${name}`
-  await told(t, { DATABASE_URL: url.href }, `the database mysql://${url.host}/${name}`)
-  await told(t, { DATABASE_URL: url.href.replace('mysql:', 'mariadb:') }, `the database mariadb://${url.host}/${name}`)
+  await checkDatabaseError(t, { DATABASE_URL: url.href }, `the database mysql://${url.host}/${name}`)
+  await checkDatabaseError(
+    t,
+    { DATABASE_URL: url.href.replace('mysql:', 'mariadb:') },
+    `the database mariadb://${url.host}/${name}`
+  )
 })
 
-async function told (t: Test, environment: Record<string, string>, where: string): Promise<void> {
+async function checkDatabaseError (t: Test, environment: Record<string, string>, where: string): Promise<void> {
   const running = await example(environment)
   t.match(running.output(), `with ${where}\n`)
-  t.notMatch(running.output(), /:\w+@/, 'no password is told')
+  t.notMatch(running.output(), /:\w+@/, 'the output has no password')
   const users = (await (await fetch(`${running.address}/users`)).json()) as Array<{ name: string }>
   t.same(
     users.map(({ name }) => name),
@@ -194,10 +202,10 @@ async function told (t: Test, environment: Record<string, string>, where: string
     ['Ada', 'Grace']
   )
   running.child.kill('SIGTERM')
-  t.match(await ended(running), { status: 0, errors: '' })
+  t.match(await waitForEnd(running), { status: 0, errors: '' })
 }
 
-// Bad input: one sentence, no stack, and not 0.
+// Bad settings: one sentence, no stack, and an exit code that is not 0.
 
 test('an invalid setting is reported in one sentence', async (t) => {
   const file = join(scratch(), 'service.db')
@@ -212,19 +220,19 @@ test('an invalid setting is reported in one sentence', async (t) => {
     [{ DATABASE_URL: 'postgres://localhost' }, wrong]
   ]
   for (const [environment, sentence] of cases) {
-    t.same(await ended(run({ environment: { SQLITE_FILE: file, ...environment } })), {
+    t.same(await waitForEnd(run({ environment: { SQLITE_FILE: file, ...environment } })), {
       status: 1,
       output: '',
       errors: `${sentence}\n`
     })
   }
-  t.notOk(existsSync(file), 'no file is made before all settings are right')
+  t.notOk(existsSync(file), 'no file is created before all settings are valid')
 })
 
 test('an unreachable database is reported in one sentence', async (t) => {
   for (const scheme of ['postgres', 'mysql']) {
     const port = await freePort()
-    const { status, errors } = await ended(
+    const { status, errors } = await waitForEnd(
       run({ environment: { PORT: '0', DATABASE_URL: `${scheme}://user:secret@localhost:${port}/app` } })
     )
     t.equal(status, 1)
@@ -245,13 +253,13 @@ test('a port in use or an address of another machine is reported in one sentence
   const address = server.address()
   const port = typeof address === 'object' ? String(address?.port) : ''
   const file = join(scratch(), 'service.db')
-  t.same(await ended(run({ environment: { PORT: port, SQLITE_FILE: file } })), {
+  t.same(await waitForEnd(run({ environment: { PORT: port, SQLITE_FILE: file } })), {
     status: 1,
     output: '',
     errors: `Port ${port} at 127.0.0.1 is in use already. Choose another: PORT=3001 npm start\n`
   })
   t.notOk(existsSync(`${file}-wal`), 'the file is closed')
-  t.match(await ended(run({ environment: { PORT: '0', HOST: '192.0.2.1', SQLITE_FILE: file } })), {
+  t.match(await waitForEnd(run({ environment: { PORT: '0', HOST: '192.0.2.1', SQLITE_FILE: file } })), {
     status: 1,
     errors: /^The service cannot listen at 192\.0\.2\.1, port 0: .*\n$/
   })
@@ -264,11 +272,11 @@ test(
     const folder = join(scratch(), 'kept')
     mkdirSync(folder)
     const file = join(folder, 'service.db')
-    // root may write anywhere: nobody else is asked to.
+    // root may write anywhere, so the service runs as another user.
     const identity = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
     chmodSync(join(folder, '..'), 0o755)
     chmodSync(folder, 0o555)
-    t.same(await ended(run({ environment: { PORT: '0', SQLITE_FILE: file }, ...identity })), {
+    t.same(await waitForEnd(run({ environment: { PORT: '0', SQLITE_FILE: file }, ...identity })), {
       status: 1,
       output: '',
       errors: `The SQLite file ${file} cannot be opened: unable to open database file. Name one that can be written: SQLITE_FILE=/tmp/service.db npm start\n`
@@ -276,10 +284,10 @@ test(
     chmodSync(folder, 0o755)
     const first = await example({ SQLITE_FILE: file })
     first.child.kill('SIGTERM')
-    await ended(first)
+    await waitForEnd(first)
     chmodSync(file, 0o444)
     chmodSync(folder, 0o555)
-    t.match(await ended(run({ environment: { PORT: '0', SQLITE_FILE: file }, ...identity })), {
+    t.match(await waitForEnd(run({ environment: { PORT: '0', SQLITE_FILE: file }, ...identity })), {
       status: 1,
       output: '',
       errors: /^The SQLite file .* cannot be (opened|used): .*readonly database.*\n$/
@@ -289,7 +297,7 @@ test(
 )
 
 test('a file that is not a database is reported in one sentence', async (t) => {
-  t.match(await ended(run({ environment: { PORT: '0', SQLITE_FILE: join(root, 'package.json') } })), {
+  t.match(await waitForEnd(run({ environment: { PORT: '0', SQLITE_FILE: join(root, 'package.json') } })), {
     status: 1,
     output: '',
     errors: /^The SQLite file .*package\.json cannot be opened: file is not a database\. .*\n$/
@@ -305,7 +313,7 @@ test(
         : false
   },
   async (t) => {
-    const { status, errors } = await ended(run({ node: machineNode! }))
+    const { status, errors } = await waitForEnd(run({ node: machineNode! }))
     t.equal(status, 1)
     t.match(
       errors,
@@ -315,5 +323,5 @@ test(
 )
 
 async function version (node: string): Promise<string> {
-  return (await ended(alone(node, ['--version']))).output
+  return (await waitForEnd(alone(node, ['--version']))).output
 }

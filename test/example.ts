@@ -7,22 +7,22 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { watchServer } from './watchdog.ts'
 
-// The example service as `npm start` runs it, as a process of its own, on the Node that runs the tests.
+// The example service as `npm start` runs it, as a separate process, on the Node.js version that runs the tests.
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** What `npm start` says, without npm. */
+/** The command of `npm start`, without npm. */
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
 export const [, ...parameters] = scripts.start.split(' ')
 
-/** The machine's own Node. */
+/** The Node.js installation of the machine. */
 export const machineNode = (process.env['PATH'] ?? '')
   .split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .map((folder) => join(folder, 'node'))
   .find(existsSync)
 
-/** A folder that is gone when the process ends. */
+/** A folder that is removed when the process ends. */
 export function scratch (): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'collections-example-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -41,7 +41,7 @@ interface Start extends SpawnOptions {
 }
 
 /**
- * A command without what tap gives to every process: an example is no part of what is measured, and writes no files
+ * A command without the environment of tap: examples are not part of the coverage, and write no files
  * of tap.
  */
 export function alone (
@@ -63,14 +63,14 @@ export function alone (
     options
   )
   if (child.pid !== undefined) child.once('exit', watchServer(child.pid, 'KILL'))
-  return { child, output: collected(child.stdout), errors: collected(child.stderr) }
+  return { child, output: collectOutput(child.stdout), errors: collectOutput(child.stderr) }
 }
 
 export function run ({ node = process.execPath, ...options }: Start = {}): Running {
   return alone(node, parameters, { cwd: root, ...options })
 }
 
-export function collected (stream: NodeJS.ReadableStream | null): () => string {
+export function collectOutput (stream: NodeJS.ReadableStream | null): () => string {
   let content = ''
   stream?.on('data', (chunk) => {
     content += String(chunk)
@@ -78,7 +78,7 @@ export function collected (stream: NodeJS.ReadableStream | null): () => string {
   return () => content
 }
 
-/** The example service on a port of its own and with a new file, once it listens. */
+/** Starts the example service on a free port with a new file, and waits until it listens. */
 export async function example (
   environment: Record<string, string> = {}
 ): Promise<Running & { address: string; file: string }> {
@@ -93,8 +93,8 @@ export async function example (
   return { ...running, address: /http:\/\/[\d.]+:\d+/.exec(running.output())![0], file }
 }
 
-/** How a process ended, and what it said, once all of it is there. */
-export async function ended ({
+/** Waits for the end of a process, and returns its exit code and output. */
+export async function waitForEnd ({
   child,
   output,
   errors
@@ -103,4 +103,4 @@ export async function ended ({
   return { status, output: output(), errors: errors() }
 }
 
-export const has = (program: string): boolean => spawnSync(program, ['--version']).status === 0
+export const isInstalled = (program: string): boolean => spawnSync(program, ['--version']).status === 0

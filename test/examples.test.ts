@@ -3,13 +3,13 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, 
 import { dirname, join } from 'node:path'
 import t, { test } from 'tap'
 import type { Test } from 'tap'
-import { alone, ended, root, scratch } from './example.ts'
+import { alone, waitForEnd, root, scratch } from './example.ts'
 import type { Running } from './example.ts'
 import { pack, run } from './packed.ts'
 import { freePort } from './ports.ts'
 import { startPostgres } from './storage/servers.ts'
 
-// Each starter as its users have it: copied out of the packed library, which is installed into it, and run there.
+// Each starter as users get it: copied from the packed library, which is installed into it, and started.
 
 t.setTimeout(600_000)
 
@@ -50,9 +50,9 @@ const scaffold = join(library, 'bin/fastify-collections.js')
 
 interface Starter {
   readonly name: string
-  /** Starts what it needs, and tells its settings. */
+  /** Starts what the starter needs, and returns its settings. */
   readonly settings: (t: Test) => Promise<Record<string, string>>
-  /** The sentence that it ends with where a setting is missing. */
+  /** The message that it ends with if a setting is missing. */
   readonly missing: string
   readonly drive: (t: Test, address: string) => Promise<void>
 }
@@ -139,17 +139,22 @@ for (const { name, settings, missing, drive } of starters) {
       t.same(
         readdirSync(place, { recursive: true }).toSorted(),
         readdirSync(join(root, 'examples', name), { recursive: true }).toSorted(),
-        'all of it is there'
+        'all files are copied'
       )
       install(place, own)
       const environment = await settings(t)
 
       const types = run(process.execPath, ['node_modules/typescript/bin/tsc'], place)
       t.equal(types.status, 0, types.output)
-      const tested = await ended(alone(process.execPath, ['--test', 'test/*.test.ts'], { cwd: place, environment }))
+      const tested = await waitForEnd(
+        alone(process.execPath, ['--test', 'test/*.test.ts'], { cwd: place, environment })
+      )
       t.equal(tested.status, 0, tested.output)
       t.match(tested.output, /pass [1-9]/)
-      t.match(await ended(alone(process.execPath, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
+      t.match(
+        await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })),
+        { status: 1, errors: missing }
+      )
 
       const port = String(await freePort())
       writeFileSync(
@@ -162,13 +167,13 @@ for (const { name, settings, missing, drive } of starters) {
       t.teardown(() => running.child.kill('SIGKILL'))
       const address = `http://127.0.0.1:${port}`
       await listening(running)
-      t.match(await ended(alone(process.execPath, ['src/server.ts'], { cwd: place })), {
+      t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), {
         status: 1,
         errors: /^The service cannot start: listen EADDRINUSE.*\n$/
       })
       await drive(t, address)
       running.child.kill('SIGTERM')
-      t.match(await ended(running), { status: 0 })
+      t.match(await waitForEnd(running), { status: 0 })
     }
   )
 }

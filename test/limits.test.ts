@@ -13,7 +13,7 @@ import { altered, ask, build, created, notes, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 import { define } from './define.ts'
 
-// docs/limits.md, line by line: at the limit it is done, past it it is refused as the table says.
+// docs/limits.md, line by line: requests at the limit succeed, requests beyond it are refused as documented.
 
 const open = (): Collection =>
   define({
@@ -36,32 +36,32 @@ const wide = (): Collection =>
     storage: memory()
   }) as Collection
 
-interface Asked {
+interface Outcome {
   readonly statusCode: number
   readonly headers: Record<string, unknown>
   json(): Record<string, unknown>
 }
 
-/** Asks for as much as this of the app, which is made anew for each line. */
+/** Sends a request of this size to the app, which is created again for each line. */
 interface Line {
   readonly app: (t: Test) => Promise<FastifyInstance>
-  readonly ask: (app: FastifyInstance, amount: number) => Promise<Asked>
-  /** The status of what is within the limit. */
+  readonly ask: (app: FastifyInstance, amount: number) => Promise<Outcome>
+  /** The status within the limit. */
   readonly within: number
-  /** Where the table has no number. */
+  /** The limit, if the table has no number. */
   readonly limit?: number
-  /** Where nothing is refused past the limit: what an answer has then. */
-  readonly past?: (answer: Asked, limit: number) => boolean
+  /** If requests beyond the limit are not refused: what their response has. */
+  readonly past?: (answer: Outcome, limit: number) => boolean
 }
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`)
-const patch = (app: FastifyInstance, at: string, steps: unknown): Promise<Asked> =>
+const patch = (app: FastifyInstance, at: string, steps: unknown): Promise<Outcome> =>
   ask(app, `PATCH ${at}`, { content: steps, type: 'application/json-patch+json' })
-const query = (app: FastifyInstance, filter: unknown): Promise<Asked> =>
+const query = (app: FastifyInstance, filter: unknown): Promise<Outcome> =>
   ask(app, 'QUERY /users', { content: { filter } })
-/** The answer to a request that was sent before, and whose first answer has so many bytes. */
-const replayed = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: number): Promise<Asked> => {
+/** Repeats a request whose first response has this many bytes. */
+const replay = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: number): Promise<Outcome> => {
   const empty = await ask(app, 'POST /notes', { content: { text: '' } })
   const text = 'x'.repeat(bytes - empty.payload.length)
   const request = { content: { text }, fields: { 'idempotency-key': String(bytes) } }
@@ -87,13 +87,13 @@ const large = (t: Test): Promise<FastifyInstance> =>
     }).with(jsonServer()),
     { bodyLimit: 5_000_000 }
   )
-/** Two items of so many characters. */
-const longPage = async (app: FastifyInstance, target: string, length: number): Promise<Asked> => {
+/** Two items with this many characters. */
+const longPage = async (app: FastifyInstance, target: string, length: number): Promise<Outcome> => {
   for (const { id } of (await ask(app, 'GET /notes?fields=id')).json()) await ask(app, `DELETE /notes/${id}`)
   for (const text of ['', 'x'.repeat(length - 112)]) await created(app, '/notes', { text })
   return ask(app, target)
 }
-const isEmpty = (answer: Asked): boolean =>
+const isEmpty = (answer: Outcome): boolean =>
   answer.json().length === 0 && answer.headers['idempotent-replayed'] === 'true'
 const unstable = { ...notes({ storage: altered(() => ({ replace: async () => ({ refused: 'stale' }) })) }) }
 
@@ -127,7 +127,7 @@ const lines: Readonly<Record<string, Line>> = {
     app: (t) => build(t, open()),
     async ask (app, levels) {
       const { at } = await created(app, '/open', { any: [] })
-      // The copy of an array of so many levels goes into another, below the object.
+      // Copies an array of this depth into another one, below the object.
       const deep = JSON.parse(nested(32))
       return patch(app, at, [
         { op: 'replace', path: '/any', value: deep },
@@ -178,7 +178,7 @@ const lines: Readonly<Record<string, Line>> = {
           storage: memory()
         }) as Collection
       ),
-    // A year later by its offset.
+    // The offset moves it to the next year.
     ask: (app, year) =>
       ask(app, 'POST /days', {
         content: { at: year > 9999 ? '9999-12-31T23:00:00-01:00' : `${year}-12-31T23:00:00Z` }
@@ -298,13 +298,13 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'bytes of content that is stored for the replay of a POST': {
     app: repeatable,
-    ask: (app, bytes) => replayed(app, 'POST', bytes),
+    ask: (app, bytes) => replay(app, 'POST', bytes),
     within: 201,
     past: isEmpty
   },
   'bytes of content that is stored for the replay of a PATCH': {
     app: repeatable,
-    ask: (app, bytes) => replayed(app, 'PATCH', bytes),
+    ask: (app, bytes) => replay(app, 'PATCH', bytes),
     within: 200,
     past: isEmpty
   },
@@ -314,8 +314,8 @@ const lines: Readonly<Record<string, Line>> = {
         t,
         notes({
           storage: altered((storage) => ({
-            list: async (...asked) =>
-              new Promise((resolve) => setTimeout(resolve, Number(asked[0].limit), storage.list(...asked)))
+            list: async (...args) =>
+              new Promise((resolve) => setTimeout(resolve, Number(args[0].limit), storage.list(...args)))
           })),
           list: { limit: { maximum: 1000 } }
         }).with(timeout(100))
@@ -330,7 +330,7 @@ const lines: Readonly<Record<string, Line>> = {
       const wire = new Wire(
         app.server.listening ? Number((app.server.address() as { port: number }).port) : await listen(app)
       )
-      // Node counts the URI and the fields, without what stands between them.
+      // Node.js counts the URI and the headers, without separators.
       const answer = await wire.ask(['GET /notes', `X: ${'x'.repeat(bytes > 16_384 ? bytes : bytes - 200)}`])
       wire.close()
       return { statusCode: answer.status, headers: answer.fields, json: () => JSON.parse(answer.content.toString()) }
@@ -361,8 +361,8 @@ test('docs/limits.md has a line for each limit tested here, and no others', asyn
 
 for (const [what = '', most, past = ''] of table) {
   test(`${what}: at most ${most}, then ${past}`, async (t) => {
-    const { app: made, ask, within, limit = Number(most), past: isPast } = lines[what]!
-    const app = await made(t)
+    const { app: createApp, ask, within, limit = Number(most), past: isPast } = lines[what]!
+    const app = await createApp(t)
     const done = await ask(app, limit)
     t.equal(done.statusCode, within)
     const refused = await ask(app, limit + 1)

@@ -9,7 +9,7 @@ t.setTimeout(600_000)
 
 const bin = join(root, 'node_modules/.bin')
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
-// Also where the packing itself fails.
+// Also if packing fails.
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
 const { tarball, files } = pack(scratch)
@@ -19,7 +19,7 @@ test('the package contains the files that a user needs, and no others', async (t
     .map(String)
     .filter((name) => name.endsWith('.ts'))
   const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
-  // Without what lies there untracked: npm leaves out what .gitignore names, and the file itself.
+  // Without untracked files: npm omits what .gitignore lists, and .gitignore itself.
   const starters = execFileSync('git', ['ls-files', 'examples/articles', 'examples/products', 'examples/users'], {
     cwd: root,
     encoding: 'utf8'
@@ -52,7 +52,7 @@ test('the types resolve for ES modules', async (t) => {
   t.equal(status, 0, output)
 })
 
-/** An app with the package unpacked into it and, beside it, what the package depends on and these. */
+/** An app with the unpacked package, its dependencies and these packages. */
 function app (name: string, type: 'module' | 'commonjs', packages: readonly string[]): string {
   const folder = join(scratch, name)
   install(folder, tarball, ['typescript', '@types/node', ...packages])
@@ -149,7 +149,7 @@ for (const [name, type, typebox] of [
       t.equal(
         existsSync(join(folder, 'node_modules/typebox')),
         typebox === 'typebox',
-        'there is one generation of TypeBox alone'
+        'only one generation of TypeBox is installed'
       )
       const { status, output } = run(process.execPath, ['--no-warnings', 'out/app.js'], folder)
       t.same({ status, output }, { status: 0, output: expected })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** What was printed, where it ends well; where not, that is what the assertion shows. */
+/** Returns the output of a command; if it fails, the assertion shows the output. */
 export function run (
   command: string,
   parameters: readonly string[],
@@ -19,7 +19,7 @@ export function run (
   return { status, output: `${stdout}${stderr}${error ?? ''}` }
 }
 
-/** Packs what the repository holds, built in a clean place, so that no earlier build is in it. */
+/** Packs the repository after a build in a clean folder, so that no files of earlier builds are included. */
 export function pack (scratch: string): { tarball: string; files: string[] } {
   const folder = join(scratch, 'repository')
   mkdirSync(folder)
@@ -32,7 +32,7 @@ export function pack (scratch: string): { tarball: string; files: string[] } {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe']
   })
-  // Ahead of the JSON stands what the build has printed.
+  // The output of the build precedes the JSON.
   const [{ filename, files }] = JSON.parse(output.slice(output.search(/^\[$/m))) as [
     { filename: string; files: Array<{ path: string }> }
   ]

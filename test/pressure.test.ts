@@ -7,7 +7,7 @@ import collection, { corsOptions } from '../lib/index.ts'
 import { service } from '../lib/service/service.ts'
 import { ask, build, created, notes } from './app.ts'
 
-// @fastify/rate-limit and @fastify/under-pressure, the real ones, around collections.
+// @fastify/rate-limit and @fastify/under-pressure, the real plugins, around collections.
 
 test('a limit on one action returns 429 with RateLimit headers (RFC 6585, section 4)', async (t) => {
   for (const enableDraftSpec of [false, true]) {
@@ -35,7 +35,7 @@ test('a limit on one action returns 429 with RateLimit headers (RFC 6585, sectio
     t.ok(Number(refused.headers['retry-after']) > 0 && Number(refused.headers['retry-after']) <= 30)
     t.match(refused.json(), { status: 429, code: 'too-many-requests', detail: /retry in/, instance: '/notes' })
     const list = await ask(app, 'GET /notes')
-    t.equal(list.json().length, 2, 'nothing was made')
+    t.equal(list.json().length, 2, 'nothing was created')
     t.notOk('ratelimit' in list.headers)
   }
 })
@@ -53,7 +53,7 @@ test('a limit on the whole app is sent without its window, and headers that are 
       t.equal((await ask(app, `GET ${path}`)).statusCode, 200, 'probes are not limited')
     }
   }
-  t.equal((await ask(app, 'GET /.well-known/api-catalog')).json().code, 'too-many-requests', 'documents are')
+  t.equal((await ask(app, 'GET /.well-known/api-catalog')).json().code, 'too-many-requests', 'documents are limited')
   const quiet = Fastify()
   t.teardown(() => quiet.close())
   await quiet.register(rateLimit, { max: 5, addHeadersOnExceeding: { 'x-ratelimit-remaining': false } })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { test } from 'tap'
 import { parseCommands, toPattern } from './conversation.ts'
-import { has, scratch } from './example.ts'
+import { isInstalled, scratch } from './example.ts'
 import { install, pack, root, run } from './packed.ts'
 import { freePort, isListening } from './ports.ts'
 import { watchServer } from './watchdog.ts'
@@ -20,7 +20,7 @@ const blocks = [...tutorial.matchAll(/(?:`([\w.]+\.ts)`[^\n]*\n\n)?```(sh|ts|con
   ([, name, language, code = '']) => ({ name, language, code })
 )
 
-test('every step of the tutorial works as written', { skip: !has('curl') && 'there is no curl' }, async (t) => {
+test('every step of the tutorial works as written', { skip: !isInstalled('curl') && 'there is no curl' }, async (t) => {
   const place = scratch()
   const folder = join(place, 'app')
   mkdirSync(folder)

@@ -13,7 +13,7 @@ test('the server of a test file that is killed ends, and its folder is removed',
   child.kill('SIGKILL')
   // The time limit of the file ends this loop if the server does not end.
   while (isRunning(pid) || existsSync(folder)) await delay(50)
-  t.pass('both are gone')
+  t.pass('both have ended')
 })
 
 function isRunning (pid: number): boolean {

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-// HTTP/1.1 as it is on the wire: what a client library would tidy up stays visible.
+// HTTP/1.1 on the wire, without the changes that a client library makes.
 
 export interface WireAnswer {
   readonly status: number
@@ -41,7 +41,7 @@ export class Wire {
     return this.#ended
   }
 
-  /** What came and was not taken as an answer. */
+  /** What was received beyond the responses read so far. */
   get rest (): Buffer {
     return this.#received
   }
@@ -52,7 +52,7 @@ export class Wire {
     if (content.length > 0) this.socket.write(content)
   }
 
-  /** `head` is the request line without the version, and the fields. */
+  /** `head` is the request line without the version, and the headers. */
   async ask (head: string | readonly string[], content: string | Buffer = ''): Promise<WireAnswer> {
     const lines = [head].flat()
     this.write(content.length > 0 ? [...lines, `Content-Length: ${Buffer.byteLength(content)}`] : lines, content)
@@ -72,13 +72,13 @@ export class Wire {
     if (bare || status === 204 || status === 304 || status < 200) {
       return { status, head, fields, content: Buffer.alloc(0) }
     }
-    if (fields['transfer-encoding'] === 'chunked') return { status, head, fields, content: await this.#chunked() }
+    if (fields['transfer-encoding'] === 'chunked') return { status, head, fields, content: await this.#readChunks() }
     const length = Number(fields['content-length'])
     await this.#until(() => (this.#received.length >= length ? 0 : -1))
     return { status, head, fields, content: this.#take(length) }
   }
 
-  async #chunked (): Promise<Buffer> {
+  async #readChunks (): Promise<Buffer> {
     const chunks: Buffer[] = []
     for (;;) {
       const line = await this.#until(() => this.#received.indexOf('\r\n'))
@@ -90,9 +90,9 @@ export class Wire {
   }
 
   #take (length: number): Buffer {
-    const taken = this.#received.subarray(0, length)
+    const part = this.#received.subarray(0, length)
     this.#received = this.#received.subarray(length)
-    return taken
+    return part
   }
 
   async #until (found: () => number): Promise<number> {

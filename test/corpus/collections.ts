@@ -6,7 +6,7 @@ import type { Collection } from '../../lib/collection.ts'
 import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
-// The collections of the corpus, with every kind of property that the rules speak of.
+// The collections of the corpus, with every kind of property that matters for HTTP.
 
 export const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -24,7 +24,7 @@ export const User = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
-/** Nothing that the server adds, so that a PUT can store exactly what was sent. */
+/** Without properties that the server sets, so that a PUT can store exactly what was sent. */
 export const Page = Type.Object({
   slug: Type.String({ pattern: '^[a-z0-9-]+$' }),
   title: Type.String(),

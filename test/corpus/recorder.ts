@@ -28,7 +28,7 @@ export interface Received {
   json(): any
 }
 
-/** An area of the corpus: sends requests, one after the other, to apps of its own. */
+/** An area of the corpus: sends requests in sequence to its own apps. */
 export type Area = (recorder: Recorder) => Promise<void>
 
 /**
@@ -120,7 +120,7 @@ const hour = 3_600_000
 class Names {
   readonly #known = new Map<string, string>()
 
-  /** Everything in front of the name of the format in an entity tag, and what a page adds to it. */
+  /** Everything before the name of the format in an entity tag, and the suffix of a page. */
   learn (fields: Readonly<Record<string, string>>): void {
     const [, version = '', page = ''] = /^"(.+)\.[a-z]+(?:-([\da-f]{16}))?(?:-[a-z]+)?"$/.exec(fields.etag ?? '') ?? []
     if (version !== '') this.#name('version', version)
