@@ -141,7 +141,7 @@ test('a list can be paged through, and links to its items', { skip }, async (t) 
   t.equal(await page.locator('html').getAttribute('lang'), 'en')
   t.equal(await page.getByRole('row').count(), 3)
   t.equal(
-    await page.getByText('The same with curl').locator('..').getByRole('code').innerText(),
+    await page.getByRole('group', { name: 'The same with curl' }).innerText(),
     `curl '${origin}/people'`
   )
   t.equal(await page.getByRole('link', { name: 'Previous' }).count(), 0)

@@ -492,7 +492,7 @@ test('form inputs follow the schema of the property', async (t) => {
   )
   t.equal(
     await listControls(loose(Type.Boolean()), false),
-    '<select required data-kind="choice"><option value="true">true</option><option value="false" selected>false</option></select>'
+    '<select data-kind="choice"><option value="true">true</option><option value="false" selected>false</option></select>'
   )
   t.equal(
     await listControls(loose(Type.Union([Type.Literal('a'), Type.Literal(2), Type.Null()])), null),

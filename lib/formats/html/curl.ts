@@ -9,7 +9,8 @@ export function renderCurl ({ offer: { mediaTypes }, origin, path, search }: Abo
   // The default needs no Accept.
   const accept = type === undefined || type === mediaTypes[0] ? '' : ` -H '${escapeShell(`Accept: ${type}`)}'`
   const url = markup`'<span data-origin>${escapeShell(origin)}</span>${target}'`
-  const command = markup`<code tabindex="0" aria-labelledby="curl">curl${accept} ${url}</code>`
+  // A role: `code` itself cannot have a name.
+  const command = markup`<code tabindex="0" role="group" aria-labelledby="curl">curl${accept} ${url}</code>`
   return markup`<p class="curl"><span id="curl">The same with curl</span> ${command}</p>`
 }
 

@@ -104,7 +104,9 @@ function renderSelect (kind: Kind, { value, attributes, optional }: SelectState)
     return markup`<option${renderAttributes({ value: json, selected: json === current })}>${text}</option>`
   })
   const empty = optional && markup`<option value="">–</option>`
-  return markup`<select${renderAttributes(attributes)}>${empty}${options}</select>`
+  // Only a select with an empty option can be required: without one, it always has a value.
+  const required = attributes.required === true && optional
+  return markup`<select${renderAttributes({ ...attributes, required })}>${empty}${options}</select>`
 }
 
 /** Whether the browser refuses an empty field. A text may be empty, unless the schema restricts it. */

@@ -47,8 +47,10 @@ function renderTrail (trail: About['trail']): Markup[] {
   })
 }
 
-const icon = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
-  "<path d='M2 3h12v2H2zm0 4h12v2H2zm0 4h8v2H2z' fill='%23567'/></svg>"
+const icon = 'data:image/svg+xml,' + encodeURIComponent(
+  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
+  "<path d='M2 3h12v2H2zm0 4h12v2H2zm0 4h8v2H2z' fill='#567'/></svg>"
+)
 
 function hashSource (text: string): string {
   return `'sha256-${hash('sha256', text, 'base64')}'`
