@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { example, has, scratch } from '../example.ts'
+import { example, isInstalled, scratch } from '../example.ts'
 
 // Programs that judge the example service from the outside: `npm run judges`. They are installed at the first run.
 // The judges that are development dependencies (Spectral, Redocly, openapi-typescript) run with the tests.
@@ -35,7 +35,7 @@ const paths = [
 
 /** The Nu HTML checker of the W3C. Returns its messages. */
 async function checkPages (address: string): Promise<string[]> {
-  if (!has('java')) return ['The Nu HTML checker needs Java: apt-get install default-jre-headless']
+  if (!isInstalled('java')) return ['The Nu HTML checker needs Java: apt-get install default-jre-headless']
   const pages = join(scratch(), 'pages')
   mkdirSync(pages)
   for (const [index, path] of paths.entries()) {
