@@ -30,12 +30,14 @@ export interface MysqlConnection {
   destroy (): void
 }
 
+/** The options of `mysql()`. */
 export interface MysqlOptions extends SqlOptions {
   /**
    * For a Galera cluster whose servers are all used: whether a statement waits until its server has applied what was
-   * committed on the others before. False by default: a server can be behind, so that a new item is 404 there and a
-   * valid entity tag 412. Sets `wsrep_sync_wait` on the connections of the pool, for all who use them.
+   * committed on the others before. Without it, a server can be behind, so that a new item is 404 there and a valid
+   * entity tag 412. Sets `wsrep_sync_wait` on the connections of the pool, for all who use them.
    *
+   * @default false
    * @example
    * mysql(pool, { consistentReads: true })
    */
