@@ -489,11 +489,18 @@ test('a driver error becomes a refusal or an unreachable error, is retried, or i
   ]) {
     t.match(await outcome('postgres', error), { unreachable: true, cause: error })
   }
-  for (const error of [toError({ errno: 1048 }), toError({ code: '42P01' }), toError({})]) {
+  for (const error of [toError({ errno: 1064 }), toError({ code: '42601' }), toError({})]) {
     t.equal(await outcome('mysql', error), error)
     t.equal(await outcome('postgres', error), error)
   }
+  const mismatch = { unreachable: true, message: /does not match/ }
+  t.match(await outcome('mysql', toError({ errno: 1146 })), mismatch)
+  t.match(await outcome('mysql', toError({ errno: 1048 }, "Column 'other' cannot be null")), mismatch)
+  t.match(await outcome('postgres', toError({ code: '42P01' })), mismatch)
+  t.match(await outcome('postgres', toError({ code: '23502', column: 'other' })), mismatch)
   const unstorable = (...properties: string[]) => ({ refused: 'unstorable', properties })
+  t.same(await outcome('mysql', toError({ errno: 1048 }, "Column 'email' cannot be null")), unstorable('email'))
+  t.same(await outcome('postgres', toError({ code: '23502', column: 'email' })), unstorable('email'))
   t.same(
     await outcome('mysql', toError({ errno: 1406 }, "Data too long for column 'email' at row 1")),
     unstorable('email')
@@ -808,7 +815,7 @@ test('a claim that conflicts with another claim is retried', async (t) => {
     t.equal(verbs(sent), statements, way)
   }
   const { mysql } = recordStatements([toError({ errno: 1146 })])
-  await t.rejects(async () => mysql()(users).receipts?.claim(claim, 100, context), { message: 'fault' })
+  await t.rejects(async () => mysql()(users).receipts?.claim(claim, 100, context), { message: /does not match/ })
   const { sent, postgres } = recordStatements()
   t.equal(await postgres()(users).receipts?.keep(claim, context), false)
   t.same(
