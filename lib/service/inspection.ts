@@ -60,7 +60,8 @@ function createClient (listener: RequestListener): Send {
   const server = createServer(listener)
   return (method, path, further = {}) => new Promise((resolve, reject) => {
     const [clientSide, serverSide] = duplexPair()
-    server.emit('connection', Object.assign(serverSide, { remoteAddress: '127.0.0.1' }))
+    // An address for documentation (RFC 5737), so that a rate limit counts no request of a client.
+    server.emit('connection', Object.assign(serverSide, { remoteAddress: '192.0.2.1' }))
     const headers = {
       host: 'localhost',
       'user-agent': 'fastify-collections audit',
