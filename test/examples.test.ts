@@ -1,15 +1,17 @@
-import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { test } from 'tap'
 import type { Test } from 'tap'
-import { alone, waitForEnd, root, scratch } from './example.ts'
+import { alone, waitForEnd, machineNode, root, scratch } from './example.ts'
 import type { Running } from './example.ts'
 import { pack, run } from './packed.ts'
 import { freePort } from './ports.ts'
+import { mysqlPool, noMysql } from './storage/databases.ts'
 import { startPostgres } from './storage/servers.ts'
 
-// Each starter as users get it: copied from the packed library, which is installed into it, and started.
+// Each starter as its users have it: created by the packed package of `npm create` out of the packed library, which is
+// installed into it, and run there.
 
 t.setTimeout(600_000)
 
@@ -27,11 +29,25 @@ const manifest = (folder: string): Manifest =>
 
 const { version, exports, dependencies, devDependencies, peerDependencies } = manifest(root)
 const folder = scratch()
-const library = join(folder, 'library')
+const library = join(folder, 'node_modules/fastify-collections')
+const creator = join(folder, 'node_modules/create-fastify-collections')
+const program = join(creator, 'index.js')
+
+function unpack (tarball: string, place: string): void {
+  mkdirSync(place, { recursive: true })
+  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', place])
+}
 
 t.before(() => {
-  mkdirSync(library)
-  execFileSync('tar', ['-xzf', pack(folder).tarball, '--strip-components=1', '-C', library])
+  unpack(pack(folder).tarball, library)
+  const [{ filename }] = JSON.parse(
+    execFileSync('npm', ['pack', '--json', '--pack-destination', folder], {
+      cwd: join(root, 'create'),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore']
+    })
+  ) as [{ filename: string }]
+  unpack(join(folder, filename), creator)
 })
 
 test('every export has a source condition for the examples of the repository', async (t) => {
@@ -46,14 +62,13 @@ test('every export has a source condition for the examples of the repository', a
   }
 })
 
-const scaffold = join(library, 'bin/fastify-collections.js')
-
 interface Starter {
   readonly name: string
-  /** Starts what the starter needs, and returns its settings. */
+  readonly database: string
+  /** Starts what it needs, and returns settings that replace those of .env. */
   readonly settings: (t: Test) => Promise<Record<string, string>>
-  /** The message that it ends with if a setting is missing. */
-  readonly missing: string
+  /** The sentence that it ends with if a setting is missing; undefined if none is required. */
+  readonly missing?: string
   readonly drive: (t: Test, address: string) => Promise<void>
 }
 
@@ -63,13 +78,36 @@ const json = (content: unknown): RequestInit => ({
   body: JSON.stringify(content)
 })
 
+async function driveTasks (t: Test, address: string): Promise<void> {
+  t.equal((await fetch(`${address}/tasks`, json({ title: 'Test' }))).status, 201)
+  t.match(await (await fetch(`${address}/tasks`)).json(), [{ title: 'Test', done: false }])
+  t.match(await (await fetch(`${address}/tasks`, { headers: { accept: 'text/html' } })).text(), '<!DOCTYPE html>')
+}
+
+async function startPostgresFor (t: Test): Promise<Record<string, string>> {
+  const server = await startPostgres()
+  t.teardown(() => server.end())
+  return { DATABASE_URL: `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres` }
+}
+
+const missingUrl = "The service cannot start: env must have required property 'DATABASE_URL'\n"
+
+async function createMysqlDatabase (t: Test): Promise<Record<string, string>> {
+  const { name, end } = await mysqlPool()
+  t.teardown(() => end())
+  const url = new URL(process.env['MYSQL_URL'] ?? '')
+  url.pathname = `/${name}`
+  return { DATABASE_URL: url.href }
+}
+
 const starters: readonly Starter[] = [
+  { name: 'minimal', database: 'sqlite', settings: async () => ({}), drive: driveTasks },
+  { name: 'minimal', database: 'postgres', settings: startPostgresFor, missing: missingUrl, drive: driveTasks },
+  { name: 'minimal', database: 'mysql', settings: createMysqlDatabase, missing: missingUrl, drive: driveTasks },
   {
     name: 'users',
-    settings: async () => ({
-      JWT_SECRET: 'a secret of at least thirty-two characters',
-      DATABASE_FILE: join(folder, 'users.db')
-    }),
+    database: 'sqlite',
+    settings: async () => ({}),
     missing: "The service cannot start: env must have required property 'JWT_SECRET'\n",
     async drive (t, address) {
       const ada = { email: 'ada@example.com', password: 'analytical' }
@@ -86,11 +124,8 @@ const starters: readonly Starter[] = [
   },
   {
     name: 'articles',
-    settings: async () => ({
-      WRITER_KEY: 'the-key-of-a-writer',
-      EDITOR_KEY: 'the-key-of-an-editor',
-      DATABASE_FILE: join(folder, 'articles.db')
-    }),
+    database: 'sqlite',
+    settings: async () => ({ EDITOR_KEY: 'the-key-of-an-editor' }),
     missing:
       "The service cannot start: env must have required property 'WRITER_KEY', env must have required property 'EDITOR_KEY'\n",
     async drive (t, address) {
@@ -107,12 +142,9 @@ const starters: readonly Starter[] = [
   },
   {
     name: 'products',
-    async settings (t) {
-      const server = await startPostgres()
-      t.teardown(() => server.end())
-      return { DATABASE_URL: `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres` }
-    },
-    missing: "The service cannot start: env must have required property 'DATABASE_URL'\n",
+    database: 'postgres',
+    settings: startPostgresFor,
+    missing: missingUrl,
     async drive (t, address) {
       t.equal(
         (await fetch(`${address}/products`, json({ sku: 'loom', name: 'Loom', price: '199.00', stock: 3 }))).status,
@@ -127,42 +159,45 @@ const starters: readonly Starter[] = [
   }
 ]
 
-for (const { name, settings, missing, drive } of starters) {
+for (const { name, database, settings, missing, drive } of starters) {
+  const skip = database === 'mysql' && noMysql
   test(
-    `the starter ${name} can be copied out of the package, compiles, passes its tests, starts, responds and stops`,
+    `the starter ${name} with ${database} can be created, compiles, passes its tests, starts, responds and stops`,
+    { skip },
     async (t) => {
-      const place = join(folder, `my-${name}`)
-      const copied = run(process.execPath, [scaffold, name, place], folder)
-      t.match(copied, { status: 0, output: 'npm start' })
+      const place = join(folder, `my-${name}-${database}`)
+      const created = run(process.execPath, [program, place, '--starter', name, '--database', database], folder)
+      t.match(created, { status: 0, output: /npm install\n[^]*npm test\n {2}npm start\n/ })
+      t.equal(created.output.includes('docker compose up'), database !== 'sqlite')
       const own = manifest(place)
-      t.match(own, { name: `my-${name}`, dependencies: { 'fastify-collections': `^${version}` } })
-      t.same(
-        readdirSync(place, { recursive: true }).toSorted(),
-        readdirSync(join(root, 'examples', name), { recursive: true }).toSorted(),
-        'all files are copied'
-      )
+      t.match(own, { name: `my-${name}-${database}`, dependencies: { 'fastify-collections': `^${version}` } })
+      t.match(readdirSync(place), ['.dockerignore', '.env', '.env.example', '.gitignore', 'Dockerfile', 'README.md'])
+      t.notOk(existsSync(join(place, 'databases')))
+      t.match(readFileSync(join(place, 'compose.yaml'), 'utf8'), database === 'sqlite' ? 'DATABASE_FILE' : `${database}:`)
+      checkNamedFiles(t, place)
+      checkVersions(t, own)
       install(place, own)
-      const environment = await settings(t)
+
+      const env = join(place, '.env')
+      const port = String(await freePort())
+      const content = Object.entries({ ...await settings(t), PORT: port }).reduce(
+        (content, [setting, value]) => content.replace(RegExp(`^${setting}=.*$`, 'm'), `${setting}=${value}`),
+        readFileSync(env, 'utf8')
+      )
+      t.notMatch(content, /(SECRET|KEY)=$/m, 'secrets are set')
+      writeFileSync(env, content)
 
       const types = run(process.execPath, ['node_modules/typescript/bin/tsc'], place)
       t.equal(types.status, 0, types.output)
-      const tested = await waitForEnd(
-        alone(process.execPath, ['--test', 'test/*.test.ts'], { cwd: place, environment })
-      )
+      const tested = await waitForEnd(alone(process.execPath, ['--test', 'test/*.test.ts'], { cwd: place }))
       t.equal(tested.status, 0, tested.output)
       t.match(tested.output, /pass [1-9]/)
-      t.match(
-        await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })),
-        { status: 1, errors: missing }
-      )
+      if (missing !== undefined) {
+        rmSync(env)
+        t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
+        writeFileSync(env, content)
+      }
 
-      const port = String(await freePort())
-      writeFileSync(
-        join(place, '.env'),
-        Object.entries({ ...environment, PORT: port })
-          .map((entry) => entry.join('='))
-          .join('\n')
-      )
       const running = alone(process.execPath, ['src/server.ts'], { cwd: place })
       t.teardown(() => running.child.kill('SIGKILL'))
       const address = `http://127.0.0.1:${port}`
@@ -171,11 +206,34 @@ for (const { name, settings, missing, drive } of starters) {
         status: 1,
         errors: /^The service cannot start: listen EADDRINUSE.*\n$/
       })
+      t.equal((await fetch(`${address}/readyz`)).status, 200)
       await drive(t, address)
       running.child.kill('SIGTERM')
       t.match(await waitForEnd(running), { status: 0 })
     }
   )
+}
+
+/** Checks that the files that the README of a starter names exist. */
+function checkNamedFiles (t: Test, place: string): void {
+  const text = readFileSync(join(place, 'README.md'), 'utf8')
+  const names = text.match(/(?<=`)(src|migrations|scripts)\/[\w./-]*(?=`)|\b\w+\.csv\b/g) ?? []
+  t.ok(names.length > 0)
+  for (const name of names) t.ok(existsSync(join(place, name)), name)
+}
+
+/** Checks that a starter depends on the versions that it is tested with. */
+function checkVersions (t: Test, own: Manifest): void {
+  const tested: Readonly<Record<string, string | undefined>> = {
+    ...peerDependencies,
+    ...devDependencies,
+    ...dependencies,
+    fastify: peerDependencies['fastify'],
+    'fastify-collections': `^${version}`
+  }
+  for (const [dependency, range] of Object.entries({ ...own.dependencies, ...own.devDependencies })) {
+    t.equal(range, tested[dependency], dependency)
+  }
 }
 
 /** The library, and links to what else it and the starter depend on. */
@@ -198,39 +256,52 @@ async function listening ({ child, output, errors }: Running): Promise<void> {
   })
 }
 
-test('the starters depend on the versions that they are tested with', async (t) => {
-  for (const { name } of starters) {
-    const own = manifest(join(root, 'examples', name))
-    const tested: Readonly<Record<string, string | undefined>> = {
-      ...peerDependencies,
-      ...devDependencies,
-      ...dependencies,
-      fastify: peerDependencies['fastify'],
-      'fastify-collections': `^${version}`
-    }
-    for (const [dependency, range] of Object.entries({ ...own.dependencies, ...own.devDependencies })) {
-      t.equal(range, tested[dependency], `${name}: ${dependency}`)
-    }
-  }
+test('the package of npm create has the version of the library', async (t) => {
+  t.match(manifest(creator), { version, dependencies: { 'fastify-collections': `^${version}` } })
 })
 
-test('a starter that cannot be copied is reported in one sentence', async (t) => {
+test('what is not passed is asked for, and an empty answer selects the default', async (t) => {
+  const create = (parameters: readonly string[], input: string): string => {
+    return spawnSync(process.execPath, [program, ...parameters], { cwd: folder, encoding: 'utf8', input }).stdout
+  }
+  const asked = create([], 'asked\n\npostgres\n')
+  t.match(asked, /^Folder \[my-app\]: Starter \(minimal, .*\) \[minimal\]: Database \(.*\) \[sqlite\]: \nasked is ready/)
+  t.match(manifest(join(folder, 'asked')).dependencies, { pg: String })
+  t.match(create(['named'], 'users\n'), /^Starter \(.*\) \[minimal\]: \nnamed is ready.* with a new JWT_SECRET\.\n/)
+  t.match(create(['--help'], ''), /^Usage: npm create fastify-collections/)
+})
+
+test('a starter that cannot be created is reported in one sentence', async (t) => {
   const file = join(folder, 'file')
   writeFileSync(file, '')
-  const names = starters
-    .map(({ name }) => name)
-    .sort()
-    .join(', ')
-  const usage = `Pass the name of a starter (${names}) and a new folder: npx fastify-collections users my-app\n`
-  const cases: ReadonlyArray<readonly [string[], string]> = [
-    [[], usage],
-    [['users'], usage],
-    [['users', 'my', 'app'], usage],
-    [['../lib', 'app'], `There is no starter "../lib". Use one of ${names}: npx fastify-collections users my-app\n`],
-    [['users', library], `The folder ${library} is not empty. Use another folder, or empty it first.\n`],
-    [['users', file], `${file} is not a readable folder. Use another folder.\n`]
+  const cases: ReadonlyArray<readonly [parameters: string[], output: RegExp]> = [
+    [[], /^Folder \[my-app\]: \nThe answer is missing\.\nUsage: /],
+    [['my', 'app'], /^Pass one folder\.\nUsage: /],
+    [['app', '--colour', 'red'], /^Unknown option '--colour'.*\nUsage: /],
+    [['app', '--starter', '../lib'], /^There is no starter "\.\.\/lib"\. Use one of: minimal, users, articles, products\.\n$/],
+    [
+      ['app', '--starter', 'users', '--database', 'mysql'],
+      /^The starter users does not support the database "mysql"\. Use sqlite\.\n$/
+    ],
+    [[library], /^The folder .* is not empty\. Use another folder, or empty it first\.\n$/],
+    [[file], /file is not a readable folder\. Use another folder\.\n$/]
   ]
   for (const [parameters, output] of cases) {
-    t.same(run(process.execPath, [scaffold, ...parameters], folder), { status: 1, output })
+    t.match(run(process.execPath, [program, ...parameters], folder), { status: 1, output })
   }
+  t.notOk(existsSync(join(folder, 'app')))
+})
+
+const machineVersion = machineNode === undefined ? '' : execFileSync(machineNode, ['--version'], { encoding: 'utf8' }).trim()
+const isOld = /^v(1\d|20|21)\./.test(machineVersion)
+
+test('an unsupported version of Node.js is refused in one sentence', {
+  skip: !isOld && 'the Node.js of this machine is supported, or there is none'
+}, async (t) => {
+  const { status, output } = run(machineNode!, [program, 'old', '--starter', 'minimal', '--database', 'sqlite'], folder)
+  t.same({ status, output }, {
+    status: 1,
+    output: `This is Node.js ${machineVersion.slice(1)}. The starters need 22.18 or newer.\n`
+  })
+  t.notOk(existsSync(join(folder, 'old')))
 })

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { test } from 'tap'
 import { install, pack, root, run } from './packed.ts'
 
@@ -9,7 +9,7 @@ t.setTimeout(600_000)
 
 const bin = join(root, 'node_modules/.bin')
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
-// Also if packing fails.
+// Also where the packing itself fails.
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
 const { tarball, files } = pack(scratch)
@@ -18,21 +18,16 @@ test('the package contains the files that a user needs, and no others', async (t
   const sources = readdirSync(join(root, 'lib'), { recursive: true })
     .map(String)
     .filter((name) => name.endsWith('.ts'))
-  const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
-  // Without untracked files: npm omits what .gitignore lists, and .gitignore itself.
-  const starters = execFileSync('git', ['ls-files', 'examples/articles', 'examples/products', 'examples/users'], {
-    cwd: root,
-    encoding: 'utf8'
-  })
-    .split('\n')
-    .filter((name) => name !== '' && !name.endsWith('/.gitignore'))
+  const pages = readdirSync(join(root, 'docs'))
+  // Without what lies there untracked: npm leaves out what .gitignore names.
+  const folders = ['articles', 'minimal', 'products', 'redis', 'shared', 'users'].map((name) => `examples/${name}`)
+  const starters = execFileSync('git', ['ls-files', ...folders], { cwd: root, encoding: 'utf8' }).trim().split('\n')
   t.same(
     files.toSorted(),
     [
       'LICENSE',
       'README.md',
       'package.json',
-      'bin/fastify-collections.js',
       ...starters,
       ...pages.map((name) => `docs/${name}`),
       ...sources.flatMap((name) =>
@@ -40,6 +35,15 @@ test('the package contains the files that a user needs, and no others', async (t
       )
     ].toSorted()
   )
+})
+
+test('the pages of the package link only to files of the package', async (t) => {
+  const links = files.filter((file) => file.endsWith('.md')).flatMap((page) =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+      .map(([, target = '']) => ({ page, file: join(dirname(page), target) }))
+  )
+  t.ok(links.length > 100)
+  t.same(links.filter(({ file }) => !files.includes(file)), [])
 })
 
 test('publint reports no problems', async (t) => {
@@ -52,7 +56,7 @@ test('the types resolve for ES modules', async (t) => {
   t.equal(status, 0, output)
 })
 
-/** An app with the unpacked package, its dependencies and these packages. */
+/** An app with the package unpacked into it and, beside it, what the package depends on and these. */
 function app (name: string, type: 'module' | 'commonjs', packages: readonly string[]): string {
   const folder = join(scratch, name)
   install(folder, tarball, ['typescript', '@types/node', ...packages])
@@ -149,7 +153,7 @@ for (const [name, type, typebox] of [
       t.equal(
         existsSync(join(folder, 'node_modules/typebox')),
         typebox === 'typebox',
-        'only one generation of TypeBox is installed'
+        'there is one generation of TypeBox alone'
       )
       const { status, output } = run(process.execPath, ['--no-warnings', 'out/app.js'], folder)
       t.same({ status, output }, { status: 0, output: expected })

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import autoload from '@fastify/autoload'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import { service } from 'fastify-collections/service'
 import type { Config } from './config.ts'
 
 declare module 'fastify' {
@@ -14,6 +15,8 @@ declare module 'fastify' {
 export async function build (config: Config, options: FastifyServerOptions = {}): Promise<FastifyInstance> {
   const app = Fastify(options)
   app.decorate('config', config)
+  // A home document at /, and health probes at /healthz and /readyz.
+  await app.register(service)
   await app.register(autoload, { dir: join(import.meta.dirname, 'plugins') })
   await app.register(autoload, { dir: join(import.meta.dirname, 'routes') })
   await app.ready()
