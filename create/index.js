@@ -23,7 +23,7 @@ const names = Object.keys(starters).join(', ')
 
 const usage = `Usage: npm create fastify-collections <folder> -- --starter <starter> [--database <database>]
 Starters: ${names}. Databases of the starter minimal: ${starters.minimal.databases.join(', ')}.
-What is not given is asked for.`
+You are prompted for missing values.`
 
 /** Written here because npm does not pack files named .gitignore. */
 const gitignore = 'node_modules\n.env\n*.db\n*.db-*\n'

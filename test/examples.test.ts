@@ -260,7 +260,7 @@ test('the package of npm create has the version of the library', async (t) => {
   t.match(manifest(creator), { version, dependencies: { 'fastify-collections': `^${version}` } })
 })
 
-test('what is not passed is asked for, and an empty answer selects the default', async (t) => {
+test('missing values are prompted for, and an empty answer selects the default', async (t) => {
   const create = (parameters: readonly string[], input: string): string => {
     return spawnSync(process.execPath, [program, ...parameters], { cwd: folder, encoding: 'utf8', input }).stdout
   }
