@@ -512,6 +512,7 @@ test('a call that has failed in part undoes the whole transaction, even if its e
     name: 'orders',
     schema: Order,
     storage: memory(),
+    unique: ['note'],
     hooks: {
       async afterWrite ({ transaction, after }) {
         await transaction.collection(events).create({ text: 'written' })
@@ -532,6 +533,10 @@ test('a call that has failed in part undoes the whole transaction, even if its e
     await calls.create(order, { transaction })
     await calls.create({ ...order, note: 'fail' }, { transaction }).catch(() => {})
   }), { code: 'conflict' })
+  await t.rejects(calls.transaction(async (transaction) => {
+    await calls.create({ ...order, note: 'once' }, { transaction })
+    await calls.create({ ...order, note: 'once' }, { transaction }).catch(() => {})
+  }), { code: 'not-unique' })
   t.strictSame((await ask(app, 'GET /events')).json(), [])
   t.strictSame((await ask(app, 'GET /orders')).json(), [])
   await calls.transaction((transaction) => calls.create(order, { transaction }))
