@@ -12,7 +12,7 @@ import { refine } from '../../lib/features/dialects/refine.ts'
 import { within } from '../../lib/features/within.ts'
 import { define } from '../define.ts'
 
-// Three collections that use what there is, in an app that says of itself what only it can know.
+// Four collections that use most features, in an app that documents what only it can know.
 
 const stamp = Type.String({ format: 'date-time', maxLength: 30, readOnly: true })
 const uuid = { format: 'uuid', maxLength: 36 }
@@ -99,8 +99,8 @@ interface Described {
 }
 
 /**
- * What only the app knows: where it runs, who may ask, how often, and from which pages. docs/openapi.md says the
- * same.
+ * What only the app knows: where it runs, who may call it, how often, and from which origins. docs/openapi.md
+ * shows the same.
  */
 export async function service (version = '3.1.0'): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true })
@@ -131,9 +131,9 @@ export async function service (version = '3.1.0'): Promise<FastifyInstance> {
         }
       }
     },
-    transformObject: (documented) => {
-      if (!('openapiObject' in documented)) return documented.swaggerObject
-      const { openapiObject: document } = documented
+    transformObject: (generated) => {
+      if (!('openapiObject' in generated)) return generated.swaggerObject
+      const { openapiObject: document } = generated
       const shared = {
         'Access-Control-Allow-Origin': { $ref: '#/components/headers/Access-Control-Allow-Origin' },
         RateLimit: { $ref: '#/components/headers/RateLimit' }
