@@ -1,10 +1,10 @@
 // MariaDB Galera with three servers, and HAProxy in front of them, which sends connections to all that are in sync.
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import driver, { type Connection, type RowDataPacket } from 'mysql2/promise'
+import { startBalancer } from './balancer.ts'
 import type { Cluster, Fault } from './cluster.ts'
 import type { Order } from './orders.ts'
 import { Programs, waitFor, type Needed, type Program } from './programs.ts'
@@ -67,7 +67,12 @@ async function start (programs: Programs): Promise<GaleraCluster> {
   }
   const checks = await Promise.all(nodes.map(({ port }) => startCheck(toUrl(port))))
   const balancer = await programs.port()
-  startBalancer(programs, balancer, nodes.map(({ port }, index) => ({ port, check: getPort(checks[index]!) })))
+  startBalancer(programs, {
+    port: balancer,
+    servers: nodes.map(({ port }, index) => ({ port, check: getPort(checks[index]!) })),
+    // The check responds with 200 if the server is synced.
+    lines: ['balance roundrobin', 'option httpchk GET /']
+  })
   const url = toUrl(balancer)
   await waitFor('HAProxy', async () => await isSynced(url))
   const affected = nodes[1]!
@@ -190,21 +195,3 @@ async function startCheck (url: string): Promise<Server> {
 }
 
 const getPort = (server: Server) => (server.address() as AddressInfo).port
-
-function startBalancer (programs: Programs, port: number, nodes: ReadonlyArray<{ port: number, check: number }>): void {
-  const file = join(programs.folder, 'haproxy.cfg')
-  const servers = nodes.map(({ port, check }) => `  server ${port} 127.0.0.1:${port} check port ${check}\n`)
-  writeFileSync(file, `defaults
-  mode tcp
-  timeout connect 2s
-  timeout client 30m
-  timeout server 30m
-  timeout check 1s
-listen cluster
-  bind 127.0.0.1:${port}
-  balance roundrobin
-  option httpchk GET /
-  default-server inter 500ms fall 3 rise 2 on-marked-down shutdown-sessions
-${servers.join('')}`)
-  programs.start('haproxy', 'haproxy', ['-db', '-f', file])
-}

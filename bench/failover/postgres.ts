@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { startBalancer } from './balancer.ts'
 import type { Cluster, Fault } from './cluster.ts'
 import type { Order } from './orders.ts'
 import { findDescendants, findPostgres, Programs, signalAll, waitFor, type Needed, type Program } from './programs.ts'
@@ -74,7 +75,12 @@ async function start (programs: Programs, synchronous: boolean): Promise<Postgre
     return members.some(({ role }) => role === 'leader') && standbys.length === 2 && isConfirmed
   }
   await waitFor('The cluster', async () => isComplete(await findMembers(nodes)))
-  startBalancer(programs, balancer, nodes)
+  startBalancer(programs, {
+    port: balancer,
+    servers: nodes.map(({ port, rest }) => ({ port, check: rest })),
+    // Patroni responds with 200 if the server is the leader.
+    lines: ['option httpchk OPTIONS /primary', 'http-check expect status 200']
+  })
   const url = `postgres://postgres:postgres@127.0.0.1:${balancer}/postgres`
   await waitFor('HAProxy', () => withClient(url, async (client) => {
     await client.query('CREATE TABLE IF NOT EXISTS writes (text text)')
@@ -154,24 +160,6 @@ async function startNode (programs: Programs, { name, etcd, synchronous }: NodeO
   // JSON is YAML.
   writeFileSync(file, JSON.stringify(settings))
   return { name, port, rest, data, patroni: programs.start(name, 'patroni', [file]) }
-}
-
-function startBalancer (programs: Programs, port: number, nodes: readonly Node[]): void {
-  const file = join(programs.folder, 'haproxy.cfg')
-  const servers = nodes.map(({ name, port, rest }) => `  server ${name} 127.0.0.1:${port} check port ${rest}\n`)
-  writeFileSync(file, `defaults
-  mode tcp
-  timeout connect 2s
-  timeout client 30m
-  timeout server 30m
-  timeout check 1s
-listen primary
-  bind 127.0.0.1:${port}
-  option httpchk OPTIONS /primary
-  http-check expect status 200
-  default-server inter 500ms fall 3 rise 2 on-marked-down shutdown-sessions
-${servers.join('')}`)
-  programs.start('haproxy', 'haproxy', ['-db', '-f', file])
 }
 
 /** The processes of Patroni and of its server. */
