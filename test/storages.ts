@@ -1,6 +1,7 @@
 import type { Collection } from '../lib/collection.ts'
 import { memory } from '../lib/storage/memory.ts'
 import type { Shape, Storage } from '../lib/storage/contract.ts'
+import type { SqlAdapter } from '../lib/storage/sql.ts'
 import { databases } from './storage/databases.ts'
 
 // For tests of behavior that must be the same with every storage.
@@ -22,6 +23,21 @@ export interface TestStorage {
   open(t: Closing): Promise<OpenStorage>
 }
 
+/** Creates the table of a collection, with that of its receipts if it needs one. */
+export async function createTable (
+  adapter: SqlAdapter,
+  { name, schema, id: { property, generate }, attached }: Collection,
+  unique: ReadonlyArray<string | readonly string[]> = []
+): Promise<void> {
+  await adapter.createTable({
+    name,
+    schema,
+    id: { property, generate },
+    unique,
+    receipts: attached.required.has('receipts')
+  })
+}
+
 const sqlite = databases.find(({ name }) => name === 'sqlite')!
 
 export const storages: readonly TestStorage[] = [
@@ -35,14 +51,7 @@ export const storages: readonly TestStorage[] = [
       const adapter = database.adapter()
       return {
         storage: adapter,
-        prepare: ({ name, schema, id: { property, generate }, attached }, unique = []) =>
-          adapter.createTable({
-            name,
-            schema,
-            id: { property, generate },
-            unique,
-            receipts: attached.required.has('receipts')
-          })
+        prepare: (collection, unique) => createTable(adapter, collection, unique)
       }
     }
   }

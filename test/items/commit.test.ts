@@ -19,6 +19,7 @@ import { softDelete } from '../../lib/features/soft-delete.ts'
 import { altered, ask, build, logged, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
+import { createTable } from '../storages.ts'
 import { define } from '../define.ts'
 
 // The responses to writes, and what is stored, on every storage.
@@ -65,14 +66,7 @@ const stores: readonly Available[] = [
       return {
         adapter,
         database,
-        createTable: ({ name, schema, id: { property, generate }, attached }, unique = []) =>
-          adapter.createTable({
-            name,
-            schema,
-            id: { property, generate },
-            unique,
-            receipts: attached.required.has('receipts')
-          })
+        createTable: (collection, unique) => createTable(adapter, collection, unique)
       }
     }
   }))
