@@ -292,7 +292,7 @@ test('a starter that cannot be created is reported in one sentence', async (t) =
   t.notOk(existsSync(join(folder, 'app')))
 })
 
-const machineVersion = machineNode === undefined ? '' : execFileSync(machineNode, ['--version'], { encoding: 'utf8' }).trim()
+const machineVersion = machineNode === undefined ? '' : run(machineNode, ['--version'], root).output.trim()
 const isOld = /^v(1\d|20|21)\./.test(machineVersion)
 
 test('an unsupported version of Node.js is refused in one sentence', {
