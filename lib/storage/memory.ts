@@ -125,23 +125,15 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
     transactions++
     return () => { transactions-- }
   }
+  const runInOrder = <Result>(write: () => Promise<Result>) => transactions === 0 ? write() : enqueue(write)
   // All handles of this database are of this class.
   const join = (handle: TransactionHandle) => (handle as MemoryTransaction).join(rows, receipts, block)
   const methods = createMethods(rows)
   return {
     ...methods,
-    insert (draft, context) {
-      const write = () => methods.insert(draft, context)
-      return transactions === 0 ? write() : enqueue(write)
-    },
-    replace (id, item, expected, context) {
-      const write = () => methods.replace(id, item, expected, context)
-      return transactions === 0 ? write() : enqueue(write)
-    },
-    remove (id, expected, context) {
-      const write = () => methods.remove(id, expected, context)
-      return transactions === 0 ? write() : enqueue(write)
-    },
+    insert: (draft, context) => runInOrder(() => methods.insert(draft, context)),
+    replace: (id, item, expected, context) => runInOrder(() => methods.replace(id, item, expected, context)),
+    remove: (id, expected, context) => runInOrder(() => methods.remove(id, expected, context)),
     transaction (work) {
       const unblock = block()
       return enqueue(async () => {
