@@ -14,3 +14,6 @@ export const actionNames = ['list', 'create', 'read', 'replace', 'update', 'remo
 
 /** What a route of a collection does. */
 export type ActionName = typeof actionNames[number]
+
+/** The same, or the name of a custom action. */
+export type AnyActionName = ActionName | (string & Record<never, never>)

@@ -1,5 +1,5 @@
 import type { TagSuffixes } from './response/tag-suffix.ts'
-import type { Attached, Feature } from './features/feature.ts'
+import type { AnyFeature, Attached, Feature } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import type { AccessRules } from './access/rules.ts'
@@ -48,14 +48,17 @@ export interface ServiceInfo {
 /** The neighbors of a collection that no app serves yet. */
 export const noNeighbors: Neighbors = Object.freeze({ children: new Set<string>(), hasParent: false })
 
+declare const addsType: unique symbol
+
 /**
- * What `define()` returns: pass it to `app.register(collection, ...)`.
+ * What `define()` returns: pass it to `app.register(collection, ...)`. `Adds` is what its features add to calls from
+ * code and to the typed client, such as custom actions; only the compiler uses it.
  *
  * @example
  * const users = define({ name: 'users', schema: User, storage: memory() }).with(bulk())
  * await app.register(collection, users)
  */
-export interface Definition<Item = object> {
+export interface Definition<Item = object, Adds = never> {
   /** The path segment of the collection: `users` is served at `/users`. */
   readonly name: string
   /** The schema, in which the id and the timestamps are `readOnly`. */
@@ -69,14 +72,24 @@ export interface Definition<Item = object> {
   /** The actions that are served. */
   readonly actions: ReadonlySet<ActionName>
   /** The features that were added with `with()`. */
-  readonly features: readonly Feature[]
+  readonly features: readonly AnyFeature[]
   /**
    * The same definition with further features. Their order does not matter, and both definitions use the same storage.
    *
    * @example
    * orders.with(idempotency(), softDelete({ property: 'deletedAt' }))
    */
-  with (...features: ReadonlyArray<Feature<Item>>): Definition<Item>
+  with<A = never, B = never, C = never, D = never, E = never, F = never> (
+    a?: Feature<Item, A>,
+    b?: Feature<Item, B>,
+    c?: Feature<Item, C>,
+    d?: Feature<Item, D>,
+    e?: Feature<Item, E>,
+    f?: Feature<Item, F>,
+    ...others: ReadonlyArray<Feature<Item>>
+  ): Definition<Item, Adds | A | B | C | D | E | F>
+  /** A method, so that definitions with different features can be assigned to each other. */
+  [addsType]? (adds: Adds): void
 }
 
 /** A definition with its defaults filled in and everything derived that can be derived when the app starts. */
@@ -118,6 +131,8 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly properties: Properties
   /** Which properties are date-times; undefined if none is. */
   readonly dateTimes: DateTimes | undefined
+  /** The custom actions that the caller may call; undefined if it may call all. */
+  readonly allowedActions: ReadonlySet<string> | undefined
   /** The properties that the caller does not see; undefined if it sees all. */
   readonly hidden: ReadonlySet<string> | undefined
   readonly schemas: MessageSchemas
@@ -131,15 +146,15 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly neighbors: Neighbors
   readonly hooks: Readonly<HookOptions<Item>>
   /** Calls another collection of the app in a transaction. Set when the app serves the collection. */
-  readonly openCollection?: <Other extends object>(
-    definition: Definition<Other>,
+  readonly openCollection?: <Other extends object, Adds>(
+    definition: Definition<Other, Adds>,
     transaction: Transaction
-  ) => CollectionCalls<Other>
+  ) => CollectionCalls<Other, Adds>
   /** What the features have attached. */
   readonly attached: Attached
   /** Further links of an item. */
   links? (context: { readonly item: Readonly<Item> }): Readonly<Record<string, Link>>
-  with (...features: ReadonlyArray<Feature<Item>>): Collection<Item>
+  with (...features: ReadonlyArray<Feature<Item, unknown> | undefined>): Collection<Item>
 }
 
 /** Returns the route of the item that a collection is nested in, without the prefix; empty if it is not nested. */

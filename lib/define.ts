@@ -3,7 +3,7 @@ import type { AccessOptions } from './access/rules.ts'
 import { checkListing, checkOptions, checkStorage, checkSupport, defaultLimit } from './checks.ts'
 import { noNeighbors } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
-import type { Feature } from './features/feature.ts'
+import type { AnyFeature, Feature } from './features/feature.ts'
 import { Attachments } from './features/host.ts'
 import { json } from './formats/json.ts'
 import { createCaches } from './formats/representation-cache.ts'
@@ -105,6 +105,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     service: {},
     dateTimes,
     hidden: undefined,
+    allowedActions: undefined as Collection['allowedActions'],
     neighbors: noNeighbors,
     hooks: options.hooks ?? {},
     ...options.links !== undefined && { links: options.links }
@@ -117,7 +118,7 @@ type Base<Schema extends ObjectSchema> = ReturnType<typeof readOptions<Schema>>
 function deriveFromSchema<Schema extends ObjectSchema> (
   options: Options<Schema>,
   base: Base<Schema>,
-  marks: Attachments['marks']
+  { marks, actions }: Pick<Attachments, 'marks' | 'actions'>
 ) {
   const { name, id, timestamps, access } = base
   const schema = addAnnotations(base.schema, marks)
@@ -131,7 +132,8 @@ function deriveFromSchema<Schema extends ObjectSchema> (
     .filter((property) => property !== undefined)
   const draft = compileSchema(name, rewriteSchema(trustProperties(schema, trusted), { optional: ['readOnly'] }))
   // If the server sets or keeps properties, the whole item has to be validated again.
-  const needsItemValidator = setsProperties || visible.length > 0 || options.hooks?.beforeWrite !== undefined
+  const needsItemValidator = setsProperties || visible.length > 0 || actions.size > 0 ||
+    options.hooks?.beforeWrite !== undefined
   return {
     schema,
     properties: readProperties(schema),
@@ -153,7 +155,7 @@ function compileItemValidator<Schema extends ObjectSchema> ({ name, id }: Base<S
 function createComposer<Schema extends ObjectSchema> (
   options: Options<Schema>,
   base: Base<Schema>
-): (features: readonly Feature[]) => Collection<ItemOf<Schema>> {
+): (features: readonly AnyFeature[]) => Collection<ItemOf<Schema>> {
   const { name, formats, links } = base as Pick<Collection, 'name' | 'formats' | 'links'>
   const list = getListOptions(options)
   const derivedByMarks = new Map<string, ReturnType<typeof deriveFromSchema<Schema>>>()
@@ -162,8 +164,8 @@ function createComposer<Schema extends ObjectSchema> (
     const attached = new Attachments({ ...base, filter: list.filter }, features)
     // The layers of features handle items of any type.
     const storage = attached.composeStorage(base.storage) as typeof base.storage
-    const key = JSON.stringify(attached.marks)
-    const derived = derivedByMarks.get(key) ?? deriveFromSchema(options, base, attached.marks)
+    const key = JSON.stringify([attached.marks, attached.actions.size > 0])
+    const derived = derivedByMarks.get(key) ?? deriveFromSchema(options, base, attached)
     derivedByMarks.set(key, derived)
     const parameters = [...attached.queryParameters.keys()]
     const listing = deriveListing(derived, { ...list, parameters }, storage.supports)
@@ -171,6 +173,7 @@ function createComposer<Schema extends ObjectSchema> (
     return Object.freeze({
       ...base,
       ...derived,
+      access: attached.extendAccess(base.access),
       storage,
       baseStorage: base.storage,
       features,
@@ -178,8 +181,16 @@ function createComposer<Schema extends ObjectSchema> (
       parent: attached.parent,
       listing,
       representations: createCaches(formats),
-      tagSuffixes: new TagSuffixes({ formats, digest: derived.digest, neighbors: noNeighbors, ...links && { links } }),
-      with: (...more: readonly Feature[]) => compose([...features, ...more])
+      tagSuffixes: new TagSuffixes({
+        formats,
+        digest: derived.digest,
+        neighbors: noNeighbors,
+        attached,
+        ...links && { links }
+      }),
+      with: (...more: ReadonlyArray<AnyFeature | undefined>) => {
+        return compose([...features, ...more.filter((feature) => feature !== undefined)])
+      }
     })
   }
 }

@@ -5,7 +5,13 @@ import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from './failure.ts'
 import type { Format, Formatted } from './formats/format.ts'
-import { getAuthorization, isProtected, getVaryHeaders } from './access/authorize.ts'
+import {
+  allowedItemActions,
+  getAuthorization,
+  getVaryHeaders,
+  hasPersonalLinks,
+  isProtected
+} from './access/authorize.ts'
 import type { Authorization } from './access/authorize.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { formatPreferenceApplied, parsePreferences } from './http/prefer.ts'
@@ -21,7 +27,7 @@ import { checkOutsideCall } from './items/transaction.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
 import { normalizePath } from './request/request.ts'
 import type { Request } from './request/request.ts'
-import { getVisibleCollection } from './actions/visible-collection.ts'
+import { getLinkingCollection, getVisibleCollection } from './actions/visible-collection.ts'
 
 export interface HandlerOptions {
   readonly action: Action
@@ -33,12 +39,15 @@ export interface HandlerOptions {
   readonly variesByPreference: boolean
   /** Whether the request is refused if the client accepts none of the formats. */
   readonly needsFormat: boolean
+  /** The end of the path that does not belong to the collection or the item, such as `/cancel`. */
+  readonly suffix: string
 }
 
 /** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
 export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
-  const { action, takesQuery, cache, variesByPreference, needsFormat } = options
+  const { action, takesQuery, cache, variesByPreference, needsFormat, suffix } = options
   const needsAuthorization = isProtected(collection)
+  const needsActions = hasPersonalLinks(collection)
   const isNested = collection.parent !== undefined
   const vary = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache))
   const varyWithPrefer = `${vary}, Prefer`
@@ -67,13 +76,14 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const authorization = needsAuthorization ? getAuthorization(incoming) : undefined
       const scope = authorization?.scope?.filter
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
-      const request = toRequest(format ?? collection.formats[0]!, { place, authorization, context }, reply)
+      const request = toRequest(format ?? collection.formats[0]!, { place, authorization, context, suffix }, reply)
       const isLenient = takesQuery ? false : checkQuery(request)
       if (isLenient instanceof Problem) return prepareProblem(collection, isLenient, reply)
       const visible = authorization?.hidden === undefined
         ? collection
         : getVisibleCollection(collection, authorization.hidden)
-      const result = await action(visible, request)
+      const seen = needsActions ? getLinkingCollection(visible, await allowedItemActions(visible, incoming)) : visible
+      const result = await action(seen, request)
       context.end()
       return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, isLenient, reply)
     } catch (thrown) {
@@ -134,16 +144,24 @@ interface RequestAccess {
   readonly place: Place | undefined
   readonly authorization: Authorization | undefined
   readonly context: RequestContext
+  readonly suffix: string
 }
 
-function toRequest (format: Format, { place, authorization, context }: RequestAccess, reply: FastifyReply): Request {
+function toRequest (
+  format: Format,
+  { place, authorization, context, suffix }: RequestAccess,
+  reply: FastifyReply
+): Request {
   const incoming = reply.request
   const { url, headers } = incoming
   const preferences = parsePreferences(headers.prefer as string | undefined)
   const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
   const queryStart = url.indexOf('?')
+  const path = normalizePath(url)
   return {
-    path: normalizePath(url),
+    // The client may have encoded characters of the suffix.
+    path: suffix === '' ? path : path.slice(0, path.lastIndexOf('/')),
+    suffix,
     search: queryStart < 0 ? '' : url.slice(queryStart + 1),
     // The wildcard comes first: a prefix may have a parameter `id` as well.
     segment: rest ?? id ?? '',

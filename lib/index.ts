@@ -71,10 +71,13 @@ export { corsOptions } from './service/cors.ts'
 export { define, defineWith } from './define.ts'
 export type { Defaults } from './define.ts'
 export type {
+  ActionCalls,
+  BasicCalls,
   CallFilter,
   CallOptions,
   CallQuery,
   CollectionCalls,
+  InputParameter,
   StoredItem,
   StoredPage,
   WriteCallOptions
@@ -100,6 +103,7 @@ export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
 export type {
   ActionName,
+  AnyActionName,
   Change,
   CommittedChange,
   EtagOptions,

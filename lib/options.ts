@@ -11,7 +11,7 @@ import type { Adapter, GenerateId } from './storage/contract.ts'
 // What a user writes. docs/definition.md has a section for each option.
 
 export { actionNames } from './action.ts'
-export type { ActionName } from './action.ts'
+export type { ActionName, AnyActionName } from './action.ts'
 export type { Related } from './collection.ts'
 
 /** Route options of Fastify, except for those that the library sets itself. */
@@ -74,7 +74,7 @@ export interface Transaction {
    * @example
    * await transaction.collection(products).update(item.product, { stock: 0 })
    */
-  collection<Item extends object> (definition: Definition<Item>): CollectionCalls<Item>
+  collection<Item extends object, Adds> (definition: Definition<Item, Adds>): CollectionCalls<Item, Adds>
 }
 
 /** A write inside its transaction, before it is stored: the argument of `hooks.beforeWrite`. */

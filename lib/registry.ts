@@ -34,7 +34,7 @@ declare module 'fastify' {
      * @example
      * const { id } = await app.collection(users).create({ email: 'ada@example.com' })
      */
-    collection<Item extends object> (definition: Definition<Item>): CollectionCalls<Item>
+    collection<Item extends object, Adds> (definition: Definition<Item, Adds>): CollectionCalls<Item, Adds>
   }
 }
 
@@ -106,7 +106,7 @@ export function registerCollection (app: FastifyInstance, definition: Collection
   const collection = Object.freeze({
     ...definition,
     neighbors,
-    openCollection: <Item extends object>(other: Definition<Item>, transaction: Transaction) => {
+    openCollection: <Item extends object, Adds>(other: Definition<Item, Adds>, transaction: Transaction) => {
       return openCollection(app, other, transaction)
     },
     service: getServiceInfo(app),
@@ -143,16 +143,17 @@ function checkRowLayers (app: FastifyInstance, collection: Collection): void {
 }
 
 /** Returns the methods to call a collection of the app from code. */
-export function openCollection<Item extends object> (
+export function openCollection<Item extends object, Adds> (
   app: FastifyInstance,
-  definition: Definition<Item>,
+  definition: Definition<Item, Adds>,
   transaction?: Transaction
-): CollectionCalls<Item> {
+): CollectionCalls<Item, Adds> {
   const { attached, name } = toCollection(definition)
   if (attached === undefined) throw new NoDefinition()
-  return createCalls<Item>({
+  return createCalls<Item, Adds>({
     log: app.log,
     transaction,
+    actions: attached.actions,
     findCollection () {
       // The definition may have been copied to add register options. Its features are the same object.
       const served = getRegistered(app).find(({ collection }) => collection.attached === attached)

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifySchema, HTTPMethods, RouteOptions as FastifyRouteOptions } from 'fastify'
 import { allowedActions, authorize, canIdentify, getCachePolicy, isProtected } from './access/authorize.ts'
-import type { Action } from './action.ts'
+import type { Action, ActionName, AnyActionName } from './action.ts'
 import { composeAction } from './actions/compose.ts'
 import { create } from './actions/create.ts'
 import { list } from './actions/list.ts'
@@ -18,20 +18,22 @@ import { buildAllow } from './http/allow.ts'
 import { patchTypes } from './items/patch.ts'
 import type { createSwaggerConfig } from './openapi/description.ts'
 import { describeRoute, hiddenSchema } from './openapi/summary.ts'
-import type { ActionName, RouteOptions } from './options.ts'
+import type { ActionInfo, CustomAction } from './features/feature.ts'
+import type { RouteOptions } from './options.ts'
 import { getRepresentationTypes } from './request/content.ts'
 import { checkHeaders, refuseMethod, skipDeeperPaths } from './request/headers.ts'
 import type { AcceptedContent } from './request/headers.ts'
 import { mergeRouteOptions, omitHooks } from './route-options.ts'
 
 interface ActionRoute {
-  readonly name: ActionName
+  readonly name: AnyActionName
   readonly action: Action
   readonly at: 'collection' | 'item'
   readonly methods: readonly [HTTPMethods, ...HTTPMethods[]]
-  readonly content?: 'representation' | 'patch' | 'query'
+  readonly content?: 'representation' | 'patch' | 'query' | 'input'
   /** Whether it accepts a query string, as all actions that only read do. */
   readonly takesQuery?: true
+  readonly custom?: CustomAction
 }
 
 const actionRoutes: readonly ActionRoute[] = [
@@ -54,12 +56,20 @@ export function addRoutes (
   createConfig: typeof createSwaggerConfig | undefined
 ): void {
   const path = buildCollectionRoute(collection)
-  addRoutesAt(app, collection, { at: 'collection', url: path, createConfig })
-  addRoutesAt(app, collection, { at: 'item', url: `${path}/:id`, createConfig })
+  const served = actionRoutes.filter(({ name }) => (collection.actions as ReadonlySet<string>).has(name))
+  const itemRoutes = served.filter(({ at }) => at === 'item')
+  addRoutesAt(app, collection, { routes: served.filter(({ at }) => at === 'collection'), url: path, createConfig })
+  addRoutesAt(app, collection, { routes: itemRoutes, url: `${path}/:id`, createConfig })
+  for (const custom of collection.attached.actions.values()) {
+    const { name, at, handle: action } = custom
+    const route: ActionRoute = { name, action, at, methods: ['POST'], content: 'input', custom }
+    const url = at === 'item' ? `${path}/:id/${name}` : `${path}/${name}`
+    addRoutesAt(app, collection, { routes: [route], url, createConfig })
+  }
   // Fastify sends parameters of over 100 characters to the 404 handler of the app, but not what a wildcard matches.
   const url = `${path}/*`
   if (collection.id.generate === 'client' || collection.attached.matchesAnySegment) {
-    addRoutesAt(app, collection, { at: 'item', url, createConfig })
+    addRoutesAt(app, collection, { routes: itemRoutes, url, createConfig })
   } else {
     addRoute(app, collection, {
       ...getResourceOptions(collection),
@@ -72,27 +82,26 @@ export function addRoutes (
 }
 
 interface RouteTarget {
-  readonly at: ActionRoute['at']
+  readonly routes: readonly ActionRoute[]
   readonly url: string
   readonly createConfig: typeof createSwaggerConfig | undefined
 }
 
-function addRoutesAt (app: FastifyInstance, collection: Collection, { at, url, createConfig }: RouteTarget): void {
-  const routes = actionRoutes.filter((route) => route.at === at && collection.actions.has(route.name))
+function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, url, createConfig }: RouteTarget): void {
   const wildcardOptions: RouteOptions = url.endsWith('*') ? { onRequest: skipDeeperPaths(app.prefix + url) } : {}
 
   for (const route of routes) {
     const options = mergeRouteOptions(
       wildcardOptions,
       collection.routes.all ?? {},
-      collection.routes[route.name] ?? {},
+      getOwnOptions(collection, route),
       getAccessOptions(collection, route),
       getContentOptions(collection, route)
     )
     const handlerOptions = getHandlerOptions(collection, route)
     for (const [index, method] of route.methods.entries()) {
       const schema: FastifySchema = index === 0 && isDocumented(route, url)
-        ? describeRoute(collection, route.name, app.prefix + buildParentRoute(collection))
+        ? describeRoute(collection, getInfo(route), app.prefix + buildParentRoute(collection))
         : hiddenSchema
       const handler = createHandler(collection, handlerOptions)
       addRoute(app, collection, { ...options, url, method, schema, exposeHeadRoute: false, handler })
@@ -102,7 +111,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { at, url, c
   const resourceOptions = mergeRouteOptions(wildcardOptions, getResourceOptions(collection))
   const operations = routes
     .filter((route) => isDocumented(route, url))
-    .map(({ name, methods: [method] }) => ({ action: name, method: method.toLowerCase() }))
+    .map((route) => ({ action: getInfo(route), method: route.methods[0].toLowerCase() }))
   addRoute(app, collection, {
     ...resourceOptions,
     config: { ...resourceOptions.config, ...createConfig?.(app, collection, operations) },
@@ -120,14 +129,19 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { at, url, c
 }
 
 function getHandlerOptions (collection: Collection, route: ActionRoute): HandlerOptions {
-  const { name, action, at, takesQuery = false } = route
+  const { name, action, takesQuery = false, custom } = route
   return {
-    action: composeAction(collection, action, { name, at, safe: takesQuery }),
+    action: composeAction(collection, action, getInfo(route)),
     takesQuery,
     cache: getCachePolicy(collection, name),
     variesByPreference: name === 'list',
-    needsFormat: name !== 'remove'
+    needsFormat: name !== 'remove',
+    suffix: custom === undefined ? '' : `/${name}`
   }
+}
+
+function getInfo ({ name, at, takesQuery, custom }: ActionRoute): ActionInfo {
+  return { name, at, safe: custom?.safe ?? takesQuery === true, ...custom && { custom } }
 }
 
 function getMethods (routes: readonly ActionRoute[]): HTTPMethods[] {
@@ -164,6 +178,11 @@ function getResourceOptions ({ routes: { all = {} } }: Collection): RouteOptions
   return { ...omitHooks(all), schema: hiddenSchema }
 }
 
+/** The options of the route itself, in addition to those of all routes. */
+function getOwnOptions ({ routes }: Collection, { name, custom }: ActionRoute): RouteOptions {
+  return (custom === undefined ? routes[name as ActionName] : custom.route) ?? {}
+}
+
 function getAccessOptions (collection: Collection, { name }: ActionRoute): RouteOptions {
   return isProtected(collection) ? { onRequest: authorize(collection, name) } : {}
 }
@@ -176,11 +195,14 @@ function getContentOptions (collection: Collection, { content }: ActionRoute): R
 /** RFC 9651, section 3.3.4: the header Accept-Query is a list of tokens, and this media type is a token. */
 const queryTypes: readonly string[] = ['application/json']
 
+function acceptRepresentation (collection: Collection): AcceptedContent {
+  return { types: getRepresentationTypes(collection), field: 'accept' }
+}
+
 /** By kind of content: its media types, and the header that lists them. */
 const acceptedContents = {
-  representation: (collection: Collection): AcceptedContent => {
-    return { types: getRepresentationTypes(collection), field: 'accept' }
-  },
+  representation: acceptRepresentation,
+  input: acceptRepresentation,
   patch: (): AcceptedContent => ({ types: patchTypes, field: 'accept-patch' }),
   query: (): AcceptedContent => ({ types: queryTypes, field: 'accept-query' })
 }

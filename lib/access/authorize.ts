@@ -1,5 +1,5 @@
 import type { onRequestAsyncHookHandler } from 'fastify'
-import type { ActionName } from '../action.ts'
+import type { ActionName, AnyActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { getStatus } from '../failure.ts'
@@ -84,7 +84,7 @@ function toRefusal (thrown: unknown): unknown {
 /** Identifies the caller and applies the rule of the action. The refusal is undefined if the caller may go on. */
 export async function evaluateAccess (
   access: AccessRules,
-  action: ActionName,
+  action: AnyActionName,
   incoming: Incoming
 ): Promise<Identified> {
   const { caller, refusal } = await identify(access, incoming)
@@ -100,7 +100,7 @@ async function evaluateRule (access: AccessRules, context: AccessContext): Promi
   if (rule === 'public') return undefined
   let verdict: unknown
   try {
-    verdict = rule === 'authenticated' ? context.caller !== undefined : await rule(context)
+    verdict = rule === 'authenticated' ? context.caller !== undefined : await rule!(context)
   } catch (thrown) {
     return toRefusal(thrown)
   }
@@ -113,7 +113,7 @@ async function evaluateRule (access: AccessRules, context: AccessContext): Promi
 /** What a caller may do and see if code of the app calls the action on its behalf; throws if it may not call it. */
 export async function authorizeCall (
   collection: Collection,
-  action: ActionName,
+  action: AnyActionName,
   caller: Caller | undefined
 ): Promise<Pick<Authorization, 'caller' | 'scope' | 'hidden'>> {
   const { access } = collection
@@ -130,7 +130,7 @@ export async function authorizeCall (
 /** Whether a caller may call an action from code. */
 export async function isCallAllowed (
   { access }: Protected,
-  action: ActionName,
+  action: AnyActionName,
   caller: Caller | undefined
 ): Promise<boolean> {
   return access === undefined || await evaluateRule(access, { caller, action, request: undefined }) === undefined
@@ -139,7 +139,7 @@ export async function isCallAllowed (
 /** Returns the caller; throws if it may not call the action. */
 async function requireAccess (
   { access }: Protected,
-  action: ActionName,
+  action: AnyActionName,
   incoming: Incoming
 ): Promise<Caller | undefined> {
   if (access === undefined) return undefined
@@ -169,21 +169,44 @@ export async function findReader (
 }
 
 /**
- * Returns the actions of a collection that the caller of a request is allowed to call.
+ * Returns the actions of a collection that the caller of a request is allowed to call, custom ones included.
  *
  * @example
  * const actions = await allowedActions(users, request)
  * if (actions.has('create')) showButton()
  */
-export async function allowedActions (definition: Definition, request: Incoming): Promise<ReadonlySet<ActionName>> {
+export async function allowedActions (definition: Definition, request: Incoming): Promise<ReadonlySet<AnyActionName>> {
   const collection = toCollection(definition)
-  const { actions, access, parent } = collection
+  const { actions, access, parent, attached } = collection
   if (parent !== undefined && !await isAllowed(parent.collection, 'read', request)) return new Set()
-  if (access === undefined) return actions
-  const allowed = await Promise.all([...actions].map(async (action) => {
-    return await isAllowed(collection, action, request) ? [action] : []
+  const names = [...actions, ...attached.actions.keys()]
+  return access === undefined ? new Set(names) : findAllowed(access, names, request)
+}
+
+async function findAllowed (
+  access: AccessRules,
+  names: readonly AnyActionName[],
+  incoming: Incoming
+): Promise<Set<AnyActionName>> {
+  const allowed = await Promise.all(names.map(async (action) => {
+    return (await evaluateAccess(access, action, incoming)).refusal === undefined ? [action] : []
   }))
   return new Set(allowed.flat())
+}
+
+/** Whether the links of items depend on the caller: there are custom actions that not everyone may call. */
+export function hasPersonalLinks ({ access, attached, formats }: Collection): boolean {
+  if (access === undefined || formats.every(({ join }) => join !== undefined)) return false
+  return [...attached.actions.values()].some(({ name, at }) => at === 'item' && access.allow[name] !== 'public')
+}
+
+/** Returns the custom actions on items that the caller may call. */
+export async function allowedItemActions (
+  { access, attached }: Collection,
+  incoming: Incoming
+): Promise<ReadonlySet<string>> {
+  const names = [...attached.actions.values()].filter(({ at }) => at === 'item').map(({ name }) => name)
+  return findAllowed(access!, names, incoming)
 }
 
 /** What was decided about a request before its content is read. */
@@ -215,7 +238,7 @@ export function canIdentify ({ access, parent }: Collection): boolean {
 }
 
 /** If responses of an action depend on the caller, all of them have the policy of responses to credentials. */
-export function getCachePolicy ({ access, parent, cache }: Collection, action: ActionName): CachePolicy {
+export function getCachePolicy ({ access, parent, cache }: Collection, action: AnyActionName): CachePolicy {
   const policy = action === 'list' ? cache.list : cache.read
   const personal = isPersonal(access, action) || isPersonal(parent?.collection.access, 'read')
   return personal ? { ...policy, dependsOnCaller: true } : policy
@@ -235,7 +258,7 @@ export function getAuthorization (incoming: Incoming): Authorization | undefined
 }
 
 /** Sends 401, 403 and 404 before content is read. A caller that may not see the parent sees nothing nested in it. */
-export function authorize (collection: Collection, action: ActionName): onRequestAsyncHookHandler {
+export function authorize (collection: Collection, action: AnyActionName): onRequestAsyncHookHandler {
   const { parent } = collection
   const reads = action === 'list' || action === 'read'
   return async function (incoming) {

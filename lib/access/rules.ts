@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { actionNames } from '../action.ts'
-import type { ActionName } from '../action.ts'
+import type { ActionName, AnyActionName } from '../action.ts'
 import { BadOption } from '../errors.ts'
 import { isPrivate } from '../http/cache-control.ts'
 import type { PropertyOf } from '../schema/static.ts'
@@ -13,8 +13,8 @@ import type { Caller } from './caller.ts'
 export interface AccessContext {
   /** What `authenticate` returned; undefined for an anonymous caller. */
   readonly caller: Caller | undefined
-  /** What the caller wants to do. */
-  readonly action: ActionName
+  /** What the caller wants to do: one of the six actions, or the name of a custom one. */
+  readonly action: AnyActionName
   /** The HTTP request; undefined if the call comes from code. */
   readonly request: FastifyRequest | undefined
 }
@@ -111,7 +111,10 @@ export const credentialHeaders: readonly string[] = ['Authorization', 'Cookie']
 export interface AccessRules {
   readonly authenticate: Authenticate | undefined
   readonly vary: readonly string[]
-  readonly allow: Readonly<Record<ActionName, Rule>>
+  /** By action, also for custom ones. */
+  readonly allow: Readonly<Record<ActionName, Rule> & Record<string, Rule>>
+  /** The rule of actions that have none of their own; undefined if the definition states none. */
+  readonly otherwise: Rule | undefined
   /** The actions whose rule the definition states; the others are public because it says nothing about them. */
   readonly stated: ReadonlySet<ActionName>
   readonly scope: ((context: AccessContext) => Scoped | undefined | Promise<Scoped | undefined>) | undefined
@@ -141,6 +144,7 @@ export function readAccess (name: string, options: AccessOptions = {}, id: strin
     authenticate,
     vary,
     allow: readRules(name, options),
+    otherwise: getGeneralRule(options),
     stated: getStatedActions(options),
     scope,
     visible: visibility
@@ -148,7 +152,7 @@ export function readAccess (name: string, options: AccessOptions = {}, id: strin
 }
 
 /** Whether responses of the action depend on the caller. */
-export function isPersonal (access: AccessRules | undefined, action: ActionName): boolean {
+export function isPersonal (access: AccessRules | undefined, action: AnyActionName): boolean {
   if (access === undefined) return false
   return access.allow[action] !== 'public' || access.scope !== undefined || access.visible.size > 0
 }
@@ -184,25 +188,46 @@ function isHeaderName (header: unknown): boolean {
   return typeof header === 'string' && token.test(header)
 }
 
-function readRules (name: string, { authenticate, allow }: AccessOptions): AccessRules['allow'] {
-  const otherwise: Rule = authenticate === undefined ? 'public' : 'authenticated'
+function readRules (name: string, options: AccessOptions): AccessRules['allow'] {
+  const { authenticate, allow } = options
   const given = allow === undefined ? {} : toRuleTable(allow)
   for (const [action, rule] of Object.entries<Rule | undefined>(given)) {
     if (action !== 'all' && !actionNames.includes(action as ActionName)) {
-      throw new BadOption(name, `access.allow names "${action}". Use "all" or an action: ${actionNames.join(', ')}.`)
+      throw new BadOption(name, `access.allow names "${action}". Use "all" or an action: ${actionNames.join(', ')}. ` +
+        'A custom action has its own option allow.')
     }
-    if (rule !== undefined && rule !== 'public' && rule !== 'authenticated' && typeof rule !== 'function') {
-      throw new BadOption(name, `access.allow is ${JSON.stringify(rule)}${action === 'all' ? '' : ` for ${action}`}. ` +
-        'It must be "public", "authenticated" or a function.')
-    }
-    if (rule === 'authenticated' && authenticate === undefined) {
-      throw new BadOption(name, 'access.allow is "authenticated", but callers are not identified. ' +
-        'Add access: { authenticate: ({ request }) => ... }, ' +
-        'or leave it out if hooks of the app refuse anonymous callers already.')
-    }
+    const where = action === 'all' ? '' : ` for ${action}`
+    if (rule !== undefined) checkRule(name, rule, { option: 'access.allow', where, authenticate })
   }
-  const rules = actionNames.map((action) => [action, given[action] ?? given.all ?? otherwise])
+  const otherwise = getGeneralRule(options) ?? 'public'
+  const rules = actionNames.map((action) => [action, given[action] ?? otherwise])
   return Object.fromEntries(rules) as Record<ActionName, Rule>
+}
+
+/** The rule of actions that have none of their own; undefined if the options state none. */
+function getGeneralRule ({ authenticate, allow }: AccessOptions): Rule | undefined {
+  const { all } = allow === undefined ? {} : toRuleTable(allow)
+  return all ?? (authenticate === undefined ? undefined : 'authenticated')
+}
+
+interface RuleContext {
+  /** The option, and what it is for. */
+  readonly option: string
+  readonly where: string
+  readonly authenticate: Authenticate | undefined
+}
+
+/** Refuses rules that cannot be applied. */
+export function checkRule (name: string, rule: unknown, { option, where, authenticate }: RuleContext): void {
+  if (rule !== 'public' && rule !== 'authenticated' && typeof rule !== 'function') {
+    throw new BadOption(name, `${option} is ${JSON.stringify(rule)}${where}. ` +
+      'It must be "public", "authenticated" or a function.')
+  }
+  if (rule === 'authenticated' && authenticate === undefined) {
+    throw new BadOption(name, `${option} is "authenticated"${where}, but callers are not identified. ` +
+      'Add access: { authenticate: ({ request }) => ... }, ' +
+      'or leave it out if hooks of the app refuse anonymous callers already.')
+  }
 }
 
 /** A single rule is for all actions. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import { authorizeCall, isCallAllowed } from '../access/authorize.ts'
 import { checkHidden } from '../access/visible.ts'
-import type { ActionName } from '../action.ts'
+import type { AnyActionName } from '../action.ts'
 import { decideReplace } from '../actions/replace.ts'
 import { decideUpdate } from '../actions/update.ts'
 import { getVisibleCollection } from '../actions/visible-collection.ts'
@@ -18,6 +18,7 @@ import type {
 import type { Patch } from '../client/types.ts'
 import type { Collection } from '../collection.ts'
 import { HookError, ProblemError } from '../failure.ts'
+import type { CustomAction } from '../features/feature.ts'
 import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -50,6 +51,8 @@ interface CallHost {
   readonly log: FastifyBaseLogger
   /** The transaction of all calls. */
   readonly transaction: Transaction | undefined
+  /** The custom actions, by name. */
+  readonly actions: ReadonlyMap<string, CustomAction>
 }
 
 /** A call whose caller is authorized. */
@@ -61,7 +64,7 @@ interface OpenCall {
 }
 
 /** Creates the methods of `app.collection(definition)`. */
-export function createCalls<Item extends object> (host: CallHost): CollectionCalls<Item> {
+export function createCalls<Item extends object, Adds> (host: CallHost): CollectionCalls<Item, Adds> {
   async function create (item: object, options: CallOptions = {}): Promise<StoredItem<object>> {
     return runCall(async () => {
       const { collection, call, toStored } = await openCall(host, 'create', options)
@@ -147,9 +150,19 @@ export function createCalls<Item extends object> (host: CallHost): CollectionCal
     return runCall(() => runWork(host, work))
   }
 
-  const calls: CollectionCalls<object> = { create, read, list, pages, replace, update, remove, transaction }
+  const calls: CollectionCalls<object> = {
+    create,
+    read,
+    list,
+    pages,
+    replace,
+    update,
+    remove,
+    transaction,
+    ...createActionCalls(host)
+  }
   // The functions above do not know the type of the items.
-  return calls as unknown as CollectionCalls<Item>
+  return calls as unknown as CollectionCalls<Item, Adds>
 }
 
 /** Runs a call. A problem that it returns or throws becomes a `ProblemError`. */
@@ -164,6 +177,28 @@ async function runCall<Result> (work: () => Promise<Result | Problem>): Promise<
   }
 }
 
+/** The methods for custom actions. */
+function createActionCalls (host: CallHost): Record<string, unknown> {
+  async function callAction (
+    action: CustomAction,
+    { id, input = {}, options = {} }: { id?: Id, input: object | undefined, options: WriteCallOptions | undefined }
+  ): Promise<unknown> {
+    return runCall(async () => {
+      const parsed = toJson(input)
+      const { collection, call, toStored } = await openCall(host, action.name, options, id === undefined ? {} : { id })
+      const result = await action.call(collection, { ...call, parsed })
+      if (result instanceof Problem) return result
+      return result.output ?? (result.after && toStored(result.after))
+    })
+  }
+  return Object.fromEntries([...host.actions].map(([name, action]) => [
+    name,
+    action.at === 'item'
+      ? (id: Id, input?: object, options?: WriteCallOptions) => callAction(action, { id, input, options })
+      : (input?: object, options?: WriteCallOptions) => callAction(action, { input, options })
+  ]))
+}
+
 interface CallParts {
   readonly id?: Id
   readonly fields?: IncomingHttpHeaders
@@ -173,7 +208,7 @@ interface CallParts {
 /** Authorizes the caller, if there is one. Throws if it may not call the action. */
 async function openCall (
   host: CallHost,
-  action: ActionName,
+  action: AnyActionName,
   options: WriteCallOptions,
   { id, fields, content }: CallParts = {}
 ): Promise<OpenCall> {
@@ -192,6 +227,7 @@ async function openCall (
   const [format] = served.formats
   const call: Call = {
     path: '',
+    suffix: '',
     search: '',
     segment: id === undefined ? '' : String(id),
     fixed: undefined,

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts'
 import type { Patch } from '../client/types.ts'
+import type { AddedAction } from '../features/action.ts'
 import type { Transaction } from '../options.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Id, Scalar } from '../storage/contract.ts'
@@ -128,11 +129,26 @@ export interface StoredPage<Item> {
   readonly total: number | undefined
 }
 
+/** The input of a custom action. It can be left out if it has no required properties. */
+export type InputParameter<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input]
+
+/** The methods for custom actions: `app.collection(orders).cancel(id, input, options)`. */
+export type ActionCalls<Item, Adds> = {
+  [Added in Extract<Adds, AddedAction> as Added['action']]: Added['on'] extends 'item'
+    ? (id: Id, ...parameters: [...InputParameter<Added['input']>, options?: WriteCallOptions]) =>
+      Promise<Added['output'] extends undefined ? StoredItem<Item> : Added['output']>
+    : (...parameters: [...InputParameter<Added['input']>, options?: CallOptions]) =>
+      Promise<Added['output'] extends undefined ? void : Added['output']>
+}
+
 /**
- * What `app.collection(definition)` returns. Its methods follow the rules of the definition, as HTTP requests do.
- * A call that is refused throws a `ProblemError`.
+ * What `app.collection(definition)` returns: a method for each action, also for custom ones. The methods follow the
+ * rules of the definition, as HTTP requests do. A call that is refused throws a `ProblemError`.
  */
-export interface CollectionCalls<Item> {
+export type CollectionCalls<Item, Adds = never> = BasicCalls<Item> & ActionCalls<Item, Adds>
+
+/** The methods that all collections have. */
+export interface BasicCalls<Item> {
   /**
    * Creates an item. Properties that have a default, or that hooks set, can be left out.
    *

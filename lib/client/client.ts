@@ -1,6 +1,18 @@
-import type { Call, Client, ClientOptions, ItemOfCollection, Marks } from './types.ts'
+import type { ActionMethods, AddsOfCollection, Call, Client, ClientOptions, ItemOfCollection, Marks } from './types.ts'
 
-export type { Call, Client, ClientOptions, Marks, PageOfItems, Patch, Query, Seen, Sent } from './types.ts'
+export type {
+  ActionMethods,
+  AddsOfCollection,
+  Call,
+  Client,
+  ClientOptions,
+  Marks,
+  PageOfItems,
+  Patch,
+  Query,
+  Seen,
+  Sent
+} from './types.ts'
 
 // A typed client over fetch. It imports nothing at run time, so browsers can load it as it is.
 
@@ -49,6 +61,11 @@ interface RequestOptions extends Call {
   readonly type?: string
 }
 
+/** The client of a definition: a method for each action, also for custom ones. */
+export type ClientOf<Definition, Given extends Marks = object> =
+  Client<ItemOfCollection<Definition>, Given> &
+  ActionMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>>
+
 /**
  * Creates a typed client of the collection at a URI, for browsers and Node.js.
  *
@@ -60,7 +77,7 @@ interface RequestOptions extends Call {
 export function client<Definition, Given extends Marks = object> (
   base: string,
   options: ClientOptions = {}
-): Client<ItemOfCollection<Definition>, Given> {
+): ClientOf<Definition, Given> {
   const { fetch: fetchFunction = fetch, headers: commonHeaders, id = 'id' } = options
   // By object: another copy of an item, read earlier or later, has another state.
   const tags = new WeakMap<object, string | undefined>()
@@ -143,9 +160,9 @@ export function client<Definition, Given extends Marks = object> (
     return { 'if-match': tag }
   }
 
-  async function write (target: Target, request: RequestOptions): Promise<Response> {
+  async function write (target: Target, request: RequestOptions, suffix = ''): Promise<Response> {
     const precondition = await buildPrecondition(target, request)
-    return send(buildUri(target), { ...request, headers: { ...precondition, ...request.headers } })
+    return send(buildUri(target) + suffix, { ...request, headers: { ...precondition, ...request.headers } })
   }
 
   async function writeItem (target: Target, request: RequestOptions): Promise<Item> {
@@ -196,9 +213,35 @@ export function client<Definition, Given extends Marks = object> (
     await write(target, { ...call, method: 'DELETE' })
   }
 
-  const collection = { list, pages, create, read, replace, update, remove }
-  // The functions above do not know the type of the items.
-  return collection as unknown as Client<ItemOfCollection<Definition>, Given>
+  /** Whether an action is on an item: then it is called with an id, or with an item of this client. */
+  function isTarget (value: unknown): value is Target {
+    return typeof value === 'string' || typeof value === 'number' || tags.has(Object(value))
+  }
+
+  async function run (name: string, parameters: readonly unknown[]): Promise<Item | undefined> {
+    const [target] = parameters
+    const [body = {}, call] = (isTarget(target) ? parameters.slice(1) : parameters) as [object?, Call?]
+    const request = { ...call, method: 'POST', body }
+    if (!isTarget(target)) return readContent(await send(`${base}/${name}`, request))
+    const response = await write(target, request, `/${name}`)
+    // An output has no entity tag.
+    const isItem = response.status === 204 || response.headers.has('etag')
+    return isItem ? readWritten(response, getId(target)) : readContent(response)
+  }
+
+  const collection: Record<string, unknown> = { list, pages, create, read, replace, update, remove }
+  // The functions above do not know the type of the items, and the names of custom actions are known to the types only.
+  return new Proxy(collection, {
+    get (methods, name) {
+      if (typeof name === 'symbol' || name in methods || name === 'then') return Reflect.get(methods, name)
+      return (...parameters: readonly unknown[]) => run(name, parameters)
+    }
+  }) as unknown as ClientOf<Definition, Given>
+}
+
+async function readContent (response: Response): Promise<Item | undefined> {
+  const text = await response.text()
+  return text === '' ? undefined : JSON.parse(text) as Item
 }
 
 /** Compares the properties that both have: items of a list with `fields` or `expand` have others. */

@@ -1,10 +1,16 @@
+import type { InputParameter } from '../calls/types.ts'
 import type { Definition as AnyDefinition } from '../collection.ts'
+import type { AddedAction } from '../features/action.ts'
 import type { PropertyOf } from '../schema/static.ts'
 
 // The types of the client, derived from the type of the definition.
 
 /** The items of a definition. */
 export type ItemOfCollection<Definition> = Definition extends AnyDefinition<infer Item> ? Item : never
+
+/** What the features of a definition add, such as custom actions. */
+export type AddsOfCollection<Definition> =
+  Definition extends AnyDefinition<ItemOfCollection<Definition>, infer Adds> ? Adds : never
 
 /** The properties that the schema marks with `readOnly`, `writeOnly` and `default`. Its type does not contain that. */
 export interface Marks {
@@ -97,6 +103,15 @@ export interface PageOfItems<Item> {
   readonly items: readonly Item[]
   /** The number of all items that match, if the query has `count`. */
   readonly total: number | undefined
+}
+
+/** The methods for custom actions: `client.cancel(order, input)`. Those of the collection take only the input. */
+export type ActionMethods<Item, Given extends Marks, Adds> = {
+  [Added in Extract<Adds, AddedAction> as Added['action']]: Added['on'] extends 'item'
+    ? (item: Target<Item, Given>, ...parameters: [...InputParameter<Added['input']>, call?: Call]) =>
+      Promise<Added['output'] extends undefined ? Seen<Item, Given> : Added['output']>
+    : (...parameters: [...InputParameter<Added['input']>, call?: Call]) =>
+      Promise<Added['output'] extends undefined ? void : Added['output']>
 }
 
 /** Takes ids or items. A write with an item fails with a StaleError if the item has changed since it was read. */

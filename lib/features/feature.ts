@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Action, ActionName } from '../action.ts'
+import type { Action, ActionName, AnyActionName } from '../action.ts'
 import type { Format } from '../formats/format.ts'
-import type { AccessRules } from '../access/rules.ts'
+import type { AccessRules, Rule } from '../access/rules.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../items/ids.ts'
@@ -18,6 +18,7 @@ import type { Timestamps } from '../items/timestamps.ts'
 import type { ViewAddition } from '../response/view.ts'
 
 declare const itemType: unique symbol
+declare const addsType: unique symbol
 
 /** The names of the properties of an item; any name if its type is not known. */
 export type FeatureProperty<Item> = [keyof Item] extends [never] ? string : PropertyOf<Item>
@@ -26,10 +27,10 @@ export type FeatureProperty<Item> = [keyof Item] extends [never] ? string : Prop
  * An optional capability of a collection. A definition gets it with `.with()`; a definition without it neither loads
  * nor calls it.
  *
- * `Item` is the type of the items that the feature can be added to. Only the compiler uses it: a feature works with any
- * object.
+ * `Item` is the type of the items that the feature can be added to, and `Adds` is what it adds to the type of the
+ * definition, such as a custom action. Only the compiler uses them: a feature works with any object.
  */
-export interface Feature<in Item = never> {
+export interface Feature<in Item = never, out Adds = never> {
   /** Unique within a definition, such as `idempotency`. */
   readonly name: string
   /** Whether an older version of the collection, made by `version()`, has the feature as well. False by default. */
@@ -37,7 +38,11 @@ export interface Feature<in Item = never> {
   /** Attaches the feature. Called when the definition is created. */
   setup (host: Host): void
   readonly [itemType]?: (item: Item) => void
+  readonly [addsType]?: Adds
 }
+
+/** Any feature, whatever it adds and whichever items it is for. */
+export type AnyFeature = Feature<never, unknown>
 
 /** From the outside in: a `timeout` includes all others, a `transform` is next to the action itself. */
 export type ActionPhase =
@@ -60,10 +65,49 @@ export type StoragePhase = 'journal' | 'rows' | 'timeout'
 
 /** An action of a collection. */
 export interface ActionInfo {
-  readonly name: ActionName
+  readonly name: AnyActionName
   readonly at: 'collection' | 'item'
   /** Whether it only reads. */
   readonly safe: boolean
+  /** The custom action, if it is one. */
+  readonly custom?: CustomAction
+}
+
+/** An action that is not one of the six: a POST to a path of its own, such as `/orders/{id}/cancel`. */
+export interface CustomAction {
+  /** The last segment of the path. */
+  readonly name: string
+  /** Whether the path is that of an item or of the collection, followed by the name. */
+  readonly at: 'collection' | 'item'
+  /** Whether it only reads. */
+  readonly safe: boolean
+  /** Whether repeating it has no further effect. */
+  readonly idempotent: boolean
+  /** The schema of the content of requests. */
+  readonly input: JsonSchema
+  /** The schema of the content of responses; undefined if they have the item, or no content. */
+  readonly output: JsonSchema | undefined
+  /** Who may call it; undefined if the definition decides. */
+  readonly allow: Rule | undefined
+  /** Options of its Fastify route. */
+  readonly route: RouteOptions
+  /** A few words for people, such as `Cancel`. */
+  readonly title: string
+  readonly description: string | undefined
+  /** Handles a request. */
+  readonly handle: Action
+  /** Handles a call from code. The content of the call is already parsed. */
+  call (collection: Collection, call: Call): Promise<CustomResult | Problem>
+  /** Whether it is possible in the state that the item has. */
+  isPossible (item: object): boolean
+  /** The source of the function that decides that, because entity tags depend on it. */
+  readonly condition: string
+}
+
+/** What a custom action leads to: the item as it is stored then, and the output. */
+export interface CustomResult {
+  readonly after: Entry<object> | undefined
+  readonly output: object | undefined
 }
 
 /** The collection that a feature is added to, without what features add. */
@@ -202,6 +246,8 @@ export interface Host {
   addQueryParameter (name: string, parameter: QueryParameter): void
   /** Adds a function that is called at a certain point of a request. A function that is added twice is called once. */
   addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void
+  /** Adds an action with a path of its own. */
+  addAction (action: CustomAction): void
   /** Serves the collection within the items of another one, which a property names. */
   nestIn (parent: Collection, property: string): void
   /** Lets lists understand the query strings of a client as well. */
@@ -220,6 +266,8 @@ export interface Host {
 
 /** What the features of a definition have attached, as the core needs it. */
 export interface Attached {
+  /** The custom actions, by name. */
+  readonly actions: ReadonlyMap<string, CustomAction>
   /** The properties that features have marked. */
   readonly marks: Readonly<Record<string, 'readOnly' | 'writeOnly'>>
   readonly matchesAnySegment: boolean

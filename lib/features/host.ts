@@ -1,3 +1,5 @@
+import { checkRule } from '../access/rules.ts'
+import type { AccessRules, Rule } from '../access/rules.ts'
 import type { Action } from '../action.ts'
 import type { Collection, Parent } from '../collection.ts'
 import { BadOption, Unsupported } from '../errors.ts'
@@ -8,10 +10,11 @@ import type {
   ActionInfo,
   ActionLayer,
   ActionPhase,
+  AnyFeature,
   Attached,
   CollectionInfo,
+  CustomAction,
   Dialect,
-  Feature,
   Hooks,
   Host,
   QueryParameter,
@@ -40,6 +43,7 @@ type WrapStorage = Parameters<Host['wrapStorage']>[1]
 /** What the features of a definition have attached. */
 export class Attachments implements Host, Attached {
   readonly collection: CollectionInfo
+  readonly actions = new Map<string, CustomAction>()
   readonly marks: Record<string, 'readOnly' | 'writeOnly'> = {}
   readonly descriptions: Array<Parameters<Host['describe']>[0]> = []
   readonly plugins: Array<Parameters<Host['register']>[0]> = []
@@ -66,7 +70,7 @@ export class Attachments implements Host, Attached {
   /** The name of the feature that is being set up. */
   #feature = ''
 
-  constructor (collection: CollectionInfo, features: readonly Feature[]) {
+  constructor (collection: CollectionInfo, features: readonly AnyFeature[]) {
     this.collection = collection
     const names = features.map(({ name }) => name)
     const repeated = names.find((name, index) => names.indexOf(name) < index)
@@ -129,6 +133,35 @@ export class Attachments implements Host, Attached {
   addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void {
     if (name === 'onWrite') this.require('transactions', 'the hook onWrite of a feature needs a transaction')
     if (!this.hooks[name].includes(hook)) this.hooks[name].push(hook)
+  }
+
+  addAction (action: CustomAction): void {
+    const { name } = action
+    const { access } = this.collection
+    const rule = action.allow ?? access?.otherwise
+    if (access === undefined && action.allow !== undefined && action.allow !== 'public') {
+      this.fail(`the action "${name}" has allow, but the definition has no access. ` +
+        'Add access: { authenticate: ({ request }) => ... }, or access: { allow: \'public\' }.')
+    }
+    if (access !== undefined && rule === undefined) {
+      this.fail(`the action "${name}" has no allow, and access.allow has no rule for all actions. ` +
+        'Add allow: \'public\' or a function to the action, or all to access.allow.')
+    }
+    if (rule !== undefined) {
+      checkRule(this.collection.name, rule, {
+        option: `allow of the action "${name}"`,
+        where: '',
+        authenticate: access?.authenticate
+      })
+    }
+    this.actions.set(name, action)
+  }
+
+  /** The access rules of the definition, with those of custom actions. */
+  extendAccess (access: AccessRules | undefined): AccessRules | undefined {
+    if (access === undefined || this.actions.size === 0) return access
+    const rules = [...this.actions.values()].map(({ name, allow }) => [name, allow ?? access.otherwise])
+    return { ...access, allow: { ...access.allow, ...Object.fromEntries(rules) as Record<string, Rule> } }
   }
 
   nestIn (parent: Collection, property: string): void {

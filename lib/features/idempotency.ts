@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { getCallerId } from '../access/caller.ts'
+import type { Rule } from '../access/rules.ts'
 import type { Action, Result } from '../action.ts'
 import { withoutContent } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
@@ -10,15 +11,16 @@ import { describeHeaderParameters } from '../openapi/headers.ts'
 import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import { toCanonicalJson } from '../schema/canonical-json.ts'
+import type { RouteOptions } from '../options.ts'
 import type { Receipt, Receipts, Unreachable } from '../storage/contract.ts'
-import type { Feature, Host } from './feature.ts'
+import type { ActionInfo, Feature, Host } from './feature.ts'
 
 type RepeatableAction = 'create' | 'update'
 
 /** The options of `idempotency()`. */
 export interface IdempotencyOptions {
   /**
-   * The actions that accept the header `Idempotency-Key`.
+   * The actions that accept the header `Idempotency-Key`. Custom actions that are not idempotent always accept it.
    *
    * @default ['create', 'update']
    * @example
@@ -74,6 +76,7 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
     setup (host) {
       host.checkOptions('idempotency', options, ['actions', 'required', 'expiry', 'lease'])
       const { actions = ['create', 'update'], required = false, expiry = 86_400, lease = 30 } = options
+      const { routes } = host.collection
       host.require('receipts', 'idempotency stores responses')
       const unknown = actions.find((action) => action !== 'create' && action !== 'update')
       if (unknown !== undefined) {
@@ -84,15 +87,20 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
         host.fail(`idempotency: expiry is ${expiry} and lease is ${lease}. ` +
           'Both must be seconds, with 0 < lease <= expiry.')
       }
-      checkKeyOwners(host, actions)
+      for (const action of actions) {
+        checkKeyOwner(host, action, { allow: host.collection.access?.allow[action], route: routes[action] })
+      }
       const settings = { required, expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }
-      const acceptsKey = (name: string): boolean => (actions as readonly string[]).includes(name)
-      host.wrapAction('replay', (next, { name }) => {
-        if (!acceptsKey(name)) return next
-        return withReplay(next, settings, name === 'update' ? maxUpdatedLength : maxCreatedLength)
+      const acceptsKey = ({ name, custom }: ActionInfo): boolean => {
+        return custom === undefined ? (actions as readonly string[]).includes(name) : !custom.idempotent
+      }
+      host.wrapAction('replay', (next, info) => {
+        if (!acceptsKey(info)) return next
+        if (info.custom !== undefined) checkKeyOwner(host, info.name, info.custom)
+        return withReplay(next, settings, info.name === 'create' ? maxCreatedLength : maxUpdatedLength)
       })
-      host.describe((operation, { name }, { components }) => {
-        if (!acceptsKey(name)) return
+      host.describe((operation, info, { components }) => {
+        if (!acceptsKey(info)) return
         const headers = ['Idempotency-Key'] as const
         operation.parameters.push(...describeHeaderParameters(components, headers, required ? headers : []))
       })
@@ -103,21 +111,21 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
 const identifyingHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
 
 /** A key belongs to a caller. Without `access.authenticate`, the library cannot know who that is. */
-function checkKeyOwners (host: Host, actions: readonly RepeatableAction[]): void {
-  const { access, routes } = host.collection
+function checkKeyOwner (
+  host: Host,
+  action: string,
+  { allow, route }: { allow: Rule | undefined, route: RouteOptions | undefined }
+): void {
+  const { access, routes: { all } } = host.collection
   if (access?.authenticate !== undefined || access?.scope !== undefined) return
-  for (const action of actions) {
-    const hook = identifyingHooks.find((hook) => {
-      return [routes.all, routes[action]].some((options) => options?.[hook] !== undefined)
-    })
-    const hasRule = typeof access?.allow[action] === 'function'
-    if (hook === undefined && !hasRule) continue
-    const found = hook === undefined ? 'access.allow is a function' : `routes has the hook ${hook}`
-    host.fail(`idempotency keeps the keys of callers apart, but ${found} for ${action} ` +
-      'and access.authenticate is missing. Add access: { authenticate: ({ request }) => ... }, ' +
-      'which runs after the hooks of routes and can return the caller that they have identified; ' +
-      'or, if all callers share their keys, access: { authenticate: () => undefined, allow: \'public\' }.')
-  }
+  const hook = identifyingHooks.find((hook) => [all, route].some((options) => options?.[hook] !== undefined))
+  const hasRule = typeof allow === 'function'
+  if (hook === undefined && !hasRule) return
+  const found = hook === undefined ? 'access.allow is a function' : `routes has the hook ${hook}`
+  host.fail(`idempotency keeps the keys of callers apart, but ${found} for ${action} ` +
+    'and access.authenticate is missing. Add access: { authenticate: ({ request }) => ... }, ' +
+    'which runs after the hooks of routes and can return the caller that they have identified; ' +
+    'or, if all callers share their keys, access: { authenticate: () => undefined, allow: \'public\' }.')
 }
 
 function withReplay (next: Action, settings: Settings, maxLength: number): Action {
@@ -215,8 +223,8 @@ function getKeyOwner ({ access }: Collection, { caller, scope, fields }: Request
 }
 
 /** A digest of the method, the target and the bytes of the content. */
-function getFingerprint ({ path, content, original }: Request): string {
-  return digest([original.method, path, content ?? ''])
+function getFingerprint ({ path, suffix, content, original }: Request): string {
+  return digest([original.method, path + suffix, content ?? ''])
 }
 
 function digest (parts: ReadonlyArray<string | Buffer>): string {

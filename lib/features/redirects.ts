@@ -70,7 +70,7 @@ function withRedirect (next: Action, { to, status }: Required<RedirectOptions>):
     const result = await next(collection, request)
     if (!(result instanceof Problem) || result.name !== 'not-found') return result
     const uri = await findDestination(to, collection, request)
-    return uri === undefined ? result : moved(formatLocation(uri, request.search), status)
+    return uri === undefined ? result : moved(formatLocation(uri + request.suffix, request.search), status)
   }
 }
 

@@ -6,7 +6,7 @@ import { wrapStorage } from '../storage/wrap-storage.ts'
 import type { Context, Storage, Unreachable } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 
-/** Milliseconds for every action, or by action; `all` is for those that are not listed. */
+/** Milliseconds for every action, or by action; `all` is for those that are not listed, and for custom actions. */
 export type TimeoutOptions = number | Readonly<Partial<Record<ActionName | 'all', number>>>
 
 /**
@@ -24,7 +24,7 @@ export function timeout (options: TimeoutOptions): Feature<object> {
       const limits = readLimits(host, options)
       host.wrapStorage('timeout', refuseLateWrites)
       host.wrapAction('timeout', (next, { name }) => {
-        const milliseconds = limits[name]
+        const milliseconds = limits[name] ?? limits.all
         if (milliseconds === undefined) return next
         return (collection, request) => runWithTimeout(milliseconds, request.context, () => next(collection, request))
       })
@@ -35,7 +35,7 @@ export function timeout (options: TimeoutOptions): Feature<object> {
 /** The longest delay of a timer. */
 const maxDelay = 2 ** 31 - 1
 
-function readLimits (host: Host, options: TimeoutOptions): Partial<Record<ActionName, number>> {
+function readLimits (host: Host, options: TimeoutOptions): Readonly<Record<string, number>> {
   const given: Readonly<Record<string, number>> = typeof options === 'number' ? { all: options } : options
   host.checkOptions('timeout', given, ['all', ...actionNames])
   for (const [action, milliseconds] of Object.entries(given)) {
@@ -44,8 +44,7 @@ function readLimits (host: Host, options: TimeoutOptions): Partial<Record<Action
         `Make it a whole number of milliseconds from 1 to ${maxDelay}.`)
     }
   }
-  const { all, ...own } = given
-  return all === undefined ? own : { ...Object.fromEntries(actionNames.map((name) => [name, all])), ...own }
+  return given
 }
 
 /** In milliseconds: how long to wait for a write that has begun. */

@@ -9,7 +9,7 @@ import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem, getRefusal } from '../response/refusal.ts'
 import type { Call } from '../request/request.ts'
-import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
+import type { Context, Entry, Id, Refusal, Storage } from '../storage/contract.ts'
 import { checkReturned } from './prepare.ts'
 import type { Decision } from './revise.ts'
 import { openTransaction } from './transaction.ts'
@@ -139,6 +139,111 @@ export async function commitRemove (
   return removed
 }
 
+/** What a custom action has decided: the item to write, if any, and the output. */
+export interface ActionDecision {
+  readonly item: object | undefined
+  readonly output: object | undefined
+}
+
+/** What a custom action has done. The item after it is undefined if the app has removed it. */
+export interface ActionOutcome {
+  readonly before: Entry<object> | undefined
+  readonly after: Entry<object> | undefined
+  readonly output: object | undefined
+  /** Whether the action itself has written the item. */
+  readonly isWritten: boolean
+}
+
+export interface CustomWrite {
+  /** Whether it is for an item. Otherwise it is for the collection, and there is nothing to read or write. */
+  readonly hasItem: boolean
+  /** Whether it only reads. Then it needs no transaction. */
+  readonly isSafe: boolean
+  /** Decides what to write. Called again if another write came first, or if the database rolled back. */
+  decide (
+    current: Entry<object> | undefined,
+    transaction: OpenTransaction | undefined
+  ): Promise<ActionDecision | Problem>
+  respond (outcome: ActionOutcome): Response
+}
+
+/**
+ * A custom action: reads the item, decides and writes, in one transaction. A storage without transactions compares the
+ * version that was read with the one that it replaces.
+ */
+export async function commitAction (
+  collection: Collection,
+  request: Call,
+  { hasItem, isSafe, decide, respond }: CustomWrite
+): Promise<{ readonly outcome: ActionOutcome, readonly response: Response } | Problem> {
+  const { storage, hooks } = collection
+  const id = hasItem ? collection.id.read(request.segment) : undefined
+  if (hasItem && id === undefined) return problem('not-found')
+
+  const work = async (
+    storage: Storage<object>,
+    transaction?: OpenTransaction
+  ): Promise<ActionOutcome & { readonly response: Response } | Refusal | Problem> => {
+    const context = transaction === undefined ? request.context : new LockingContext(request.context)
+    const before = id === undefined ? undefined : await storage.find(id, context)
+    const decided = await decide(before, transaction)
+    if (decided instanceof Problem) return decided
+    const { item, output } = decided
+    const isWritten = before !== undefined && item !== undefined && !isUnchanged(collection, before.item, item)
+    let after: Entry<object> | Refusal | Problem | undefined = before
+    if (isWritten) {
+      after = await writeInTransaction(collection, request, {
+        action: 'update',
+        before,
+        item,
+        storage,
+        transaction,
+        write: (storage, item) => storage.replace(before.id, item, before.version, context)
+      })
+      if (after instanceof Problem || isRefusal(after)) return after
+    } else if (before !== undefined && transaction !== undefined) {
+      // The app may have written to the item itself.
+      after = await storage.find(before.id, context)
+    }
+    const outcome = { before, after, output, isWritten }
+    const response = respond(outcome)
+    return await request.beforeCommit?.(storage, response) ?? { ...outcome, response }
+  }
+
+  const attempt = () => {
+    if (isSafe || !storage.supports.transactions) return work(storage)
+    return runTransaction(collection, request, work, { isForApp: true })
+  }
+  const done = id === undefined
+    ? await attempt()
+    : await retryWrite(collection.baseStorage, { id, request }, attempt)
+  if (done instanceof Problem) return done
+  if (isRefusal(done)) return refusalToProblem(done)
+  const { response, ...outcome } = done
+  if (hooks.afterCommit !== undefined && outcome.isWritten) {
+    const { before, after } = outcome
+    await notifyChange(collection, request, { action: 'update', before: before?.item, after: after?.item })
+  }
+  return { outcome, response }
+}
+
+/** The context of a read whose item nobody else can change until the transaction ends. */
+class LockingContext implements Context {
+  readonly lock = true
+  readonly scope: Context['scope']
+  readonly #context: Context
+
+  constructor (context: Context) {
+    this.#context = context
+    this.scope = context.scope
+  }
+
+  /** Created only if a storage reads it. */
+  get signal (): AbortSignal {
+    return this.#context.signal
+  }
+}
+
 /** What was written, and the response if it was already rendered for the receipt. */
 interface StoredWrite extends WriteResult {
   readonly response?: Response
@@ -224,7 +329,7 @@ async function callBeforeWrite (
   })
   if (returned === undefined || write.action === 'remove') return undefined
   const id: unknown = Reflect.get(write.item, collection.id.property)
-  const item = checkReturned(collection, returned, { hook: 'beforeWrite', id })
+  const item = checkReturned(collection, returned, { source: 'The hook beforeWrite', id })
   return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
 }
 
@@ -362,7 +467,9 @@ function hasHooksInTransaction ({ hooks }: Collection): boolean {
 export async function runTransaction<Done extends object> (
   collection: Collection,
   { checkAgain, context, transaction: joined }: Call,
-  work: (storage: Storage<object>, transaction: OpenTransaction | undefined) => Promise<Done | Problem | Refusal>
+  work: (storage: Storage<object>, transaction: OpenTransaction | undefined) => Promise<Done | Problem | Refusal>,
+  // Only functions of the app need an open transaction.
+  { isForApp }: { isForApp: boolean } = { isForApp: hasHooksInTransaction(collection) }
 ): Promise<Done | Problem | Refusal> {
   const { storage } = collection
   const runOrRollBack = async (inner: Storage<object>, transaction?: OpenTransaction): Promise<Done> => {
@@ -373,7 +480,7 @@ export async function runTransaction<Done extends object> (
   try {
     if (joined !== undefined) return await runOrRollBack(storage, joined)
     const isExclusive = checkAgain !== undefined
-    if (hasHooksInTransaction(collection)) {
+    if (isForApp) {
       return await openTransaction(collection, { context, isExclusive, work: runOrRollBack })
     }
     const run = (inner: Storage<object>) => runOrRollBack(inner)

@@ -2,7 +2,7 @@ import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
-import type { Change, HookOptions } from '../options.ts'
+import type { Change } from '../options.ts'
 import { normalizeDates } from '../schema/date-times.ts'
 import type { Id } from '../storage/contract.ts'
 import { validateItem } from './validation.ts'
@@ -14,24 +14,25 @@ export async function prepareItem (
   id: Id | undefined
 ): Promise<object | Problem> {
   const returned = await callHook(collection, change)
-  return returned instanceof Problem ? returned : checkReturned(collection, returned, { hook: 'beforeValidation', id })
+  if (returned instanceof Problem) return returned
+  return checkReturned(collection, returned, { source: 'The hook beforeValidation', id })
 }
 
-/** Validates what a hook has returned. */
+/** Validates what a function of the app has returned. `source` names the function. */
 export function checkReturned (
   collection: Collection,
   returned: unknown,
-  { hook, id }: { hook: keyof HookOptions<object>, id: unknown }
+  { source, id }: { source: string, id: unknown }
 ): object | Problem {
   const item: unknown = normalizeDates(returned, collection.dateTimes)
   if (!isObject(item)) {
-    throw new TypeError(`The hook ${hook} of the collection ${collection.name} returned no item. ` +
+    throw new TypeError(`${source} of the collection ${collection.name} returned no item. ` +
       'Return the item to write.')
   }
   const valid = validateItem(collection.validate.item, item)
   if (valid instanceof Problem) return valid
   if (id !== undefined && item[collection.id.property] !== id) {
-    throw new TypeError(`The hook ${hook} of the collection ${collection.name} changed the id. ` +
+    throw new TypeError(`${source} of the collection ${collection.name} changed the id. ` +
       'Return the item with the id that it has.')
   }
   return item

@@ -11,7 +11,7 @@ import { removeSecrets } from '../schema/secrets.ts'
 import { checkScope, keepScopeValues } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { getTimestamp } from './timestamps.ts'
-import { prepareItem } from './prepare.ts'
+import { checkReturned, prepareItem } from './prepare.ts'
 import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
 
 // The item that a PUT or a PATCH writes in place of another, or 422.
@@ -55,6 +55,36 @@ export function buildUpdate (
     (request.fixed && checkUriValues(result, request.fixed, 'complete'))
   if (failed !== undefined) return failed
   return revise(collection, { action: 'update', item: result, before, request })
+}
+
+interface ActionReturn {
+  /** What the app has returned. */
+  readonly returned: unknown
+  readonly before: Entry<object>
+  /** What has returned it, for errors. */
+  readonly source: string
+}
+
+/** Builds the item that a custom action writes. The app decides, so it can set properties that are `readOnly`. */
+export function buildActionResult (
+  collection: Collection,
+  request: Call,
+  { returned, before, source }: ActionReturn
+): Decision {
+  const { timestamps: { created, updated }, hooks } = collection
+  const stamps: Record<string, unknown> = {}
+  if (created !== undefined) stamps[created] = Reflect.get(before.item, created)
+  if (updated !== undefined) stamps[updated] = getTimestamp()
+  const item = isObject(returned) ? { ...returned, ...stamps } : returned
+  const checked = checkReturned(collection, item, { source, id: before.id })
+  const failed = checked instanceof Problem
+    ? checked
+    : request.fixed && checkUriValues(checked, request.fixed, 'complete')
+  if (failed !== undefined) return failed
+  if (hooks.beforeValidation === undefined) return checkResult(checked, request)
+  const { caller, original } = request
+  const change = { action: 'update', item: checked, before: before.item, caller, request: original } as const
+  return prepareItem(collection, change, before.id).then((prepared) => checkResult(prepared, request))
 }
 
 interface Revision {

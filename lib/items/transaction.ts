@@ -48,7 +48,7 @@ export class OpenTransaction implements Transaction {
     return this.#context.signal
   }
 
-  collection<Item extends object> (definition: Definition<Item>): CollectionCalls<Item> {
+  collection<Item extends object, Adds> (definition: Definition<Item, Adds>): CollectionCalls<Item, Adds> {
     // Only collections that an app serves have transactions.
     return this.#owner.openCollection!(definition, this)
   }

@@ -1,11 +1,14 @@
 import type { Collection } from '../collection.ts'
 import type { Format, Formatted } from '../formats/format.ts'
 import { maxValues } from '../listing/conditions.ts'
+import type { CustomAction } from '../features/feature.ts'
 import type { Related } from '../options.ts'
+import { isSchema } from '../schema/subschemas.ts'
+import { getValidator } from '../schema/validation.ts'
 import { patchTypes } from '../items/patch.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
-import { buildExampleItem, chooseStoredExample, toReadExample, toSentExample } from './examples.ts'
+import { buildExample, buildExampleItem, chooseStoredExample, toReadExample, toSentExample } from './examples.ts'
 import { buildJsonPatchExample, jsonPatchSchema } from './json-patch.ts'
 import { getSchemaNames, toPascalCase } from './names.ts'
 import type { SchemaNames } from './names.ts'
@@ -102,6 +105,26 @@ export class Contents {
     return Object.fromEntries(patchTypes.map((type) => (
       [type, type === 'application/json-patch+json' ? jsonPatch : mergePatch]
     )))
+  }
+
+  /** The content of requests for a custom action. */
+  input ({ name, input }: CustomAction): Content {
+    const formats = this.#collection.formats.filter((format) => format.parse !== undefined)
+    return this.#buildCustom(formats, `${name}Input`, input)
+  }
+
+  /** The content of responses of a custom action that has an output. */
+  output (name: string, output: JsonSchema): Content {
+    return this.#buildCustom(this.#collection.formats, `${name}Output`, output)
+  }
+
+  #buildCustom (formats: readonly Format[], name: string, schema: JsonSchema): Content {
+    const example = buildExample(schema, schema, 'first')
+    return this.#build(formats, {
+      schema: (format) => this.#describeItem(this.#names.stem + toPascalCase(name), schema, format),
+      item: isSchema(example) && getValidator(schema)(example) === undefined ? example : undefined,
+      writeExample: (format, item) => format.item(item, links, schema)
+    })
   }
 
   #findMutableProperty (): { name: string, value: unknown } | undefined {

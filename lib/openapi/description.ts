@@ -5,12 +5,12 @@ import type { OpenApi } from './components.ts'
 import { buildOperation } from './operation.ts'
 import { getOperationId } from './summary.ts'
 import { buildParentRoute } from '../collection.ts'
-import type { ActionName } from '../action.ts'
+import type { ActionInfo } from '../features/feature.ts'
 
 // Completes the operations that @fastify/swagger derives from routes. Loaded only if the app has that plugin.
 
 interface DocumentedAction {
-  readonly action: ActionName
+  readonly action: ActionInfo
   readonly method: string
 }
 
@@ -58,7 +58,7 @@ function completeOperations (document: OpenApi, { app, collection, prefix, actio
   const secured = (document.security ?? []).length > 0
   const limited = app.hasDecorator('rateLimit')
   for (const { action, method } of actions) {
-    const id = getOperationId(collection, action, prefix)
+    const id = getOperationId(collection, action.name, prefix)
     for (const item of Object.values(document.paths)) {
       const operation = item[method] as { operationId?: string } | undefined
       if (operation?.operationId !== id) continue

@@ -10,6 +10,8 @@ export function toPascalCase (text: string): string {
 
 /** The component names of the schemas of a collection. */
 export interface SchemaNames {
+  /** What all of them begin with. */
+  readonly stem: string
   readonly read: string
   readonly create: string
   readonly replace: string
@@ -30,6 +32,7 @@ export function getSchemaNames (
   const preferred = title ?? toPascalCase(name)
   const stem = components.getStem(schemas, [preferred, toPascalCase(prefix) + preferred])
   return {
+    stem,
     read: title === undefined ? `${stem}Item` : stem,
     create: `${stem}Create`,
     replace: `${stem}Replace`,

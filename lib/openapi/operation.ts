@@ -1,5 +1,5 @@
 import type { ActionName } from '../action.ts'
-import type { OperationObject } from '../features/feature.ts'
+import type { CustomAction, OperationObject } from '../features/feature.ts'
 import { buildResponses } from './responses.ts'
 import type { OperationContext } from './responses.ts'
 import type { Components } from './components.ts'
@@ -15,10 +15,13 @@ interface ActionDescription {
   readonly headers: readonly RequestHeader[]
   /** The content of the request. */
   readonly content?: (contents: Contents) => Content
+  /** Whether a request can have no content. */
+  readonly isContentOptional?: boolean
 }
 
 const readHeaders = ['If-None-Match', 'If-Modified-Since', 'If-Match', 'If-Unmodified-Since', 'Prefer'] as const
-const writeHeaders = ['If-Match', 'If-Unmodified-Since', 'If-None-Match', 'Prefer'] as const
+const preconditionHeaders = ['If-Match', 'If-Unmodified-Since', 'If-None-Match'] as const
+const writeHeaders = [...preconditionHeaders, 'Prefer'] as const
 
 const actions: Readonly<Record<ActionName, ActionDescription>> = {
   list: {
@@ -50,28 +53,37 @@ const actions: Readonly<Record<ActionName, ActionDescription>> = {
   }
 }
 
+function describeCustomAction (custom: CustomAction): ActionDescription {
+  const { at, description, title, input, output } = custom
+  const itemHeaders = output === undefined ? writeHeaders : preconditionHeaders
+  return {
+    description: description ?? `${title}.`,
+    headers: at === 'item' ? itemHeaders : [],
+    content: (contents) => contents.input(custom),
+    isContentOptional: (input.required ?? []).length === 0
+  }
+}
+
 /** Describes an action as an OpenAPI operation. */
 export function buildOperation (components: Components, context: OperationContext, prefix: string): object {
   const { collection, action } = context
-  const { description, headers, content } = actions[action]
+  const { name, at, safe, custom } = action
+  const { description, headers, content, isContentOptional = false } = custom === undefined
+    ? actions[name as ActionName]
+    : describeCustomAction(custom)
   const contents = new Contents(components, collection, prefix)
-  const needsIfMatch = collection.etag.required && headers === writeHeaders
+  const needsIfMatch = collection.etag.required && at === 'item' && !safe
   const operation: OperationObject = {
     description,
     parameters: [
       ...buildPathParameters(collection, action, prefix),
-      ...buildQueryParameters(collection, action),
+      ...buildQueryParameters(collection, name),
       ...describeHeaderParameters(components, headers, needsIfMatch ? ['If-Match'] : [])
     ],
-    ...content && { requestBody: { required: true, content: content(contents) } },
+    ...content && { requestBody: { required: !isContentOptional, content: content(contents) } },
     responses: buildResponses(components, context, contents)
   }
-  const info = {
-    name: action,
-    at: action === 'list' || action === 'create' ? 'collection' : 'item',
-    safe: action === 'list' || action === 'read'
-  } as const
   const tools = { components, contents, isReworded: collection.attached.hooks.onProblem.length > 0 }
-  for (const describe of collection.attached.descriptions) describe(operation, info, tools)
+  for (const describe of collection.attached.descriptions) describe(operation, action, tools)
   return components.convert(operation)
 }

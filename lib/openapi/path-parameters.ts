@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
 import type { Identity } from '../items/ids.ts'
-import type { ActionName } from '../action.ts'
+import type { ActionInfo } from '../features/feature.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { buildExample, chooseStoredExample } from './examples.ts'
 import type { ExampleChoice } from './examples.ts'
@@ -26,7 +26,7 @@ function getIdSchema ({ schema, id: { property } }: { schema: JsonSchema, id: Id
 }
 
 /** Describes the parameters of the path, in their order. */
-export function buildPathParameters (collection: Collection, action: ActionName, prefix: string): object[] {
+export function buildPathParameters (collection: Collection, { at }: ActionInfo, prefix: string): object[] {
   const { name, parent } = collection
   const parameters: PathParameter[] = []
   for (const [, parameter] of prefix.matchAll(/:(\w+)/g)) {
@@ -41,7 +41,7 @@ export function buildPathParameters (collection: Collection, action: ActionName,
       description: `The id of an item of ${collection.name}`
     })
   }
-  if (action !== 'list' && action !== 'create') {
+  if (at === 'item') {
     parameters.push({ name: 'id', schema: getIdSchema(collection), description: `The id of an item of ${name}` })
   }
   const choice = chooseStoredExample(collection)

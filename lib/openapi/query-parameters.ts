@@ -4,7 +4,7 @@ import type { FilterKey } from '../listing/conditions.ts'
 import { maxCursorLength } from '../listing/cursor.ts'
 import { maxSearchLength } from '../listing/listing.ts'
 import { getItemParameters } from '../listing/query-string.ts'
-import type { ActionName } from '../action.ts'
+import type { AnyActionName } from '../action.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { maxTextLength, queryText } from './query-text.ts'
 
@@ -51,16 +51,16 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
 }
 
 /** Returns the schemas of the parameters by name, filters last. */
-function getSchemas (collection: Collection, action: ActionName): Record<string, JsonSchema> {
+function getSchemas (collection: Collection, isList: boolean): Record<string, JsonSchema> {
   const { listing: { parameters: offered, filterable }, attached: { dialects, queryParameters } } = collection
-  const names = action === 'list'
+  const names = isList
     ? [...offered]
     : getItemParameters(collection).filter((name) => offered.has(name))
   const schemas: Record<string, JsonSchema> = {}
   for (const name of names) {
     schemas[name] = parameterSchemas[name]?.(collection) ?? queryParameters.get(name)!.schema
   }
-  if (action !== 'list') return schemas
+  if (!isList) return schemas
   for (const [name, key] of getFilterKeys(filterable, offered)) schemas[name] = describeFilter(key)
   return Object.assign(schemas, ...dialects.map(({ parameters }) => parameters))
 }
@@ -98,9 +98,9 @@ function limitValues (schema: JsonSchema): JsonSchema {
   return { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema }
 }
 
-export function buildQueryParameters (collection: Collection, action: ActionName): object[] {
+export function buildQueryParameters (collection: Collection, action: AnyActionName): object[] {
   if (action !== 'list' && action !== 'read') return []
-  const schemas = Object.entries(getSchemas(collection, action))
+  const schemas = Object.entries(getSchemas(collection, action === 'list'))
   // Without examples: tools such as Swagger UI send those of optional parameters, too.
   return schemas.map(([name, { description, examples, ...schema }]) => ({
     name,

@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
 import type { ActionName } from '../action.ts'
-import type { ResponseObject } from '../features/feature.ts'
+import type { ActionInfo, CustomAction, ResponseObject } from '../features/feature.ts'
 import type { Rule } from '../access/rules.ts'
 import type { Components } from './components.ts'
 import type { Content, Contents } from './contents.ts'
@@ -11,20 +11,22 @@ import { describeProblemResponse } from './problem.ts'
 /** An action, and what the description needs to know about the app. */
 export interface OperationContext {
   readonly collection: Collection
-  readonly action: ActionName
+  readonly action: ActionInfo
   /** Whether the document has security requirements. */
   readonly secured: boolean
   /** Whether the app has a rate limit. */
   readonly limited: boolean
 }
 
-const actionsWithContent: ReadonlySet<ActionName> = new Set(['create', 'replace', 'update'])
-const itemActions: ReadonlySet<ActionName> = new Set(['read', 'replace', 'update', 'remove'])
-const itemWrites: ReadonlySet<ActionName> = new Set(['replace', 'update', 'remove'])
+const actionsWithContent: ReadonlySet<string> = new Set<ActionName>(['create', 'replace', 'update'])
+
+function takesContent ({ action: { name, custom } }: OperationContext): boolean {
+  return custom !== undefined || actionsWithContent.has(name)
+}
 
 /** Returns the access rules of the action, and of reading the item that the collection is nested in. */
 function getRules ({ collection: { access, parent }, action }: OperationContext): Rule[] {
-  const rules = [access?.allow[action], parent?.collection.access?.allow.read]
+  const rules = [access?.allow[action.name], parent?.collection.access?.allow.read]
   return rules.filter((rule) => rule !== undefined)
 }
 
@@ -33,7 +35,7 @@ function needsCredentials (context: OperationContext): boolean {
 }
 
 function canBeNotFound (context: OperationContext): boolean {
-  return itemActions.has(context.action) ||
+  return context.action.at === 'item' ||
     context.collection.parent !== undefined ||
     // A predicate can hide that the collection exists.
     getRules(context).some((rule) => typeof rule === 'function')
@@ -49,15 +51,15 @@ const problemCases: readonly ProblemCase[] = [
   { status: 401, applies: needsCredentials },
   { status: 403, applies: needsCredentials },
   { status: 404, applies: canBeNotFound },
-  { status: 406, applies: ({ action }) => action !== 'remove' },
-  { status: 409, applies: ({ action }) => actionsWithContent.has(action) || action === 'remove' },
-  { status: 412, applies: () => true },
-  { status: 413, applies: ({ action }) => actionsWithContent.has(action) },
-  { status: 415, applies: ({ action }) => actionsWithContent.has(action) },
-  { status: 422, applies: ({ action }) => actionsWithContent.has(action) },
+  { status: 406, applies: ({ action }) => action.name !== 'remove' },
+  { status: 409, applies: (context) => takesContent(context) || context.action.name === 'remove' },
+  { status: 412, applies: ({ action: { at, custom } }) => custom === undefined || at === 'item' },
+  { status: 413, applies: takesContent },
+  { status: 415, applies: takesContent },
+  { status: 422, applies: takesContent },
   {
     status: 428,
-    applies: ({ collection, action }) => collection.etag.required && itemWrites.has(action)
+    applies: ({ collection, action: { at, safe } }) => collection.etag.required && at === 'item' && !safe
   },
   { status: 429, applies: ({ limited }) => limited },
   { status: 500, applies: () => true },
@@ -126,13 +128,31 @@ const successCases: Readonly<Record<ActionName, readonly SuccessCase[]>> = {
   ]
 }
 
+function getCustomCases ({ name, at, output }: CustomAction): readonly SuccessCase[] {
+  if (output !== undefined) {
+    const content = (contents: Contents): Content => contents.output(name, output)
+    return [{ status: 200, description: 'The result of the action', headers: [], content }]
+  }
+  const done: SuccessCase = { status: 204, description: 'The action succeeded', headers: [] }
+  if (at === 'collection') return [done]
+  return [
+    {
+      status: 200,
+      description: 'The item after the action',
+      headers: ['Content-Location', ...itemHeaders],
+      content: getItemContent
+    },
+    { status: 204, description: minimal, headers: itemHeaders }
+  ]
+}
+
 const commonHeaders: readonly ResponseHeader[] = ['Cache-Control', 'Vary', 'Preference-Applied']
 
 function getHeaders ({ collection, action }: OperationContext, headers: readonly ResponseHeader[]): ResponseHeader[] {
   const canCount = collection.listing.parameters.has('count')
   const names = [...headers, ...commonHeaders].filter((name) => name !== 'X-Total-Count' || canCount)
   if (collection.groups === undefined) return names
-  const isRead = action === 'list' || action === 'read'
+  const isRead = action.name === 'list' || action.name === 'read'
   return [...names, isRead ? 'Cache-Groups' : 'Cache-Group-Invalidation']
 }
 
@@ -144,7 +164,9 @@ export function buildResponses (
 ): Record<string, ResponseObject> {
   const { collection, action } = context
   const responses: Record<string, ResponseObject> = {}
-  for (const { status, description, headers, content, applies } of successCases[action]) {
+  const { name, custom } = action
+  const cases = custom === undefined ? successCases[name as ActionName] : getCustomCases(custom)
+  for (const { status, description, headers, content, applies } of cases) {
     if (applies?.(collection) === false) continue
     responses[status] = {
       description,
@@ -153,7 +175,7 @@ export function buildResponses (
     }
   }
   // Some admin clients need the deleted item, and get it without a preference.
-  if (action === 'remove' && collection.attached.returnsRemoved) {
+  if (name === 'remove' && collection.attached.returnsRemoved) {
     responses[200] = { ...responses['2XX']!, description: 'The deleted item' }
     delete responses['2XX']
   }

@@ -1,6 +1,7 @@
 import type { FastifySchema } from 'fastify'
-import type { ActionName } from '../action.ts'
+import type { ActionName, AnyActionName } from '../action.ts'
 import type { Collection } from '../collection.ts'
+import type { ActionInfo } from '../features/feature.ts'
 
 // What generators read from the route itself. description.ts adds the rest if the app has @fastify/swagger.
 
@@ -33,22 +34,30 @@ function getArticle (name: string): string {
   return beginsWithVowel || hasSilentH ? 'an' : 'a'
 }
 
-export function getOperationId (collection: Collection, action: ActionName, prefix: string): string {
+export function getOperationId (collection: Collection, action: AnyActionName, prefix: string): string {
   return [...prefix.match(/\w+/g) ?? [], collection.name, action].join('.')
 }
 
 /** Describes the route of an action. The prefix keeps operation ids unique if collections have the same name. */
 export function describeRoute (
   collection: Collection,
-  action: ActionName,
+  action: ActionInfo,
   prefix: string
 ): FastifySchema & Record<string, unknown> {
   const { name } = collection
   return {
     tags: [name],
-    operationId: getOperationId(collection, action, prefix),
-    summary: summaries[action](name, toSingular(name))
+    operationId: getOperationId(collection, action.name, prefix),
+    summary: buildSummary(name, action)
   }
+}
+
+/** `Cancel an order`, `Import orders`; of a custom action with several words, only these. */
+function buildSummary (plural: string, { name, at, custom }: ActionInfo): string {
+  const singular = toSingular(plural)
+  if (custom === undefined) return summaries[name as ActionName](plural, singular)
+  if (custom.title.includes(' ')) return custom.title
+  return `${custom.title} ${at === 'item' ? singular : plural}`
 }
 
 /** For routes that are not documented: HEAD, OPTIONS, 405. */

@@ -21,6 +21,13 @@ export function readContent (collection: Collection, request: Call): ParsedConte
   return checkHidden(collection.hidden, content.value) ?? content
 }
 
+/** Parses the input of a custom action. A request without content is one with an empty object. */
+export function readInput (collection: Collection, request: Call, schema: JsonSchema): ParsedContent | Problem {
+  if (request.parsed !== undefined) return request.parsed
+  if (request.content === undefined || request.content.length === 0) return { value: {} }
+  return parseContent(request, findParser(collection, parseMediaType(request.fields['content-type'])), schema)
+}
+
 type Parse = NonNullable<Format['parse']>
 
 function findParser ({ formats }: Collection, type: string | undefined): Parse | undefined {

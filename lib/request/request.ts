@@ -20,8 +20,10 @@ interface RequestScope {
 
 /** A call of an action, by an HTTP request or from code. */
 export interface Call {
-  /** The path, as the client sent it. */
+  /** The path of the collection or the item, as the client sent it. */
   readonly path: string
+  /** What follows it in the URI: `/cancel` for a custom action, else nothing. */
+  readonly suffix: string
   /** The query string, as the client sent it, without the question mark. */
   readonly search: string
   /** The path segment of the item; empty for the collection. */

@@ -21,8 +21,17 @@ export function buildItemLinks (collection: Collection, entry: Entry<object>, pa
     collection: { href: path },
     ...hasParent && { up: { href: path.slice(0, path.lastIndexOf('/')) } },
     ...Object.fromEntries([...children].map((name) => [name, { href: `${self}/${name}` }])),
+    ...collection.attached.actions.size > 0 && buildActionLinks(collection, entry.item, self),
     ...collection.links?.({ item: entry.item })
   }
+}
+
+/** Builds the links of the custom actions that are possible in the state of the item, and that the caller may call. */
+function buildActionLinks ({ attached, allowedActions }: Collection, item: object, self: string): Links {
+  const possible = [...attached.actions.values()].filter(({ name, at, isPossible }) => {
+    return at === 'item' && allowedActions?.has(name) !== false && isPossible(item)
+  })
+  return Object.fromEntries(possible.map(({ name, title }) => [name, { href: `${self}/${name}`, title }]))
 }
 
 const itemLinkHeaders = new WeakMap<Collection, { readonly path: string, readonly header: string }>()

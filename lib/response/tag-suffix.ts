@@ -46,6 +46,9 @@ interface RenderingInputs {
   readonly digest: string
   readonly links?: (context: never) => object
   readonly neighbors: { readonly children: ReadonlySet<string>, readonly hasParent: boolean }
+  readonly attached: { readonly actions: ReadonlyMap<string, { readonly title: string, readonly condition: string }> }
+  /** The custom actions that the caller may call; undefined if it may call all. */
+  readonly allowedActions?: ReadonlySet<string> | undefined
 }
 
 /** The suffixes of entity tags, by format. */
@@ -64,12 +67,22 @@ export class TagSuffixes {
   }
 }
 
+/** What the links of custom actions depend on, beside the item. */
+function describeActions ({ attached: { actions }, allowedActions }: RenderingInputs): unknown[] {
+  return [...actions]
+    .filter(([name]) => allowedActions?.has(name) !== false)
+    .map(([name, { title, condition }]) => [name, title, condition])
+}
+
 /** By the name of the format. Functions are compared by their source text. */
-function buildSuffixes ({ formats, digest, links, neighbors }: RenderingInputs): ReadonlyMap<string, string> {
+function buildSuffixes (inputs: RenderingInputs): ReadonlyMap<string, string> {
+  const { formats, digest, links, neighbors } = inputs
   return new Map(formats.map(({ name, mediaType, item, list, join }) => {
     const rendering = [digest, mediaType, String(item), String(list), String(join)]
     // Formats with `join` have no links in their content.
-    const linking = join === undefined ? [String(links), [...neighbors.children].sort(), neighbors.hasParent] : []
+    const linking = join === undefined
+      ? [String(links), [...neighbors.children].sort(), neighbors.hasParent, ...describeActions(inputs)]
+      : []
     return [name, `${shortDigest([rendering, linking])}.${name}`]
   }))
 }

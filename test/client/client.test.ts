@@ -7,6 +7,7 @@ import { test } from 'tap'
 import ts from 'typescript'
 import { client, ProblemError, StaleError } from '../../lib/client/client.ts'
 import collection, { corsOptions, define } from '../../lib/index.ts'
+import { action } from '../../lib/features/action.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { listen } from '../wire.ts'
 
@@ -247,4 +248,42 @@ test('the client is a single module without imports, so that browsers can load i
   const served = await (await fetch(new URL('/client.js', base))).text()
   const module = (await import(`data:text/javascript,${encodeURIComponent(served)}`)) as { client: typeof client }
   t.match(await module.client<Users, Given>(base).create({ name: 'Ada' }), { name: 'Ada' })
+})
+
+test('custom actions are methods, with the entity tag of the item as precondition', async (t) => {
+  const defineAccounts = () => defineUsers().with(
+    action('promote', {
+      input: Type.Object({ role: Type.String() }),
+      run: ({ item, input }) => ({ ...item, ...input })
+    }),
+    action('greet', {
+      output: Type.Object({ text: Type.String() }),
+      run: ({ item }) => ({ output: { text: `Hello ${item.name}` } })
+    }),
+    action('summary', {
+      on: 'collection',
+      input: Type.Object({ plus: Type.Optional(Type.Integer()) }),
+      output: Type.Object({ count: Type.Integer() }),
+      run: ({ input: { plus = 0 } }) => ({ output: { count: 1 + plus } })
+    }),
+    action('clear', { on: 'collection', run () {} })
+  )
+  const { base, requests } = await service(t, defineAccounts())
+  const users = client<ReturnType<typeof defineAccounts>, Given>(base)
+  const ada = await users.create({ name: 'Ada' })
+  const promoted = await users.promote(ada, { role: 'author' })
+  t.match(promoted, { name: 'Ada', role: 'author' })
+  t.match(requests.at(-1), { method: 'POST', path: `/users/${ada.id}/promote`, headers: { 'if-match': /^"/ } })
+  await t.rejects(users.promote(ada, { role: 'editor' }), StaleError)
+  t.match(await users.promote(promoted, { role: 'editor' }), { role: 'editor' }, 'the result has a tag')
+  t.strictSame(await users.greet(ada.id), { text: 'Hello Ada' })
+  t.notOk('if-match' in requests.at(-1)!.headers)
+  t.strictSame(await users.summary(), { count: 1 })
+  t.strictSame(await users.summary({ plus: 2 }, { headers: { 'x-test': '1' } }), { count: 3 })
+  t.equal(requests.at(-1)!.headers['x-test'], '1')
+  t.equal(await users.clear(), undefined)
+  await t.rejects(users.promote(ada.id, { role: 1 as unknown as string }), ProblemError)
+  const minimal = await users.promote(ada.id, { role: 'reader' }, { headers: { prefer: 'return=minimal' } })
+  t.strictSame(minimal, { id: ada.id })
+  t.equal(await Promise.resolve(users), users, 'it does not look like a promise')
 })

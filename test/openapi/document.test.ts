@@ -169,7 +169,7 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   const document = getDocument(app)
   const operations = listOperations(document)
   const ids = operations.map(({ operation }) => operation.operationId)
-  t.equal(ids.length, 30)
+  t.equal(ids.length, 32)
   t.equal(new Set(ids).size, ids.length)
   t.strictSame(
     document.tags.map(({ name }) => name),
@@ -190,6 +190,28 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   t.equal(Object.keys(document.paths['/users/{id}']!.delete!.responses)[0], '204', 'the usual status is the first')
   t.match(document.paths['/users/{id}']!.delete!.responses['2XX'], { description: /^The deleted item \(200\)/ })
   t.strictSame(statuses('/goods/{id}', 'delete'), withShared(200, 204, 404, 409))
+  t.strictSame(statuses('/users/{id}/rename', 'post'), withShared(200, 204, 404, 406, 409, 413, 415, 422))
+  t.strictSame(
+    statuses('/users/summary', 'post'),
+    withShared(200, 406, 409, 413, 415, 422).filter((status) => status !== 412)
+  )
+  t.match(document.paths['/users/{id}/rename']!.post, {
+    operationId: 'users.rename',
+    summary: 'Rename a user',
+    description: 'Rename.',
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/UserRenameInput' } } }
+    }
+  })
+  t.match(document.paths['/users/summary']!.post, {
+    summary: 'Summary users',
+    description: 'Returns how many users there are.',
+    requestBody: { required: false },
+    responses: {
+      200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/UserSummaryOutput' } } } }
+    }
+  })
   t.strictSame(statuses('/users/{parent}/articles', 'get'), withShared(200, 304, 404, 406))
   for (const { path, operation } of operations) {
     t.ok(operation.summary && operation.description && operation.tags.length === 1, operation.operationId)
@@ -488,6 +510,21 @@ test('responses match the document: status, headers, media type and content', as
     type: 'application/json-patch+json'
   })
   await request(`PATCH ${user}`, '/users/{id}', { content: {}, fields: { 'if-match': '"other"' } })
+
+  const rename = { content: example('/users/{id}/rename', 'post') }
+  t.equal((await request(`POST ${user}/rename`, '/users/{id}/rename', rename)).statusCode, 409)
+  await request(`PATCH ${user}`, '/users/{id}', { content: { role: 'author' } })
+  t.equal((await request(`POST ${user}/rename`, '/users/{id}/rename', rename)).statusCode, 200)
+  const inHal = { ...rename, fields: { accept: 'application/hal+json' } }
+  t.match((await request(`POST ${user}/rename`, '/users/{id}/rename', inHal)).json(), {
+    _links: { rename: { href: `${user}/rename`, title: 'Rename' } }
+  })
+  await request(`POST ${user}/rename`, '/users/{id}/rename', { ...rename, fields: { prefer: 'return=minimal' } })
+  await request(`POST ${user}/rename`, '/users/{id}/rename', { content: { name: '' } })
+  await request(`POST ${user}/rename`, '/users/{id}/rename', { ...rename, fields: { 'if-match': '"other"' } })
+  for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
+    await request('POST /users/summary', '/users/summary', { fields: { accept } })
+  }
 
   const article = { ...example('/articles', 'post'), author: created.json().id }
   const written = await request('POST /articles', '/articles', { content: article })
@@ -813,7 +850,7 @@ test("Swagger 2.0 documents the operations, and the app's route config is kept",
   t.match(configs, [{ mine: 1 }, { mine: 1 }])
 })
 
-test('openapi-typescript and openapi-fetch build a client that compiles and performs all six actions', async (t) => {
+test('openapi-typescript and openapi-fetch build a client that compiles and performs all six actions and custom ones', async (t) => {
   const app = await service()
   t.after(() => app.close())
   const port = await listen(app)
@@ -845,7 +882,11 @@ export async function actions (baseUrl: string): Promise<unknown[]> {
   const replaced = await client.PUT('/users/{id}', { params: { path, header: { 'If-Match': read.response.headers.get('etag') ?? '' } }, body: { email: user.email, name: 'Ada Lovelace' } })
   const updated = await client.PATCH('/users/{id}', { params: { path }, headers: { 'Content-Type': 'application/merge-patch+json' }, body: { nickname: null, role: 'author' } })
   const refused = await client.POST('/users', { body: { email: 'no address', name: '' } })
+  const renamed = await client.POST('/users/{id}/rename', { params: { path }, body: { name: 'Countess' } })
+  const summary = await client.POST('/users/summary')
   const removed = await client.DELETE('/users/{id}', { params: { path } })
+  // @ts-expect-error the new name is required
+  void (() => client.POST('/users/{id}/rename', { params: { path }, body: {} }))
   // @ts-expect-error an address is required
   void (() => client.POST('/users', { body: { name: 'Ada' } }))
   // @ts-expect-error the password is never given
@@ -854,7 +895,7 @@ export async function actions (baseUrl: string): Promise<unknown[]> {
   void (() => client.DELETE('/products/{id}', { params: { path: { id: 'ABC-1234' } } }))
   // @ts-expect-error there is no such key
   void (() => client.GET('/users', { params: { query: { 'password.gte': 'a' } } }))
-  return [list.data?.map(({ name }) => name), read.data?.name, replaced.data?.name, updated.data?.role, refused.error?.errors?.map(({ pointer }) => pointer), removed.response.status]
+  return [list.data?.map(({ name }) => name), read.data?.name, replaced.data?.name, updated.data?.role, refused.error?.errors?.map(({ pointer }) => pointer), removed.response.status, renamed.data?.name, summary.data?.count]
 }
 `
   )
@@ -873,7 +914,9 @@ export async function actions (baseUrl: string): Promise<unknown[]> {
     'Ada Lovelace',
     'author',
     ['/email', '/name'],
-    204
+    204,
+    'Countess',
+    1
   ])
 })
 

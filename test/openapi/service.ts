@@ -5,6 +5,7 @@ import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import collection from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
@@ -36,7 +37,21 @@ export const users = define({
   unique: ['email'],
   cache: 'max-age=60',
   storage: memory()
-})
+}).with(
+  action('rename', {
+    input: Type.Object({ name: Type.String(line(100)) }),
+    when: ({ item }) => item.role === 'author' || 'Only authors can be renamed.',
+    run: ({ item, input }) => ({ ...item, ...input })
+  }),
+  action('summary', {
+    on: 'collection',
+    safe: true,
+    description: 'Returns how many users there are.',
+    input: Type.Object({ role: Type.Optional(Type.String(line(10))) }),
+    output: Type.Object({ count: Type.Integer({ format: 'int32', minimum: 0, maximum: 1000 }) }),
+    run: () => ({ output: { count: 1 } })
+  })
+)
 
 const Place = Type.Object({
   city: Type.String(line(80)),

@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
 import { define, allowedActions } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
-import type { AccessContext, ActionName, AllowFunction } from '../../lib/index.ts'
+import type { AccessContext, ActionName, AnyActionName, AllowFunction } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 declare module '@fastify/jwt' {
@@ -59,7 +59,8 @@ test('a rule is a keyword or a predicate on the Fastify request, as plugins exte
   })
   expect<Parameters<AllowFunction>>().type.toBe<[context: AccessContext]>()
   expect<AccessContext['request']>().type.toBe<FastifyRequest | undefined>()
-  expect<AccessContext['action']>().type.toBe<ActionName>()
+  expect<AccessContext['action']>().type.toBe<AnyActionName>()
+  expect<ActionName>().type.toBeAssignableTo<AnyActionName>()
   expect<AccessContext['caller']>().type.toBe<string | undefined>()
   expect(define).type.not.toBeCallableWith({ ...of034, access: { allow: 'everybody' } })
   expect(define).type.not.toBeCallableWith({ ...of034, access: { allow: { delete: 'public' } } })
@@ -69,7 +70,7 @@ test('a rule is a keyword or a predicate on the Fastify request, as plugins exte
 
 test('allowedActions() returns the names of actions', () => {
   const notes = define(of034)
-  expect(allowedActions(notes, {} as FastifyRequest)).type.toBe<Promise<ReadonlySet<ActionName>>>()
+  expect(allowedActions(notes, {} as FastifyRequest)).type.toBe<Promise<ReadonlySet<AnyActionName>>>()
   expect(notes).type.toBeAssignableTo<Definition>()
 })
 

@@ -142,8 +142,10 @@ test('a definition cannot be changed', () => {
   type Data = Pick<
     Definition<User>,
     {
-      [Name in keyof Definition]: Definition[Name] extends (...parameters: never) => unknown ? never : Name
-    }[keyof Definition]
+      [Name in Extract<keyof Definition, string>]: Definition[Name] extends (...parameters: never) => unknown
+        ? never
+        : Name
+    }[Extract<keyof Definition, string>]
   >
   expect<Data>().type.toBe<Readonly<Data>>()
   expect(users.actions).type.not.toHaveProperty('add')

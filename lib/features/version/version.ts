@@ -132,7 +132,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const returned = await current.hooks.beforeWrite!({ ...write, before, item: draft })
     if (returned === undefined) return
     const id: unknown = Reflect.get(draft, current.id.property)
-    const built = checkReturned(toCollection<object>(current), returned, { hook: 'beforeWrite', id })
+    const built = checkReturned(toCollection<object>(current), returned, { source: 'The hook beforeWrite', id })
     if (built instanceof Problem) throw built
     // The hook returned an item of the current version, and it is valid.
     const presented = normalizeDates(present(built as Item), dateTimes)

@@ -1,0 +1,442 @@
+import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../access/caller.ts'
+import type { Rule } from '../access/rules.ts'
+import type { Result } from '../action.ts'
+import type { Collection } from '../collection.ts'
+import { HookError } from '../failure.ts'
+import { isObject } from '../http/json-value.ts'
+import { isConditional } from '../http/preconditions.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { commitAction } from '../items/commit.ts'
+import type { ActionDecision, ActionOutcome } from '../items/commit.ts'
+import { checkPreconditions } from '../items/preconditions.ts'
+import { buildActionResult } from '../items/revise.ts'
+import { TransactionError } from '../items/transaction.ts'
+import { validationProblem } from '../items/validation.ts'
+import type { RouteOptions, Transaction } from '../options.ts'
+import { readInput } from '../request/content.ts'
+import type { Call, Request } from '../request/request.ts'
+import { noContent, ok } from '../response/response.ts'
+import type { Response } from '../response/response.ts'
+import { renderWritten, respondToUpdate } from '../response/write-response.ts'
+import { fillDefaults } from '../schema/annotations.ts'
+import { compileSchema } from '../schema/checks.ts'
+import { readProperties } from '../schema/properties.ts'
+import type { ItemOf, ObjectSchema } from '../schema/static.ts'
+import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
+import type { CustomAction, Feature, Host } from './feature.ts'
+
+/** What `action()` adds to the type of a definition: a method of calls from code and of the typed client. */
+export interface AddedAction<
+  Name extends string = string,
+  On extends 'item' | 'collection' = 'item' | 'collection',
+  Input = unknown,
+  Output = unknown
+> {
+  /** The name of the method. */
+  readonly action: Name
+  /** Whether the method takes an item. */
+  readonly on: On
+  /** What the method takes. */
+  readonly input: Input
+  /** What the method returns; undefined if that is the item. */
+  readonly output: Output
+}
+
+/** The argument of `run`. */
+export type ActionContext<Item, On extends 'item' | 'collection', Input> = {
+  /** The content of the request, validated and with its defaults. */
+  readonly input: Input
+  /** What `access.authenticate` returned; undefined for an anonymous caller. */
+  readonly caller: Caller | undefined
+  /** The transaction in which the action runs. If the storage has no transactions, using it throws an error. */
+  readonly transaction: Transaction
+  /** The HTTP request; undefined if the call comes from code. */
+  readonly request: FastifyRequest | undefined
+  /** Aborted if the result is no longer needed: the client has disconnected, or the time of `timeout` is over. */
+  readonly signal: AbortSignal
+} & (On extends 'item' ? {
+  /** The stored item. It is a copy, which `run` can change and return. */
+  readonly item: Item
+  /** The value in the URI of the item. */
+  readonly id: Id
+} : unknown)
+
+/** What `run` returns: the new item, or nothing; with `output`, an object that contains it. */
+export type ActionReturn<Item, On extends 'item' | 'collection', Output> =
+  Output extends ObjectSchema
+    ? { readonly output: ItemOf<Output> } & (On extends 'item' ? { readonly item?: Item } : unknown)
+    : On extends 'item' ? Item | void : void
+
+/** The options of `action()`. */
+export interface CustomActionOptions<
+  Item,
+  On extends 'item' | 'collection',
+  Input extends ObjectSchema,
+  Output extends ObjectSchema | undefined
+> {
+  /**
+   * Does the work. It runs in a transaction of the storage, in which nobody else can change the item, and is called
+   * again if the database had to roll back. A throw undoes everything in the transaction; throw a `problem()` to say
+   * why.
+   *
+   * @example
+   * run: ({ item, input }) => ({ ...item, status: 'cancelled', reason: input.reason })
+   */
+  run (context: ActionContext<Item, On, ItemOf<Input>>):
+  ActionReturn<Item, On, Output> | Promise<ActionReturn<Item, On, Output>>
+  /**
+   * Whether it is an action on an item, at `/orders/{id}/cancel`, or on the collection, at `/orders/import`.
+   *
+   * @default 'item'
+   * @example
+   * on: 'collection'
+   */
+  on?: On
+  /**
+   * The schema of the content of requests: a TypeBox object.
+   *
+   * @default an object without properties
+   * @example
+   * input: Type.Object({ reason: Type.String({ maxLength: 200 }) })
+   */
+  input?: Input
+  /**
+   * The schema of the content of responses, if that is not the item: a TypeBox object.
+   *
+   * @default responses have the item; those of an action on the collection have no content
+   * @example
+   * output: Type.Object({ total: Type.Number() })
+   */
+  output?: Output
+  /**
+   * Who may call it.
+   *
+   * @default the rule in `access.allow` for `all`; 'authenticated' with `access.authenticate`
+   * @example
+   * allow: ({ caller }) => caller?.role === 'admin'
+   */
+  allow?: Rule
+  /**
+   * Whether it is possible in the state that the item has. If not, the response is 409, and pages and links leave it
+   * out. A text says why it is not possible.
+   *
+   * @default it is always possible
+   * @example
+   * when: ({ item }) => item.status === 'open' || 'Only open orders can be cancelled.'
+   */
+  when? (context: { readonly item: Readonly<Item> }): boolean | string
+  /**
+   * Whether it only reads. Then it needs neither a transaction nor a precondition, and `run` cannot return an item.
+   *
+   * @default false
+   * @example
+   * safe: true
+   */
+  safe?: boolean
+  /**
+   * Whether repeating it has no further effect. Then it needs no `Idempotency-Key`.
+   *
+   * @default false; true if it is safe
+   * @example
+   * idempotent: true
+   */
+  idempotent?: boolean
+  /**
+   * Options of its Fastify route, in addition to those in `routes.all`.
+   *
+   * @default {}
+   * @example
+   * route: { config: { rateLimit: { max: 3 } } }
+   */
+  route?: RouteOptions
+  /**
+   * A few words, for buttons and for OpenAPI.
+   *
+   * @default its name in words: `Reset password`
+   * @example
+   * title: 'Cancel'
+   */
+  title?: string
+  /**
+   * A sentence or more, for OpenAPI.
+   *
+   * @default none
+   * @example
+   * description: 'Cancels the order and returns the goods to the stock.'
+   */
+  description?: string
+}
+
+const noInput = { type: 'object', properties: {}, additionalProperties: false } as const
+
+/** The schema of an action without input. */
+type NoInput = typeof noInput & { readonly static: Record<never, never>, readonly params: [] }
+
+const optionNames = [
+  'on', 'input', 'output', 'allow', 'when', 'safe', 'idempotent', 'route', 'title', 'description', 'run'
+]
+
+/**
+ * Adds an action beyond the six: `POST /orders/{id}/cancel`, with the rules of all other requests.
+ *
+ * @example
+ * define({ name: 'orders', schema: Order, storage: postgres(pool) })
+ *   .with(action('cancel', {
+ *     input: Type.Object({ reason: Type.String() }),
+ *     when: ({ item }) => item.status === 'open',
+ *     run: ({ item, input }) => ({ ...item, status: 'cancelled', reason: input.reason })
+ *   }))
+ */
+export function action<
+  Item extends object,
+  const Name extends string,
+  const On extends 'item' | 'collection' = 'item',
+  const Input extends ObjectSchema = NoInput,
+  const Output extends ObjectSchema | undefined = undefined
+> (
+  name: Name,
+  options: CustomActionOptions<NoInfer<Item>, On, Input, Output>
+): Feature<Item, AddedAction<Name, On, ItemOf<Input>, Output extends ObjectSchema ? ItemOf<Output> : undefined>> {
+  return {
+    name: `action:${name}`,
+    setup (host) {
+      host.checkOptions(`action("${name}")`, options, optionNames)
+      // The item, the input and the output have the types of their schemas, which have been validated.
+      const untyped = options as unknown as UntypedOptions
+      const on = untyped.on ?? 'item'
+      checkName(host, name, on)
+      checkActionOptions(host, name, untyped)
+      host.addAction(createAction(host, name, untyped))
+    }
+  }
+}
+
+/** The options, whatever the type of the items is. */
+interface UntypedOptions extends Omit<
+  CustomActionOptions<object, 'item', ObjectSchema, undefined>,
+  'run' | 'on' | 'input' | 'output'
+> {
+  run (context: object): unknown
+  on?: 'item' | 'collection'
+  input?: JsonSchema
+  output?: JsonSchema
+}
+
+const namePattern = /^[A-Za-z][\w-]{0,63}$/
+
+/** Calls from code and the typed client have these names. `then` would make them look like a promise. */
+const methodNames = new Set([
+  'list', 'pages', 'create', 'read', 'replace', 'update', 'remove', 'transaction', 'then', 'all',
+  // Links of items.
+  'self', 'collection', 'up'
+])
+
+function checkName (host: Host, name: string, on: 'item' | 'collection'): void {
+  if (!namePattern.test(name)) {
+    host.fail(`action(${JSON.stringify(name)}): the name is a path segment. ` +
+      'Use letters, digits, - and _, and begin with a letter.')
+  }
+  if (methodNames.has(name) || name in Object.prototype) {
+    host.fail(`action("${name}"): calls, clients or links already have something of this name. ` +
+      'Choose another name.')
+  }
+  if (on === 'collection' && host.collection.id.read(name) !== undefined) {
+    host.fail(`action("${name}"): an item can have the id "${name}", which could no longer be reached. ` +
+      'Restrict the schema of the id, for example with format: \'uuid\', or make it an action on an item.')
+  }
+}
+
+function checkActionOptions (host: Host, name: string, options: UntypedOptions): void {
+  const { on, run, when, input, output } = options
+  if (typeof run !== 'function') host.fail(`action("${name}"): run is missing. Make it a function.`)
+  if (on !== undefined && on !== 'item' && on !== 'collection') {
+    host.fail(`action("${name}"): on is ${JSON.stringify(on)}. Use "item" or "collection".`)
+  }
+  if (when !== undefined && (typeof when !== 'function' || on === 'collection')) {
+    host.fail(`action("${name}"): when must be a function of an item. An action on the collection has none.`)
+  }
+  for (const [option, schema] of Object.entries({ input, output })) {
+    if (schema !== undefined && schema.type !== 'object') {
+      host.fail(`action("${name}"): ${option} must be a schema of an object, such as Type.Object({}).`)
+    }
+  }
+}
+
+/** `reset-password` and `resetPassword` -> `Reset password`. */
+function toTitle (name: string): string {
+  const words = name.replace(/[-_]+/g, ' ').replace(/(?<=[a-z\d])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return words[0]!.toUpperCase() + words.slice(1)
+}
+
+function createAction (host: Host, name: string, options: UntypedOptions): CustomAction {
+  const { on: at = 'item', input = noInput as JsonSchema, output, safe = false, when } = options
+  const { allow, route = {}, title = toTitle(name), description } = options
+  const runner = new ActionRunner(host, name, { ...options, on: at, input })
+  return {
+    name,
+    at,
+    safe,
+    idempotent: options.idempotent ?? safe,
+    input,
+    output,
+    allow,
+    route,
+    title,
+    description,
+    handle: (collection, request) => runner.handle(collection, request),
+    call: (collection, call) => runner.call(collection, call),
+    isPossible: (item) => when === undefined || when({ item }) === true,
+    condition: String(when)
+  }
+}
+
+type RunnerOptions = UntypedOptions & Required<Pick<UntypedOptions, 'on' | 'input'>>
+
+/** Runs one custom action. */
+class ActionRunner {
+  readonly #name: string
+  readonly #options: RunnerOptions
+  readonly #validateInput: ReturnType<typeof compileSchema>
+  readonly #validateOutput: ReturnType<typeof compileSchema> | undefined
+  readonly #inputProperties: ReturnType<typeof readProperties>
+
+  constructor ({ collection }: Host, name: string, options: RunnerOptions) {
+    this.#name = name
+    this.#options = options
+    this.#validateInput = compileSchema(collection.name, options.input)
+    this.#validateOutput = options.output && compileSchema(collection.name, options.output)
+    this.#inputProperties = readProperties(options.input)
+  }
+
+  /** Handles a request. */
+  async handle (collection: Collection, request: Request): Promise<Result> {
+    const done = await this.#commit(collection, request, (outcome) => this.#respond(collection, request, outcome))
+    return done instanceof Problem ? done : done.response
+  }
+
+  /** Handles a call from code. */
+  async call (collection: Collection, call: Call): Promise<ActionOutcome | Problem> {
+    const done = await this.#commit(collection, call, () => noContent())
+    return done instanceof Problem ? done : done.outcome
+  }
+
+  #commit (collection: Collection, call: Call, respond: (outcome: ActionOutcome) => Response) {
+    const { on, safe = false } = this.#options
+    return commitAction(collection, call, {
+      hasItem: on === 'item',
+      isSafe: safe,
+      decide: (current, transaction) => this.#decide(collection, call, { current, transaction }),
+      respond
+    })
+  }
+
+  async #decide (
+    collection: Collection,
+    call: Call,
+    { current, transaction }: { current: Entry<object> | undefined, transaction: ActionTransaction | undefined }
+  ): Promise<ActionDecision | Problem> {
+    const { on, safe = false } = this.#options
+    if (on === 'item') {
+      if (current === undefined) return problem('not-found')
+      // Before the content is read: RFC 9110, section 13.2.1.
+      const failed = this.#checkPreconditions(collection, call, current)
+      if (failed !== undefined) return failed
+    }
+    const input = this.#readInput(collection, call)
+    if (input instanceof Problem) return input
+    const impossible = current && this.#checkState(current.item)
+    if (impossible !== undefined) return impossible
+    const { caller, original: request, context: { signal } } = call
+    const context = {
+      input,
+      caller,
+      request,
+      signal,
+      get transaction () {
+        if (transaction !== undefined) return transaction
+        const why = safe ? 'the action is safe, so it' : `the storage ${collection.storage.name}`
+        throw new TransactionError(`Collection ${collection.name}: ${why} has no transaction.`)
+      },
+      // The app may change its argument, which memory() has stored.
+      ...current && { item: structuredClone(current.item), id: current.id }
+    }
+    const returned = await this.#callRun(context, transaction)
+    return this.#toDecision(collection, call, { returned, before: current })
+  }
+
+  #checkPreconditions (collection: Collection, call: Call, current: Entry<object>): Problem | undefined {
+    // A request that changes nothing may have a precondition, but does not need one.
+    const applies = this.#options.safe !== true || isConditional(call.fields)
+    return applies ? checkPreconditions(collection, call, current) : undefined
+  }
+
+  #readInput (collection: Collection, call: Call): object | Problem {
+    const content = readInput(collection, call, this.#options.input)
+    if (content instanceof Problem) return content
+    const input = fillDefaults(content.value, this.#inputProperties)
+    const failures = this.#validateInput(input)
+    // The schema accepts only objects.
+    return failures === undefined ? input as object : validationProblem(failures)
+  }
+
+  #checkState (item: object): Problem | undefined {
+    const verdict = this.#options.when?.({ item }) ?? true
+    if (verdict === true) return undefined
+    const detail = verdict === false
+      ? `The action ${this.#name} is not possible in the state that the item has.`
+      : verdict
+    return problem('conflict', { detail })
+  }
+
+  /** An error of `run` goes to the error handler unchanged, and undoes the transaction. */
+  async #callRun (context: object, transaction: ActionTransaction | undefined): Promise<unknown> {
+    const { run } = this.#options
+    if (transaction !== undefined) return transaction.callHook(() => run(context))
+    try {
+      return await run(context)
+    } catch (error) {
+      throw error instanceof Problem ? error : new HookError(error)
+    }
+  }
+
+  async #toDecision (
+    collection: Collection,
+    call: Call,
+    { returned, before }: { returned: unknown, before: Entry<object> | undefined }
+  ): Promise<ActionDecision | Problem> {
+    const { item, output } = this.#readReturned(collection, returned)
+    if (item === undefined || before === undefined) return { item: undefined, output }
+    if (this.#options.safe === true) {
+      throw new TypeError(`The action ${this.#name} of the collection ${collection.name} is safe, ` +
+        'but it returned an item to write. Return nothing, or remove safe.')
+    }
+    const source = `The action ${this.#name}`
+    const built = await buildActionResult(collection, call, { returned: item, before, source })
+    return built instanceof Problem ? built : { item: built, output }
+  }
+
+  #readReturned (collection: Collection, returned: unknown): { item: unknown, output: object | undefined } {
+    if (this.#validateOutput === undefined) return { item: returned ?? undefined, output: undefined }
+    const { item, output } = Object(returned) as { item?: unknown, output?: unknown }
+    const failures = this.#validateOutput(output)
+    if (!isObject(output) || failures !== undefined) {
+      const found = failures?.map(({ pointer, message }) => `${pointer} ${message}`.trim()).join(', ')
+      throw new TypeError(`The action ${this.#name} of the collection ${collection.name} returned an invalid output` +
+        `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
+    }
+    return { item, output }
+  }
+
+  /** The item, or the output. Without either, the response has no content. */
+  #respond (collection: Collection, request: Request, { after, output }: ActionOutcome): Response {
+    if (output === undefined) return after === undefined ? noContent() : respondToUpdate(collection, request, after)
+    const { format, path } = request
+    const content = renderWritten(request, () => {
+      return format.item(output, { up: { href: path } }, this.#options.output!)
+    })
+    return content === undefined ? noContent() : ok(content, { 'content-type': format.mediaType })
+  }
+}
+
+type ActionTransaction = NonNullable<Parameters<Parameters<typeof commitAction>[2]['decide']>[1]>

@@ -1,0 +1,676 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { test } from 'tap'
+import collection, { define, problem, registry, TransactionError } from '../../lib/index.ts'
+import type { HookOptions, Shape, Storage, ProblemError } from '../../lib/index.ts'
+import { action } from '../../lib/features/action.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { redirects } from '../../lib/features/redirects.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { timeout } from '../../lib/features/timeout.ts'
+import { within } from '../../lib/features/within.ts'
+import { hal } from '../../lib/formats/hal.ts'
+import { json } from '../../lib/formats/json.ts'
+import { xml } from '../../lib/formats/xml.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { altered, ask, build, logged } from '../app.ts'
+import { databases } from '../storage/databases.ts'
+
+// Custom actions, as requests and as calls from code.
+
+const Order = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  product: Type.String(),
+  quantity: Type.Integer({ minimum: 1 }),
+  status: Type.String({ default: 'open', readOnly: true }),
+  reason: Type.Optional(Type.String()),
+  deletedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true })),
+  updatedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
+})
+
+const Product = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  name: Type.String(),
+  stock: Type.Integer({ minimum: 0 })
+})
+
+interface OrderItem {
+  id: string
+  product: string
+  quantity: number
+  status: string
+  reason?: string
+  deletedAt?: string
+  updatedAt?: string
+}
+
+const Cancel = Type.Object({
+  reason: Type.String({ minLength: 1 }),
+  notify: Type.Optional(Type.Boolean({ default: true }))
+}, { additionalProperties: false })
+
+type AnyAdapter = <Item extends object>(shape: Shape) => Storage<Item>
+
+/** Orders that can be cancelled, shipped and counted, over one storage with products. */
+function defineShop (storage: AnyAdapter, hooks: HookOptions<OrderItem> = {}) {
+  const products = define({ name: 'products', schema: Product, storage })
+  const orders = define({ name: 'orders', schema: Order, storage, hooks, formats: [json, xml, hal] })
+    .with(
+      action('cancel', {
+        input: Cancel,
+        when: ({ item }) => item.status === 'open' || 'Only open orders can be cancelled.',
+        run: ({ item, input }) => ({ ...item, status: 'cancelled', reason: `${input.reason} ${input.notify}` })
+      }),
+      action('ship', {
+        output: Type.Object({ parcel: Type.String(), left: Type.Integer() }, { additionalProperties: false }),
+        async run ({ item, transaction }) {
+          const { item: { stock } } = await transaction.collection(products).read(item.product)
+          const left = stock - item.quantity
+          if (left < 0) throw problem('conflict', { detail: 'Not enough in stock.' })
+          await transaction.collection(products).update(item.product, { stock: left })
+          return { item: { ...item, status: 'shipped' }, output: { parcel: `${item.id}-1`, left } }
+        }
+      })
+    )
+    .with(
+      action('count', {
+        on: 'collection',
+        safe: true,
+        input: Type.Object({ least: Type.Integer({ default: 1 }) }),
+        output: Type.Object({ count: Type.Integer() }),
+        run: ({ input, caller }) => ({ output: { count: input.least + (caller === undefined ? 0 : 100) } })
+      }),
+      action('close-all', {
+        on: 'collection',
+        async run ({ transaction }) {
+          const calls = transaction.collection(orders)
+          for await (const { id } of calls.list()) await calls.cancel(id, { reason: 'closing' })
+        }
+      })
+    )
+  return { products, orders }
+}
+
+async function openShop (t: { after(close: () => unknown): void }, storage: AnyAdapter) {
+  const committed: string[] = []
+  const shop = defineShop(storage, {
+    afterCommit: ({ action, after }) => { committed.push(`${action} ${after?.status}`) }
+  })
+  const { lines, logger } = logged()
+  const app = Fastify({ logger })
+  t.after(() => app.close())
+  await app.register(registry)
+  return {
+    app,
+    ...shop,
+    committed,
+    lines,
+    async ready () {
+      await app.register(collection, shop.products)
+      await app.register(collection, shop.orders)
+      await app.ready()
+      const { id: product } = await app.collection(shop.products).create({ name: 'pen', stock: 5 })
+      const order = await app.collection(shop.orders).create({ product: String(product), quantity: 2 })
+      committed.length = 0
+      return { product: String(product), id: String(order.id), tag: order.tag, at: `/orders/${order.id}` }
+    }
+  }
+}
+
+const storages = [{ name: 'memory' as const, skip: false as const, open: undefined }, ...databases]
+
+for (const { name, skip, open } of storages) {
+  test(`custom actions on ${name}`, { skip }, async (t) => {
+    const database = await open?.()
+    t.after(() => database?.end())
+
+    async function openEmptyShop (t: { after(close: () => unknown): void }) {
+      t.after(() => database?.run('DROP TABLE products', 'DROP TABLE orders'))
+      const adapter = database?.adapter()
+      const shop = await openShop(t, adapter ?? memory())
+      for (const definition of [shop.products, shop.orders]) await adapter?.createTable(definition)
+      return { ...shop, ...await shop.ready() }
+    }
+
+    await t.test('change an item, and send it', async (t) => {
+      const { app, at, committed } = await openEmptyShop(t)
+      const before = await ask(app, `GET ${at}`)
+      const response = await ask(app, `POST ${at}/cancel`, { content: { reason: 'late' } })
+      t.equal(response.statusCode, 200)
+      t.match(response.json(), { status: 'cancelled', reason: 'late true', quantity: 2 })
+      t.equal(response.headers['content-location'], at)
+      t.not(response.headers.etag, before.headers.etag)
+      t.equal(response.headers['cache-control'], 'no-store')
+      const after = await ask(app, `GET ${at}`)
+      t.equal(after.payload, response.payload)
+      t.equal(after.headers.etag, response.headers.etag)
+      t.strictSame(committed, ['update cancelled'])
+
+      const again = await ask(app, `POST ${at}/cancel`, { content: { reason: 'late' } })
+      t.equal(again.statusCode, 409)
+      t.match(again.json(), { code: 'conflict', detail: 'Only open orders can be cancelled.' })
+    })
+
+    await t.test('send an output, and write to another collection in the same transaction', async (t) => {
+      const { app, at, product, id, orders } = await openEmptyShop(t)
+      const response = await ask(app, `POST ${at}/ship`)
+      t.equal(response.statusCode, 200)
+      t.strictSame(response.json(), { parcel: `${id}-1`, left: 3 })
+      t.notOk('etag' in response.headers)
+      t.equal((await ask(app, `GET /products/${product}`)).json().stock, 3)
+      t.equal((await ask(app, `GET ${at}`)).json().status, 'shipped')
+
+      const large = await app.collection(orders).create({ product, quantity: 9 })
+      const refused = await ask(app, `POST /orders/${large.id}/ship`)
+      t.match(refused.json(), { status: 409, detail: 'Not enough in stock.' })
+      t.equal((await ask(app, `GET /products/${product}`)).json().stock, 3)
+      t.equal((await ask(app, `GET /orders/${large.id}`)).json().status, 'open')
+    })
+
+    await t.test('on the collection', async (t) => {
+      const { app, at } = await openEmptyShop(t)
+      t.strictSame((await ask(app, 'POST /orders/count')).json(), { count: 1 })
+      t.strictSame((await ask(app, 'POST /orders/count', { content: { least: 7 } })).json(), { count: 7 })
+      const closed = await ask(app, 'POST /orders/close-all')
+      t.equal(closed.statusCode, 204)
+      t.equal(closed.payload, '')
+      t.match((await ask(app, `GET ${at}`)).json(), { status: 'cancelled', reason: 'closing true' })
+      t.equal((await ask(app, 'POST /orders/close-all')).statusCode, 409, 'a problem within it undoes all')
+    })
+
+    await t.test('lose no update and no stock under contention', async (t) => {
+      const { app, orders, products, product } = await openEmptyShop(t)
+      await app.collection(products).update(product, { stock: 50 })
+      const entries = await Promise.all(Array.from({ length: 12 }, () => {
+        return app.collection(orders).create({ product, quantity: 1 })
+      }))
+      const results = await Promise.all(entries.flatMap(({ id }) => [
+        ask(app, `POST /orders/${id}/ship`),
+        app.collection(orders).ship(id)
+      ]))
+      t.equal(results.length, 24)
+      t.equal((await app.collection(products).read(product)).item.stock, 26)
+    })
+
+    await t.test('from code', async (t) => {
+      const { app, orders, id, tag, product, committed } = await openEmptyShop(t)
+      const calls = app.collection(orders)
+      await t.rejects(calls.cancel(id, { reason: '', notify: true }), { code: 'validation-failed', statusCode: 422 })
+      await t.rejects(calls.cancel(id, { reason: 'x' }, { ifMatch: '"other"' }), { code: 'precondition-failed' })
+      const { item, tag: newTag } = await calls.cancel(id, { reason: 'code' }, { ifMatch: tag })
+      t.equal(item.reason, 'code true')
+      t.not(newTag, tag)
+      t.strictSame(committed, ['update cancelled'])
+      await t.rejects(calls.cancel(id, { reason: 'code' }), { code: 'conflict' })
+      await t.rejects(calls.ship('00000000-0000-7000-8000-000000000000'), { code: 'not-found' })
+      t.strictSame(await calls.count({ least: 3 }, { caller: 'ann' }), { count: 103 })
+      t.equal(await calls['close-all']().catch((error: unknown) => (error as ProblemError).code), 'conflict')
+
+      const second = await calls.create({ product, quantity: 1 })
+      const undone = calls.transaction(async (transaction) => {
+        await calls.ship(second.id, {}, { transaction })
+        t.equal((await calls.read(second.id, { transaction })).item.status, 'shipped')
+        throw new Error('undo')
+      })
+      await t.rejects(undone, { message: 'undo' })
+      t.equal((await calls.read(second.id)).item.status, 'open')
+    })
+  })
+}
+
+async function openOrder (t: { after(close: () => unknown): void }): Promise<{ app: FastifyInstance, at: string }> {
+  const shop = await openShop(t, memory())
+  const { at } = await shop.ready()
+  return { app: shop.app, at }
+}
+
+test('the content of a request is validated as that of other requests', async (t) => {
+  const { app, at } = await openOrder(t)
+  const invalid = await ask(app, `POST ${at}/cancel`, { content: { reason: '', other: 1 } })
+  t.equal(invalid.statusCode, 422)
+  t.strictSame(invalid.json().errors.map(({ pointer }: { pointer: string }) => pointer).sort(), ['/other', '/reason'])
+  t.match((await ask(app, `POST ${at}/cancel`)).json(), { status: 422, errors: [{ pointer: '/reason' }] })
+  t.equal((await ask(app, `POST ${at}/cancel`, { content: '{' })).statusCode, 400)
+  t.equal((await ask(app, `POST ${at}/cancel`, { content: '[]' })).statusCode, 422)
+  const text = await ask(app, `POST ${at}/cancel`, { content: 'late', type: 'text/plain' })
+  t.equal(text.statusCode, 415)
+  t.equal(text.headers.accept, 'application/json, application/xml')
+  t.equal((await ask(app, `POST ${at}/cancel`, { fields: { accept: 'image/png' } })).statusCode, 406)
+  t.equal((await ask(app, `POST ${at}/cancel?force=1`, { content: { reason: 'a' } })).statusCode, 400)
+  const content = '<item><reason>late</reason><notify>false</notify></item>'
+  const sent = await ask(app, `POST ${at}/cancel`, { content, type: 'application/xml', fields: { accept: 'application/xml' } })
+  t.equal(sent.statusCode, 200)
+  t.match(sent.payload, '<reason>late false</reason>')
+})
+
+test('an output is sent in the format that the client accepts', async (t) => {
+  const { app, at } = await openOrder(t)
+  const inXml = await ask(app, 'POST /orders/count', { fields: { accept: 'application/xml' } })
+  t.match(inXml.payload, '<count>1</count>')
+  const inHal = await ask(app, `POST ${at}/ship`, { fields: { accept: 'application/hal+json' } })
+  t.match(inHal.json(), { left: 3, _links: { up: { href: at } } })
+})
+
+test('other methods get 405, and OPTIONS lists POST', async (t) => {
+  const { app, at } = await openOrder(t)
+  for (const path of [`${at}/cancel`, '/orders/count']) {
+    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
+      const response = await ask(app, `${method} ${path}`)
+      t.equal(response.statusCode, 405)
+      t.equal(response.headers.allow, 'POST, OPTIONS')
+    }
+    const options = await ask(app, `OPTIONS ${path}`)
+    t.equal(options.headers.allow, 'POST, OPTIONS')
+    t.equal(options.headers['accept-post'], 'application/json, application/xml')
+  }
+  t.equal((await ask(app, `POST ${at}/unknown`)).statusCode, 404)
+  t.equal((await ask(app, `POST ${at}`)).statusCode, 405)
+  t.equal((await ask(app, 'POST /orders/0190a000-0000-7000-8000-000000000000/ship')).statusCode, 404)
+  t.equal((await ask(app, 'POST /orders/no-uuid/ship')).statusCode, 404)
+  const encoded = await ask(app, `POST ${at}/%63ancel/`, { content: { reason: 'a' } })
+  t.equal(encoded.statusCode === 200 ? encoded.headers['content-location'] : at, at)
+})
+
+test('preconditions are checked before the content', async (t) => {
+  const { app, at } = await openOrder(t)
+  const { headers: { etag } } = await ask(app, `GET ${at}`)
+  const content = { reason: 'a' }
+  const failed = await ask(app, `POST ${at}/cancel`, { content: '{', fields: { 'if-match': '"other"' } })
+  t.equal(failed.statusCode, 412)
+  t.equal((await ask(app, `POST ${at}/cancel`, { content, fields: { 'if-match': String(etag) } })).statusCode, 200)
+  t.equal((await ask(app, `POST ${at}/cancel`, { content, fields: { 'if-match': String(etag) } })).statusCode, 412)
+
+  const strict = define({ name: 'orders', schema: Order, storage: memory(), etag: { required: true } })
+    .with(action('touch', { run: ({ item }) => item }), action('look', { safe: true, run () {} }))
+  const app2 = await build(t, strict)
+  const { headers: { location } } = await ask(app2, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  t.equal((await ask(app2, `POST ${location}/touch`)).statusCode, 428)
+  t.equal((await ask(app2, `POST ${location}/look`)).statusCode, 200)
+  t.equal((await ask(app2, `POST ${location}/look`, { fields: { 'if-match': '"other"' } })).statusCode, 412)
+})
+
+test('Prefer: return=minimal leaves out the item, but not an output', async (t) => {
+  const { app, at } = await openOrder(t)
+  const fields = { prefer: 'return=minimal' }
+  t.equal((await ask(app, `POST ${at}/ship`, { fields })).statusCode, 200)
+  const { headers: { location } } = await ask(app, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  const minimal = await ask(app, `POST ${location}/cancel`, { content: { reason: 'a' }, fields })
+  t.equal(minimal.statusCode, 204)
+  t.equal(minimal.headers['preference-applied'], 'return=minimal')
+  t.ok(minimal.headers.etag)
+})
+
+test('an action that returns nothing, or the same item, writes nothing', async (t) => {
+  const writes: string[] = []
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: altered((storage) => ({
+      ...storage,
+      transaction: (work) => storage.transaction!((inner, handle) => work({
+        ...inner,
+        replace: (...parameters) => {
+          writes.push('replace')
+          return inner.replace(...parameters)
+        }
+      }, handle))
+    })),
+    hooks: { afterCommit: ({ action }) => { writes.push(action) } }
+  }).with(
+    action('nothing', { run () {} }),
+    action('same', { run: ({ item }) => item }),
+    action('change', {
+      run ({ item }) {
+        item.quantity++
+        return item
+      }
+    }),
+    action('vanish', {
+      async run ({ id, transaction }) {
+        await transaction.collection(orders).remove(id)
+      }
+    })
+  )
+  const app = await build(t, orders)
+  const created = await ask(app, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  writes.length = 0
+  for (const name of ['nothing', 'same']) {
+    const response = await ask(app, `POST ${created.headers.location}/${name}`)
+    t.equal(response.statusCode, 200)
+    t.equal(response.headers.etag, created.headers.etag)
+    t.equal(response.payload, created.payload)
+  }
+  t.strictSame(writes, [])
+  t.match((await ask(app, `POST ${created.headers.location}/change`)).json(), { quantity: 2 })
+  t.strictSame(writes, ['replace', 'update'])
+  const removed = await ask(app, `POST ${created.headers.location}/vanish`)
+  t.equal(removed.statusCode, 204)
+  t.equal((await ask(app, `GET ${created.headers.location}`)).statusCode, 404)
+})
+
+test('what run returns is validated, and passes the hooks of a write', async (t) => {
+  const { lines, logger } = logged()
+  const seen: string[] = []
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    hooks: {
+      beforeValidation: ({ action, item, before }) => {
+        if (before !== undefined) seen.push(`${action} ${before.quantity} ${item.quantity}`)
+        return item.quantity === 7 ? { ...item, quantity: 70 } : item
+      }
+    }
+  }).with(
+    action('set', {
+      input: Type.Object({ quantity: Type.Integer() }),
+      run: ({ item, input }) => ({ ...item, ...input })
+    }),
+    action('rename', { run: ({ item }) => ({ ...item, id: '0190a000-0000-7000-8000-000000000000' }) }),
+    action('text', { run: () => 'text' as unknown as OrderItem }),
+    action('output', {
+      output: Type.Object({ count: Type.Integer() }),
+      run: () => ({ output: { count: 0.5 } })
+    }),
+    action('none', { output: Type.Object({}), run: () => undefined as unknown as { output: object } })
+  ).with(
+    action('write', { safe: true, run: ({ item }) => item }),
+    action('crash', { run () { throw new Error('secret') } }),
+    action('transact', {
+      safe: true,
+      run: ({ transaction }) => { transaction.collection(orders) }
+    })
+  )
+  const app = await build(t, orders, { logger })
+  const { headers: { location } } = await ask(app, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  const call = (name: string, content?: object) => ask(app, `POST ${location}/${name}`, { content })
+  t.match((await call('set', { quantity: 0 })).json(), { status: 422, errors: [{ pointer: '/quantity' }] })
+  t.match((await call('set', { quantity: 7 })).json(), { quantity: 70 })
+  t.strictSame(seen, ['update 1 7'])
+  for (const name of ['rename', 'text', 'output', 'none', 'write', 'crash', 'transact']) {
+    const response = await call(name)
+    t.match(response.json(), { status: 500, code: 'internal-error' }, name)
+    t.notMatch(response.payload, 'secret')
+  }
+  t.match((await ask(app, `GET ${location}`)).json(), { quantity: 70 })
+  t.strictSame(lines.map(({ err }) => (err as { message: string }).message), [
+    'The action rename of the collection orders changed the id. Return the item with the id that it has.',
+    'The action text of the collection orders returned no item. Return the item to write.',
+    'The action output of the collection orders returned an invalid output: /count must be integer. ' +
+      'Return { output } that matches its schema.',
+    'The action none of the collection orders returned an invalid output: must be object. ' +
+      'Return { output } that matches its schema.',
+    'The action write of the collection orders is safe, but it returned an item to write. ' +
+      'Return nothing, or remove safe.',
+    'secret',
+    'Collection orders: the action is safe, so it has no transaction.'
+  ])
+})
+
+test('timestamps are set by the library', async (t) => {
+  const orders = define({ name: 'orders', schema: Order, storage: memory() })
+    .with(action('touch', { run: ({ item }) => ({ ...item, reason: 'touched', updatedAt: '2000-01-01T00:00:00.000Z' }) }))
+  const app = await build(t, orders)
+  const { headers: { location } } = await ask(app, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  t.ok((await ask(app, `POST ${location}/touch`)).json().updatedAt > '2020')
+})
+
+test('a storage without transactions compares and writes', async (t) => {
+  let isChanged = false
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: altered(({ transaction, join, exclusive, supports, ...storage }) => ({
+      ...storage,
+      transaction: undefined as never,
+      join: undefined as never,
+      exclusive: undefined as never,
+      supports: { ...supports, transactions: false, receipts: false }
+    }))
+  })
+  const counted = orders.with(
+    action('add', {
+      async run ({ item }) {
+        if (!isChanged) {
+          isChanged = true
+          await ask(app, `PATCH ${location}`, { content: { reason: 'meanwhile' } })
+        }
+        return { ...item, quantity: item.quantity + 1 }
+      }
+    }),
+    action('join', {
+      run: ({ transaction }) => { t.notOk(transaction) }
+    }),
+    action('refuse', { run () { throw problem('conflict', { detail: 'No.' }) } })
+  )
+  const { lines, logger } = logged()
+  const app = await build(t, counted, { logger })
+  const { headers: { location } } = await ask(app, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  t.match((await ask(app, `POST ${location}/add`)).json(), { quantity: 2, reason: 'meanwhile' })
+  t.match((await ask(app, `POST ${location}/refuse`)).json(), { status: 409, detail: 'No.' })
+  t.equal((await ask(app, `POST ${location}/join`)).statusCode, 500)
+  t.match(lines, [{ err: { message: 'Collection orders: the storage memory has no transaction.' } }])
+  t.ok(TransactionError)
+})
+
+test('access rules, scope and hidden properties apply', async (t) => {
+  const actions: string[] = []
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    access: {
+      authenticate: ({ request }) => request.headers.authorization,
+      scope: ({ caller, action }) => {
+        actions.push(action)
+        return caller === 'boss' ? undefined : { filter: { property: 'product', is: 'eq', value: String(caller) } }
+      },
+      visible: { reason: ({ caller }) => caller === 'boss' }
+    }
+  }).with(
+    action('cancel', {
+      input: Cancel,
+      run: ({ item, input, caller }) => ({ ...item, status: `cancelled by ${String(caller)}`, reason: input.reason })
+    }),
+    action('audit', { allow: ({ caller }) => caller === 'boss', run () {} }),
+    action('hide', { allow: () => 'hidden', run () {} }),
+    action('move', { run: ({ item }) => ({ ...item, product: 'bob' }) })
+  )
+  const app = await build(t, orders)
+  await app.register(registry)
+  const as = (authorization: string) => ({ fields: { authorization } })
+  const { id } = (await ask(app, 'POST /orders', { content: { product: 'ann', quantity: 1 }, ...as('ann') })).json()
+  const content = { reason: 'late' }
+  const call = (name: string, caller?: string) => {
+    return ask(app, `POST /orders/${id}/${name}`, { content, ...caller !== undefined && as(caller) })
+  }
+  const anonymous = await call('cancel')
+  t.equal(anonymous.statusCode, 401)
+  t.equal(anonymous.headers['www-authenticate'], 'Bearer')
+  t.equal((await call('cancel', 'bob')).statusCode, 404, 'outside the scope')
+  t.equal((await call('audit', 'ann')).statusCode, 403)
+  t.equal((await call('hide', 'boss')).statusCode, 404)
+  t.equal((await call('move', 'ann')).statusCode, 422, 'the result must stay in the scope')
+  const cancelled = await call('cancel', 'ann')
+  t.strictSame(cancelled.json(), {
+    id,
+    product: 'ann',
+    quantity: 1,
+    status: 'cancelled by ann',
+    updatedAt: cancelled.json().updatedAt
+  })
+  t.equal(cancelled.headers['cache-control'], 'no-store')
+  t.equal((await ask(app, `GET /orders/${id}`, as('boss'))).json().reason, 'late')
+  t.ok(actions.includes('cancel'))
+  t.equal((await ask(app, `OPTIONS /orders/${id}/audit`, as('ann'))).headers.allow, 'OPTIONS')
+  await t.rejects(app.collection(orders).audit(id, {}, { caller: 'ann' }), { code: 'forbidden' })
+  await t.rejects(app.collection(orders).cancel(id, content, { caller: 'bob' }), { code: 'not-found' })
+  t.equal((await app.collection(orders).audit(id, {}, { caller: 'boss' })).item.reason, 'late')
+  t.notOk('reason' in (await app.collection(orders).cancel(id, content, { caller: 'ann' })).item)
+})
+
+test('an Idempotency-Key repeats the response of a custom action', async (t) => {
+  let runs = 0
+  const orders = define({ name: 'orders', schema: Order, storage: memory() })
+    .with(
+      idempotency({ required: true }),
+      action('add', {
+        run ({ item }) {
+          runs++
+          return { ...item, quantity: item.quantity + 1 }
+        }
+      }),
+      action('other', { run: ({ item }) => item }),
+      action('stop', { idempotent: true, run: ({ item }) => ({ ...item, reason: 'stopped' }) })
+    )
+  const app = await build(t, orders)
+  const key = (value: string) => ({ fields: { 'idempotency-key': `"${value}"` } })
+  const content = { product: 'a', quantity: 1 }
+  const { headers: { location } } = await ask(app, 'POST /orders', { content, ...key('a') })
+  t.equal((await ask(app, `POST ${location}/add`)).statusCode, 400, 'the key is required')
+  const first = await ask(app, `POST ${location}/add`, key('b'))
+  const second = await ask(app, `POST ${location}/add`, key('b'))
+  t.equal(second.payload, first.payload)
+  t.equal(second.headers['idempotent-replayed'], 'true')
+  t.equal(runs, 1)
+  t.equal((await ask(app, `POST ${location}/other`, key('b'))).statusCode, 422, 'the key of another action')
+  t.equal((await ask(app, `POST ${location}/stop`)).statusCode, 200, 'an idempotent action needs no key')
+})
+
+test('other features apply to custom actions', async (t) => {
+  const newIds = new Map<string, string>()
+  const run = ({ item }: { item: OrderItem }) => ({ ...item, reason: 'touched' })
+  const base = define({ name: 'orders', schema: Order, storage: memory() })
+  const orders = base.with(
+    action('touch', { run }),
+    action('wait', {
+      run: ({ signal }) => new Promise<void>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+    }),
+    softDelete({ property: 'deletedAt' }),
+    timeout(50),
+    redirects({ to: ({ id }) => newIds.get(id), status: 308 })
+  )
+  const app = await build(t, orders)
+  const { headers: { location }, ...created } = await ask(app, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  newIds.set('old', created.json().id)
+  const moved = await ask(app, 'POST /orders/old/touch')
+  t.equal(moved.statusCode, 308)
+  t.equal(moved.headers.location, `${location}/touch`)
+  t.equal((await ask(app, `POST ${location}/wait`)).statusCode, 503)
+  await ask(app, `DELETE ${location}`)
+  t.equal((await ask(app, `POST ${location}/touch`)).statusCode, 410)
+})
+
+test('a nested collection has its custom actions below its parent', async (t) => {
+  const products = define({ name: 'products', schema: Product, storage: memory() })
+  const orders = define({ name: 'orders', schema: Order, storage: memory() })
+    .with(
+      within(products, 'product'),
+      action('touch', { run: ({ item }) => ({ ...item, reason: 'touched' }) }),
+      action('move', { run: ({ item }) => ({ ...item, product: 'elsewhere' }) }),
+      action('count', { on: 'collection', output: Type.Object({}), run: () => ({ output: {} }) })
+    )
+  const app = await build(t, [products, orders])
+  const [pen, ink] = await Promise.all(['pen', 'ink'].map(async (name) => {
+    return (await ask(app, 'POST /products', { content: { name, stock: 1 } })).json().id as string
+  }))
+  const order = await ask(app, `POST /products/${pen}/orders`, { content: { quantity: 1 } })
+  const touched = await ask(app, `POST ${order.headers.location}/touch`)
+  t.match(touched.json(), { reason: 'touched' })
+  t.equal(touched.headers['content-location'], order.headers.location)
+  t.equal((await ask(app, `POST /products/${ink}/orders/${order.json().id}/touch`)).statusCode, 404)
+  t.equal((await ask(app, `POST ${order.headers.location}/move`)).statusCode, 422)
+  t.equal((await ask(app, `POST /products/${pen}/orders/count`)).statusCode, 200)
+  t.equal((await ask(app, 'POST /products/0190a000-0000-7000-8000-000000000000/orders/count')).statusCode, 404)
+})
+
+test('links of HAL name the actions that are possible and allowed', async (t) => {
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    formats: [json, hal],
+    access: { authenticate: ({ request }) => request.headers.authorization, allow: 'public' }
+  }).with(
+    action('cancel', {
+      when: ({ item }) => item.status === 'open',
+      run: ({ item }) => ({ ...item, status: 'cancelled' })
+    }),
+    action('audit', { title: 'Check the books', allow: ({ caller }) => caller === 'boss', run () {} }),
+    action('count', { on: 'collection', run () {} })
+  )
+  const app = await build(t, orders)
+  const { headers: { location } } = await ask(app, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  const read = (authorization: string, path = String(location), more = {}) => {
+    return ask(app, `GET ${path}`, { fields: { accept: 'application/hal+json', authorization, ...more } })
+  }
+  const [ann, boss] = [await read('ann'), await read('boss')]
+  t.strictSame(ann.json()._links, {
+    self: { href: location },
+    collection: { href: '/orders' },
+    cancel: { href: `${location}/cancel`, title: 'Cancel' }
+  })
+  t.strictSame(boss.json()._links.audit, { href: `${location}/audit`, title: 'Check the books' })
+  t.not(ann.headers.etag, boss.headers.etag, 'they are different representations')
+  t.equal((await read('ann', undefined, { 'if-none-match': String(boss.headers.etag) })).statusCode, 200)
+  t.equal((await read('ann', undefined, { 'if-none-match': String(ann.headers.etag) })).statusCode, 304)
+  t.equal((await read('boss')).payload, boss.payload)
+  const [listed] = (await read('boss', '/orders')).json()._embedded.items
+  t.strictSame(Object.keys(listed._links), ['self', 'collection', 'audit', 'cancel'])
+
+  const fields = { 'if-match': String(boss.headers.etag), authorization: 'boss' }
+  const cancelled = await ask(app, `POST ${location}/cancel`, { fields })
+  t.equal(cancelled.statusCode, 200, 'a tag of another format is a precondition as well')
+  t.notOk('cancel' in (await read('ann')).json()._links)
+})
+
+test('options of the route apply', async (t) => {
+  const orders = define({ name: 'orders', schema: Order, storage: memory() })
+    .with(action('touch', {
+      run: ({ item }) => item,
+      route: { onRequest: async (_request, reply) => reply.code(418).send({}) }
+    }))
+  const app = await build(t, orders)
+  t.equal((await ask(app, 'POST /orders/0190a000-0000-7000-8000-000000000000/touch')).statusCode, 418)
+})
+
+test('mistakes are refused when the action is added', (t) => {
+  const run = (): void => {}
+  const base = define({ name: 'orders', schema: Order, storage: memory() })
+  const named = define({
+    name: 'articles',
+    schema: Type.Object({ slug: Type.String() }),
+    id: { property: 'slug', generate: 'client' },
+    storage: memory()
+  })
+  const withRules = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    access: { allow: { list: () => true } }
+  })
+  const cases: ReadonlyArray<readonly [make: () => unknown, message: RegExp]> = [
+    [() => base.with(action('no/slash', { run })), /action\("no\/slash"\): the name is a path segment\. Use letters/],
+    [() => base.with(action('update', { run })), /action\("update"\): calls, clients or links already have/],
+    [() => base.with(action('then', { run })), /action\("then"\): .* Choose another name/],
+    [() => base.with(action('toString', { run })), /action\("toString"\): .* Choose another name/],
+    [() => base.with(action('a', { run }), action('a', { run })), /the feature "action:a" is added twice/],
+    [() => named.with(action('import', { on: 'collection', run })), /an item can have the id "import"/],
+    [() => base.with(action('a', {} as { run: typeof run })), /action\("a"\): run is missing\. Make it a function/],
+    [() => base.with(action('a', { run, on: 'page' as 'item' })), /on is "page"\. Use "item" or "collection"/],
+    [() => base.with(action('a', { run, when: true as never })), /when must be a function of an item/],
+    [() => base.with(action('a', { run, on: 'collection', when: () => true })), /when must be a function of an item/],
+    [() => base.with(action('a', { run, input: Type.String() as never })), /input must be a schema of an object/],
+    [() => base.with(action('a', { run, foo: 1 } as { run: typeof run })), /action\("a"\): there is no option "foo"/],
+    [() => base.with(action('a', { run, allow: () => true })), /the action "a" has allow, but the definition has no access/],
+    [() => withRules.with(action('a', { run })), /the action "a" has no allow, and access\.allow has no rule for all/],
+    [() => withRules.with(action('a', { run, allow: 'authenticated' })), /callers are not identified/],
+    [() => withRules.with(action('a', { run, allow: 'all' as 'public' })), /allow of the action "a" is "all"\. It must be/]
+  ]
+  for (const [make, message] of cases) t.throws(make, { message })
+  t.doesNotThrow(() => base.with(action('a', { run, allow: 'public' })))
+  t.end()
+})

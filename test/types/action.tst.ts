@@ -1,0 +1,97 @@
+import { expect, test } from 'tstyche'
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { Type as Type1 } from 'typebox'
+import { define } from '../../lib/index.ts'
+import type { StoredItem, Transaction } from '../../lib/index.ts'
+import { client } from '../../lib/client/client.ts'
+import { action } from '../../lib/features/action.ts'
+import { bulk } from '../../lib/features/bulk.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+declare const app: FastifyInstance
+
+const Order = Type.Object({
+  id: Type.String({ format: 'uuid', readOnly: true }),
+  status: Type.String(),
+  deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
+})
+interface Item {
+  id: string
+  status: string
+  deletedAt?: string
+}
+const base = define({ name: 'orders', schema: Order, storage: memory() })
+
+const orders = base
+  .with(idempotency(), softDelete({ property: 'deletedAt' }), bulk())
+  .with(
+    action('cancel', {
+      input: Type.Object({ reason: Type.String() }),
+      when: ({ item }) => {
+        expect(item).type.toBe<Readonly<Item>>()
+        return item.status === 'open'
+      },
+      run ({ item, input, id, transaction, signal }) {
+        expect(item).type.toBe<Item>()
+        expect(input).type.toBe<{ reason: string }>()
+        expect(id).type.toBe<string | number>()
+        expect(transaction).type.toBe<Transaction>()
+        expect(signal).type.toBe<AbortSignal>()
+        return { ...item, status: input.reason }
+      }
+    }),
+    action('ship', {
+      input: Type1.Object({ carrier: Type1.Optional(Type1.String()) }),
+      output: Type.Object({ parcel: Type.String() }),
+      run: ({ item, input }) => ({ item, output: { parcel: input.carrier ?? 'post' } })
+    }),
+    action('import', {
+      on: 'collection',
+      input: Type.Object({ count: Type.Integer() }),
+      run (context) {
+        expect(context).type.not.toHaveProperty('item')
+      }
+    }),
+    action('touch', { run () {} })
+  )
+
+test('calls from code have a method for each custom action', () => {
+  const calls = app.collection(orders)
+  expect(calls.cancel('x', { reason: 'late' })).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.cancel).type.toBeCallableWith('x', { reason: 'late' }, { ifMatch: '"x"', caller: 'ann' })
+  expect(calls.cancel).type.not.toBeCallableWith('x')
+  expect(calls.cancel).type.not.toBeCallableWith('x', { reason: 1 })
+  expect(calls.cancel).type.not.toBeCallableWith('x', { reason: 'late' }, { ifMtch: '"x"' })
+  expect(calls.ship('x')).type.toBe<Promise<{ parcel: string }>>()
+  expect(calls.ship).type.toBeCallableWith('x', { carrier: 'ship' })
+  expect(calls.import({ count: 1 })).type.toBe<Promise<void>>()
+  expect(calls.touch('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls).type.not.toHaveProperty('refund')
+  expect(app.collection(base)).type.not.toHaveProperty('cancel')
+})
+
+test('the typed client has a method for each custom action', () => {
+  const remote = client<typeof orders>('/orders')
+  expect(remote.cancel('x', { reason: 'late' })).type.toBe<Promise<Readonly<Omit<Item, never>>>>()
+  expect(remote.cancel).type.toBeCallableWith({ id: 'x', status: 'open' }, { reason: 'late' })
+  expect(remote.cancel).type.not.toBeCallableWith('x')
+  expect(remote.ship('x')).type.toBe<Promise<{ parcel: string }>>()
+  expect(remote.import({ count: 1 })).type.toBe<Promise<void>>()
+  expect(remote).type.not.toHaveProperty('refund')
+})
+
+test('run returns the item, nothing, or an object with the output', () => {
+  const output = Type.Object({ parcel: Type.String() })
+  expect(base.with).type.toBeCallableWith(action('touch', { run: async () => {} }))
+  base.with(
+    // @ts-expect-error is not assignable
+    action('touch', { run: () => ({ status: 1 }) }),
+    // @ts-expect-error Type '{ parcel: string; }' is not assignable
+    action('ship', { output, run: () => ({ parcel: 'post' }) }),
+    // @ts-expect-error Property 'item' does not exist
+    action('import', { on: 'collection', run: ({ item }) => item })
+  )
+})
