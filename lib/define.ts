@@ -66,6 +66,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     schema,
     unique,
     id: { property: id.property, generate: id.generate },
+    lists: { order, filter: list.filter ?? [] },
     canonical: (item) => normalizeDates(item, dateTimes)
   }))
   checkSupport(name, storage, {

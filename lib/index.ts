@@ -118,15 +118,18 @@ export type {
   Transaction
 } from './options.ts'
 export { ProblemError } from './failure.ts'
+export { schemaSql } from './schema-sql.ts'
 export { TransactionError } from './items/transaction.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'
 export type {
   Adapter,
+  CheckContext,
   Context,
   Draft,
   Entry,
   Filter,
+  Finding,
   GenerateId,
   Id,
   Order,
@@ -138,6 +141,7 @@ export type {
   Refusal,
   Shape,
   Storage,
+  StorageUse,
   Supports,
   TransactionHandle,
   Unreachable,

@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Collection } from './collection.ts'
 import { BadTable } from './errors.ts'
 import { getRegistered } from './registry.ts'
+import type { StorageUse } from './storage/contract.ts'
 
-// Asks storages whether the database has everything that a definition needs, such as tables and columns.
+// Checks whether the database has everything that a definition needs, such as tables and columns.
 
 /** In milliseconds: how long the storages may take at boot. After that, the app starts without their results. */
 const startTimeout = 2000
@@ -16,26 +17,58 @@ const checkedStorages = new WeakSet<Collection['storage']>()
  * again by the readiness probe.
  */
 export async function checkStorages (app: FastifyInstance): Promise<void> {
-  // A definition that is served at several paths has one storage.
-  const collections = new Map(getRegistered(app).map(({ collection }) => [collection.baseStorage, collection]))
-  const checks = [...collections.values()].map((collection) => checkStorage(collection, startTimeout))
-  const results = await Promise.allSettled(checks)
+  const collections = groupByStorage(getRegistered(app))
+  const results = await Promise.allSettled(collections.map((group) => checkStorage(group, startTimeout)))
   const mistakes: string[] = []
-  for (const [index, { name }] of [...collections.values()].entries()) {
+  for (const [index, [{ name }]] of collections.entries()) {
     const result = results[index]!
-    if (result.status === 'fulfilled') mistakes.push(...result.value)
-    else app.log.warn({ err: result.reason }, `the storage of the collection ${name} could not be checked`)
+    if (result.status === 'rejected') {
+      app.log.warn({ err: result.reason }, `the storage of the collection ${name} could not be checked`)
+      continue
+    }
+    mistakes.push(...result.value.mistakes)
+    for (const warning of result.value.warnings) app.log.warn({ collection: name }, warning)
   }
-  if (mistakes.length > 0) throw new BadTable(mistakes.join(' '))
+  if (mistakes.length > 0) throw new BadTable(mistakes.join('\n'))
+}
+
+/** The collections of one storage: a definition can be served at several paths, or with other features. */
+export type StorageGroup = readonly [Collection, ...Collection[]]
+
+/** Groups the collections of an app by their storage. */
+export function groupByStorage (registered: ReadonlyArray<{ readonly collection: Collection }>): StorageGroup[] {
+  const groups = new Map<Collection['storage'], [Collection, ...Collection[]]>()
+  for (const { collection } of registered) {
+    const group = groups.get(collection.baseStorage)
+    if (group === undefined) groups.set(collection.baseStorage, [collection])
+    else group.push(collection)
+  }
+  return [...groups.values()]
+}
+
+/** What these collections do with their storage. */
+export function getStorageUse (group: readonly Collection[]): StorageUse {
+  const creates = group.some(({ actions, put }) => actions.has('create') || (actions.has('replace') && put.create))
+  return {
+    creates,
+    writes: creates || group.some(({ actions }) => actions.has('replace') || actions.has('update')),
+    receipts: group.some(({ attached }) => attached.required.has('receipts'))
+  }
 }
 
 /** Returns the mistakes in a storage, unless an earlier check found none. Rejects if the storage cannot be checked. */
-export async function findMistakes (collection: Collection, timeout: number): Promise<readonly string[]> {
-  return checkedStorages.has(collection.baseStorage) ? [] : await checkStorage(collection, timeout)
+export async function findMistakes (group: StorageGroup, timeout: number): Promise<readonly string[]> {
+  return checkedStorages.has(group[0].baseStorage) ? [] : (await checkStorage(group, timeout)).mistakes
 }
 
-async function checkStorage ({ name, baseStorage: storage }: Collection, timeout: number): Promise<readonly string[]> {
-  if (storage.check === undefined) return []
+interface Findings {
+  readonly mistakes: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+async function checkStorage (group: StorageGroup, timeout: number): Promise<Findings> {
+  const [{ name, baseStorage: storage }] = group
+  if (storage.check === undefined) return { mistakes: [], warnings: [] }
   const controller = new AbortController()
   const { signal } = controller
   const late = new Promise<never>((_resolve, reject) => {
@@ -45,9 +78,14 @@ async function checkStorage ({ name, baseStorage: storage }: Collection, timeout
     controller.abort(new Error(`The storage did not respond within ${timeout} ms.`))
   }, timeout)
   try {
-    const mistakes = await Promise.race([storage.check({ signal }), late])
+    const findings = await Promise.race([storage.check({ signal, use: getStorageUse(group) }), late])
+    const mistakes = findings.filter((finding) => typeof finding === 'string')
+    const warnings = findings.filter((finding) => typeof finding === 'object')
     if (mistakes.length === 0) checkedStorages.add(storage)
-    return mistakes.map((mistake) => `Collection ${name}: ${mistake}`)
+    return {
+      mistakes: mistakes.map((mistake) => `Collection ${name}: ${mistake}`),
+      warnings: warnings.map(({ warning }) => `Collection ${name}: ${warning}`)
+    }
   } finally {
     clearTimeout(timer)
   }

@@ -217,5 +217,6 @@ test('file names are kebab-case and contain no generic words such as utils', asy
 })
 
 test('every file of lib can be imported, so that coverage includes it', async (t) => {
-  for (const file of files) await t.resolves(import(join(root, 'lib', file)), file)
+  // The command runs as soon as it is imported. test/storage/schema.test.ts starts it.
+  for (const file of files.filter((file) => file !== 'cli.ts')) await t.resolves(import(join(root, 'lib', file)), file)
 })

@@ -189,3 +189,24 @@ app.inject('/things').then(({ statusCode, body }) => console.log(statusCode, bod
   const { status, output } = run(process.execPath, ['--no-warnings', 'app.js'], folder)
   t.same({ status, output }, { status: 0, output: '200 [] function\n' })
 })
+
+test('the command of the package prints the SQL for the tables of a module', async (t) => {
+  const folder = app('command', 'module', ['fastify', '@sinclair/typebox'])
+  writeFileSync(
+    join(folder, 'things.ts'),
+    `
+import { DatabaseSync } from 'node:sqlite'
+import { Type } from '@sinclair/typebox'
+import { define } from 'fastify-collections'
+import { sqlite } from 'fastify-collections/sqlite'
+const schema = Type.Object({ id: Type.String({ format: 'uuid' }) })
+export const things = define({ name: 'things', schema, storage: sqlite(new DatabaseSync(':memory:')) })
+`
+  )
+  const own = join(folder, 'node_modules/fastify-collections')
+  const { bin } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as { bin: Record<string, string> }
+  const command = join(own, bin['fastify-collections'] ?? '')
+  const { status, output } = run(process.execPath, ['--no-warnings', command, 'schema', 'things.ts'], folder)
+  t.equal(status, 0, output)
+  t.match(output, /^-- things\nCREATE TABLE IF NOT EXISTS "things" \(/)
+})

@@ -1,7 +1,6 @@
-import type { Collection } from '../collection.ts'
 import { BadTable } from '../errors.ts'
 import type { ServedCollection } from '../registry.ts'
-import { findMistakes } from '../storage-check.ts'
+import { findMistakes, groupByStorage, type StorageGroup } from '../storage-check.ts'
 import type { Storage } from '../storage/contract.ts'
 
 /** In milliseconds. */
@@ -38,22 +37,21 @@ export class Health {
   }
 
   async #checkStorages (): Promise<readonly Failure[]> {
-    // A definition that is served at several paths has one storage.
-    const storages = new Map(this.#collections.map(({ collection }) => [collection.baseStorage, collection]))
     const { deadline } = this.#options
-    const results = await Promise.all([...storages].map(async ([storage, collection]) => {
-      const reason = await findReadFailure(storage, collection.id.property, deadline) ??
-        await findTableMistake(collection, deadline)
-      return reason === undefined ? [] : [{ name: collection.name, reason }]
+    const results = await Promise.all(groupByStorage(this.#collections).map(async (group) => {
+      const [{ baseStorage, name, id }] = group
+      const reason = await findReadFailure(baseStorage, id.property, deadline) ??
+        await findTableMistake(group, deadline)
+      return reason === undefined ? [] : [{ name, reason }]
     }))
     return results.flat()
   }
 }
 
 /** Checks a storage that could not be checked at boot. If the check fails again, the storage counts as healthy. */
-async function findTableMistake (collection: Collection, deadline: number): Promise<Error | undefined> {
-  const mistakes = await findMistakes(collection, deadline).catch(() => [])
-  return mistakes.length === 0 ? undefined : new BadTable(mistakes.join(' '))
+async function findTableMistake (group: StorageGroup, deadline: number): Promise<Error | undefined> {
+  const mistakes = await findMistakes(group, deadline).catch(() => [])
+  return mistakes.length === 0 ? undefined : new BadTable(mistakes.join('\n'))
 }
 
 /** Reads one item, and returns why that failed; undefined if it succeeded in time. */

@@ -242,10 +242,34 @@ export interface Storage<Item> {
   readonly receipts?: Receipts
   /**
    * Looks for mistakes in what the storage finds in place, such as a table without a unique index. Returns a sentence
-   * for each: what is wrong, then what to do. Called when the app starts; a mistake stops the start.
-   * Rejects if the check is not possible now.
+   * for each: what is wrong, then what to do. Called when the app starts; a mistake stops the start, and a warning is
+   * logged. Rejects if the check is not possible now.
    */
-  check? (context: Pick<Context, 'signal'>): Promise<readonly string[]>
+  check? (context: CheckContext): Promise<readonly Finding[]>
+  /**
+   * Returns the SQL that takes the tables from what they are to what the definition needs, with comments; empty if they
+   * match. Changes nothing.
+   */
+  schemaSql? (context: CheckContext): Promise<string>
+}
+
+/** A mistake, or a warning about something that works but is slow. */
+export type Finding = string | { readonly warning: string }
+
+/** What an app does with a storage. */
+export interface StorageUse {
+  /** Whether it inserts items. */
+  readonly creates: boolean
+  /** Whether it inserts or changes items. */
+  readonly writes: boolean
+  /** Whether it stores responses by the key of their request. */
+  readonly receipts: boolean
+}
+
+/** What `check` and `schemaSql` of a storage get. */
+export interface CheckContext extends Pick<Context, 'signal'> {
+  /** By default, the app inserts and changes items, and stores no responses. */
+  readonly use?: StorageUse
 }
 
 /**
@@ -266,6 +290,8 @@ export interface Shape {
   readonly id: { readonly property: string, readonly generate: GenerateId }
   /** Sets of properties whose values together must be unique; a set with a null is not compared. */
   readonly unique: ReadonlyArray<readonly string[]>
+  /** What lists are ordered and filtered by, so that an index helps: `list.order` and `list.filter`. */
+  readonly lists?: { readonly order: readonly Order[], readonly filter: readonly string[] }
   /** Returns the item with canonical date-times: for items that do not come from a request, such as seeds. */
   readonly canonical?: <Item>(item: Item) => Item
 }

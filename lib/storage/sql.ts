@@ -1,5 +1,5 @@
 import type { Shape, Storage, Supports, TransactionHandle } from './contract.ts'
-import { checkTable } from './sql/check-table.ts'
+import { buildSchemaSql, checkTable } from './sql/check-table.ts'
 import { buildCreateTable } from './sql/create-table.ts'
 import type { Dialect } from './sql/dialect.ts'
 import { createLayout, type Layout } from './sql/layout.ts'
@@ -104,6 +104,7 @@ function createStorage<Item extends object> (session: Session, statements: State
       }).catch(refuse)
     },
     receipts: new SqlReceipts(statements.receipts, session),
-    check: (context) => checkTable(layout, session, context)
+    check: (context) => checkTable(layout, session, context),
+    schemaSql: (context) => buildSchemaSql(layout, session, context)
   }
 }

@@ -10,7 +10,7 @@ type PassedThrough<Item> = {
   [Property in Exclude<keyof Storage<Item>, Method | Wrapped>]: Storage<Item>[Property]
 }
 
-type Wrapped = 'transaction' | 'exclusive' | 'join' | 'check'
+type Wrapped = 'transaction' | 'exclusive' | 'join' | 'check' | 'schemaSql'
 
 /** Returns a storage with other methods over this one, within its transactions as well. */
 export function wrapStorage<Item, Seen> (
@@ -30,6 +30,9 @@ export function wrapStorage<Item, Seen> (
     ...createMethods(storage),
     ...storage.check && {
       check: (context) => storage.check!(context)
+    },
+    ...storage.schemaSql && {
+      schemaSql: (context) => storage.schemaSql!(context)
     },
     ...storage.transaction && {
       transaction: (work) => {

@@ -342,12 +342,16 @@ for (const { name, skip, open } of databases) {
       const More = Type.Object({ ...Member.properties, nick: Type.String(), homePage: Type.String() })
       const options = { name: 'users', schema: More, id: { generate: 'client' }, unique: ['nick'] } as const
       const storage = database.adapter({ columns: { homePage: 'home' }, version: { column: 'etag', as: 'random' } })
-      await t.rejects(start(define({ ...options, storage })), {
-        message:
-          `Collection users: the table ${q('users')} has no column ${q('nick')}. Add it, or name the column of "nick" with the storage option "columns". ` +
-          `Collection users: the table ${q('users')} has no column ${q('home')}. Add it, or correct the storage option "columns". ` +
-          `Collection users: the table ${q('users')} has no column ${q('etag')} for the version of a row. Add it, or state with the storage option "version" how the table stores versions.`
-      })
+      const refused = await start(define({ ...options, storage })).catch(({ message }: Error) => message)
+      const add = `Run ALTER TABLE ${q('users')} ADD COLUMN`
+      t.match(String(refused).split('\n'), [
+        `Collection users: the table ${q('users')} has no column ${q('nick')}, so every request would fail. ${add} ${q('nick')} `,
+        `Collection users: the table ${q('users')} has no column ${q('home')}, so every request would fail. ${add} ${q('home')} `,
+        `Collection users: the table ${q('users')} has no column ${q('etag')} for the version of a row, so every request would fail. Add it, or state with the storage option "version" how the table stores versions.`,
+        `Collection users: the table ${q('users')} does not keep nick unique`
+      ])
+      t.match(refused, /, or name the column of "nick" with the storage option "columns"\.\n/)
+      t.match(refused, /, or correct the storage option "columns"\.\n/)
       await t.rejects(start(define({ ...options, unique: [], storage: database.adapter() })), {
         message: /no column .version. for/
       })

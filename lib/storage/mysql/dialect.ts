@@ -1,3 +1,4 @@
+import type { TypeFamily } from '../sql/catalog.ts'
 import type { Dialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 
@@ -39,10 +40,16 @@ export const dialect: Dialect = {
   indexOn: (name, table) => `${dialect.quote(name)} ON ${table.map(dialect.quote).join('.')}`,
   jsonCheck: (column) => ` CHECK (JSON_VALID(${column}))`,
 
+  // MySQL accepts a default for LONGTEXT only as an expression.
+  toDefault: (value) => `(${typeof value === 'string' ? toLiteral(value) : value})`,
+  randomText: 'MD5(CONCAT(RAND(), UUID()))',
+  indexText: (column, type) => type.toLowerCase().includes('text') ? `${column}(191)` : column,
+
   catalog (table) {
     const values = [table.length > 1 ? table.slice(0, -1).join('.') : null, ...table.slice(-1)]
-    return { text: catalog, values: [...values, ...values, ...values] }
+    return { text: catalog, values: [...values, ...values, ...values, ...values] }
   },
+  getTypeFamily: (type) => typeFamilies[type],
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: [],
 
@@ -159,13 +166,52 @@ function buildColumnsQuery (table: readonly string[]): string {
 const isTable = 'TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?'
 
 /** Only MySQL has indexes over expressions. Keys of system-versioned tables of MariaDB end with a system column. */
-const catalog = `SELECT 'column', NULL, COLUMN_NAME, NULL, NULL FROM information_schema.COLUMNS WHERE ${isTable}
+const catalog = `SELECT 'column', NULL, COLUMN_NAME, DATA_TYPE,
+    CASE WHEN IS_NULLABLE = 'YES' THEN NULL
+      WHEN COLUMN_DEFAULT IS NULL AND EXTRA = '' THEN 'needs value' ELSE 'not null' END, 0
+  FROM information_schema.COLUMNS WHERE ${isTable}
   UNION ALL
-  SELECT 'unique', INDEX_NAME, COLUMN_NAME, COALESCE(NULL /*!80013 , EXPRESSION */), NULL
-  FROM information_schema.STATISTICS
-  WHERE ${isTable} AND NON_UNIQUE = 0
+  SELECT CASE WHEN NON_UNIQUE = 0 THEN 'unique' ELSE 'index' END, INDEX_NAME, COLUMN_NAME,
+    COALESCE(NULL /*!80013 , EXPRESSION */), NULL, SEQ_IN_INDEX
+  FROM information_schema.STATISTICS WHERE ${isTable}
   UNION ALL
-  SELECT 'other', NULL, NULL, NULL, NULL FROM information_schema.TABLES WHERE ${isTable} AND TABLE_TYPE <> 'BASE TABLE'`
+  SELECT 'trigger', NULL, NULL, NULL, NULL, 0 FROM information_schema.TRIGGERS
+  WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABASE()) AND EVENT_OBJECT_TABLE = ?
+    AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION = 'INSERT'
+  UNION ALL
+  SELECT 'other', NULL, NULL, NULL, NULL, 0
+  FROM information_schema.TABLES WHERE ${isTable} AND TABLE_TYPE <> 'BASE TABLE'`
+
+const typeFamilies: Readonly<Record<string, TypeFamily | undefined>> = {
+  tinyint: 'number',
+  smallint: 'number',
+  mediumint: 'number',
+  int: 'number',
+  bigint: 'number',
+  decimal: 'number',
+  float: 'number',
+  double: 'number',
+  year: 'number',
+  char: 'text',
+  varchar: 'text',
+  tinytext: 'text',
+  text: 'text',
+  mediumtext: 'text',
+  longtext: 'text',
+  enum: 'text',
+  set: 'text',
+  uuid: 'uuid',
+  date: 'date',
+  datetime: 'timestamp',
+  timestamp: 'timestamp',
+  json: 'json',
+  binary: 'binary',
+  varbinary: 'binary',
+  tinyblob: 'binary',
+  blob: 'binary',
+  mediumblob: 'binary',
+  longblob: 'binary'
+}
 
 function toLiteral (value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`

@@ -1,3 +1,4 @@
+import type { TypeFamily } from '../sql/catalog.ts'
 import type { Dialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 import { isStalePlan } from './positional-query.ts'
@@ -30,7 +31,14 @@ export const dialect: Dialect = {
   indexOn: (name, table) => `${dialect.quote(name)} ON ${table.map(dialect.quote).join('.')}`,
   jsonCheck: () => '',
 
+  toDefault: (value) => typeof value === 'string' ? toLiteral(value) : `'${value}'`,
+  randomText: 'md5(random()::text || clock_timestamp()::text)',
+  // A row of a B-tree has at most 2704 bytes, four for each character. Longer values would be refused.
+  indexText: (column, _type, maxLength) => maxLength <= 600 ? column : undefined,
+  dropNotNull: (table, column) => `ALTER TABLE ${table} ALTER COLUMN ${column} DROP NOT NULL`,
+
   catalog: (table) => ({ text: catalog, values: [table.map(dialect.quote).join('.')] }),
+  getTypeFamily: (type) => type.startsWith('_') ? 'array' : typeFamilies[type],
   foldName: (name) => name,
   hiddenColumns: [],
 
@@ -133,18 +141,48 @@ function buildColumnsQuery (table: readonly string[]): string {
 }
 
 /** Invalid indexes (`indisvalid`) and columns that an index only includes (`indnkeyatts`) do not ensure uniqueness. */
-const catalog = `SELECT 'column', NULL, attname::text, NULL, NULL FROM pg_attribute
-  WHERE attrelid = to_regclass($1) AND NOT attisdropped
+const catalog = `SELECT 'column', NULL, a.attname::text,
+    CASE WHEN t.typtype = 'e' THEN 'text' WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text,
+    CASE WHEN a.attnotnull AND a.attnum > 0 THEN
+      CASE WHEN a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL THEN 'not null' ELSE 'needs value' END
+    END, 0
+  FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
+  WHERE a.attrelid = to_regclass($1) AND NOT a.attisdropped
   UNION ALL
-  SELECT 'unique', i.relname::text, a.attname::text,
-    CASE WHEN k.attnum = 0 THEN pg_get_expr(x.indexprs, x.indrelid) END, pg_get_expr(x.indpred, x.indrelid)
+  SELECT CASE WHEN x.indisunique THEN 'unique' ELSE 'index' END, i.relname::text, a.attname::text,
+    CASE WHEN k.attnum = 0 THEN pg_get_expr(x.indexprs, x.indrelid) END, pg_get_expr(x.indpred, x.indrelid), k.position
   FROM pg_index x
   JOIN pg_class i ON i.oid = x.indexrelid
   CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
   LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.attnum AND k.attnum <> 0
-  WHERE x.indrelid = to_regclass($1) AND x.indisunique AND x.indisvalid AND k.position <= x.indnkeyatts
+  WHERE x.indrelid = to_regclass($1) AND x.indisvalid AND k.position <= x.indnkeyatts
   UNION ALL
-  SELECT 'other', NULL, NULL, NULL, NULL FROM pg_class WHERE oid = to_regclass($1) AND relkind NOT IN ('r', 'p')`
+  SELECT 'trigger', NULL, NULL, NULL, NULL, 0 FROM pg_trigger
+  WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgtype & 7 = 7
+  UNION ALL
+  SELECT 'other', NULL, NULL, NULL, NULL, 0 FROM pg_class WHERE oid = to_regclass($1) AND relkind NOT IN ('r', 'p')`
+
+/** By the names of pg_type. */
+const typeFamilies: Readonly<Record<string, TypeFamily | undefined>> = {
+  bool: 'boolean',
+  int2: 'number',
+  int4: 'number',
+  int8: 'number',
+  numeric: 'number',
+  float4: 'number',
+  float8: 'number',
+  text: 'text',
+  varchar: 'text',
+  bpchar: 'text',
+  citext: 'text',
+  uuid: 'uuid',
+  date: 'date',
+  timestamp: 'timestamp',
+  timestamptz: 'timestamp',
+  json: 'json',
+  jsonb: 'json',
+  bytea: 'binary'
+}
 
 function toLiteral (text: string): string {
   return `'${text.replaceAll("'", "''")}'`

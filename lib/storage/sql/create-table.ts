@@ -11,32 +11,50 @@ export function buildCreateTable (layout: Layout): string[] {
       'Remove the call of createTable(), or the option.'
     )
   }
-  const toColumns = (properties: readonly string[]) => properties.map((property) => getColumn(layout, property))
-  const uniques = shape.unique.map(toColumns)
-  const ordered = indexes.map((properties) => [...toColumns(properties), layout.id])
-  const keys = [[layout.id], ...uniques, ...ordered]
-  const lines = columns.map((column) => {
-    return `${column.sql} ${buildColumnDefinition(layout, column, countKeyTexts(column, keys))}`
-  })
+  const lines = columns.map((column) => `${column.sql} ${buildColumnDefinition(layout, column)}`)
   lines.push(`${dialect.quote(version.name)} ${dialect.keyText(40)} NOT NULL`)
   if (nulls !== undefined) lines.push(`${nulls} ${dialect.types.json}`)
-  shape.unique.forEach((properties, index) => {
+  for (const properties of shape.unique) {
     const name = dialect.quote(getUniqueName(layout, properties))
-    lines.push(`CONSTRAINT ${name} UNIQUE (${joinColumns(uniques[index])})`)
-  })
+    lines.push(`CONSTRAINT ${name} UNIQUE (${joinColumns(getColumns(layout, properties))})`)
+  }
   const separate: string[] = []
-  indexes.forEach((properties, index) => {
-    const name = `${layout.name}_${properties.join('_')}_index`.slice(-60)
-    const indexed = joinColumns(ordered[index])
+  for (const properties of indexes) {
+    const name = getIndexName(layout, properties)
+    const indexed = joinColumns(getIndexColumns(layout, properties))
     if (dialect.inlineIndexes) lines.push(`INDEX ${dialect.quote(name)} (${indexed})`)
     else separate.push(`CREATE INDEX IF NOT EXISTS ${dialect.indexOn(name, layout.path)} (${indexed})`)
-  })
+  }
   return [`CREATE TABLE IF NOT EXISTS ${table} (\n  ${lines.join(',\n  ')}\n)${dialect.tableOptions}`, ...separate]
 }
 
-/** `keyTexts` is the result of `countKeyTexts`. */
-function buildColumnDefinition ({ dialect, id, shape }: Layout, column: Column, keyTexts: number): string {
-  const { kind, schema: { maxLength } } = column
+/**
+ * Builds the statement that adds the column of a property to an existing table. Existing rows get the default of the
+ * schema.
+ */
+export function buildAddColumn (layout: Layout, column: Column): string {
+  const { dialect, table } = layout
+  const { sql, kind, nullable, required, codec, schema: { default: value } } = column
+  const hasDefault = required && !nullable && value !== undefined && value !== null
+  const notNull = hasDefault ? ` NOT NULL DEFAULT ${dialect.toDefault(codec.write(value))}` : ''
+  const check = kind === 'json' ? dialect.jsonCheck(sql) : ''
+  return `ALTER TABLE ${table} ADD COLUMN ${sql} ${getColumnType(layout, column)}${notNull}${check}`
+}
+
+/** Builds the statement that creates the index of a set of `unique`. */
+export function buildUniqueIndex (layout: Layout, properties: readonly string[]): string {
+  const target = layout.dialect.indexOn(getUniqueName(layout, properties), layout.path)
+  return `CREATE UNIQUE INDEX ${target} (${joinColumns(getColumns(layout, properties))})`
+}
+
+/** Returns the name of an index, short enough for every database. */
+export function getIndexName ({ name }: Layout, properties: readonly string[]): string {
+  return `${name}_${properties.join('_')}_index`.slice(-60)
+}
+
+function buildColumnDefinition (layout: Layout, column: Column): string {
+  const { dialect, id, shape } = layout
+  const { kind } = column
   if (column === id && shape.id.generate === 'storage') {
     if (kind !== 'integer') {
       throw new TypeError(
@@ -46,26 +64,47 @@ function buildColumnDefinition ({ dialect, id, shape }: Layout, column: Column, 
     }
     return dialect.identity
   }
-  const type = getType()
+  const type = getColumnType(layout, column)
   if (column === id) return `${type} NOT NULL PRIMARY KEY`
   const notNull = column.required && !column.nullable ? ' NOT NULL' : ''
   return `${type}${notNull}${kind === 'json' ? dialect.jsonCheck(column.sql) : ''}`
+}
 
-  function getType (): string {
-    if (kind !== 'text' || keyTexts === 0) return dialect.types[kind]
-    const limit = Math.floor(dialect.keyLength / keyTexts)
-    return dialect.keyText(typeof maxLength === 'number' ? Math.min(maxLength, limit) : limit)
-  }
+/** Returns the type that `createTable` gives a column. */
+export function getColumnType (layout: Layout, column: Column): string {
+  const { dialect } = layout
+  const { kind, schema: { maxLength } } = column
+  const keyTexts = kind === 'text' ? countKeyTexts(layout, column) : 0
+  if (keyTexts === 0) return dialect.types[kind]
+  const limit = Math.floor(dialect.keyLength / keyTexts)
+  return dialect.keyText(typeof maxLength === 'number' ? Math.min(maxLength, limit) : limit)
 }
 
 /** The number of text columns in the largest key that contains this column; 0 if no key does. */
-function countKeyTexts (column: Column, keys: ReadonlyArray<readonly Column[]>): number {
-  const counts = keys
+function countKeyTexts (layout: Layout, column: Column): number {
+  const counts = getKeys(layout)
     .filter((key) => key.includes(column))
     .map((key) => key.filter(({ kind }) => kind === 'text').length)
   return Math.max(0, ...counts)
 }
 
-function joinColumns (columns: readonly Column[] = []): string {
+/** The columns of each key that `createTable` creates. */
+export function getKeys (layout: Layout): ReadonlyArray<readonly Column[]> {
+  return [
+    [layout.id],
+    ...layout.shape.unique.map((properties) => getColumns(layout, properties)),
+    ...layout.indexes.map((properties) => getIndexColumns(layout, properties))
+  ]
+}
+
+function getIndexColumns (layout: Layout, properties: readonly string[]): Column[] {
+  return [...getColumns(layout, properties), layout.id]
+}
+
+function getColumns (layout: Layout, properties: readonly string[]): Column[] {
+  return properties.map((property) => getColumn(layout, property))
+}
+
+function joinColumns (columns: readonly Column[]): string {
   return columns.map(({ sql }) => sql).join(', ')
 }

@@ -1,3 +1,4 @@
+import type { TypeFamily } from './catalog.ts'
 import type { Kind } from './kind.ts'
 
 /** A value that is bound to a placeholder. */
@@ -70,13 +71,28 @@ export interface Dialect {
   /** A check that a JSON column contains JSON; empty if its type ensures that. */
   readonly jsonCheck: (column: string) => string
 
+  /** A value as the default of a column that is added. */
+  readonly toDefault: (value: Value) => string
+  /** A random text, different in every row. */
+  readonly randomText: string
+  /** A text column of this type and length as a part of an index; undefined if its values can be too long for one. */
+  readonly indexText: (column: string, type: string, maxLength: number) => string | undefined
+  /** The statement that makes a column nullable, if that needs no more than its name. */
+  readonly dropNotNull?: (table: string, column: string) => string
+
   /**
    * The query for the catalog of a table; a schema may precede the table. Its rows are [kind, name of the index,
-   * column, expression, predicate]: `column` for each column of the table, `unique` for each part of a unique index,
-   * and one of another kind if the table has no indexes that could ensure uniqueness, as a view. No rows: the table
-   * does not exist.
+   * column, detail, condition, position]:
+   * - `column` for each column of the table: the detail is its type, and the condition `not null`, or `needs value` if
+   *   there is no default either, or NULL;
+   * - `unique` and `index` for each part of an index: the detail is its expression, the condition its predicate;
+   * - `trigger` if a trigger can set columns of new rows;
+   * - another kind if the table has no indexes that could ensure uniqueness, as a view.
+   * No rows: the table does not exist.
    */
   readonly catalog: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
+  /** What a type of the catalog stores, in lower case; undefined if that is not known. */
+  readonly getTypeFamily: (type: string) => TypeFamily | undefined
   /** One form for all spellings of a column's name. */
   readonly foldName: (name: string) => string
   /** Columns that every table has and the catalog leaves out. */

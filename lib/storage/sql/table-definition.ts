@@ -19,7 +19,7 @@ const keys: readonly string[] = ['name', 'schema', 'id', 'unique', 'receipts']
 /** The other options of define(), which may be in the same object. */
 const otherOptions: ReadonlySet<string> = new Set([
   // Of the shape that a storage function gets.
-  'canonical',
+  'canonical', 'lists',
   'storage', 'timestamps', 'actions', 'routes', 'access', 'list', 'put', 'etag', 'cache', 'formats', 'links', 'hooks'
 ])
 

@@ -1,3 +1,4 @@
+import type { TypeFamily } from '../sql/catalog.ts'
 import type { Dialect, ErrorKind, Value, Violation } from '../sql/dialect.ts'
 
 function buildPath (names: readonly string[]): string {
@@ -36,7 +37,12 @@ export const dialect: Dialect = {
   },
   jsonCheck: (column) => ` CHECK (json_valid(${column}))`,
 
+  toDefault: (value) => typeof value === 'string' ? toLiteral(value) : String(value),
+  randomText: 'lower(hex(randomblob(16)))',
+  indexText: (column) => column,
+
   catalog: buildCatalogQuery,
+  getTypeFamily,
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: ['rowid', 'oid', '_rowid_'],
 
@@ -121,13 +127,19 @@ function buildCatalogQuery (table: readonly string[]): ReturnType<Dialect['catal
   const within = schema.map((part) => `, ${toLiteral(part)}`).join()
   const all = [...schema, 'sqlite_schema'].map(dialect.quote).join('.')
   const spaced = "replace(replace(replace(sql, char(9), ' '), char(10), ' '), char(13), ' ')"
-  const text = `SELECT 'column', NULL, name, NULL, NULL FROM pragma_table_xinfo(?${within})
+  const text = `SELECT 'column', NULL, name, type,
+      CASE WHEN "notnull" THEN CASE
+        WHEN dflt_value IS NULL AND hidden = 0 AND NOT (pk > 0 AND upper(type) = 'INTEGER')
+        THEN 'needs value' ELSE 'not null' END
+      END, 0
+    FROM pragma_table_xinfo(?${within})
     UNION ALL
-    SELECT 'unique', 'primary key', name, NULL, NULL FROM pragma_table_xinfo(?${within}) WHERE pk > 0
+    SELECT 'unique', 'primary key', name, NULL, NULL, pk FROM pragma_table_xinfo(?${within}) WHERE pk > 0
     UNION ALL
-    SELECT 'unique', l.name, i.name,
+    SELECT CASE WHEN l."unique" THEN 'unique' ELSE 'index' END, l.name, i.name,
       CASE WHEN i.cid = -2 THEN s.terms END,
-      CASE WHEN l.partial THEN coalesce(s.predicate, 'unknown') END
+      CASE WHEN l.partial THEN coalesce(s.predicate, 'unknown') END,
+      i.seqno
     FROM pragma_index_list(?${within}) AS l
     JOIN pragma_index_info(l.name${within}) AS i
     LEFT JOIN (
@@ -135,11 +147,16 @@ function buildCatalogQuery (table: readonly string[]): ReturnType<Dialect['catal
         substr(sql, instr(upper(${spaced}), ' WHERE ') + 7) AS predicate
       FROM ${all} WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE
     ) AS s ON s.name = l.name
-    WHERE l."unique"
     UNION ALL
-    SELECT 'other', NULL, NULL, NULL, NULL FROM ${all}
+    SELECT 'other', NULL, NULL, NULL, NULL, 0 FROM ${all}
     WHERE name = ? COLLATE NOCASE AND (type = 'view' OR sql LIKE 'CREATE VIRTUAL TABLE%')`
   return { text, values: [name, name, name, name, name] }
+}
+
+/** https://sqlite.org/datatype3.html#determination_of_column_affinity; types such as DATETIME store what they get. */
+function getTypeFamily (type: string): TypeFamily | undefined {
+  if (/int|real|floa|doub/.test(type)) return 'number'
+  return /char|clob|text/.test(type) ? 'text' : undefined
 }
 
 /**
