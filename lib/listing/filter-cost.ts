@@ -2,7 +2,7 @@ import type { Condition } from '../storage/contract.ts'
 
 // Limits the filters of clients, because each condition is tested for many rows. The scope of an app is not limited.
 
-const maxConditions = 100
+export const maxConditions = 100
 
 /** A pattern is compared with the whole text of a property, not only with its beginning. */
 const likeCost = 20

@@ -16,6 +16,8 @@ export type ComponentKind = 'schemas' | 'responses' | 'headers' | 'parameters'
 
 /** The components of one document. Components of the app keep their names. */
 export class Components {
+  /** Whether the version of the document has the method QUERY: 3.2 or later. */
+  readonly supportsQuery: boolean
   readonly #document: OpenApi
   readonly #byKind = new Map<ComponentKind, Record<string, unknown>>()
   readonly #names = new Map<string, string>()
@@ -23,6 +25,7 @@ export class Components {
 
   constructor (document: OpenApi) {
     this.#document = document
+    this.supportsQuery = Number(/^3\.(\d+)/.exec(document.openapi)?.[1]) >= 2
   }
 
   /** Returns a reference to a component, and builds the component on the first call. */

@@ -12,6 +12,7 @@ import { buildExample, buildExampleItem, chooseStoredExample, toReadExample, toS
 import { buildJsonPatchExample, jsonPatchSchema } from './json-patch.ts'
 import { getSchemaNames, toPascalCase } from './names.ts'
 import type { SchemaNames } from './names.ts'
+import { buildQueryExample, describeFilters, describeQuery } from './query-content.ts'
 import { addSchemaComponent } from './schema.ts'
 
 /** By media type. */
@@ -125,6 +126,18 @@ export class Contents {
       item: isSchema(example) && getValidator(schema)(example) === undefined ? example : undefined,
       writeExample: (format, item) => format.item(item, links, schema)
     })
+  }
+
+  /** The content of QUERY. */
+  query (): Content {
+    // A filter refers to itself, so it is a component of its own.
+    const filter = this.#components.reference('schemas', this.#names.filter, (self) => (
+      describeFilters(this.#collection, self)
+    ))
+    const schema = this.#components.reference('schemas', this.#names.query, () => (
+      describeQuery(this.#collection, filter)
+    ))
+    return { 'application/json': { schema, example: buildQueryExample(this.#collection) } }
   }
 
   #findMutableProperty (): { name: string, value: unknown } | undefined {

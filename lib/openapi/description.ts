@@ -3,7 +3,7 @@ import type { Collection } from '../collection.ts'
 import { getComponents } from './components.ts'
 import type { OpenApi } from './components.ts'
 import { buildOperation } from './operation.ts'
-import { getOperationId } from './summary.ts'
+import { describeRoute, getOperationId } from './summary.ts'
 import { buildParentRoute } from '../collection.ts'
 import type { ActionInfo } from '../features/feature.ts'
 
@@ -58,13 +58,21 @@ function completeOperations (document: OpenApi, { app, collection, prefix, actio
   const secured = (document.security ?? []).length > 0
   const limited = app.hasDecorator('rateLimit')
   for (const { action, method } of actions) {
-    const id = getOperationId(collection, action.name, prefix)
+    const id = getOperationId(collection, action, prefix)
     for (const item of Object.values(document.paths)) {
       const operation = item[method] as { operationId?: string } | undefined
       if (operation?.operationId !== id) continue
       const { responses, parameters, ...kept } = operation as Record<string, unknown>
-      const context = { collection, action, secured, limited }
-      item[method] = { ...kept, ...buildOperation(components, context, prefix) }
+      const context = { collection, secured, limited }
+      item[method] = { ...kept, ...buildOperation(components, { ...context, operation: action }, prefix) }
+      if (action.name === 'list' && components.supportsQuery) {
+        const query = { ...action, isQuery: true } as const
+        item.query = {
+          ...kept,
+          ...describeRoute(collection, query, prefix),
+          ...buildOperation(components, { ...context, operation: query }, prefix)
+        }
+      }
       addTag(document, collection)
     }
   }

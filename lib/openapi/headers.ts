@@ -128,6 +128,11 @@ const responseHeaders = {
     schema: text,
     example: 'application/merge-patch+json'
   },
+  'Accept-Query': {
+    description: 'The supported media types of queries (RFC 10008, section 3)',
+    schema: text,
+    example: 'application/json'
+  },
   'Accept-Encoding': {
     description: 'The supported content codings (RFC 9110, section 12.5.3)',
     schema: text,

@@ -17,6 +17,8 @@ export interface SchemaNames {
   readonly replace: string
   readonly patch: string
   readonly list: string
+  readonly query: string
+  readonly filter: string
 }
 
 /**
@@ -37,7 +39,9 @@ export function getSchemaNames (
     create: `${stem}Create`,
     replace: `${stem}Replace`,
     patch: `${stem}Patch`,
-    list: `${stem}List`
+    list: `${stem}List`,
+    query: `${stem}Query`,
+    filter: `${stem}Filter`
   }
 }
 

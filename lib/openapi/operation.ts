@@ -1,4 +1,3 @@
-import type { ActionName } from '../action.ts'
 import type { CustomAction, OperationObject } from '../features/feature.ts'
 import { buildResponses } from './responses.ts'
 import type { OperationContext } from './responses.ts'
@@ -9,8 +8,10 @@ import { describeHeaderParameters } from './headers.ts'
 import type { RequestHeader } from './headers.ts'
 import { buildPathParameters } from './path-parameters.ts'
 import { buildQueryParameters } from './query-parameters.ts'
+import { getOperationName } from './summary.ts'
+import type { OperationName } from './summary.ts'
 
-interface ActionDescription {
+interface OperationDescription {
   readonly description: string
   readonly headers: readonly RequestHeader[]
   /** The content of the request. */
@@ -23,10 +24,16 @@ const readHeaders = ['If-None-Match', 'If-Modified-Since', 'If-Match', 'If-Unmod
 const preconditionHeaders = ['If-Match', 'If-Unmodified-Since', 'If-None-Match'] as const
 const writeHeaders = [...preconditionHeaders, 'Prefer'] as const
 
-const actions: Readonly<Record<ActionName, ActionDescription>> = {
+const operations: Readonly<Record<OperationName, OperationDescription>> = {
   list: {
     description: 'Returns a page of the collection, filtered and sorted. The header Link has the next page.',
     headers: ['If-None-Match', 'If-Match', 'Prefer']
+  },
+  query: {
+    description: 'Returns a page of the collection, like GET, with the query as content (RFC 10008). ' +
+      'Filters can contain all, any and not at any depth, and long lists of values.',
+    headers: ['If-None-Match', 'If-Match', 'Prefer'],
+    content: (contents) => contents.query()
   },
   create: {
     description: 'Creates an item. The header Location has its URI.',
@@ -53,7 +60,7 @@ const actions: Readonly<Record<ActionName, ActionDescription>> = {
   }
 }
 
-function describeCustomAction (custom: CustomAction): ActionDescription {
+function describeCustomAction (custom: CustomAction): OperationDescription {
   const { at, description, title, input, output } = custom
   const itemHeaders = output === undefined ? writeHeaders : preconditionHeaders
   return {
@@ -64,26 +71,26 @@ function describeCustomAction (custom: CustomAction): ActionDescription {
   }
 }
 
-/** Describes an action as an OpenAPI operation. */
+/** Describes an operation in OpenAPI. */
 export function buildOperation (components: Components, context: OperationContext, prefix: string): object {
-  const { collection, action } = context
-  const { name, at, safe, custom } = action
+  const { collection, operation: info } = context
+  const { at, safe, custom } = info
   const { description, headers, content, isContentOptional = false } = custom === undefined
-    ? actions[name as ActionName]
+    ? operations[getOperationName(info)]
     : describeCustomAction(custom)
   const contents = new Contents(components, collection, prefix)
   const needsIfMatch = collection.etag.required && at === 'item' && !safe
   const operation: OperationObject = {
     description,
     parameters: [
-      ...buildPathParameters(collection, action, prefix),
-      ...buildQueryParameters(collection, name),
+      ...buildPathParameters(collection, info, prefix),
+      ...buildQueryParameters(collection, info),
       ...describeHeaderParameters(components, headers, needsIfMatch ? ['If-Match'] : [])
     ],
     ...content && { requestBody: { required: !isContentOptional, content: content(contents) } },
     responses: buildResponses(components, context, contents)
   }
   const tools = { components, contents, isReworded: collection.attached.hooks.onProblem.length > 0 }
-  for (const describe of collection.attached.descriptions) describe(operation, action, tools)
+  for (const describe of collection.attached.descriptions) describe(operation, info, tools)
   return components.convert(operation)
 }

@@ -65,6 +65,11 @@ const headersByStatus: Readonly<Record<number, readonly ResponseHeader[]>> = {
   503: ['Retry-After']
 }
 
+function getHeaders ({ supportsQuery }: Components, status: number): ResponseHeader[] {
+  const hasAcceptQuery = supportsQuery && (status === 400 || status === 415)
+  return ['Cache-Control', 'Vary', ...headersByStatus[status] ?? [], ...hasAcceptQuery ? ['Accept-Query' as const] : []]
+}
+
 /** Describes the response of a status, with all its problems. `isReworded`: features add properties to problems. */
 export function describeProblemResponse (components: Components, status: number, isReworded: boolean): Reference {
   const suffix = isReworded ? 'ForProfiles' : ''
@@ -75,7 +80,7 @@ export function describeProblemResponse (components: Components, status: number,
     const example = { type: 'about:blank', title: getStatusPhrase(status), status, detail: row?.detail, code: name }
     return {
       description: rows.map(([name, { title }]) => `${title} (${name})`).join('. '),
-      headers: describeHeaders(components, ['Cache-Control', 'Vary', ...headersByStatus[status] ?? []]),
+      headers: describeHeaders(components, getHeaders(components, status)),
       content: { 'application/problem+json': { schema, example } }
     }
   })

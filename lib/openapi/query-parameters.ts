@@ -4,9 +4,10 @@ import type { FilterKey } from '../listing/conditions.ts'
 import { maxCursorLength } from '../listing/cursor.ts'
 import { maxSearchLength } from '../listing/listing.ts'
 import { getItemParameters } from '../listing/query-string.ts'
-import type { AnyActionName } from '../action.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { maxTextLength, queryText } from './query-text.ts'
+import { getOperationName } from './summary.ts'
+import type { OperationInfo } from './summary.ts'
 
 // The query parameters of lists and items.
 
@@ -50,17 +51,20 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
   })
 }
 
+/** Describes a parameter of lists that is not a filter, in a query string or in the content of QUERY. */
+export function describeListParameter (collection: Collection, name: string): JsonSchema {
+  return parameterSchemas[name]?.(collection) ?? collection.attached.queryParameters.get(name)!.schema
+}
+
 /** Returns the schemas of the parameters by name, filters last. */
-function getSchemas (collection: Collection, isList: boolean): Record<string, JsonSchema> {
-  const { listing: { parameters: offered, filterable }, attached: { dialects, queryParameters } } = collection
-  const names = isList
+function getSchemas (collection: Collection, operation: 'list' | 'read'): Record<string, JsonSchema> {
+  const { listing: { parameters: offered, filterable }, attached: { dialects } } = collection
+  const names = operation === 'list'
     ? [...offered]
     : getItemParameters(collection).filter((name) => offered.has(name))
   const schemas: Record<string, JsonSchema> = {}
-  for (const name of names) {
-    schemas[name] = parameterSchemas[name]?.(collection) ?? queryParameters.get(name)!.schema
-  }
-  if (!isList) return schemas
+  for (const name of names) schemas[name] = describeListParameter(collection, name)
+  if (operation === 'read') return schemas
   for (const [name, key] of getFilterKeys(filterable, offered)) schemas[name] = describeFilter(key)
   return Object.assign(schemas, ...dialects.map(({ parameters }) => parameters))
 }
@@ -78,7 +82,7 @@ const conditions: Readonly<Record<FilterKey['is'], string>> = {
   null: 'is null or missing (true), or is neither (false)'
 }
 
-function describeFilter ({ property, is, schema: { description, ...schema } }: FilterKey): JsonSchema {
+export function describeFilter ({ property, is, schema: { description, ...schema } }: FilterKey): JsonSchema {
   const condition = `Only items whose ${property} ${conditions[is]}`
   const hasDescription = typeof description === 'string' && is !== 'like'
   return { ...limitValues(schema), description: hasDescription ? `${condition}. ${description}` : condition }
@@ -98,9 +102,11 @@ function limitValues (schema: JsonSchema): JsonSchema {
   return { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema }
 }
 
-export function buildQueryParameters (collection: Collection, action: AnyActionName): object[] {
-  if (action !== 'list' && action !== 'read') return []
-  const schemas = Object.entries(getSchemas(collection, action === 'list'))
+/** QUERY has its parameters in the content. It accepts those of GET as well, which the document does not repeat. */
+export function buildQueryParameters (collection: Collection, operation: OperationInfo): object[] {
+  const name = getOperationName(operation)
+  if (name !== 'list' && name !== 'read') return []
+  const schemas = Object.entries(getSchemas(collection, name))
   // Without examples: tools such as Swagger UI send those of optional parameters, too.
   return schemas.map(([name, { description, examples, ...schema }]) => ({
     name,

@@ -1,32 +1,33 @@
 import type { Collection } from '../collection.ts'
-import type { ActionName } from '../action.ts'
-import type { ActionInfo, CustomAction, ResponseObject } from '../features/feature.ts'
+import type { CustomAction, ResponseObject } from '../features/feature.ts'
 import type { Rule } from '../access/rules.ts'
 import type { Components } from './components.ts'
 import type { Content, Contents } from './contents.ts'
 import { describeHeaders } from './headers.ts'
 import type { ResponseHeader } from './headers.ts'
 import { describeProblemResponse } from './problem.ts'
+import { getOperationName } from './summary.ts'
+import type { OperationInfo, OperationName } from './summary.ts'
 
-/** An action, and what the description needs to know about the app. */
+/** An operation, and what the description needs to know about the app. */
 export interface OperationContext {
   readonly collection: Collection
-  readonly action: ActionInfo
+  readonly operation: OperationInfo
   /** Whether the document has security requirements. */
   readonly secured: boolean
   /** Whether the app has a rate limit. */
   readonly limited: boolean
 }
 
-const actionsWithContent: ReadonlySet<string> = new Set<ActionName>(['create', 'replace', 'update'])
+const operationsWithContent: ReadonlySet<OperationName> = new Set(['query', 'create', 'replace', 'update'])
 
-function takesContent ({ action: { name, custom } }: OperationContext): boolean {
-  return custom !== undefined || actionsWithContent.has(name)
+function takesContent ({ operation }: OperationContext): boolean {
+  return operation.custom !== undefined || operationsWithContent.has(getOperationName(operation))
 }
 
-/** Returns the access rules of the action, and of reading the item that the collection is nested in. */
-function getRules ({ collection: { access, parent }, action }: OperationContext): Rule[] {
-  const rules = [access?.allow[action.name], parent?.collection.access?.allow.read]
+/** Returns the access rules of the operation, and of reading the item that the collection is nested in. */
+function getRules ({ collection: { access, parent }, operation }: OperationContext): Rule[] {
+  const rules = [access?.allow[operation.name], parent?.collection.access?.allow.read]
   return rules.filter((rule) => rule !== undefined)
 }
 
@@ -35,7 +36,7 @@ function needsCredentials (context: OperationContext): boolean {
 }
 
 function canBeNotFound (context: OperationContext): boolean {
-  return context.action.at === 'item' ||
+  return context.operation.at === 'item' ||
     context.collection.parent !== undefined ||
     // A predicate can hide that the collection exists.
     getRules(context).some((rule) => typeof rule === 'function')
@@ -51,15 +52,15 @@ const problemCases: readonly ProblemCase[] = [
   { status: 401, applies: needsCredentials },
   { status: 403, applies: needsCredentials },
   { status: 404, applies: canBeNotFound },
-  { status: 406, applies: ({ action }) => action.name !== 'remove' },
-  { status: 409, applies: (context) => takesContent(context) || context.action.name === 'remove' },
-  { status: 412, applies: ({ action: { at, custom } }) => custom === undefined || at === 'item' },
+  { status: 406, applies: ({ operation }) => operation.name !== 'remove' },
+  { status: 409, applies: ({ operation: { safe, custom } }) => !safe || custom !== undefined },
+  { status: 412, applies: ({ operation: { at, custom } }) => custom === undefined || at === 'item' },
   { status: 413, applies: takesContent },
   { status: 415, applies: takesContent },
   { status: 422, applies: takesContent },
   {
     status: 428,
-    applies: ({ collection, action: { at, safe } }) => collection.etag.required && at === 'item' && !safe
+    applies: ({ collection, operation: { at, safe } }) => collection.etag.required && at === 'item' && !safe
   },
   { status: 429, applies: ({ limited }) => limited },
   { status: 500, applies: () => true },
@@ -87,10 +88,19 @@ const created: SuccessCase = {
   content: getItemContent
 }
 
-const successCases: Readonly<Record<ActionName, readonly SuccessCase[]>> = {
+const successCases: Readonly<Record<OperationName, readonly SuccessCase[]>> = {
   list: [
     { status: 200, description: 'A page of items', headers: listHeaders, content: (contents) => contents.list() },
     { status: 304, description: notModified, headers: listHeaders }
+  ],
+  query: [
+    {
+      status: 200,
+      description: 'A page of items. Content-Location has the equivalent GET, if there is one',
+      headers: ['Content-Location', ...listHeaders],
+      content: (contents) => contents.list()
+    },
+    { status: 304, description: notModified, headers: ['Content-Location', ...listHeaders] }
   ],
   read: [
     { status: 200, description: 'The item', headers: itemHeaders, content: getItemContent },
@@ -148,24 +158,27 @@ function getCustomCases ({ name, at, output }: CustomAction): readonly SuccessCa
 
 const commonHeaders: readonly ResponseHeader[] = ['Cache-Control', 'Vary', 'Preference-Applied']
 
-function getHeaders ({ collection, action }: OperationContext, headers: readonly ResponseHeader[]): ResponseHeader[] {
+function getHeaders (
+  { collection, operation }: OperationContext,
+  headers: readonly ResponseHeader[]
+): ResponseHeader[] {
   const canCount = collection.listing.parameters.has('count')
   const names = [...headers, ...commonHeaders].filter((name) => name !== 'X-Total-Count' || canCount)
   if (collection.groups === undefined) return names
-  const isRead = action.name === 'list' || action.name === 'read'
-  return [...names, isRead ? 'Cache-Groups' : 'Cache-Group-Invalidation']
+  const { safe, custom } = operation
+  return [...names, safe && custom === undefined ? 'Cache-Groups' : 'Cache-Group-Invalidation']
 }
 
-/** Describes all responses of an action, by status. */
+/** Describes all responses of an operation, by status. */
 export function buildResponses (
   components: Components,
   context: OperationContext,
   contents: Contents
 ): Record<string, ResponseObject> {
-  const { collection, action } = context
+  const { collection, operation } = context
   const responses: Record<string, ResponseObject> = {}
-  const { name, custom } = action
-  const cases = custom === undefined ? successCases[name as ActionName] : getCustomCases(custom)
+  const { custom } = operation
+  const cases = custom === undefined ? successCases[getOperationName(operation)] : getCustomCases(custom)
   for (const { status, description, headers, content, applies } of cases) {
     if (applies?.(collection) === false) continue
     responses[status] = {
@@ -175,7 +188,7 @@ export function buildResponses (
     }
   }
   // Some admin clients need the deleted item, and get it without a preference.
-  if (name === 'remove' && collection.attached.returnsRemoved) {
+  if (operation.name === 'remove' && collection.attached.returnsRemoved) {
     responses[200] = { ...responses['2XX']!, description: 'The deleted item' }
     delete responses['2XX']
   }

@@ -1,12 +1,20 @@
 import type { FastifySchema } from 'fastify'
-import type { ActionName, AnyActionName } from '../action.ts'
+import type { ActionName } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import type { ActionInfo } from '../features/feature.ts'
 
 // What generators read from the route itself. description.ts adds the rest if the app has @fastify/swagger.
 
-const summaries: Readonly<Record<ActionName, (plural: string, singular: string) => string>> = {
+export type OperationName = ActionName | 'query'
+
+/** An operation of a document. QUERY belongs to the action `list`, and is an operation of its own in OpenAPI 3.2. */
+export interface OperationInfo extends ActionInfo {
+  readonly isQuery?: true
+}
+
+const summaries: Readonly<Record<OperationName, (plural: string, singular: string) => string>> = {
   list: (plural) => `List ${plural}`,
+  query: (plural) => `Query ${plural}`,
   create: (_plural, singular) => `Create ${singular}`,
   read: (_plural, singular) => `Get ${singular} by id`,
   replace: (_plural, singular) => `Replace ${singular}`,
@@ -34,28 +42,34 @@ function getArticle (name: string): string {
   return beginsWithVowel || hasSilentH ? 'an' : 'a'
 }
 
-export function getOperationId (collection: Collection, action: AnyActionName, prefix: string): string {
-  return [...prefix.match(/\w+/g) ?? [], collection.name, action].join('.')
+/** Returns the name of an operation that is not that of a custom action. */
+export function getOperationName ({ name, isQuery }: OperationInfo): OperationName {
+  return isQuery === true ? 'query' : name as ActionName
 }
 
-/** Describes the route of an action. The prefix keeps operation ids unique if collections have the same name. */
+export function getOperationId (collection: Collection, { name, isQuery }: OperationInfo, prefix: string): string {
+  return [...prefix.match(/\w+/g) ?? [], collection.name, isQuery === true ? 'query' : name].join('.')
+}
+
+/** Describes the route of an operation. The prefix keeps operation ids unique if collections have the same name. */
 export function describeRoute (
   collection: Collection,
-  action: ActionInfo,
+  operation: OperationInfo,
   prefix: string
 ): FastifySchema & Record<string, unknown> {
   const { name } = collection
   return {
     tags: [name],
-    operationId: getOperationId(collection, action.name, prefix),
-    summary: buildSummary(name, action)
+    operationId: getOperationId(collection, operation, prefix),
+    summary: buildSummary(name, operation)
   }
 }
 
 /** `Cancel an order`, `Import orders`; of a custom action with several words, only these. */
-function buildSummary (plural: string, { name, at, custom }: ActionInfo): string {
+function buildSummary (plural: string, operation: OperationInfo): string {
+  const { at, custom } = operation
   const singular = toSingular(plural)
-  if (custom === undefined) return summaries[name as ActionName](plural, singular)
+  if (custom === undefined) return summaries[getOperationName(operation)](plural, singular)
   if (custom.title.includes(' ')) return custom.title
   return `${custom.title} ${at === 'item' ? singular : plural}`
 }

@@ -137,7 +137,7 @@ async function lint (document: object): Promise<string[]> {
   ]
 }
 
-for (const version of ['3.1.0', '3.0.3']) {
+for (const version of ['3.2.0', '3.1.0', '3.0.3']) {
   test(`a document of ${version} passes Spectral with the OpenAPI and OWASP rules, and Redocly`, async (t) => {
     const app = await service(version)
     t.after(() => app.close())
@@ -421,8 +421,97 @@ test('examples are valid, and exist for every item, list and patch in JSON', asy
   t.ok(count > 300, `${count} examples`)
 })
 
+test('OpenAPI 3.2 describes QUERY as the operation query, and 3.1 and 3.0 do not contain it', async (t) => {
+  for (const version of ['3.1.0', '3.0.3']) {
+    const { document } = await buildDocument(t, [notes()], { openapi: version })
+    t.strictSame(Object.keys(document.paths['/notes']!), ['get', 'post'], version)
+    t.notOk('Accept-Query' in (document.components.responses!.UnsupportedMediaType as unknown as Answer).headers!)
+  }
+  const app = await service('3.2.0')
+  t.after(() => app.close())
+  await app.ready()
+  const document = getDocument(app)
+  t.strictSame(Object.keys(document.paths['/users']!), ['get', 'post', 'query'])
+  t.notOk('query' in document.paths['/users/{id}']!)
+  const query = document.paths['/users']!.query!
+  t.match(query, { operationId: 'users.query', tags: ['users'], summary: 'Query users', description: /RFC 10008/ })
+  t.equal(document.paths['/users']!.get!.operationId, 'users.list')
+  const nested = document.paths['/users/{parent}/articles']!.query!
+  t.strictSame(
+    nested.parameters.map((parameter) => resolve(document, parameter).name),
+    ['parent', 'If-None-Match', 'If-Match', 'Prefer']
+  )
+  t.match(Object.keys(query.responses), [
+    '200', '304', '400', '401', '403', '406', '412', '413', '415', '422', '429', '500', '503'
+  ])
+  t.ok('404' in nested.responses)
+  t.ok('Content-Location' in query.responses['200']!.headers!)
+  for (const status of ['BadRequest', 'UnsupportedMediaType']) {
+    t.ok('Accept-Query' in (document.components.responses![status] as unknown as Answer).headers!, status)
+  }
+  t.ok('Content-Range' in document.paths['/goods']!.query!.responses['200']!.headers!, 'features complete it')
+
+  const hidden = await buildDocument(t, [notes()], { openapi: '3.2.0' }, {
+    transform: ({ schema, url, route }: { schema: object; url: string; route: { method: string } }) => ({
+      schema: { ...schema, hide: route.method === 'GET' || 'hide' in schema },
+      url
+    })
+  })
+  t.strictSame(Object.keys(hidden.document.paths['/notes']!), ['post'], 'an app that hides the list hides QUERY as well')
+})
+
+test('the schema of QUERY accepts and refuses what the service does', async (t) => {
+  const Word = Type.Object({
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    text: Type.String({ maxLength: 100 }),
+    count: Type.Integer(),
+    isRare: Type.Boolean(),
+    not: Type.Optional(Type.String()),
+    origin: Type.Optional(Type.Object({ language: Type.Union([Type.Literal('la'), Type.Literal('el')]) }))
+  }, { title: 'Word' })
+  const words = define({ name: 'words', schema: Word, storage: memory(), list: { search: ['text'] } })
+  const { app, document } = await buildDocument(t, [words as Collection], { openapi: '3.2.0' })
+  const { schema, example } = document.paths['/words']!.query!.requestBody!.content['application/json']!
+  t.strictSame(schema, { $ref: '#/components/schemas/WordQuery' })
+  const validate = createCompiler(document)(schema)
+  const queries: Array<[query: unknown, isValid: boolean]> = [
+    [example, true],
+    [{}, true],
+    [{ filter: {} }, true],
+    [{ filter: { text: 'a', 'count.gte': 1, isRare: true, 'origin.language.in': ['la'], 'text.null': false } }, true],
+    [{ filter: { all: [{ any: [] }, { not: { all: [], any: [{ 'text.like': 'a*' }] } }], 'not.eq': 'a' } }, true],
+    [{ filter: { 'id.nin': ['0199a8f0-5c1e-7b3a-9d42-6f1e2a3b4c5d'] }, limit: 100 }, true],
+    [{ sort: ['-text', 'count'], fields: ['text'], count: true, q: 'a b', limit: 1 }, true],
+    [[], false],
+    [{ filter: [] }, false],
+    [{ other: 1 }, false],
+    [{ filter: { other: 1 } }, false],
+    [{ filter: { text: 1 } }, false],
+    [{ filter: { 'isRare.gt': true } }, false],
+    [{ filter: { 'count.in': [1.5] } }, false],
+    [{ filter: { 'origin.language': 'de' } }, false],
+    [{ filter: { all: { text: 'a' } } }, false],
+    [{ filter: { any: [{ not: [] }] } }, false],
+    [{ filter: { not: 'a' } }, false],
+    [{ filter: { 'text.like': 'a'.repeat(201) } }, false],
+    [{ limit: 0 }, false],
+    [{ limit: 101 }, false],
+    [{ sort: 'text' }, false],
+    [{ sort: [] }, false],
+    [{ fields: ['other'] }, false],
+    [{ q: ' ' }, false],
+    [{ count: 'true' }, false]
+  ]
+  for (const [query, isValid] of queries) {
+    const name = JSON.stringify(query)
+    const response = await ask(app, 'QUERY /words', { content: query as object })
+    t.equal(response.statusCode, isValid ? 200 : 422, name)
+    t.equal(validate(query).length === 0, isValid, name)
+  }
+})
+
 test('responses match the document: status, headers, media type and content', async (t) => {
-  const app = await service()
+  const app = await service('3.2.0')
   t.after(() => app.close())
   await app.ready()
   const document = getDocument(app)
@@ -463,7 +552,7 @@ test('responses match the document: status, headers, media type and content', as
     document.paths[path]![method]!.requestBody!.content[type]!.example as Json
   const request = async (
     target: string,
-    path: string,
+    path = target.split(' ')[1]!,
     options: Parameters<typeof ask>[2] = {}
   ): Promise<LightMyRequestResponse> =>
     check(path, await ask(app, target, options), target.split(' ')[0]!.toLowerCase())
@@ -486,6 +575,16 @@ test('responses match the document: status, headers, media type and content', as
   await request('GET /users?nothing=1', '/users')
   const list = await request('GET /users', '/users')
   await request('GET /users', '/users', { fields: { 'if-none-match': String(list.headers.etag) } })
+  const queried = await request('QUERY /users', '/users', { content: example('/users', 'query') })
+  t.equal(queried.statusCode, 200)
+  await request('QUERY /users', '/users', {
+    content: example('/users', 'query'),
+    fields: { 'if-none-match': String(queried.headers.etag) }
+  })
+  await request('QUERY /users', '/users', { content: { count: true, filter: { any: [{ name: 'a' }] } } })
+  await request('QUERY /users', '/users', { content: { filter: 1 } })
+  await request('QUERY /users', '/users', { content: 'x', type: 'text/plain' })
+  await request('QUERY /users')
   await request(`GET ${user}`, '/users/{id}')
   await request(`GET ${user}`, '/users/{id}', { fields: { accept: 'application/hal+json' } })
   await request(`GET ${user}`, '/users/{id}', { fields: { 'if-none-match': tag } })
