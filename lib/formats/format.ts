@@ -1,5 +1,8 @@
 import type { JsonSchema } from '../storage/contract.ts'
 
+/** The pattern of texts in JSON Schema: no item and no query contains U+0000. */
+export const textPattern = '^[^\\u0000]*$'
+
 /** Thrown by `parse` for content that is malformed. The response is 400. */
 export class Malformed {
   readonly detail: string

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../storage/contract.ts'
+import { textPattern } from './format.ts'
 import type { Format, Links } from './format.ts'
 
 // draft-kelly-json-hal-11: `_links` beside the properties of an item; the items of a list are in `_embedded.items`.
@@ -48,7 +49,7 @@ const linkSchema = {
   required: ['href'],
   properties: {
     href: { type: 'string', format: 'uri-reference', maxLength },
-    title: { type: 'string', maxLength, pattern: '^[^\\u0000]*$' }
+    title: { type: 'string', maxLength, pattern: textPattern }
   }
 }
 

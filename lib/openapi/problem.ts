@@ -1,3 +1,4 @@
+import { textPattern } from '../formats/format.ts'
 import { getStatusPhrase, problems } from '../http/problems.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { describeHeaders, maxHeaderSize } from './headers.ts'
@@ -7,7 +8,7 @@ import { toPascalCase } from './names.ts'
 
 // The content of problem responses: RFC 9457.
 
-const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: '^[^\\u0000]*$' }
+const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: textPattern }
 const uri: JsonSchema = { type: 'string', format: 'uri-reference', maxLength: maxHeaderSize }
 const pointer: JsonSchema = { type: 'string', format: 'json-pointer', maxLength: maxHeaderSize }
 

@@ -1,3 +1,4 @@
+import { textPattern } from '../formats/format.ts'
 import { getBranches, isSchema, resolveSchema } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components, Reference } from './components.ts'
@@ -28,7 +29,7 @@ function convertSchema (schema: JsonSchema, context: SchemaContext): JsonSchema 
     else Object.assign(out, convert(value, (inner) => convertSubschema(inner, context), schema))
   }
   if (typeof schema.$ref === 'string') out.$ref = convertReference(schema, context)
-  return canContainNull(schema) ? { ...out, pattern: '^[^\\u0000]*$' } : out
+  return canContainNull(schema) ? { ...out, pattern: textPattern } : out
 }
 
 /** Whether a schema does not say that a text cannot contain U+0000, which is true of every item. */
