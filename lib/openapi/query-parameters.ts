@@ -34,9 +34,10 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
     const description = `Properties to sort by; prefix one with - for descending order: ${names.join(', ')}`
     return describeChoice(names.flatMap((name) => [name, `-${name}`]), description)
   },
-  fields: ({ listing: { visible } }) => (
-    describeChoice([...visible], 'Returns only these properties. The others are left out, even if they are required')
-  ),
+  fields: ({ listing: { visible } }) => {
+    const description = 'Returns only these properties. The others are left out, even if the schema requires them'
+    return describeChoice([...visible], description)
+  },
   count: () => ({
     type: 'boolean',
     default: false,

@@ -79,6 +79,7 @@ const getItemContent = (contents: Contents): Content => contents.item()
 const listHeaders = ['ETag', 'Link', 'X-Total-Count'] as const
 const itemHeaders = ['ETag', 'Last-Modified', 'Link'] as const
 const notModified = 'The client has the current representation'
+const selection = 'If the request names fields, the others are left out, even if the schema requires them'
 const minimal = 'The write succeeded. The response has no content because the client prefers that'
 
 const created: SuccessCase = {
@@ -181,8 +182,9 @@ export function buildResponses (
   const cases = custom === undefined ? successCases[getOperationName(operation)] : getCustomCases(custom)
   for (const { status, description, headers, content, applies } of cases) {
     if (applies?.(collection) === false) continue
+    const isSelection = status === 200 && isSafe(operation) && collection.listing.parameters.has('fields')
     responses[status] = {
-      description,
+      description: isSelection ? `${description}. ${selection}` : description,
       headers: describeHeaders(components, getHeaders(context, headers)),
       ...content && { content: content(contents) }
     }

@@ -653,6 +653,25 @@ test('responses match the document: status, headers, media type and content', as
   )
 })
 
+test('a response to a request with fields matches the schema except for required, which the document says', async (t) => {
+  const app = await service('3.2.0')
+  t.after(() => app.close())
+  await app.ready()
+  const document = getDocument(app)
+  const { schema } = document.paths['/users/{id}']!.get!.responses['200']!.content!['application/json']!
+  const { required, ...complete } = resolve(document, schema)
+  const content = { email: 'fields@example.com', name: 'Fields' }
+  const { location } = (await ask(app, 'POST /users', { content })).headers
+  const item = (await ask(app, `GET ${location}?fields=name`)).json()
+  t.strictSame(item, { name: 'Fields' })
+  t.strictSame(createCompiler(document)(complete)(item), [])
+  for (const [path, method] of [['/users', 'get'], ['/users', 'query'], ['/users/{id}', 'get']] as const) {
+    const { responses } = document.paths[path]![method]!
+    t.match(responses['200']!.description, /If the request names fields, the others are left out/, `${method} ${path}`)
+  }
+  t.notMatch(document.paths['/users/{id}']!.put!.responses['200']!.description, /fields/)
+})
+
 test('schemas use JSON Schema 2020-12: tuples, constants, recursion, and null in a merge patch', async (t) => {
   const Node = Type.Recursive((This) => Type.Object({ name: Type.String(), children: Type.Array(This) }), {
     $id: 'Node'
