@@ -25,7 +25,21 @@ export async function build (database: Database, further: number): Promise<Fasti
   const app = Fastify()
   app.addHook('onClose', () => database.close())
   await app.register(closeConnections)
-  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Example service', version: '1.0.0' } } })
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Example service',
+        version: '1.0.0',
+        description: 'Users, their articles, and products',
+        contact: { name: 'fastify-collections', url: 'https://www.npmjs.com/package/fastify-collections' },
+        license: { name: 'MIT', url: 'https://opensource.org/license/mit' }
+      },
+      servers: [{ url: '/' }],
+      // No operation needs credentials.
+      security: []
+    }
+  })
   await app.register(swaggerUi, { routePrefix: '/reference' })
   await app.register(collection, people)
   await app.register(collection, texts)

@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { example, isInstalled, scratch } from '../example.ts'
+import { checkClients } from './clients.ts'
+import { lintDocument } from './linters.ts'
 
 // Programs that judge the example service from the outside: `npm run judges`. They are installed at the first run.
-// The judges that are development dependencies (Spectral, Redocly, openapi-typescript) run with the tests.
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
@@ -54,8 +55,14 @@ async function checkPages (address: string): Promise<string[]> {
 
 install()
 const { child, address } = await example()
-const messages = await checkPages(address)
+const results = [
+  { name: `Nu HTML checker, ${paths.length} pages`, messages: await checkPages(address) },
+  ...await lintDocument(address),
+  ...await checkClients(address)
+]
 child.kill()
-console.log(`Nu HTML checker: ${paths.length} pages, ${messages.length} messages`)
-for (const message of messages) console.log(`  ${message}`)
-if (messages.length > 0) process.exitCode = 1
+for (const { name, messages } of results) {
+  console.log(`${name}: ${messages.length} messages`)
+  for (const message of messages) console.log(`  ${message}`)
+  if (messages.length > 0) process.exitCode = 1
+}

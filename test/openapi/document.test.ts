@@ -361,7 +361,9 @@ test('optional parameters have no example, and query parameters have a usual len
         t.strictSame([parameter.example, parameter.schema.examples], [undefined, undefined], name)
       }
       const maximum = parameter.name === 'cursor' ? 1024 : 255
-      if (parameter.in === 'query') t.ok(Number(parameter.schema.maxLength ?? 0) <= maximum, name)
+      for (const schema of [parameter.schema, (parameter.schema.items ?? {}) as Json]) {
+        if (parameter.in === 'query') t.ok(Number(schema.maxLength ?? 0) <= maximum, name)
+      }
     }
   }
   t.ok(required > 0)
