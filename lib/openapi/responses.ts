@@ -157,6 +157,11 @@ function getCustomCases ({ name, at, output }: CustomAction): readonly SuccessCa
   ]
 }
 
+/** Whether it is a GET or QUERY. A custom action is a POST, even if it is safe. */
+function isRead ({ safe, custom }: OperationInfo): boolean {
+  return safe && custom === undefined
+}
+
 const commonHeaders: readonly ResponseHeader[] = ['Cache-Control', 'Vary', 'Preference-Applied']
 
 function getHeaders (
@@ -166,8 +171,7 @@ function getHeaders (
   const canCount = collection.listing.parameters.has('count')
   const names = [...headers, ...commonHeaders].filter((name) => name !== 'X-Total-Count' || canCount)
   if (collection.groups === undefined) return names
-  const { safe, custom } = operation
-  return [...names, safe && custom === undefined ? 'Cache-Groups' : 'Cache-Group-Invalidation']
+  return [...names, isRead(operation) ? 'Cache-Groups' : 'Cache-Group-Invalidation']
 }
 
 /** Describes all responses of an operation, by status. */
@@ -182,7 +186,7 @@ export function buildResponses (
   const cases = custom === undefined ? successCases[getOperationName(operation)] : getCustomCases(custom)
   for (const { status, description, headers, content, applies } of cases) {
     if (applies?.(collection) === false) continue
-    const isSelection = status === 200 && isSafe(operation) && collection.listing.parameters.has('fields')
+    const isSelection = status === 200 && isRead(operation) && collection.listing.parameters.has('fields')
     responses[status] = {
       description: isSelection ? `${description}. ${selection}` : description,
       headers: describeHeaders(components, getHeaders(context, headers)),
