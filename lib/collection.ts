@@ -43,6 +43,8 @@ export interface ServiceInfo {
   readonly problems?: string | undefined
   /** The URI of the OpenAPI document. */
   readonly description?: string | undefined
+  /** The URI of the documentation for people. */
+  readonly documentation?: string | undefined
 }
 
 /** The neighbors of a collection that no app serves yet. */

@@ -48,7 +48,7 @@ export function getRegistered (app: FastifyInstance): ServedCollection[] {
   return collections
 }
 
-const services = new WeakMap<object, { problems?: string | undefined, description?: string | undefined }>()
+const services = new WeakMap<object, ServiceInfo>()
 
 /** Collections read it when a request comes, so the service plugin can be registered before or after them. */
 function getServiceInfo (app: FastifyInstance): ServiceInfo {
@@ -57,8 +57,8 @@ function getServiceInfo (app: FastifyInstance): ServiceInfo {
   return info
 }
 
-export function setServiceInfo (app: FastifyInstance, { problems, description }: ServiceInfo): void {
-  Object.assign(getServiceInfo(app), { problems, description })
+export function setServiceInfo (app: FastifyInstance, { problems, description, documentation }: ServiceInfo): void {
+  Object.assign(getServiceInfo(app), { problems, description, documentation })
 }
 
 /** What an app serves at the path of a collection, and within its items. */

@@ -10,6 +10,7 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { chromium } from 'playwright-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import axe from 'axe-core'
 import t, { test } from 'tap'
 import type { Test } from 'tap'
 import { html } from '../lib/formats/html.ts'
@@ -372,7 +373,7 @@ test('the form deletes an item', { skip }, async (t) => {
   await page.goBack()
   await page.reload()
   t.equal(await page.getByRole('heading', { level: 1 }).innerText(), '404 Not Found')
-  await page.getByRole('link', { name: 'people' }).click()
+  await page.getByRole('link', { name: 'Go to people' }).click()
   await page.getByRole('cell', { name: 'Alan Turing' }).waitFor()
   t.same(complaints, [])
 })
@@ -531,6 +532,67 @@ test('the pages support the keyboard and screen readers', { skip }, async (t) =>
   )
 })
 
+test('Tab reaches every control in the order of the page, and the focus is visible', { skip }, async (t) => {
+  const { origin, ids: [id] } = await serve(t)
+  for (const path of ['/people?sort=name', `/people/${id}`]) {
+    const { page } = await open(t, origin + path)
+    // Not by a click, which Tab would start from.
+    await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true })")
+    const focusable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]'
+    const expected = await page.evaluate(
+      `[...document.querySelectorAll(${JSON.stringify(focusable)})].map(({ outerHTML }) => outerHTML)`
+    ) as string[]
+    await page.keyboard.press('Tab')
+    const reached: string[] = []
+    const invisible: string[] = []
+    while (reached.length < expected.length) {
+      const [html, isVisible] = await page.evaluate(`(() => {
+        const element = document.activeElement
+        const { outlineStyle, outlineWidth } = getComputedStyle(element)
+        const { right, width, height } = element.getBoundingClientRect()
+        const isShown = outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2 && right > 0 && width * height > 0
+        return [element.outerHTML, isShown]
+      })()`) as [string, boolean]
+      reached.push(html)
+      if (!isVisible) invisible.push(html)
+      // A date input has several stops.
+      do await page.keyboard.press('Tab')
+      while (await page.evaluate('document.activeElement.outerHTML') === html)
+    }
+    t.same(reached, expected)
+    t.same(invisible, [])
+  }
+})
+
+test('the pages have no accessibility violations that axe-core finds', { skip }, async (t) => {
+  const { origin, ids: [id] } = await serve(t, {
+    access: {
+      authenticate: ({ request: { headers } }) => headers['x-user']?.toString(),
+      allow: 'public',
+      scope: ({ request }) => request?.headers['x-empty'] === undefined ? undefined : { filter: { any: [] } }
+    }
+  })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [path, headers] of [
+      ['/people?sort=name&count=true&name.ne=x', { 'x-user': 'ada' }],
+      ['/people', { 'x-empty': 'yes' }],
+      ['/people?q=nothing', {}],
+      [`/people/${id}`, { 'x-user': 'ada' }],
+      [`/people/${id}?fields=name`, {}],
+      ['/people/none', {}],
+      ['/people?limit=none', {}]
+    ] as const) {
+      const { page } = await open(t, origin + path, { colorScheme, extraHTTPHeaders: headers })
+      for (const summary of await page.locator('summary').all()) await summary.click()
+      if (path === `/people/${id}`) await page.getByRole('button', { name: 'Save' }).click()
+      await page.evaluate(axe.source)
+      const { violations, passes } = await page.evaluate('axe.run()') as axe.AxeResults
+      t.same(violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]), [], `${path} ${colorScheme}`)
+      t.ok(passes.some(({ id }) => id === 'color-contrast'), 'the rules were applied')
+    }
+  }
+})
+
 test(
   'the API reference works without external resources under a strict Content-Security-Policy',
   { skip },
@@ -553,14 +615,14 @@ test(
       collection,
       define({ name: 'people', schema: Person, storage: memory(), formats: [json, html] }) as Collection
     )
-    await app.register(service, { ...withoutPaths, description: '/reference/json' })
+    await app.register(service, { ...withoutPaths, description: '/reference/json', documentation: '/reference/' })
     await app.listen()
     const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
     const { page, complaints } = await open(t, `${origin}/people`)
     t.equal(await page.getByRole('link', { name: 'API description' }).getAttribute('href'), '/reference/json')
     const urls: string[] = []
     page.on('request', (request) => urls.push(request.url()))
-    await page.goto(`${origin}/reference/`)
+    await page.getByRole('link', { name: 'API reference' }).click()
     await page.getByText('/people/{id}').first().waitFor()
     t.same((await page.locator('.opblock-summary-method').allInnerTexts()).sort(), [
       'DELETE',
@@ -579,6 +641,13 @@ test(
       urls.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:')),
       []
     )
+    // Swagger UI opens links in a new tab.
+    const [list] = await Promise.all([
+      page.waitForEvent('popup'),
+      page.getByRole('link', { name: 'open the page' }).click()
+    ])
+    await list.waitForURL(`${origin}/people`)
+    t.equal(await list.title(), 'people')
     t.same(complaints, [])
   }
 )

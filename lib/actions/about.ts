@@ -1,6 +1,8 @@
 import { allowedActions } from '../access/authorize.ts'
 import { getRepresentationTypes } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
+import { getCallerId } from '../access/caller.ts'
+import type { Caller, CallerLike } from '../access/caller.ts'
 import type { About, Link, Offer } from '../formats/format.ts'
 import { getRegistered } from '../registry.ts'
 import type { Request } from '../request/request.ts'
@@ -18,7 +20,7 @@ function getOffer (collection: Collection): Offer {
 }
 
 function buildOffer (collection: Collection): Offer {
-  const { name, id, schemas, hidden, mediaTypes, limit, service } = collection
+  const { name, id, schemas, hidden, mediaTypes, limit, access, service } = collection
   const { filterable, sortable, parameters } = collection.listing
   return {
     name,
@@ -35,7 +37,9 @@ function buildOffer (collection: Collection): Offer {
     search: parameters.has('q'),
     counts: parameters.has('count'),
     limit,
-    description: service.description
+    authenticates: access?.authenticate !== undefined,
+    description: service.description,
+    documentation: service.documentation
   }
 }
 
@@ -55,7 +59,7 @@ interface PageInfo {
 /** Returns what a page shows besides the content of the response. */
 export async function buildAbout (
   collection: Collection,
-  { path, search, fixed, scope, original }: Request,
+  { path, search, fixed, scope, caller, original }: Request,
   { at, tag, total }: PageInfo
 ): Promise<About> {
   return {
@@ -68,8 +72,16 @@ export async function buildAbout (
     fixed: Object.keys({ ...scope?.values, ...fixed }),
     related: findRelatedPaths(collection, original),
     tag,
-    total
+    total,
+    caller: getCallerName(caller)
   }
+}
+
+/** The name if the caller has one, because a person recognizes it; otherwise the id. */
+function getCallerName (caller: Caller | undefined): string | undefined {
+  if (caller === undefined) return undefined
+  const { name } = Object(caller) as { name?: unknown }
+  return typeof name === 'string' && name !== '' ? name : String(getCallerId(caller as CallerLike))
 }
 
 /** Links to the collections and items that contain the target, and to the target itself. */

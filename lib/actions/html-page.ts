@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { buildAbout } from './about.ts'
+import { isProtected } from '../access/authorize.ts'
 import type { Action } from '../action.ts'
 import { notModified, withoutContent } from '../response/response.ts'
 import { isNotModified } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import type { Content, Format } from '../formats/format.ts'
+import { getStatedPolicy, isPrivate } from '../http/cache-control.ts'
 import { addCoding } from '../http/entity-tag.ts'
 import { Problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
@@ -23,6 +25,7 @@ interface PagedAction {
 /** Makes the action respond with a page if the client requests such a format. */
 export function withPage (collection: Collection, { action, at, safe }: PagedAction): Action {
   if (collection.formats.every(({ page }) => page === undefined)) return action
+  const personal = mustNotBeShared(collection, at)
   return async (collection, request) => {
     const { page, fields: pageHeaders, join, ...format } = request.format
     const prepared = prepareRequest(request, safe)
@@ -48,9 +51,15 @@ export function withPage (collection: Collection, { action, at, safe }: PagedAct
     // A page also changes with the caller and the collection, so it has no date.
     const isKnown = safe && isNotModified(collection, request, { tag, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return notModified(omitContentType(headers), response.applied)
-    return { ...response, fields: headers, content: text }
+    if (isKnown) return { ...notModified(omitContentType(headers), response.applied), ...personal }
+    return { ...response, ...personal, fields: headers, content: text }
   }
+}
+
+/** A page shows its caller. A shared cache must not send it to another one, even if the items are the same for all. */
+function mustNotBeShared (collection: Collection, at: PagedAction['at']): { readonly personal?: true } {
+  const policy = getStatedPolicy(at === 'collection' ? collection.cache.list : collection.cache.read)
+  return isProtected(collection) && policy !== undefined && !isPrivate(policy) ? { personal: true } : {}
 }
 
 function prepareRequest (request: Request, safe: boolean): Request {

@@ -97,6 +97,8 @@ export interface About {
   readonly tag: string | undefined
   /** How many items there are in all, if they were counted. */
   readonly total: string | undefined
+  /** The name or id of the caller; undefined if it is anonymous. */
+  readonly caller: string | undefined
 }
 
 /** What a collection offers, independent of the caller. */
@@ -125,6 +127,10 @@ export interface Offer {
   readonly counts: boolean
   /** How many items a page has. */
   readonly limit: { readonly default: number, readonly maximum: number }
+  /** Whether callers are identified, by `access.authenticate`. */
+  readonly authenticates: boolean
   /** The URL of the service description (RFC 8631). */
   readonly description: string | undefined
+  /** The URL of the documentation for people (RFC 8631). */
+  readonly documentation: string | undefined
 }

@@ -3,10 +3,11 @@
 import type { About, Content, Format, Links } from './format.ts'
 import { renderCurl } from './html/curl.ts'
 import { renderItemForms, renderListForms } from './html/form.ts'
+import { renderEmptyList } from './html/empty.ts'
 import { getHeadline, renderItem, renderRelatedLinks } from './html/item.ts'
 import { markup } from './html/markup.ts'
 import type { Markup } from './html/markup.ts'
-import { pageHeaders, renderPage } from './html/page.ts'
+import { pageHeaders, renderAside, renderPage } from './html/page.ts'
 import { renderProblem } from './html/problem.ts'
 import { buildListUrl, renderQueryForm } from './html/query-form.ts'
 import { renderTable } from './html/table.ts'
@@ -30,9 +31,10 @@ export const html: Format = {
 }
 
 function renderContent (content: Content, about: About): string {
-  const { offer: { name, description }, trail } = about
+  const { offer: { name }, trail } = about
   const { title, body } = 'item' in content ? renderItemPage(content, about) : renderListPage(content, about)
-  return renderPage({ title: title === name ? name : `${title} – ${name}`, trail, content: body, description })
+  const fullTitle = title === name ? name : `${title} – ${name}`
+  return renderPage({ title: fullTitle, trail, content: body, aside: renderAside(about) })
 }
 
 interface TitledBody {
@@ -56,17 +58,17 @@ ${renderItemForms(item, links, about)}`
 
 function renderListPage ({ items, links }: Extract<Content, { items: unknown }>, about: About): TitledBody {
   const { offer: { name, schemas: { read: { description } } }, search } = about
-  const table = items.length === 0
-    ? markup`<p class="empty">${search === '' ? 'There are no items.' : 'No items match.'}</p>`
-    : renderTable(items, links.items, about)
+  const table = items.length === 0 ? renderEmptyList(about) : renderTable(items, links.items, about)
   const count = items.length > 0 && renderCount(items.length, about)
+  // There is nothing to search in an empty collection.
+  const query = (items.length > 0 || search !== '') && renderQueryForm(about)
   const body = markup`<h1>${name}</h1>
 ${typeof description === 'string' && markup`<p>${description}</p>`}
 ${renderCurl(about)}
-${renderQueryForm(about)}
+${query}
 ${table}
 <div class="below"><p class="count">${count}</p>${renderPageLinks(links.list)}</div>
-${renderListForms(about)}`
+${renderListForms(about, items.length === 0)}`
   return { title: name, body }
 }
 
@@ -103,7 +105,9 @@ function createContext (read: JsonSchema): About {
       search: false,
       counts: false,
       limit: { default: 20, maximum: 100 },
-      description: undefined
+      authenticates: false,
+      description: undefined,
+      documentation: undefined
     },
     path: '',
     search: '',
@@ -113,6 +117,7 @@ function createContext (read: JsonSchema): About {
     fixed: [],
     related: new Map(),
     tag: undefined,
-    total: undefined
+    total: undefined,
+    caller: undefined
   }
 }

@@ -73,16 +73,21 @@ function completeOperations (document: OpenApi, { app, collection, prefix, actio
           ...buildOperation(components, { ...context, operation: query }, prefix)
         }
       }
-      addTag(document, collection)
+      addTag(document, collection, prefix)
     }
   }
 }
 
-function addTag (document: OpenApi, { name, schema: { description } }: Collection): void {
+function addTag (document: OpenApi, collection: Collection, prefix: string): void {
+  const { name, schema: { description } } = collection
   const tags = document.tags ?? []
   if (tags.some((tag) => tag.name === name)) return
-  document.tags = [
-    ...tags,
-    { name, description: typeof description === 'string' ? description : `The collection ${name}` }
-  ]
+  const text = typeof description === 'string' ? description : `The collection ${name}`
+  document.tags = [...tags, { name, description: text + describePage(collection, prefix) }]
+}
+
+/** A reader of the reference in a browser can go on to the page of the list. */
+function describePage ({ name, actions, formats }: Collection, prefix: string): string {
+  const hasPage = formats.some(({ page, mediaType }) => page !== undefined && mediaType.startsWith('text/html'))
+  return hasPage && actions.has('list') && !prefix.includes(':') ? ` ([open the page](${prefix}/${name}))` : ''
 }

@@ -112,6 +112,7 @@ function digestEmbedded (_element: string, name: string, content: string): strin
 
 const uuid = /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/g
 const instant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g
+const readable = /\b\d\d \w{3} \d{4}, \d\d:\d\d(?::\d\d)? UTC/g
 const httpDate = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/g
 const cursor = /\bcursor=([\w-]+)/g
 const hour = 3_600_000
@@ -135,6 +136,7 @@ class Names {
     return replaced
       .replace(uuid, (id) => (id.startsWith('01900000-') || id.startsWith('00000000-') ? id : this.#name('id', id)))
       .replace(instant, (time) => (isRecent(time) ? '<now>' : time))
+      .replace(readable, (time) => (isRecent(time) ? '<now>' : time))
       .replace(httpDate, (date) => (isRecent(date) ? '<date>' : date))
   }
 

@@ -221,11 +221,12 @@ test('empty inputs of a form are ignored in the query', async (t) => {
 
 test('the page of a list has search, limit, counts and links to other pages', async (t) => {
   const app = await build(t, users({ formats, list: { search: ['name'], limit: { default: 2, maximum: 5 } } }), {
-    service: { description: '/openapi.json' }
+    service: { description: '/openapi.json', documentation: '/reference' }
   })
   for (const name of ['a', 'b', 'c']) await created(app, '/users', { name, email: `${name}@example.com` })
   const first = (await ask(app, 'GET /users', { fields: { accept } })).payload
-  t.match(first, /<a href="\/openapi\.json" rel="service-desc">/)
+  t.match(first, /<a href="\/reference" rel="service-doc">API reference<\/a>/)
+  t.match(first, /<a href="\/openapi\.json" rel="service-desc">API description<\/a>/)
   t.match(first, /name="q"/)
   t.match(first, /name="limit" value="" type="number" min="1" max="5" placeholder="2"/)
   t.match(first, /2 items · <a href="\/users\?count=true">Count all<\/a>/)
@@ -260,6 +261,66 @@ test('the page of a list has search, limit, counts and links to other pages', as
     (await ask(app, 'GET /users?sort=name,-email', { fields: { accept } })).payload,
     /<option value="name,-email" selected>/
   )
+})
+
+test('an empty list explains why it is empty and what to do next', async (t) => {
+  const getEmpty = async (url: string, options: Parameters<typeof users>[0] = {}): Promise<string> => {
+    const app = await build(t, users({ formats, ...options }))
+    const { payload } = await ask(app, `GET ${url}`, { fields: { accept } })
+    const [, reason = ''] = /<p class="empty">([^]*?)<\/p>/.exec(payload)!
+    const isOpen = payload.includes('<details open><summary>Add an item</summary>')
+    return `${reason}${isOpen ? ' The form is open.' : ''}${payload.includes('role="search"') ? ' With a query.' : ''}`
+  }
+  t.equal(
+    await getEmpty('/users'),
+    'There are no items. <span data-live hidden>Add the first one below.</span> The form is open.'
+  )
+  t.equal(await getEmpty('/users', { actions: ['list', 'read'] }), 'There are no items.')
+  t.equal(await getEmpty('/users?name=zz'), 'No items match. <a href="/users">Show all items</a> With a query.')
+  const access = { authenticate: () => undefined, allow: { all: 'authenticated', list: 'public' } } as const
+  t.equal(
+    await getEmpty('/users', { access }),
+    'There are no items, or none that you can see. You are not signed in.'
+  )
+  const app = await build(t, users({ formats, list: { limit: { default: 1 } } }))
+  for (const name of ['a', 'b']) await created(app, '/users', { name, email: `${name}@example.com` })
+  const { headers } = await ask(app, 'GET /users?sort=name')
+  const [, next = ''] = /<([^>]+)>; rel="next"/.exec(String(headers.link))!
+  for (const { id } of (await ask(app, 'GET /users?limit=2')).json()) await ask(app, `DELETE /users/${id}`)
+  t.match(
+    (await ask(app, `GET ${next}`, { fields: { accept } })).payload,
+    /There are no items on this page\. <a href="\/users\?sort=name">Go to the first page<\/a>/
+  )
+})
+
+test('dates are readable in UTC, with the exact value on hover; numbers are right-aligned', async (t) => {
+  const Event = Type.Object({
+    id: Type.String(),
+    on: Type.String({ format: 'date' }),
+    at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    seats: Type.Integer(),
+    price: Type.String(),
+    code: Type.String()
+  }, { additionalProperties: true })
+  const items = [
+    { id: 'a', on: '2026-02-28', at: '2026-03-01t00:59:59.5+01:00', seats: 10, price: '9.90', code: '1', weight: 1 },
+    { id: 'b', on: '2026-02-30', at: '1990-12-31T23:59:60Z', seats: 9, price: '-1200.00', code: 'x', weight: 'heavy' },
+    { id: 'c', on: 'soon', at: null, seats: 8, price: '0.5', code: '3', extra: 3 }
+  ]
+  const list = String(html.list(items, { list: {}, items: [] }, Event))
+  const item = String(html.item(items[0]!, {}, Event))
+  t.match(list, '<td><time datetime="2026-02-28" title="2026-02-28">28 Feb 2026</time></td>')
+  t.match(
+    list,
+    '<time datetime="2026-02-28T23:59:59.500Z" title="2026-03-01t00:59:59.5+01:00">28 Feb 2026, 23:59 UTC</time>'
+  )
+  t.match(item, />28 Feb 2026, 23:59:59 UTC<\/time>/, 'the page of the item shows seconds')
+  t.match(list, '<td><bdi>1990-12-31T23:59:60Z</bdi></td>', 'a leap second has no Date')
+  t.match(list, '<td><bdi>2026-02-30</bdi></td>', 'a date that does not exist is shown as it is')
+  t.match(list, '<td><bdi>soon</bdi></td>')
+  const numeric = [...list.matchAll(/<th scope="col" class="number">(?:<a[^>]*>)?(\w+)/g)].map(([, name]) => name)
+  t.same(numeric, ['seats', 'price', 'extra'], 'by the schema, or if all values are numbers or decimals')
+  t.equal(list.match(/<td class="number">/g)?.length, numeric.length * items.length)
 })
 
 test('the page of a list without search, sort and filters offers none of them', async (t) => {
@@ -375,6 +436,45 @@ test('a page shows only the actions of its caller, and has an ETag of its own', 
   const closed = await ask(app, `DELETE ${at}`, { fields: { accept } })
   t.match(closed.payload, /<h1>401 Unauthorized<\/h1>/)
   t.type(closed.headers['www-authenticate'], 'string')
+})
+
+test('a page shows who is signed in, and no shared cache stores it', async (t) => {
+  const callers: Record<string, string | { id: number, name?: string }> = {
+    text: 'ada <3',
+    named: { id: 7, name: 'Grace' },
+    numbered: { id: 7 }
+  }
+  const access = {
+    authenticate: ({ request: { headers } }: { request: { headers: object } }) => {
+      return callers[String(Reflect.get(headers, 'x-user'))] as never
+    },
+    allow: { all: 'authenticated', list: 'public', read: 'public' }
+  } as const
+  const app = await build(t, users({ formats, access, cache: { list: 'public, max-age=60', read: 'private' } }))
+  const { headers: { location } } = await ask(app, 'POST /users', { content: ada, fields: { 'x-user': 'text' } })
+  for (const [caller, text] of [
+    ['text', /<li>Signed in as <bdi class="caller">ada &lt;3<\/bdi><\/li>/],
+    ['named', /<li>Signed in as <bdi class="caller">Grace<\/bdi><\/li>/],
+    ['numbered', /<li>Signed in as <bdi class="caller">7<\/bdi><\/li>/],
+    ['none', /<li>Not signed in<\/li>/]
+  ] as const) {
+    const list = await ask(app, 'GET /users', { fields: { accept, 'x-user': caller } })
+    t.match(list.payload, text)
+    t.equal(list.headers['cache-control'], 'no-store', 'the page depends on the caller')
+    const item = await ask(app, `GET ${String(location)}`, { fields: { accept, 'x-user': caller } })
+    t.match(item.payload, text)
+    t.equal(item.headers['cache-control'], 'private', 'a private policy remains')
+  }
+  t.equal((await ask(app, 'GET /users')).headers['cache-control'], 'public, max-age=60', 'JSON is the same for all')
+  const known = await ask(app, 'GET /users', { fields: { accept } })
+  const { headers, statusCode } = await ask(app, 'GET /users', {
+    fields: { accept, 'if-none-match': String(known.headers.etag) }
+  })
+  t.same([statusCode, headers['cache-control']], [304, 'no-store'])
+  const open = await build(t, users({ formats, cache: { list: 'public, max-age=60' } }))
+  const page = await ask(open, 'GET /users', { fields: { accept } })
+  t.notMatch(page.payload, /signed in/i)
+  t.equal(page.headers['cache-control'], 'public, max-age=60', 'without callers, the page is the same for all')
 })
 
 test('a page leaves out properties that the caller cannot see, and its forms still work', async (t) => {
@@ -689,8 +789,12 @@ test('a page links to related items, nested collections and parents', async (t) 
 test('a problem is an HTML page for a client that prefers HTML to JSON', async (t) => {
   const app = await build(t, users({ formats }))
   for (const [url, status, text] of [
-    ['/users/none', 404, /<p>No resource has this path, or it is not visible to the caller\.<\/p>/],
-    ['/users?age.gte=x', 400, /must be a whole number/]
+    [
+      '/users/none',
+      404,
+      /<p>No resource has this path, or it is not visible to the caller\.<\/p>\n<p><a href="\/users">Go to <bdi>users</
+    ],
+    ['/users?age.gte=x', 400, /must be a whole number[^]*<p><a href="\/users">Open this page without the query<\/a>/]
   ] as const) {
     const { statusCode, headers, payload } = await ask(app, `GET ${url}`, { fields: { accept: browsers.Chrome } })
     t.equal(statusCode, status)

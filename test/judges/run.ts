@@ -31,6 +31,7 @@ const paths = [
   '/articles',
   '/articles/01900000-0000-7000-8000-000000000011?expand=author',
   '/products',
+  '/products?q=nothing',
   '/products/loom-3'
 ]
 

@@ -954,6 +954,18 @@ test('the transform of the app is applied, and hidden or moved routes stay so', 
   t.ok(whole.document.paths['/v1/notes']!.get!.responses['304'])
 })
 
+test('the tag of a collection with a page links to it', async (t) => {
+  const formats = [json, html]
+  const { document } = await buildDocument(t, [
+    { ...notes({ formats }), prefix: '/v1' } as Collection,
+    { ...users({ formats }), prefix: '/:tenant' } as Collection
+  ])
+  t.strictSame(
+    document.tags.map(({ description }) => description),
+    ['The collection notes ([open the page](/v1/notes))', 'The collection users']
+  )
+})
+
 test("Swagger 2.0 documents the operations, and the app's route config is kept", async (t) => {
   const app = Fastify()
   t.after(() => app.close())

@@ -8,13 +8,18 @@ import type { Markup } from './markup.ts'
 // Forms for what the caller can do. The forms of browsers support neither PATCH nor If-Match, so a script sends them,
 // and they are hidden without it.
 
-/** Renders the form that creates an item. */
-export function renderListForms (about: About): Markup | undefined {
-  const { offer: { schemas, takesJson }, actions, path, fixed } = about
-  if (!actions.has('create') || !takesJson) return undefined
+/** Whether the page of the list has a form that creates an item. */
+export function canAdd ({ offer: { takesJson }, actions }: About): boolean {
+  return actions.has('create') && takesJson
+}
+
+/** Renders the form that creates an item. It is open if the list has no items yet. */
+export function renderListForms (about: About, isEmpty: boolean): Markup | undefined {
+  const { offer: { schemas }, path, search, fixed } = about
+  if (!canAdd(about)) return undefined
   const properties = getFormProperties(schemas.create, { item: undefined, fixed })
   const form = renderForm({ method: 'POST', action: path, button: 'Add' }, properties)
-  return renderSection(renderDetails('Add an item', form))
+  return renderSection(renderDetails('Add an item', form, isEmpty && search === ''))
 }
 
 /** Renders the forms that change and delete an item. Without an entity tag there are none. */
@@ -45,8 +50,8 @@ function getEditMethod ({ offer: { takesJson }, actions }: About): 'PATCH' | 'PU
   return actions.has('replace') && takesJson ? 'PUT' : undefined
 }
 
-function renderDetails (summary: string, form: Markup): Markup {
-  return markup`<details><summary>${summary}</summary>${form}</details>`
+function renderDetails (summary: string, form: Markup, open = false): Markup {
+  return markup`<details${renderAttributes({ open })}><summary>${summary}</summary>${form}</details>`
 }
 
 function renderSection (forms: Markup): Markup {

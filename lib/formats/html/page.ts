@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { About } from '../format.ts'
+import type { About, Offer } from '../format.ts'
 import { markup, Markup } from './markup.ts'
 import { script } from './script.ts'
 import { style } from './style.ts'
@@ -8,12 +8,12 @@ interface PageParts {
   readonly title: string
   readonly trail: About['trail']
   readonly content: Markup
-  /** The URL of the service description (RFC 8631). */
-  readonly description?: string | undefined
+  /** The links and the sign-in state beside the breadcrumbs. */
+  readonly aside?: Markup | undefined
 }
 
 /** Renders a whole document. */
-export function renderPage ({ title, trail, content, description }: PageParts): string {
+export function renderPage ({ title, trail, content, aside }: PageParts): string {
   return markup`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -28,7 +28,7 @@ export function renderPage ({ title, trail, content, description }: PageParts): 
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <nav aria-label="Breadcrumb"><ol>${renderTrail(trail)}</ol></nav>
-${description !== undefined && markup`<a href="${description}" rel="service-desc">API description</a>`}
+${aside}
 </header>
 <main id="content" tabindex="-1">
 ${content}
@@ -38,6 +38,28 @@ ${content}
 </body>
 </html>
 `.text
+}
+
+/** Renders the links to the API reference, and who is signed in. */
+export function renderAside ({ offer, caller }: About): Markup | undefined {
+  const items = renderServiceLinks(offer)
+  if (offer.authenticates) {
+    items.push(caller === undefined
+      ? markup`<li>Not signed in</li>`
+      : markup`<li>Signed in as <bdi class="caller">${caller}</bdi></li>`)
+  }
+  return items.length === 0 ? undefined : markup`<ul class="aside" aria-label="Service">${items}</ul>`
+}
+
+function renderServiceLinks ({ documentation, description }: Offer): Markup[] {
+  const links: Markup[] = []
+  if (documentation !== undefined) {
+    links.push(markup`<li><a href="${documentation}" rel="service-doc">API reference</a></li>`)
+  }
+  if (description !== undefined) {
+    links.push(markup`<li><a href="${description}" rel="service-desc">API description</a></li>`)
+  }
+  return links
 }
 
 function renderTrail (trail: About['trail']): Markup[] {

@@ -1,16 +1,31 @@
+import type { About } from '../format.ts'
 import { markup } from './markup.ts'
+import type { Markup } from './markup.ts'
 import { renderPage } from './page.ts'
 
 /** Renders a problem (RFC 9457) as a page. */
 export function renderProblem ({ title, status, detail, instance }: Readonly<Record<string, unknown>>): string {
   const path = typeof instance === 'string' ? instance : ''
   const name = `${String(status)} ${String(title)}`
+  const trail = buildTrail(path)
+  const next = renderNextStep(trail, status)
   return renderPage({
     title: name,
-    trail: buildTrail(path),
+    trail,
     content: markup`<h1>${name}</h1>
-<p>${String(detail)}</p>`
+<p>${String(detail)}</p>${next && markup`
+<p>${next}</p>`}`
   })
+}
+
+/** Links to where the reader can go on. The instance has no query, which is what a 400 of a page is about. */
+function renderNextStep (trail: About['trail'], status: unknown): Markup | undefined {
+  const [target, parent] = [...trail].reverse()
+  if (status === 400 && target !== undefined) {
+    return markup`<a href="${target.href}">Open this page without the query</a>`
+  }
+  if (status !== 404 || parent === undefined) return undefined
+  return markup`<a href="${parent.href}">Go to <bdi>${parent.title}</bdi></a>`
 }
 
 /** Links to each parent path, because one of them may exist. */

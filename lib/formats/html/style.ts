@@ -52,9 +52,11 @@ a { color: var(--accent); text-underline-offset: .18em; text-decoration-thicknes
 a:hover { text-decoration-thickness: .12em; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 3px; }
 ol, ul { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem .5rem; }
-header li + li::before { content: "/"; color: var(--quiet); margin-right: .5rem; }
+header ol li + li::before { content: "/"; color: var(--quiet); margin-right: .5rem; }
 header [aria-current] { color: var(--quiet); text-decoration: none; }
 header bdi { overflow-wrap: anywhere; }
+header .caller { font-weight: 550; }
+.aside { gap: .25rem 1.25rem; color: var(--quiet); }
 .skip { position: absolute; left: -100vw; padding: .5rem 1rem; background: var(--paper); }
 .skip:focus { left: 0; }
 .none, .hint, .count, .empty, .curl { color: var(--quiet); }
@@ -155,6 +157,7 @@ tbody tr:hover { background: var(--raised); }
 thead { background: var(--raised); }
 thead th { font-size: .82rem; font-weight: 550; color: var(--quiet); }
 thead a { color: inherit; }
+.number { text-align: end; }
 [aria-sort=ascending] a::after { content: " ↑"; }
 [aria-sort=descending] a::after { content: " ↓"; }
 tbody th { font: .85em/1.8 var(--mono); }
@@ -214,7 +217,7 @@ pre { margin: 0; max-height: 24rem; overflow: auto; white-space: pre-wrap; }
   h1 { font-size: 1.5rem; }
   dl > div { grid-template-columns: 1fr; gap: .1rem; }
   .row p { max-width: none; }
-  tbody th { max-width: 8.5rem; }
+  tbody th { max-width: 6.5rem; }
 }
 @media print { .query, .forms, .pages, .curl, .skip { display: none; } }
 `

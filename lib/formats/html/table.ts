@@ -1,6 +1,8 @@
+import type { JsonSchema } from '../../storage/contract.ts'
 import type { About, Links } from '../format.ts'
 import { getPropertyNames } from './item.ts'
-import { markup } from './markup.ts'
+import { getKind } from './kind.ts'
+import { markup, renderAttributes } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { buildListUrl } from './query-form.ts'
 import { renderShort } from './value.ts'
@@ -13,17 +15,18 @@ export function renderTable (items: readonly object[], links: readonly Links[], 
   const { offer: { name, id, schemas: { read: { properties = {} } } }, related } = about
   const merged = Object.fromEntries(items.flatMap((item) => Object.entries(item)))
   const columns = getPropertyNames(merged, properties).filter((column) => column !== id).slice(0, maxColumns)
+  const numeric = new Set(columns.filter((column) => isNumeric(column, items, { ...properties[column] })))
   const rows = items.map((item, index) => {
     const cells = columns.map((column) => {
       const value = renderShort(Reflect.get(item, column), { ...properties[column] }, related.get(column))
-      return markup`<td>${value}</td>`
+      return numeric.has(column) ? markup`<td class="number">${value}</td>` : markup`<td>${value}</td>`
     })
     return markup`<tr><th scope="row">${renderItemLink(item, links[index], id)}</th>${cells}</tr>
 `
   })
   return markup`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
 <table>
-<thead><tr>${[id, ...columns].map((column) => renderHeading(column, about))}</tr></thead>
+<thead><tr>${[id, ...columns].map((column) => renderHeading(column, numeric.has(column), about))}</tr></thead>
 <tbody>
 ${rows}</tbody>
 </table>
@@ -35,14 +38,30 @@ function renderItemLink (item: object, { self }: Links = {}, id: string): Markup
   return self === undefined ? markup`<bdi>${text}</bdi>` : markup`<a href="${self.href}"><bdi>${text}</bdi></a>`
 }
 
+/** A decimal as a string, such as a price. */
+const decimal = /^-?\d+(?:\.\d+)?$/
+
+/** Whether a column has numbers, which are compared digit by digit: by its schema, or by all its values. */
+function isNumeric (column: string, items: readonly object[], schema: JsonSchema): boolean {
+  const { type } = getKind(schema)
+  if (type === 'number' || type === 'integer') return true
+  const values = items.map((item) => Reflect.get(item, column) as unknown).filter((value) => value != null)
+  return values.length > 0 && values.every((value) => {
+    return typeof value === 'number' || (typeof value === 'string' && value.includes('.') && decimal.test(value))
+  })
+}
+
 /** The link of a heading sorts by its column, and reverses the order if the list is sorted by it already. */
-function renderHeading (column: string, about: About): Markup {
+function renderHeading (column: string, isNumber: boolean, about: About): Markup {
   const sort = new URLSearchParams(about.search).get('sort')
   const next = sort === column ? `-${column}` : column
   const label = about.offer.sorts.includes(column)
     ? markup`<a href="${buildListUrl(about, { sort: next })}">${column}</a>`
     : markup`${column}`
-  if (sort === column) return markup`<th scope="col" aria-sort="ascending">${label}</th>`
-  if (sort === `-${column}`) return markup`<th scope="col" aria-sort="descending">${label}</th>`
-  return markup`<th scope="col">${label}</th>`
+  const attributes = renderAttributes({
+    scope: 'col',
+    class: isNumber ? 'number' : undefined,
+    'aria-sort': sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : undefined
+  })
+  return markup`<th${attributes}>${label}</th>`
 }

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../storage/contract.ts'
 import { getKind } from './kind.ts'
+import { formatInstant } from './instant.ts'
 import { getSafeHref, markup } from './markup.ts'
 import type { Markup } from './markup.ts'
 
@@ -9,7 +10,7 @@ type RelatedPath = string | undefined
 /** Renders a value for a cell of a table. */
 export function renderShort (value: unknown, schema: JsonSchema, related: RelatedPath): Markup {
   if (isContainer(value)) return markup`<code>${truncate(JSON.stringify(value), 80)}</code>`
-  return renderScalar(value, schema, { related, maxLength: 120 })
+  return renderScalar(value, schema, { related, maxLength: 120, withSeconds: false })
 }
 
 /** More would make a page too long to read; a form has the whole value. */
@@ -20,7 +21,7 @@ export function renderFull (value: unknown, schema: JsonSchema, related: Related
   if (isContainer(value)) {
     return markup`<pre tabindex="0">${truncate(JSON.stringify(value, null, 2), maxFullLength)}</pre>`
   }
-  return renderScalar(value, schema, { related, maxLength: maxFullLength })
+  return renderScalar(value, schema, { related, maxLength: maxFullLength, withSeconds: true })
 }
 
 function isContainer (value: unknown): value is object {
@@ -30,9 +31,12 @@ function isContainer (value: unknown): value is object {
 interface ScalarOptions {
   readonly related: RelatedPath
   readonly maxLength: number
+  /** Whether a time is shown to the second. */
+  readonly withSeconds: boolean
 }
 
-function renderScalar (value: unknown, schema: JsonSchema, { related, maxLength }: ScalarOptions): Markup {
+function renderScalar (value: unknown, schema: JsonSchema, options: ScalarOptions): Markup {
+  const { related, maxLength, withSeconds } = options
   if (value === undefined) return markup``
   if (value === null || value === '') return markup`<span class="none">${value === null ? 'null' : 'empty'}</span>`
   const text = truncate(String(value), maxLength)
@@ -41,7 +45,10 @@ function renderScalar (value: unknown, schema: JsonSchema, { related, maxLength 
   }
   if (typeof value !== 'string') return markup`${text}`
   const { format } = getKind(schema).schema
-  if (format === 'date-time' || format === 'date') return markup`<time datetime="${value}">${text}</time>`
+  const instant = formatInstant(value, format, withSeconds)
+  if (instant !== undefined) {
+    return markup`<time datetime="${instant.machine}" title="${value}">${instant.text}</time>`
+  }
   const href = getHref(value, format)
   // <bdi> keeps right-to-left text from changing the direction of the text around it.
   if (href === undefined) return markup`<bdi>${text}</bdi>`
