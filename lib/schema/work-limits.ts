@@ -1,7 +1,5 @@
 import { _ } from 'ajv'
 import type { Ajv2019, CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2019.js'
-import anyOf from 'ajv/dist/vocabularies/applicator/anyOf.js'
-import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
 import { toCanonicalJson } from './canonical-json.ts'
 
 // Some keywords of Ajv can take hours for a small content. Their work is limited here.
@@ -48,9 +46,10 @@ function countParts (value: unknown): number {
 
 /** Replaces the keywords and the format of a validator that can take too long. */
 export function addWorkLimits (ajv: Ajv2019): Ajv2019 {
-  for (const union of [anyOf.default, oneOf.default]) {
-    // Each of these definitions has a single keyword.
-    ajv.removeKeyword(union.keyword as string).addKeyword(countUses(union))
+  for (const keyword of ['anyOf', 'oneOf']) {
+    // Ajv has both, and defines them by code.
+    const union = ajv.getKeyword(keyword) as CodeKeywordDefinition
+    ajv.removeKeyword(keyword).addKeyword(countUses(union))
   }
   // The keyword of Ajv compares each item with every other one.
   ajv.removeKeyword('uniqueItems').addKeyword({

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { service } from '../../lib/service/service.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { withoutPaths } from '../app.ts'
@@ -30,6 +31,22 @@ export interface Received {
 
 /** An area of the corpus: sends requests in sequence to its own apps. */
 export type Area = (recorder: Recorder) => Promise<void>
+
+const separator = '\n\n-----\n\n'
+
+function getFile (area: string): URL {
+  return new URL(`recorded/${area}.txt`, import.meta.url)
+}
+
+/** Returns the recorded exchanges of an area. */
+export function readRecording (area: string): string[] {
+  const file = getFile(area)
+  return existsSync(file) ? readFileSync(file, 'utf8').slice(0, -1).split(separator) : []
+}
+
+export function writeRecording (area: string, exchanges: readonly string[]): void {
+  writeFileSync(getFile(area), exchanges.join(separator) + '\n')
+}
 
 /**
  * Sends requests over a real connection and writes down each exchange, with ids, dates and versions replaced by
