@@ -25,6 +25,7 @@ import type { Place } from './access/parent.ts'
 import { checkQuery } from './request/query.ts'
 import { checkOutsideCall } from './items/transaction.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
+import { addDescriptionLink } from './response/links.ts'
 import { normalizePath } from './request/request.ts'
 import type { Request } from './request/request.ts'
 import { getLinkingCollection, getVisibleCollection } from './actions/visible-collection.ts'
@@ -63,7 +64,8 @@ export function createHandler (collection: Collection, options: HandlerOptions):
     if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
     const policy = response.personal === true && cache.dependsOnCaller !== true ? noStore.policy : cache
     const varied = variesByPreference || applied?.handling !== undefined ? varyWithPrefer : vary
-    return prepareReply(response, { policy, varied }, reply)
+    const fields = addDescriptionLink(collection, response.fields)
+    return prepareReply(fields === response.fields ? response : { ...response, fields }, { policy, varied }, reply)
   }
 
   return async function (incoming, reply) {
@@ -96,12 +98,12 @@ export function createHandler (collection: Collection, options: HandlerOptions):
 }
 
 /** RFC 9110, section 9.3.7: returns the headers that describe the resource. */
-type GetOptionsHeaders = (incoming: FastifyRequest) => HeaderFields | Promise<HeaderFields>
+export type GetOptionsHeaders = (incoming: FastifyRequest) => HeaderFields | Promise<HeaderFields>
 
 /** Creates the handler of OPTIONS, which ignores preconditions. */
-export function createOptionsHandler (getHeaders: GetOptionsHeaders): RouteHandlerMethod {
+export function createOptionsHandler (collection: Collection, getHeaders: GetOptionsHeaders): RouteHandlerMethod {
   return async (incoming, reply) => {
-    const fields = await getHeaders(incoming)
+    const fields = addDescriptionLink(collection, await getHeaders(incoming))
     return prepareReply({ status: 204, fields, content: undefined }, noStore, reply)
   }
 }

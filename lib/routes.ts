@@ -13,7 +13,7 @@ import { buildCollectionRoute, buildParentRoute } from './collection.ts'
 import type { Collection } from './collection.ts'
 import { DuplicatePath } from './errors.ts'
 import { createHandler, createNotFoundHandler, createOptionsHandler } from './handler.ts'
-import type { HandlerOptions } from './handler.ts'
+import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
 import { buildAllow } from './http/allow.ts'
 import { patchTypes } from './items/patch.ts'
 import type { createSwaggerConfig } from './openapi/description.ts'
@@ -117,7 +117,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, ur
     config: { ...resourceOptions.config, ...createConfig?.(app, collection, operations) },
     url,
     method: 'OPTIONS',
-    handler: createOptionsHandler(createOptionsHeaders(collection, routes))
+    handler: createOptionsHandler(collection, createOptionsHeaders(collection, routes))
   })
   const methods = getMethods(routes)
   addRoute(app, collection, {
@@ -152,7 +152,7 @@ function getMethods (routes: readonly ActionRoute[]): HTTPMethods[] {
 function createOptionsHeaders (
   collection: Collection,
   routes: readonly ActionRoute[]
-): Parameters<typeof createOptionsHandler>[0] {
+): GetOptionsHeaders {
   const buildHeaders = (routes: readonly ActionRoute[]): Record<string, string> => {
     return { allow: buildAllow(getMethods(routes)), ...buildAcceptHeaders(collection, routes) }
   }

@@ -67,8 +67,8 @@ const headersByStatus: Readonly<Record<number, readonly ResponseHeader[]>> = {
 }
 
 function getHeaders ({ supportsQuery }: Components, status: number): ResponseHeader[] {
-  const hasAcceptQuery = supportsQuery && (status === 400 || status === 415)
-  return ['Cache-Control', 'Vary', ...headersByStatus[status] ?? [], ...hasAcceptQuery ? ['Accept-Query' as const] : []]
+  const headers: ResponseHeader[] = ['Link', 'Cache-Control', 'Vary', ...headersByStatus[status] ?? []]
+  return supportsQuery && (status === 400 || status === 415) ? [...headers, 'Accept-Query'] : headers
 }
 
 /** Describes the response of a status, with all its problems. `isReworded`: features add properties to problems. */

@@ -128,12 +128,12 @@ const successCases: Readonly<Record<OperationName, readonly SuccessCase[]>> = {
     { status: 204, description: minimal, headers: itemHeaders }
   ],
   remove: [
-    { status: 204, description: 'The item was deleted', headers: [] },
+    { status: 204, description: 'The item was deleted', headers: ['Link'] },
     {
       // A range, because JSON has 200 before 204, and tools show the first status as the usual one.
       status: '2XX',
       description: 'The deleted item (200), if the client prefers that',
-      headers: [],
+      headers: ['Link'],
       content: getItemContent
     }
   ]

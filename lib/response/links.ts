@@ -4,6 +4,7 @@ import { formatLink } from '../http/link.ts'
 import type { LinkValue } from '../http/link.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { isUuid } from '../schema/uuid.ts'
+import type { HeaderFields } from './response.ts'
 
 // Links of items and lists (RFC 8288). `path` is always the path of the collection.
 
@@ -57,6 +58,12 @@ export function buildListLinkHeader (collection: Collection, pages: Links): stri
     if (length <= maxLinkLength || rel === 'next') links.push({ href: pages[rel]!.href, rel })
   }
   return links.length === 0 ? undefined : formatLink(links)
+}
+
+/** Adds the link that every response has: to the description of the service. */
+export function addDescriptionLink (collection: Collection, fields: HeaderFields): HeaderFields {
+  if (collection.service.description === undefined || fields.link !== undefined) return fields
+  return { ...fields, link: formatLink(getDescriptionLinks(collection)) }
 }
 
 /** RFC 8631, section 4.1. */

@@ -1,6 +1,7 @@
 import type { Formatted } from '../formats/format.ts'
 import type { FastifyReply } from 'fastify'
 import type { HeaderFields, Response } from './response.ts'
+import { addDescriptionLink } from './links.ts'
 import type { Collection } from '../collection.ts'
 import { isProtected } from '../access/authorize.ts'
 import { negotiate } from '../http/accept.ts'
@@ -89,7 +90,7 @@ export function prepareProblem (collection: Collection, problem: Problem, reply:
   const page = renderProblemPage(collection, { content, accept: headers.accept })
   const response = {
     status: problem.status,
-    fields: { ...fields, ...page?.fields },
+    fields: addDescriptionLink(collection, { ...fields, ...page?.fields }),
     content: page?.content ?? content
   }
   return prepareReply(response, isProtected(collection) ? noStoreForCallers : noStore, reply)

@@ -2,8 +2,10 @@ import { test } from 'tap'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import collection from '../../lib/index.ts'
+import collection, { json } from '../../lib/index.ts'
+import { bulk } from '../../lib/features/bulk.ts'
 import { hal } from '../../lib/formats/hal.ts'
+import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created, notes } from '../app.ts'
 import { define } from '../define.ts'
@@ -282,11 +284,40 @@ test('a forged cursor with a valid checksum returns 400 unless its values match 
   }
 })
 
-test('lists and items link to the description of the service (RFC 8631, section 4.1)', async (t) => {
-  const app = await build(t, notes(), { service: { description: '/openapi.json' } })
+test('every response links to the description of the service (RFC 8631, section 4.1)', async (t) => {
+  const app = await build(t, notes({ formats: [json, html] }).with(bulk()), {
+    service: { description: '/openapi.json' }
+  })
   t.equal((await ask(app, 'GET /notes')).headers.link, '</openapi.json>; rel="service-desc"')
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal((await ask(app, `GET ${at}`)).headers.link, '</notes>; rel="collection", </openapi.json>; rel="service-desc"')
+  const only = '</openapi.json>; rel="service-desc"'
+  const page = { accept: 'text/html' }
+  for (const [target, status, options] of [
+    ['GET /notes', 200, { fields: page }],
+    ['QUERY /notes', 200, { content: {} }],
+    ['GET /notes?limit=0', 400, {}],
+    ['GET /notes?limit=0', 400, { fields: page }],
+    ['GET /notes', 406, { fields: { accept: 'text/csv' } }],
+    ['GET /notes/none', 404, {}],
+    ['OPTIONS /notes', 204, {}],
+    ['PUT /notes', 405, {}],
+    ['POST /notes', 201, { content: [{ text: 'a' }] }],
+    ['POST /notes', 415, { content: 'a', type: 'text/plain' }],
+    ['POST /notes', 422, { content: {} }],
+    [`PATCH ${at}`, 412, { content: {}, fields: { 'if-match': '"other"' } }],
+    [`DELETE ${at}`, 204, {}]
+  ] as const) {
+    const response = await ask(app, target, options)
+    t.strictSame([response.statusCode, response.headers.link], [status, only], target)
+  }
+})
+
+test('responses do not link to a description if the service has none', async (t) => {
+  const app = await build(t, notes(), { service: {} })
+  for (const target of ['GET /notes', 'GET /notes/none', 'OPTIONS /notes']) {
+    t.notOk('link' in (await ask(app, target)).headers, target)
+  }
 })
 
 test('no item is skipped or repeated if items are added or removed between two pages', async (t) => {
