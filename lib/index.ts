@@ -84,7 +84,7 @@ export type {
 } from './calls/types.ts'
 export type { Definition } from './collection.ts'
 export { Malformed } from './formats/format.ts'
-export type { About, Content, Format, Formatted, Link, Links, ListLinks, Offer } from './formats/format.ts'
+export type { About, Content, CustomOffer, Format, Formatted, Link, Links, ListLinks, Offer } from './formats/format.ts'
 export type { Feature, Host } from './features/feature.ts'
 export type * from './access/caller.ts'
 export type {

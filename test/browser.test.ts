@@ -18,6 +18,7 @@ import collection, { define, json } from '../lib/index.ts'
 import type { Collection } from '../lib/collection.ts'
 import type { Options } from '../lib/index.ts'
 import type { Feature } from '../lib/index.ts'
+import { action } from '../lib/features/action.ts'
 import { reactAdmin } from '../lib/features/index.ts'
 import { example } from './example.ts'
 import { memory } from '../lib/storage/memory.ts'
@@ -54,24 +55,22 @@ interface Service {
 async function serve (
   t: Test,
   options: Partial<Options<typeof Person>> = {},
-  features: ReadonlyArray<Feature<object>> = []
+  features: ReadonlyArray<Feature<object, unknown>> = []
 ): Promise<Service> {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   // Its policy would block the script if the page did not replace it.
   await app.register(helmet, { hsts: false })
-  await app.register(
-    collection,
-    define({
-      name: 'people',
-      schema: Person,
-      unique: ['email'],
-      storage: memory(),
-      formats: [json, html],
-      list: { limit: { default: 2 }, search: ['name'] },
-      ...options
-    }).with(...features) as Collection
-  )
+  const people = define({
+    name: 'people',
+    schema: Person,
+    unique: ['email'],
+    storage: memory(),
+    formats: [json, html],
+    list: { limit: { default: 2 }, search: ['name'] },
+    ...options
+  }) as Collection
+  await app.register(collection, people.with(...features))
   const ids: string[] = []
   for (const [index, name] of names.entries()) {
     const created = await app.inject({
@@ -375,6 +374,37 @@ test('the form deletes an item', { skip }, async (t) => {
   t.equal(await page.getByRole('heading', { level: 1 }).innerText(), '404 Not Found')
   await page.getByRole('link', { name: 'Go to people' }).click()
   await page.getByRole('cell', { name: 'Alan Turing' }).waitFor()
+  t.same(complaints, [])
+})
+
+test('custom actions have forms while they are possible', { skip }, async (t) => {
+  const promote = action('promote', {
+    input: Type.Object({ reason: Type.String({ minLength: 3 }) }),
+    when: ({ item }) => Reflect.get(item, 'role') === 'member',
+    run: ({ item, input }) => ({ ...item, role: 'admin', bio: input.reason })
+  })
+  const count = action('count', {
+    on: 'collection',
+    output: Type.Object({ count: Type.Integer() }),
+    run: () => ({ output: { count: 4 } })
+  })
+  const { origin, ids: [id], send } = await serve(t, {}, [promote, count])
+  const { page, complaints } = await open(t, `${origin}/people/${id}`)
+  await page.getByText('Promote', { exact: true }).first().click()
+  const form = page.getByRole('form', { name: 'Promote' })
+  await form.getByLabel('reason').fill('x')
+  await form.getByRole('button', { name: 'Promote' }).click()
+  await form.getByText('must NOT have fewer than 3 characters').waitFor()
+  await form.getByLabel('reason').fill('merits')
+  await form.getByRole('button', { name: 'Promote' }).click()
+  await page.getByText('Done.').waitFor()
+  t.match(await send('GET', `/people/${id}`), { role: 'admin', bio: 'merits' })
+  t.equal(await page.getByText('Promote', { exact: true }).count(), 0, 'it is no longer possible')
+
+  await page.goto(`${origin}/people`)
+  await page.getByText('Count', { exact: true }).first().click()
+  await page.getByRole('form', { name: 'Count' }).getByRole('button').click()
+  await page.getByText('Done: {"count":4}').waitFor()
   t.same(complaints, [])
 })
 

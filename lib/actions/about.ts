@@ -20,7 +20,7 @@ function getOffer (collection: Collection): Offer {
 }
 
 function buildOffer (collection: Collection): Offer {
-  const { name, id, schemas, hidden, mediaTypes, limit, access, service } = collection
+  const { name, id, schemas, hidden, mediaTypes, limit, access, service, attached } = collection
   const { filterable, sortable, parameters } = collection.listing
   return {
     name,
@@ -30,6 +30,7 @@ function buildOffer (collection: Collection): Offer {
       replace: omitHidden(schemas.replace, hidden),
       read: omitHidden(schemas.read, hidden)
     },
+    actions: [...attached.actions.values()].map(({ name, at, title, input }) => ({ name, at, title, input })),
     mediaTypes,
     takesJson: getRepresentationTypes(collection).includes('application/json'),
     filters: [...filterable.values()],

@@ -7,8 +7,10 @@ import { withPage } from './html-page.ts'
 
 /** Wraps an action in what the definition and its features put around it. */
 export function composeAction (collection: Collection, action: Action, info: ActionInfo): Action {
+  // A custom action is a POST, even if it only reads.
+  const isRead = info.safe && info.custom === undefined
   return collection.attached.composeAction(action, info, [
-    { phase: 'render', wrap: (next) => withPage(collection, { action: next, at: info.at, safe: info.safe }) },
+    { phase: 'render', wrap: (next) => withPage(collection, { action: next, at: info.at, safe: isRead }) },
     { phase: 'authorize', wrap: (next) => withParentCheck(collection, next) }
   ])
 }

@@ -101,6 +101,18 @@ export interface About {
   readonly caller: string | undefined
 }
 
+/** A custom action, for a form. */
+export interface CustomOffer {
+  /** The name, which is also that of its link. */
+  readonly name: string
+  /** Whether it is an action on an item. */
+  readonly at: 'collection' | 'item'
+  /** The text of its button. */
+  readonly title: string
+  /** The schema of its content. */
+  readonly input: JsonSchema
+}
+
 /** What a collection offers, independent of the caller. */
 export interface Offer {
   /** The name of the collection. */
@@ -113,6 +125,8 @@ export interface Offer {
     readonly replace: JsonSchema
     readonly read: JsonSchema
   }
+  /** The custom actions. An item has a link to each that is possible and that the caller may call. */
+  readonly actions: readonly CustomOffer[]
   /** The media types of responses, the default first. */
   readonly mediaTypes: readonly string[]
   /** Whether requests can have JSON content. */

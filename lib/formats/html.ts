@@ -51,7 +51,7 @@ function renderItemPage ({ item, links }: Extract<Content, { item: object }>, ab
 ${renderCurl(about)}
 ${hint}
 ${renderItem(item, about)}
-${renderRelatedLinks(links)}
+${renderRelatedLinks(links, about)}
 ${renderItemForms(item, links, about)}`
   return { title, body }
 }
@@ -98,6 +98,7 @@ function createContext (read: JsonSchema): About {
       name: 'items',
       id: 'id',
       schemas: { create: {}, replace: {}, read },
+      actions: [],
       mediaTypes: [],
       takesJson: false,
       filters: [],

@@ -17,6 +17,7 @@ import { xml } from '../../lib/formats/xml.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
@@ -511,6 +512,40 @@ test('a page leaves out properties that the caller cannot see, and its forms sti
       }
     }
   }
+})
+
+test('a page has forms of the custom actions that are possible and allowed', async (t) => {
+  const people = users({ formats })
+  const app = await build(t, people.with(
+    action('promote', {
+      input: Type.Object({ reason: Type.String(), level: Type.Optional(Type.Integer({ default: 1 })) }),
+      when: ({ item }) => Reflect.get(item, 'role') === 'reader',
+      run: ({ item }) => ({ ...item, role: 'author' })
+    }),
+    action('greet', {
+      title: 'Say hello',
+      output: Type.Object({ text: Type.String() }),
+      run: () => ({ output: { text: 'Hi' } })
+    }),
+    action('clear', { on: 'collection', run () {} })
+  ))
+  const { at } = await created(app, '/users', ada)
+  const read = async (url: string) => (await ask(app, `GET ${url}`, { fields: { accept } })).payload
+  const page = await read(at)
+  t.match(page, '<summary>Promote</summary><form autocomplete="off" aria-label="Promote" data-method="POST"')
+  t.match(page, `data-action="${at}/promote" data-tag="`)
+  t.match(page, /<input id="promote-0"[^>]* name="\/reason"/)
+  t.match(page, '<button>Say hello</button>')
+  t.notMatch(page, 'rel="promote"', 'it is no link')
+  t.notMatch(page, 'Clear')
+  t.match(await read('/users'), 'aria-label="Clear" data-method="POST" data-action="/users/clear">')
+  const promoted = await ask(app, `POST ${at}/promote`, { content: { reason: 'x' }, fields: { accept } })
+  t.equal(promoted.headers['content-type'], 'text/html; charset=utf-8')
+  t.notMatch(promoted.payload, '<summary>Promote</summary>')
+  t.equal(promoted.headers.etag, (await ask(app, `GET ${at}`, { fields: { accept } })).headers.etag)
+  const greeting = await ask(app, `POST ${at}/greet`, { fields: { accept } })
+  t.match(greeting.payload, /<dt>text<\/dt><dd>.*Hi/)
+  t.match(greeting.payload, `<h1><bdi>${at.slice('/users/'.length)}</bdi></h1>`)
 })
 
 test('a page with selected properties has no forms and links to the full item', async (t) => {

@@ -1,4 +1,4 @@
-import type { About, Links } from '../format.ts'
+import type { About, CustomOffer, Links } from '../format.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import { renderInput } from './input.ts'
 import type { FormProperty } from './input.ts'
@@ -13,18 +13,37 @@ export function canAdd ({ offer: { takesJson }, actions }: About): boolean {
   return actions.has('create') && takesJson
 }
 
-/** Renders the form that creates an item. It is open if the list has no items yet. */
+/**
+ * Renders the form that creates an item, and those of custom actions on the collection. The first is open if the list
+ * has no items yet.
+ */
 export function renderListForms (about: About, isEmpty: boolean): Markup | undefined {
-  const { offer: { schemas }, path, search, fixed } = about
-  if (!canAdd(about)) return undefined
-  const properties = getFormProperties(schemas.create, { item: undefined, fixed })
-  const form = renderForm({ method: 'POST', action: path, button: 'Add' }, properties)
-  return renderSection(renderDetails('Add an item', form, isEmpty && search === ''))
+  const { offer: { schemas, takesJson, actions: custom }, actions, path, search, fixed } = about
+  const forms: Markup[] = []
+  if (canAdd(about)) {
+    const properties = getFormProperties(schemas.create, { item: undefined, fixed })
+    const form = renderForm({ method: 'POST', action: path, label: 'Add an item', button: 'Add' }, properties)
+    forms.push(renderDetails('Add an item', form, isEmpty && search === ''))
+  }
+  if (takesJson) {
+    const offered = custom.filter(({ name, at }) => at === 'collection' && actions.has(name))
+    forms.push(...offered.map((action) => renderActionForm(action, { action: `${path}/${action.name}` })))
+  }
+  return forms.length === 0 ? undefined : renderSection(markup`${forms}`)
+}
+
+/** Renders the form of a custom action. */
+function renderActionForm (
+  { name, title, input }: CustomOffer,
+  target: Pick<FormTarget, 'action' | 'tag'>
+): Markup {
+  const properties = getFormProperties(input, { item: undefined, fixed: [] })
+  return renderDetails(title, renderForm({ ...target, method: 'POST', label: title, button: title, name }, properties))
 }
 
 /** Renders the forms that change and delete an item. Without an entity tag there are none. */
 export function renderItemForms (item: object, links: Links, about: About): Markup | undefined {
-  const { offer: { schemas }, actions, tag, fixed, search } = about
+  const { offer: { schemas, takesJson, actions: custom }, actions, tag, fixed, search } = about
   const { self, collection } = links
   // A custom view has another tag than the item.
   if (self === undefined || tag === undefined || search !== '') return undefined
@@ -37,10 +56,15 @@ export function renderItemForms (item: object, links: Links, about: About): Mark
     : getFormProperties(schemas.replace, { item, fixed, required: schemas.read.required })
   const forms: Markup[] = []
   if (method !== undefined && properties.length > 0) {
-    forms.push(renderDetails('Edit', renderForm({ ...common, method, button: 'Save' }, properties)))
+    forms.push(renderDetails('Edit', renderForm({ ...common, method, label: 'Edit', button: 'Save' }, properties)))
+  }
+  for (const action of takesJson ? custom : []) {
+    const link = links[action.name]
+    if (action.at === 'item' && link !== undefined) forms.push(renderActionForm(action, { action: link.href, tag }))
   }
   if (actions.has('remove')) {
-    forms.push(renderDetails('Delete', renderForm({ ...common, method: 'DELETE', button: 'Delete this item' }, [])))
+    const target = { ...common, method: 'DELETE', label: 'Delete', button: 'Delete this item' } as const
+    forms.push(renderDetails('Delete', renderForm(target, [])))
   }
   return forms.length === 0 ? undefined : renderSection(markup`${forms}`)
 }
@@ -62,18 +86,22 @@ function renderSection (forms: Markup): Markup {
 interface FormTarget {
   readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   readonly action: string
+  readonly label: string
   readonly button: string
+  /** The name of a custom action, which distinguishes its inputs from those of other forms. */
+  readonly name?: string
   readonly tag?: string
   /** The page to open afterwards. */
   readonly after?: string | undefined
 }
 
-const formLabels = { POST: 'Add an item', PATCH: 'Edit', PUT: 'Edit', DELETE: 'Delete' }
-
-function renderForm ({ method, action, button, tag, after }: FormTarget, properties: readonly FormProperty[]): Markup {
+function renderForm (
+  { method, action, label, button, name = method.toLowerCase(), tag, after }: FormTarget,
+  properties: readonly FormProperty[]
+): Markup {
   const attributes = renderAttributes({
     autocomplete: 'off',
-    'aria-label': formLabels[method],
+    'aria-label': label,
     'data-method': method,
     'data-action': action,
     'data-tag': tag,
@@ -82,7 +110,7 @@ function renderForm ({ method, action, button, tag, after }: FormTarget, propert
   const buttonAttributes = renderAttributes({ class: method === 'DELETE' ? 'danger' : undefined })
   return markup`<form${attributes}>
 <div class="alert" role="alert" tabindex="-1" hidden></div>
-${properties.map((property, index) => renderInput(property, `${method.toLowerCase()}-${index}`))}
+${properties.map((property, index) => renderInput(property, `${name}-${index}`))}
 <p class="send"><button${buttonAttributes}>${button}</button></p>
 </form>`
 }

@@ -24,10 +24,11 @@ export function getPropertyNames (item: object, known: Readonly<Record<string, u
 /** The breadcrumbs already have these. */
 const trailRelations = new Set(['self', 'collection', 'up'])
 
-/** Renders the links to nested collections, and those of the definition. */
-export function renderRelatedLinks (links: Links): Markup | undefined {
+/** Renders the links to nested collections, and those of the definition. Custom actions have forms instead. */
+export function renderRelatedLinks (links: Links, { offer }: About): Markup | undefined {
+  const actions = new Set(offer.actions.map(({ name }) => name))
   const shown = Object.entries(links).filter(([relation, { href }]) => {
-    return !trailRelations.has(relation) && getSafeHref(href) !== undefined
+    return !trailRelations.has(relation) && !actions.has(relation) && getSafeHref(href) !== undefined
   })
   if (shown.length === 0) return undefined
   const items = shown.map(([relation, { href, title }]) => {
@@ -38,12 +39,13 @@ export function renderRelatedLinks (links: Links): Markup | undefined {
 </nav>`
 }
 
-/** Returns the headline of an item: its title, name or label, else the last segment of its URI. */
+/** Returns the headline of an item: its title, name or label, else the last segment of its URI or of what is above. */
 export function getHeadline (item: object, links: Links): string {
   for (const property of ['title', 'name', 'label']) {
     const value: unknown = Reflect.get(item, property)
     if (typeof value === 'string' && value !== '') return value.slice(0, 100)
   }
-  const { self: { href } = { href: '' } } = links
+  // The output of a custom action has no URI of its own.
+  const { href } = links.self ?? links.up ?? { href: '' }
   return decodeURIComponent(href.slice(href.lastIndexOf('/') + 1))
 }

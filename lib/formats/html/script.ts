@@ -77,8 +77,13 @@ async function submit (form) {
     if (tag !== undefined) headers['if-match'] = tag
     const response = await fetch(action, { method, headers, body: body === undefined ? null : JSON.stringify(body) })
     if (!response.ok) throw response
-    if (method === 'POST') {
-      location.assign(response.headers.get('location') ?? location.href)
+    const created = response.headers.get('location')
+    if (method === 'POST' && created !== null) {
+      location.assign(created)
+    } else if (method === 'POST') {
+      const output = await response.text()
+      history.replaceState({ status: output === '' ? 'Done.' : 'Done: ' + output }, '')
+      location.reload()
     } else if (method === 'DELETE') {
       location.assign(after ?? location.href)
     } else {
