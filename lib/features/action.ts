@@ -5,7 +5,6 @@ import type { Result } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { isObject } from '../http/json-value.ts'
-import { isConditional } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitAction } from '../items/commit.ts'
 import type { ActionDecision, ActionOutcome } from '../items/commit.ts'
@@ -143,6 +142,14 @@ export interface CustomActionOptions<
    */
   idempotent?: boolean
   /**
+   * Whether requests need `If-Match`. An action decides by the current state of the item, so most need none.
+   *
+   * @default `etag.required` of the definition; false if it is safe
+   * @example
+   * etag: { required: false }
+   */
+  etag?: { required: boolean }
+  /**
    * Options of its Fastify route, in addition to those in `routes.all`.
    *
    * @default {}
@@ -174,7 +181,7 @@ const noInput = { type: 'object', properties: {}, additionalProperties: false } 
 type NoInput = typeof noInput & { readonly static: Record<never, never>, readonly params: [] }
 
 const optionNames = [
-  'on', 'input', 'output', 'allow', 'when', 'safe', 'idempotent', 'route', 'title', 'description', 'run'
+  'on', 'input', 'output', 'allow', 'when', 'safe', 'idempotent', 'etag', 'route', 'title', 'description', 'run'
 ]
 
 /**
@@ -286,6 +293,7 @@ function createAction (host: Host, name: string, options: UntypedOptions): Custo
     description,
     handle: (collection, request) => runner.handle(collection, request),
     call: (collection, call) => runner.call(collection, call),
+    requiresMatch: (general) => runner.requiresMatch(general),
     isPossible: (item) => when === undefined || when({ item }) === true,
     condition: String(when)
   }
@@ -366,9 +374,15 @@ class ActionRunner {
   }
 
   #checkPreconditions (collection: Collection, call: Call, current: Entry<object>): Problem | undefined {
-    // A request that changes nothing may have a precondition, but does not need one.
-    const applies = this.#options.safe !== true || isConditional(call.fields)
-    return applies ? checkPreconditions(collection, call, current) : undefined
+    // Code decides itself whether it needs a precondition.
+    const required = call.original !== undefined && this.requiresMatch(collection.etag.required)
+    return checkPreconditions({ ...collection, etag: { ...collection.etag, required } }, call, current)
+  }
+
+  /** Whether requests need If-Match, given whether the writes of the collection do. */
+  requiresMatch (general: boolean): boolean {
+    const { on, safe = false, etag } = this.#options
+    return on === 'item' && (etag?.required ?? (general && !safe))
   }
 
   #readInput (collection: Collection, call: Call): object | Problem {

@@ -98,6 +98,8 @@ export interface CustomAction {
   readonly handle: Action
   /** Handles a call from code. The content of the call is already parsed. */
   call (collection: Collection, call: Call): Promise<CustomResult | Problem>
+  /** Whether requests need If-Match, given whether the writes of the collection do. */
+  requiresMatch (general: boolean): boolean
   /** Whether it is possible in the state that the item has. */
   isPossible (item: object): boolean
   /** The source of the function that decides that, because entity tags depend on it. */

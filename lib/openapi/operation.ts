@@ -1,5 +1,5 @@
 import type { CustomAction, OperationObject } from '../features/feature.ts'
-import { buildResponses } from './responses.ts'
+import { buildResponses, requiresMatch } from './responses.ts'
 import type { OperationContext } from './responses.ts'
 import type { Components } from './components.ts'
 import { Contents } from './contents.ts'
@@ -74,18 +74,17 @@ function describeCustomAction (custom: CustomAction): OperationDescription {
 /** Describes an operation in OpenAPI. */
 export function buildOperation (components: Components, context: OperationContext, prefix: string): object {
   const { collection, operation: info } = context
-  const { at, safe, custom } = info
+  const { custom } = info
   const { description, headers, content, isContentOptional = false } = custom === undefined
     ? operations[getOperationName(info)]
     : describeCustomAction(custom)
   const contents = new Contents(components, collection, prefix)
-  const needsIfMatch = collection.etag.required && at === 'item' && !safe
   const operation: OperationObject = {
     description,
     parameters: [
       ...buildPathParameters(collection, info, prefix),
       ...buildQueryParameters(collection, info),
-      ...describeHeaderParameters(components, headers, needsIfMatch ? ['If-Match'] : [])
+      ...describeHeaderParameters(components, headers, requiresMatch(context) ? ['If-Match'] : [])
     ],
     ...content && { requestBody: { required: !isContentOptional, content: content(contents) } },
     responses: buildResponses(components, context, contents)

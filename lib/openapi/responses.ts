@@ -42,6 +42,11 @@ function canBeNotFound (context: OperationContext): boolean {
     getRules(context).some((rule) => typeof rule === 'function')
 }
 
+/** Whether requests need If-Match. */
+export function requiresMatch ({ collection: { etag }, operation: { at, safe, custom } }: OperationContext): boolean {
+  return custom?.requiresMatch(etag.required) ?? (etag.required && at === 'item' && !safe)
+}
+
 interface ProblemCase {
   readonly status: number
   readonly applies: (context: OperationContext) => boolean
@@ -60,7 +65,7 @@ const problemCases: readonly ProblemCase[] = [
   { status: 422, applies: takesContent },
   {
     status: 428,
-    applies: ({ collection, operation: { at, safe } }) => collection.etag.required && at === 'item' && !safe
+    applies: requiresMatch
   },
   { status: 429, applies: ({ limited }) => limited },
   { status: 500, applies: () => true },

@@ -282,11 +282,17 @@ test('preconditions are checked before the content', async (t) => {
   t.equal((await ask(app, `POST ${at}/cancel`, { content, fields: { 'if-match': String(etag) } })).statusCode, 412)
 
   const strict = define({ name: 'orders', schema: Order, storage: memory(), etag: { required: true } })
-    .with(action('touch', { run: ({ item }) => item }), action('look', { safe: true, run () {} }))
+    .with(
+      action('touch', { run: ({ item }) => item }),
+      action('look', { safe: true, run () {} }),
+      action('free', { etag: { required: false }, run: ({ item }) => item })
+    )
   const app2 = await build(t, strict)
   const { headers: { location } } = await ask(app2, 'POST /orders', { content: { product: 'a', quantity: 1 } })
   t.equal((await ask(app2, `POST ${location}/touch`)).statusCode, 428)
   t.equal((await ask(app2, `POST ${location}/look`)).statusCode, 200)
+  t.equal((await ask(app2, `POST ${location}/free`)).statusCode, 200)
+  t.equal((await ask(app2, `POST ${location}/free`, { fields: { 'if-match': '"other"' } })).statusCode, 412)
   t.equal((await ask(app2, `POST ${location}/look`, { fields: { 'if-match': '"other"' } })).statusCode, 412)
 })
 

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
-import { define, json, problem } from 'fastify-collections'
+import { define, json } from 'fastify-collections'
+import { action } from 'fastify-collections/action'
 import { hal } from 'fastify-collections/hal'
 import { xml } from 'fastify-collections/xml'
 import { sqlite } from 'fastify-collections/sqlite'
@@ -17,7 +18,7 @@ const Article = Type.Object({
   slug: Type.String({ maxLength: 200, readOnly: true }),
   title: Type.String({ minLength: 1, maxLength: 200 }),
   text: Type.String({ maxLength: 100_000, default: '' }),
-  status: Type.Union([Type.Literal('draft'), Type.Literal('published')], { default: 'draft' }),
+  status: Type.Union([Type.Literal('draft'), Type.Literal('published')], { default: 'draft', readOnly: true }),
   publishedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { readOnly: true }),
   createdAt: Type.String({ format: 'date-time', readOnly: true }),
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
@@ -50,17 +51,7 @@ export async function articles (database: DatabaseSync, { authenticate, authors,
     // Responses depend on the caller, so only the cache of the browser may store them. It revalidates them each time.
     cache: 'private, no-cache',
     hooks: {
-      beforeValidation: ({ item, before, caller }) => {
-        const [from, to] = [before?.status ?? 'draft', item.status]
-        if (from === 'draft' && to === 'published' && caller !== 'editor') {
-          throw problem('forbidden', { detail: 'Only an editor can publish an article.' })
-        }
-        if (from === 'published' && to === 'draft') {
-          throw problem('conflict', { detail: 'A published article cannot become a draft again.' })
-        }
-        const publishedAt = before?.publishedAt ?? (to === 'published' ? new Date().toISOString() : null)
-        return { ...item, slug: toSlug(item.title), publishedAt }
-      },
+      beforeValidation: ({ item }) => ({ ...item, slug: toSlug(item.title), publishedAt: item.publishedAt ?? null }),
       // Old slugs redirect to the article.
       afterCommit: async ({ after }) => {
         if (after !== undefined) await slugs.keep(after.slug, after.id)
@@ -68,6 +59,12 @@ export async function articles (database: DatabaseSync, { authenticate, authors,
     }
   }).with(
     expand({ author: { collection: authors, property: 'authorId' } }),
-    redirects({ to: ({ id }) => slugs.findArticle(id) })
+    redirects({ to: ({ id }) => slugs.findArticle(id) }),
+    // Clients cannot write the status, so this is the only way to change it, and there is none back.
+    action('publish', {
+      allow: ({ caller }) => caller === 'editor',
+      when: ({ item }) => item.status === 'draft' || 'The article is published already.',
+      run: ({ item }) => ({ ...item, status: 'published', publishedAt: new Date().toISOString() })
+    })
   )
 }

@@ -25,7 +25,9 @@ async function service (t: TestContext) {
     )
   const patch = async (url: string, headers: object, payload: object) =>
     app.inject({ method: 'PATCH', url, headers: { ...headers }, payload })
-  return { app, at, draft, patch }
+  const publish = async (url: string, headers: object) =>
+    app.inject({ method: 'POST', url: `${url}/publish`, headers: { ...headers } })
+  return { app, at, draft, patch, publish }
 }
 
 test('a new article is nested in its author, and is a draft that anonymous callers do not see', async (t) => {
@@ -38,12 +40,13 @@ test('a new article is nested in its author, and is a draft that anonymous calle
 })
 
 test('only an editor publishes, and it cannot be undone', async (t) => {
-  const { app, draft, patch } = await service(t)
+  const { app, draft, patch, publish } = await service(t)
   const location = await draft('Hello world')
-  assert.equal((await patch(location, writer, { status: 'published' })).statusCode, 403)
-  const published = await patch(location, editor, { status: 'published' })
+  assert.equal((await publish(location, writer)).statusCode, 403)
+  assert.equal((await patch(location, editor, { status: 'published' })).statusCode, 422)
+  const published = await publish(location, editor)
   assert.ok(Date.parse(published.json().publishedAt) > 0)
-  assert.equal((await patch(location, editor, { status: 'draft' })).statusCode, 409)
+  assert.equal((await publish(location, editor)).statusCode, 409)
   const [article] = (await app.inject('/articles?expand=author')).json()
   assert.deepEqual([article.title, article.author.name], ['Hello world', 'Ada'])
 })
@@ -58,9 +61,10 @@ test('writes require a key, and DELETE the key of an editor', async (t) => {
 })
 
 test('the slug follows the title, and old slugs redirect with 301', async (t) => {
-  const { app, draft, patch } = await service(t)
+  const { app, draft, patch, publish } = await service(t)
   const { id } = (await app.inject({ url: await draft('Hello world'), headers: writer })).json()
-  await patch(`/articles/${id}`, editor, { status: 'published', title: 'Good evening' })
+  await patch(`/articles/${id}`, editor, { title: 'Good evening' })
+  await publish(`/articles/${id}`, editor)
   for (const slug of ['hello-world', 'good-evening']) {
     const { statusCode, headers } = await app.inject(`/articles/${slug}`)
     assert.deepEqual([statusCode, headers.location], [301, `/articles/${id}`])
@@ -81,9 +85,9 @@ test('POST with a slug that already exists returns 409', async (t) => {
 })
 
 test('shared caches store authors; only browsers store articles, and revalidate them with 304', async (t) => {
-  const { app, at, draft, patch } = await service(t)
+  const { app, at, draft, publish } = await service(t)
   const location = await draft('Hello world')
-  await patch(location, editor, { status: 'published' })
+  await publish(location, editor)
   assert.equal((await app.inject(at)).headers['cache-control'], 'public, max-age=300')
   const article = await app.inject(location)
   assert.equal(article.headers['cache-control'], 'private, no-cache')
@@ -95,11 +99,12 @@ test('shared caches store authors; only browsers store articles, and revalidate 
 })
 
 test('an article is available as HAL and XML', async (t) => {
-  const { app, at, draft, patch } = await service(t)
+  const { app, at, draft, publish } = await service(t)
   const location = await draft('Hello world')
-  await patch(location, editor, { status: 'published' })
+  await publish(location, editor)
   const hal = await app.inject({ url: location, headers: { accept: 'application/hal+json' } })
   assert.equal(hal.json()._links.up.href, at)
+  assert.equal('publish' in hal.json()._links, false)
   const xml = await app.inject({ url: location, headers: { accept: 'application/xml' } })
   assert.match(xml.payload, /<title>Hello world<\/title>/)
 })

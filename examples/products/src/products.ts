@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { define, json } from 'fastify-collections'
+import { define, json, problem } from 'fastify-collections'
+import { action } from 'fastify-collections/action'
 import { xml } from 'fastify-collections/xml'
 import { postgres } from 'fastify-collections/postgres'
 import { bulk } from 'fastify-collections/bulk'
@@ -16,6 +17,21 @@ export const Product = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
+const Purchase = Type.Object({ quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 1 })) })
+
+const Receipt = Type.Object({
+  sku: Type.String(),
+  quantity: Type.Integer(),
+  total: Type.String(),
+  left: Type.Integer()
+})
+
+/** Multiplies a price in cents, so that it stays exact. */
+function multiply (price: string, quantity: number): string {
+  const cents = String(BigInt(price.replace('.', '')) * BigInt(quantity)).padStart(3, '0')
+  return `${cents.slice(0, -2)}.${cents.slice(-2)}`
+}
+
 const table = { name: 'products', schema: Product, id: { property: 'sku', generate: 'client' } } as const
 
 export async function products (pool: pg.Pool) {
@@ -29,5 +45,18 @@ export async function products (pool: pg.Pool) {
     // PUT, PATCH and DELETE require If-Match.
     etag: { required: true },
     list: { search: ['name'] }
-  }).with(bulk({ maximum: 500 }), idempotency())
+  })
+    .with(bulk({ maximum: 500 }), idempotency())
+    .with(action('purchase', {
+      input: Purchase,
+      output: Receipt,
+      // It checks the current stock itself, so buyers need not read the product first.
+      etag: { required: false },
+      run ({ item, input: { quantity = 1 } }) {
+        const left = item.stock - quantity
+        if (left < 0) throw problem('conflict', { detail: 'The stock is not sufficient.' })
+        const total = multiply(item.price, quantity)
+        return { item: { ...item, stock: left }, output: { sku: item.sku, quantity, total, left } }
+      }
+    }))
 }

@@ -29,7 +29,7 @@ test('prices are decimals, exact to the cent', async (t) => {
   const loom = product('loom', 7)
   assert.equal((await post('/products', loom)).statusCode, 201)
   assert.equal((await app.inject(`/products/${loom.sku}`)).json().price, '19.90')
-  const { total, left } = (await post(`/products/${loom.sku}/purchases`, { quantity: 3 })).json()
+  const { total, left } = (await post(`/products/${loom.sku}/purchase`, { quantity: 3 })).json()
   assert.deepEqual({ total, left }, { total: '59.70', left: 4 })
   assert.equal((await post('/products', { ...product('lamp', 1), price: 19.9 })).statusCode, 422)
 })
@@ -41,7 +41,7 @@ test('PATCH requires If-Match, and returns 412 after a purchase', async (t) => {
   const patch = async (headers: object) =>
     app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { ...headers }, payload: { stock: 8 } })
   assert.equal((await patch({})).statusCode, 428)
-  await post(`/products/${sku}/purchases`, {})
+  await post(`/products/${sku}/purchase`, {})
   assert.equal((await patch({ 'if-match': String(created.headers.etag) })).statusCode, 412)
   const { headers } = await app.inject(`/products/${sku}`)
   assert.equal((await patch({ 'if-match': String(headers.etag) })).json().stock, 8)
@@ -51,8 +51,8 @@ test('of a hundred concurrent buyers, as many succeed as there are pieces', asyn
   const { app, post, product } = await service(t)
   const { sku } = product('loom', 30)
   await post('/products', product('loom', 30))
-  const buyers = await Promise.all(Array.from({ length: 100 }, async () => post(`/products/${sku}/purchases`, {})))
-  assert.equal(buyers.filter(({ statusCode }) => statusCode === 201).length, 30)
+  const buyers = await Promise.all(Array.from({ length: 100 }, async () => post(`/products/${sku}/purchase`, {})))
+  assert.equal(buyers.filter(({ statusCode }) => statusCode === 200).length, 30)
   assert.equal(buyers.filter(({ statusCode }) => statusCode === 409).length, 70)
   assert.equal((await app.inject(`/products/${sku}`)).json().stock, 0)
 })
@@ -76,11 +76,22 @@ test('concurrent purchases and edits lose no update', async (t) => {
     throw new Error('Other writes always came first.')
   }
   const [sold] = await Promise.all([
-    Promise.all(Array.from({ length: 40 }, async () => post(`/products/${sku}/purchases`, {}))),
+    Promise.all(Array.from({ length: 40 }, async () => post(`/products/${sku}/purchase`, {}))),
     Promise.all(Array.from({ length: 10 }, add))
   ])
-  const pieces = sold.filter(({ statusCode }) => statusCode === 201).length
+  const pieces = sold.filter(({ statusCode }) => statusCode === 200).length
   assert.equal((await app.inject(`/products/${sku}`)).json().stock, 10 - pieces)
+})
+
+test('a purchase that is sent twice with a key happens once', async (t) => {
+  const { app, post, product, prefix } = await service(t)
+  const { sku } = product('loom', 5)
+  await post('/products', product('loom', 5))
+  const headers = { 'idempotency-key': `"${prefix}-purchase"` }
+  const first = await post(`/products/${sku}/purchase`, { quantity: 2 }, headers)
+  const again = await post(`/products/${sku}/purchase`, { quantity: 2 }, headers)
+  assert.deepEqual(again.json(), first.json())
+  assert.equal((await app.inject(`/products/${sku}`)).json().stock, 3)
 })
 
 test('a repeated import creates no product twice', async (t) => {

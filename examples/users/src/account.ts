@@ -49,8 +49,10 @@ export async function accounts (database: DatabaseSync) {
       }
     },
     hooks: {
-      beforeValidation: async ({ item, before, caller }) => {
-        if (item.role !== (before?.role ?? 'member') && caller?.role !== 'admin') {
+      beforeValidation: async ({ item, before, caller, request }) => {
+        // Without a request, the app itself has called.
+        const canChangeRoles = request === undefined || caller?.role === 'admin'
+        if (item.role !== (before?.role ?? 'member') && !canChangeRoles) {
           throw problem('forbidden', { detail: 'Only an admin can change a role.' })
         }
         const password = item.password === before?.password ? item.password : await hash(item.password)

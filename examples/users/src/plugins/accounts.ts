@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import type { FastifyInstance } from 'fastify'
+import { registry } from 'fastify-collections'
 import fp from 'fastify-plugin'
 import { accounts } from '../account.ts'
 import type { Account } from '../account.ts'
-import { hash } from '../password.ts'
 
 type Accounts = Awaited<ReturnType<typeof accounts>>
 
@@ -22,43 +21,22 @@ export default fp(
     app.addHook('onClose', async () => {
       database.close()
     })
-    const { storage } = app.decorate('accounts', await accounts(database)).accounts
-    const context = { signal: new AbortController().signal, scope: undefined }
+    app.decorate('accounts', await accounts(database))
+    // Adds app.collection().
+    await app.register(registry)
 
     app.decorate('findAccount', async (email: string) => {
-      const filter = { property: 'email', is: 'eq', value: email.toLowerCase() } as const
-      const { entries } = await storage.list(
-        {
-          filter,
-          order: [{ property: 'id', descending: false }],
-          limit: 1,
-          search: undefined,
-          after: undefined,
-          before: undefined,
-          properties: undefined,
-          count: false
-        },
-        context
-      )
-      return entries[0]?.item
+      const filter = { email: email.toLowerCase() }
+      const first = await app.collection(app.accounts).list({ filter, limit: 1 }).next()
+      return first.done === true ? undefined : first.value.item
     })
 
-    const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = app.config
-    if (email !== '' && password !== '' && (await app.findAccount(email)) === undefined) {
-      const now = new Date().toISOString()
-      await storage.insert(
-        {
-          id: randomUUID(),
-          email: email.toLowerCase(),
-          name: 'Admin',
-          role: 'admin',
-          password: await hash(password),
-          createdAt: now,
-          updatedAt: now
-        },
-        context
-      )
-    }
+    // When all collections are registered. The rules of the definition apply: the password is hashed.
+    app.addHook('onReady', async () => {
+      const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = app.config
+      if (email === '' || password === '' || (await app.findAccount(email)) !== undefined) return
+      await app.collection(app.accounts).create({ email, name: 'Admin', role: 'admin', password })
+    })
   },
   { name: 'accounts' }
 )
