@@ -147,10 +147,10 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly parent: Parent | undefined
   readonly neighbors: Neighbors
   readonly hooks: Readonly<HookOptions<Item>>
-  /** Calls another collection of the app in a transaction. Set when the app serves the collection. */
+  /** Calls a collection of the app, as part of a transaction if there is one. Set when an app serves the collection. */
   readonly openCollection?: <Other extends object, Adds>(
     definition: Definition<Other, Adds>,
-    transaction: Transaction
+    transaction: Transaction | undefined
   ) => CollectionCalls<Other, Adds>
   /** What the features have attached. */
   readonly attached: Attached

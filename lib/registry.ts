@@ -106,7 +106,7 @@ export function registerCollection (app: FastifyInstance, definition: Collection
   const collection = Object.freeze({
     ...definition,
     neighbors,
-    openCollection: <Item extends object, Adds>(other: Definition<Item, Adds>, transaction: Transaction) => {
+    openCollection: <Item extends object, Adds>(other: Definition<Item, Adds>, transaction?: Transaction) => {
       return openCollection(app, other, transaction)
     },
     service: getServiceInfo(app),

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
 import type { Result } from '../action.ts'
+import type { BasicCalls } from '../calls/types.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { isObject } from '../http/json-value.ts'
@@ -48,6 +49,8 @@ export type ActionContext<Item, On extends 'item' | 'collection', Input> = {
   readonly input: Input
   /** What `access.authenticate` returned; undefined for an anonymous caller. */
   readonly caller: Caller | undefined
+  /** Calls of the collection itself, as the app and as part of the transaction. */
+  readonly collection: BasicCalls<Item>
   /** The transaction in which the action runs. If the storage has no transactions, using it throws an error. */
   readonly transaction: Transaction
   /** The HTTP request; undefined if the call comes from code. */
@@ -361,6 +364,10 @@ class ActionRunner {
       caller,
       request,
       signal,
+      get collection () {
+        // Only collections that an app serves have actions that run.
+        return collection.openCollection!(collection, transaction)
+      },
       get transaction () {
         if (transaction !== undefined) return transaction
         const why = safe ? 'the action is safe, so it' : `the storage ${collection.storage.name}`

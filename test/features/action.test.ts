@@ -83,9 +83,10 @@ function defineShop (storage: AnyAdapter, hooks: HookOptions<OrderItem> = {}) {
       }),
       action('close-all', {
         on: 'collection',
-        async run ({ transaction }) {
-          const calls = transaction.collection(orders)
-          for await (const { id } of calls.list()) await calls.cancel(id, { reason: 'closing' })
+        async run ({ collection, transaction }) {
+          for await (const { id } of collection.list()) {
+            await transaction.collection(orders).cancel(id, { reason: 'closing' })
+          }
         }
       })
     )
@@ -333,8 +334,8 @@ test('an action that returns nothing, or the same item, writes nothing', async (
       }
     }),
     action('vanish', {
-      async run ({ id, transaction }) {
-        await transaction.collection(orders).remove(id)
+      async run ({ id, collection }) {
+        await collection.remove(id)
       }
     })
   )

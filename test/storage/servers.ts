@@ -1,4 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -132,6 +133,81 @@ export async function startPostgres ({ modules = packages, temporary = tmpdir() 
   }
 }
 
+export const noMariadb = spawnSync('mariadbd', ['--version']).status !== 0 && process.env['CI'] !== 'true'
+  ? 'mariadbd is not installed'
+  : false
+
+/** A MariaDB server that a test can kill. Unlike the server of MYSQL_URL, it writes its log at each commit. */
+export interface MariadbServer {
+  readonly url: string
+  /** Kills the server; committed rows are there after `start`. */
+  crash(): Promise<void>
+  start(): Promise<void>
+  end(): Promise<void>
+}
+
+export async function startMariadb (): Promise<MariadbServer> {
+  const folder = await createServerFolder(tmpdir())
+  const port = await freePort()
+  const own = ['--no-defaults', `--datadir=${join(folder, 'data')}`]
+  if (isRoot) {
+    execFileSync('chown', ['mysql:', folder])
+    own.push('--user=mysql')
+  }
+  const install = ['--auth-root-authentication-method=normal', '--skip-test-db']
+  execFileSync('mariadb-install-db', [...own, ...install], { stdio: 'ignore' })
+  const init = join(folder, 'init.sql')
+  await writeFile(init, 'CREATE DATABASE IF NOT EXISTS collections CHARACTER SET utf8mb4;\n' +
+    "CREATE USER IF NOT EXISTS collections@'127.0.0.1' IDENTIFIED BY 'collections';\n" +
+    "GRANT ALL ON *.* TO collections@'127.0.0.1';\n")
+  let child: ReturnType<typeof spawn> | undefined
+  let stopWatching = () => {}
+  const start = async () => {
+    child = spawn('mariadbd', [
+      ...own,
+      `--socket=${join(folder, 'socket')}`,
+      `--init-file=${init}`,
+      '--bind-address=127.0.0.1',
+      `--port=${port}`,
+      '--innodb-flush-log-at-trx-commit=2',
+      '--innodb-buffer-pool-size=64M',
+      '--character-set-server=utf8mb4'
+    ], { stdio: 'ignore' })
+    stopWatching = watchServer(child.pid!, 'KILL', folder)
+    await waitForPort(port)
+  }
+  const crash = async () => {
+    stopWatching()
+    const closed = once(child!, 'close')
+    child!.kill('SIGKILL')
+    await closed
+  }
+  await start()
+  return {
+    url: `mysql://collections:collections@127.0.0.1:${port}/collections`,
+    crash,
+    start,
+    async end () {
+      await crash()
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** Waits until a server listens. */
+async function waitForPort (port: number): Promise<void> {
+  for (let turn = 0; turn < 1000; turn++) {
+    const socket = connect(port, '127.0.0.1')
+    const isOpen = await new Promise((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    })
+    socket.destroy()
+    if (isOpen === true) return
+    await delay(20)
+  }
+  throw new Error(`No server listens on port ${port}.`)
+}
+
 export const noPgbouncer = spawnSync('pgbouncer', ['--version']).status !== 0 && process.env['CI'] !== 'true'
   ? 'pgbouncer is not installed'
   : false
@@ -156,15 +232,7 @@ default_pool_size = 5
   const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
   const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...user })
   const closed = new Promise((resolve) => child.once('close', resolve))
-  for (let turn = 0; turn < 500; turn++) {
-    const socket = connect(port, '127.0.0.1')
-    const isOpen = await new Promise((resolve) => {
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    })
-    socket.destroy()
-    if (isOpen === true) break
-    await delay(20)
-  }
+  await waitForPort(port)
   return {
     port,
     async end () {
