@@ -9,12 +9,13 @@ import { isAwake, measure, type Contender, type Workload } from './measure.ts'
 import { text } from './printer.ts'
 import { end, launch, launchServer, receive } from './process.ts'
 import { share } from './report.ts'
-import { scenarios } from './scenarios.ts'
+import { commonScenarios, scenarios } from './scenarios.ts'
 import { ratio } from './statistics.ts'
 
 const usage = `npm run bench:compare -- <checkout> [options]
   <checkout>     another checkout of this repository, with its dependencies installed
   --setup        ours, ${Object.keys(setups).join(' or ')} (ours)
+  --against      the setup or contestant of the other checkout (the same)
   --store        memory, sqlite or postgres (memory)
   --scenarios    ${Object.keys(scenarios).join()} (all)
   --launches     processes of each side and scenario (5)
@@ -30,8 +31,9 @@ const {
   allowPositionals: true,
   options: {
     setup: { type: 'string', default: 'ours' },
+    against: { type: 'string' },
     store: { type: 'string', default: 'memory' },
-    scenarios: { type: 'string', default: Object.keys(scenarios).join() },
+    scenarios: { type: 'string', default: commonScenarios.join() },
     launches: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '4' },
     duration: { type: 'string', default: '0.4' },
@@ -45,7 +47,8 @@ const tolerated = 0.97
 
 async function start (name: 'old' | 'new'): Promise<Contender> {
   const base = name === 'new' ? import.meta.url : pathToFileURL(resolve(other!, 'bench/compare.ts'))
-  const server = launchServer([values.setup, values.store, '1000', '0', ''], base)
+  const setup = name === 'new' ? values.setup : values.against ?? values.setup
+  const server = launchServer([setup, values.store, '1000', '0', ''], base)
   const { port } = await receive<{ port: number }>(server)
   return { name: 'ours', server, port }
 }
@@ -102,6 +105,6 @@ for (const scenario of values.scenarios.split(',')) {
 await end(driver)
 await close()
 text.title(
-  `CPU time per request of ${values.setup} over ${values.store}, old / new: above 1 is faster (median and quartiles of ${values.launches} launches)`
+  `CPU time per request of ${values.setup} over ${values.store}, ${values.against ?? 'old'} / new: above 1 is faster (median and quartiles of ${values.launches} launches)`
 )
 text.table([['scenario', 'old / new', ''], ...lines])

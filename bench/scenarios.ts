@@ -103,12 +103,20 @@ function createSteps ({ collection, item, list, filtered, missing, patch, ...sta
       request: (client) =>
         formatWithContent(patch.method, mine(client), { content: `{"name":"Name ${client.turn}"}`, type: patch.type })
     },
+    rename: {
+      status: [200],
+      request: (client) =>
+        formatWithContent('POST', `${mine(client)}/rename`, { content: `{"name":"Name ${client.turn}"}` })
+    },
     remove: {
       status: [status.removed],
       request: (client) => format('DELETE', client.location === '' ? item(client.id) : client.location)
     }
   } satisfies Record<string, Step>
 }
+
+/** Only the setup `action` and the contestant `features` have it. */
+const customAction = 'custom action'
 
 /** One row per scenario; a turn is all of its steps. */
 export function createScenarios (dialect: Dialect): Record<string, Scenario> {
@@ -123,11 +131,15 @@ export function createScenarios (dialect: Dialect): Record<string, Scenario> {
     patch: { steps: [step.patch] },
     'create and delete': { steps: [{ ...step.create, learn: true }, step.remove] },
     'create 422': { steps: [step.createInvalid] },
-    'get 404': { steps: [step.getMissing] }
+    'get 404': { steps: [step.getMissing] },
+    [customAction]: { steps: [step.rename] }
   }
 }
 
 export const scenarios = createScenarios(own)
+
+/** Those that every contestant can have. */
+export const commonScenarios = Object.keys(scenarios).filter((name) => name !== customAction)
 
 const known = new Map<string, Record<string, Scenario>>()
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { contestants } from './contestants.ts'
 import { peers } from './peers.ts'
-import { scenarios } from './scenarios.ts'
+import { commonScenarios, scenarios } from './scenarios.ts'
 import { storages } from './storages.ts'
 
 export interface Settings {
@@ -22,7 +22,7 @@ export interface Settings {
 }
 
 const usual = {
-  scenarios: Object.keys(scenarios).join(),
+  scenarios: commonScenarios.join(),
   connections: '1,64',
   launches: '3',
   rounds: '3',

@@ -19,6 +19,7 @@ export function schemas () {
     read: Type.Omit(item, ['password']),
     write: Type.Omit(item, ['id', 'createdAt'], closed),
     patch: Type.Partial(Type.Omit(item, ['id', 'createdAt']), closed),
+    rename: Type.Pick(item, ['name'], closed),
     id: Type.Object({ id: Type.String({ format: 'uuid' }) }),
     query: Type.Object(
       {

@@ -140,9 +140,9 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly schemas: MessageSchemas
   /**
    * `draft` validates items before `hooks.beforeValidation`, when readOnly properties may be missing; `item` validates
-   * them after it.
+   * them after it, and `returned` validates those that a function of the app has returned.
    */
-  readonly validate: { readonly draft: Validator, readonly item: Validator }
+  readonly validate: { readonly draft: Validator, readonly item: Validator, readonly returned: Validator }
   /** The collection that it is nested in. */
   readonly parent: Parent | undefined
   readonly neighbors: Neighbors

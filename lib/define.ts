@@ -133,14 +133,14 @@ function deriveFromSchema<Schema extends ObjectSchema> (
     .filter((property) => property !== undefined)
   const draft = compileSchema(name, rewriteSchema(trustProperties(schema, trusted), { optional: ['readOnly'] }))
   // If the server sets or keeps properties, the whole item has to be validated again.
-  const needsItemValidator = setsProperties || visible.length > 0 || actions.size > 0 ||
-    options.hooks?.beforeWrite !== undefined
+  const needsItemValidator = setsProperties || visible.length > 0 || options.hooks?.beforeWrite !== undefined
+  const whole = needsItemValidator || actions.size > 0 ? compileItemValidator(base, schema) : draft
   return {
     schema,
     properties: readProperties(schema),
     schemas: new MessageSchemas(schema, visible),
     digest: digestSchema(schema, visible),
-    validate: { draft, item: needsItemValidator ? compileItemValidator(base, schema) : draft }
+    validate: { draft, item: needsItemValidator ? whole : draft, returned: whole }
   }
 }
 

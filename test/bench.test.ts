@@ -10,7 +10,7 @@ import { contestants, start } from '../bench/contestants.ts'
 import { openSqlite } from '../bench/databases.ts'
 import { Load } from '../bench/failover/load.ts'
 import { defineOrders } from '../bench/failover/orders.ts'
-import { getNext, getScenario, scenarios } from '../bench/scenarios.ts'
+import { commonScenarios, getNext, getScenario } from '../bench/scenarios.ts'
 import type { Client } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
 import type { User } from '../bench/user.ts'
@@ -53,7 +53,8 @@ function toComparable ({ status, fields, content }: WireAnswer): Comparable {
 async function collectAnswers (
   name: string,
   adapter: Adapter<User> = memory(),
-  table?: (shape: Shape) => Promise<void>
+  table?: (shape: Shape) => Promise<void>,
+  names: readonly string[] = commonScenarios
 ): Promise<Map<string, Comparable>> {
   let filled: Promise<void> | undefined
   const server = await start(name, (shape) => {
@@ -75,7 +76,7 @@ async function collectAnswers (
     location: '',
     next: ''
   }
-  for (const scenario of Object.keys(scenarios)) {
+  for (const scenario of names) {
     const { prepare, steps = [] } = getScenario(name, scenario) ?? {}
     for (const [index, step] of [...(prepare === undefined ? [] : [prepare]), ...steps].entries()) {
       wire.socket.write(step.request(client))
@@ -90,6 +91,15 @@ async function collectAnswers (
   await new Promise((resolve) => server.close(resolve))
   return found
 }
+
+test('a custom action sends the same response as the hand-written route', async (t) => {
+  const names = ['custom action']
+  const [byHand, ours] = await Promise.all(['features', 'action'].map((name) => {
+    return collectAnswers(name, memory(), undefined, names)
+  }))
+  t.equal(ours!.size, 1)
+  t.strictSame(ours, byHand)
+})
 
 test('the contestants of the benchmark send the same responses', async (t) => {
   const ours = await collectAnswers('ours')

@@ -54,7 +54,7 @@ export function routes (
   name: string,
   { storage, schema }: { storage: Storage<User>; schema: Schemas }
 ) {
-  const { id: params, read, write, patch, query } = schema
+  const { id: params, read, write, patch, rename, query } = schema
   const path = `/${name}`
   const one = `${path}/:id`
   const link = `<${path}>; rel="collection"`
@@ -142,6 +142,28 @@ export function routes (
       if (isRefusal(entry)) return refuseBy(reply, entry)
       reply.header('etag', `"${entry.version}"`).header('link', link).header('content-location', `${path}/${id}`)
       return entry.item
+    }
+  )
+
+  app.post<Item & { Body: Pick<Write, 'name'> }>(
+    `${one}/rename`,
+    { schema: { params, body: rename, response: { 200: read, '4xx': problem } } },
+    async (request, reply) => {
+      const renamed = await storage.transaction!(async (inner) => {
+        const present = await inner.find(request.params.id, { ...context, lock: true })
+        const refusal = precondition(request, present)
+        if (present === undefined || refusal !== undefined) return refusal ?? 'not-found'
+        if (present.item.email === '') return 'conflict'
+        const item = { ...present.item, name: request.body.name }
+        return inner.replace(present.id, item, present.version, context)
+      })
+      if (typeof renamed === 'string') return refuse(reply, renamed)
+      if (isRefusal(renamed)) return refuseBy(reply, renamed)
+      reply
+        .header('etag', `"${renamed.version}"`)
+        .header('link', link)
+        .header('content-location', `${path}/${renamed.id}`)
+      return renamed.item
     }
   )
 

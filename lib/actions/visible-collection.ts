@@ -55,7 +55,7 @@ function buildVisibleCollection (collection: Collection, hidden: Hidden): Collec
     // The order would reveal the values of hidden properties.
     order: order.filter(({ property }) => isVisible(property)),
     listing: deriveListing({ schema, properties }, listingOptions, storage.supports),
-    validate: { draft: (value: unknown) => getValidator(draft)(value), item: validate.item },
+    validate: { ...validate, draft: (value: unknown) => getValidator(draft)(value) },
     representations: createCaches(formats)
   })
 }

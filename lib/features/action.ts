@@ -5,7 +5,7 @@ import type { Result } from '../action.ts'
 import type { BasicCalls } from '../calls/types.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
-import { isObject } from '../http/json-value.ts'
+import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitAction } from '../items/commit.ts'
 import type { ActionDecision, ActionOutcome } from '../items/commit.ts'
@@ -347,7 +347,7 @@ class ActionRunner {
     call: Call,
     { current, transaction }: { current: Entry<object> | undefined, transaction: ActionTransaction | undefined }
   ): Promise<ActionDecision | Problem> {
-    const { on, safe = false } = this.#options
+    const { on } = this.#options
     if (on === 'item') {
       if (current === undefined) return problem('not-found')
       // Before the content is read: RFC 9110, section 13.2.1.
@@ -358,24 +358,7 @@ class ActionRunner {
     if (input instanceof Problem) return input
     const impossible = current && this.#checkState(current.item)
     if (impossible !== undefined) return impossible
-    const { caller, original: request, context: { signal } } = call
-    const context = {
-      input,
-      caller,
-      request,
-      signal,
-      get collection () {
-        // Only collections that an app serves have actions that run.
-        return collection.openCollection!(collection, transaction)
-      },
-      get transaction () {
-        if (transaction !== undefined) return transaction
-        const why = safe ? 'the action is safe, so it' : `the storage ${collection.storage.name}`
-        throw new TransactionError(`Collection ${collection.name}: ${why} has no transaction.`)
-      },
-      // The app may change its argument, which memory() has stored.
-      ...current && { item: structuredClone(current.item), id: current.id }
-    }
+    const context = new RunContext(collection, call, { input, current, transaction })
     const returned = await this.#callRun(context, transaction)
     return this.#toDecision(collection, call, { returned, before: current })
   }
@@ -383,6 +366,7 @@ class ActionRunner {
   #checkPreconditions (collection: Collection, call: Call, current: Entry<object>): Problem | undefined {
     // Code decides itself whether it needs a precondition.
     const required = call.original !== undefined && this.requiresMatch(collection.etag.required)
+    if (required === collection.etag.required) return checkPreconditions(collection, call, current)
     return checkPreconditions({ ...collection, etag: { ...collection.etag, required } }, call, current)
   }
 
@@ -457,6 +441,52 @@ class ActionRunner {
       return format.item(output, { up: { href: path } }, this.#options.output!)
     })
     return content === undefined ? noContent() : ok(content, { 'content-type': format.mediaType })
+  }
+}
+
+interface RunParts {
+  readonly input: object
+  readonly current: Entry<object> | undefined
+  readonly transaction: ActionTransaction | undefined
+}
+
+/** The argument of `run`. What few actions need is created when it is read. */
+class RunContext {
+  readonly input: object
+  readonly caller: Caller | undefined
+  readonly request: FastifyRequest | undefined
+  readonly item: object | undefined
+  readonly id: Id | undefined
+  readonly #collection: Collection
+  readonly #call: Call
+  readonly #transaction: ActionTransaction | undefined
+
+  constructor (collection: Collection, call: Call, { input, current, transaction }: RunParts) {
+    this.input = input
+    this.caller = call.caller
+    this.request = call.original
+    // The app may change its argument, which memory() has stored.
+    this.item = current && cloneJson(current.item)
+    this.id = current?.id
+    this.#collection = collection
+    this.#call = call
+    this.#transaction = transaction
+  }
+
+  get signal (): AbortSignal {
+    return this.#call.context.signal
+  }
+
+  get collection (): BasicCalls<object> {
+    // Only collections that an app serves have actions that run.
+    return this.#collection.openCollection!(this.#collection, this.#transaction)
+  }
+
+  get transaction (): Transaction {
+    if (this.#transaction !== undefined) return this.#transaction
+    const { name, storage } = this.#collection
+    throw new TransactionError(`Collection ${name}: the action has no transaction, because it is safe or because ` +
+      `the storage ${storage.name} has none.`)
   }
 }
 

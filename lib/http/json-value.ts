@@ -20,6 +20,19 @@ export function isEqual (one: unknown, other: unknown): boolean {
     names.every((name) => Object.hasOwn(other, name) && isEqual(one[name], other[name]))
 }
 
+/** Copies a value that JSON can have. That is several times faster than structuredClone. */
+export function cloneJson<Value> (value: Value): Value
+export function cloneJson (value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneJson)
+  if (!isObject(value)) return value
+  const copy: JsonObject = { ...value }
+  for (const name of Object.keys(copy)) {
+    const inner = copy[name]
+    if (typeof inner === 'object' && inner !== null) copy[name] = cloneJson(inner)
+  }
+  return copy
+}
+
 /** Whether arrays and objects are nested in more levels than these. */
 export function isDeeperThan (value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -29,7 +29,7 @@ export function checkReturned (
     throw new TypeError(`${source} of the collection ${collection.name} returned no item. ` +
       'Return the item to write.')
   }
-  const valid = validateItem(collection.validate.item, item)
+  const valid = validateItem(collection.validate.returned, item)
   if (valid instanceof Problem) return valid
   if (id !== undefined && item[collection.id.property] !== id) {
     throw new TypeError(`${source} of the collection ${collection.name} changed the id. ` +

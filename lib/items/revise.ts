@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
 import { toPointer } from '../http/json-pointer.ts'
-import { isObject } from '../http/json-value.ts'
+import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
 import type { Call } from '../request/request.ts'
 import { carryOver } from '../schema/carry-over.ts'
@@ -106,7 +106,7 @@ function revise (collection: Collection, { action, item, before, request }: Revi
   const change = {
     action,
     // The hook may change its argument, which shares objects with the stored item.
-    item: structuredClone(whole),
+    item: cloneJson(whole),
     before: before.item,
     caller: request.caller,
     request: request.original
