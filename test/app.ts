@@ -63,7 +63,8 @@ export const withoutPaths: ServiceOptions = {
   catalog: false,
   health: { live: false, ready: false },
   audit: false,
-  requestTimeout: false
+  requestTimeout: false,
+  responseTimeout: false
 }
 
 /** An app that serves the collections; it is closed when the test ends. */

@@ -85,6 +85,14 @@ export interface ServiceOptions {
    * await app.register(service, { requestTimeout: 10_000 })
    */
   requestTimeout?: number | false
+  /**
+   * How long a client may take to receive what was sent to it, in milliseconds; false sets no limit.
+   *
+   * @default 60000
+   * @example
+   * await app.register(service, { responseTimeout: 30_000 })
+   */
+  responseTimeout?: number | false
 }
 
 /** The option `health`. */
@@ -143,7 +151,7 @@ export interface AuditOptions {
   origin?: string
 }
 
-type OptionWithDefault = 'appErrors' | 'catalog' | 'requestTimeout'
+type OptionWithDefault = 'appErrors' | 'catalog' | 'requestTimeout' | 'responseTimeout'
 
 type FlatOptions = Omit<ServiceOptions, OptionWithDefault | 'health' | 'audit'> &
   Required<Pick<ServiceOptions, OptionWithDefault>>
@@ -205,7 +213,8 @@ const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health' | 'audit'>, Opt
   documentation: string,
   problems: absoluteUri,
   appErrors: boolean,
-  requestTimeout: millisecondsOrFalse
+  requestTimeout: millisecondsOrFalse,
+  responseTimeout: millisecondsOrFalse
 }
 
 const healthKinds: Readonly<Record<keyof HealthOptions, OptionKind>> = {
@@ -251,6 +260,7 @@ export function parseOptions ({ health = {}, audit = {}, ...options }: ServiceOp
     appErrors: options.appErrors ?? false,
     catalog: options.catalog ?? true,
     requestTimeout: options.requestTimeout ?? 60_000,
+    responseTimeout: options.responseTimeout ?? 60_000,
     health: { live, ready, deadline, fresh },
     audit: audit && { strict: false, origin: 'https://audit.example', ...audit }
   }

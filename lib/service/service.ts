@@ -15,6 +15,7 @@ import { createLivenessProbe, createReadinessProbe } from './probes.ts'
 import { createErrorHandler, sendProblem } from './reply.ts'
 import { installRequestChecks } from './request-checks.ts'
 import { setRequestTimeout } from './request-timeout.ts'
+import { setResponseTimeout } from './response-timeout.ts'
 import { createYieldingConstraints } from './yielding.ts'
 import type { YieldingConstraints } from './yielding.ts'
 
@@ -26,6 +27,7 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   await app.register(registry)
   setServiceInfo(app, settings)
   setRequestTimeout(app.server, settings.requestTimeout)
+  setResponseTimeout(app, settings.responseTimeout)
   let isClosing = false
   app.addHook('onReady', async () => installRequestChecks(app.server, {
     methods: app.supportedMethods,

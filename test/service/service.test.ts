@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
@@ -10,6 +12,7 @@ import type { Collection } from '../../lib/collection.ts'
 import type { Storage } from '../../lib/index.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { serviceOptionNames } from '../../lib/service/options.ts'
+import { Connections } from '../../lib/service/response-timeout.ts'
 import { within } from '../../lib/features/within.ts'
 import { altered, ask, build, logged, notes, User, users } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
@@ -247,6 +250,57 @@ test('a request that arrives too slowly returns 408, and the requestTimeout of t
   t.equal((await serve(t)).server.requestTimeout, 60_000)
   t.equal((await serve(t, { requestTimeout: 5 })).server.requestTimeout, 5)
   t.equal((await serve(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)
+})
+
+test('the connection of a client that does not read its response is closed after responseTimeout', async (t) => {
+  const app = await serve(t, { options: { responseTimeout: 50 } })
+  // More than the buffers of the operating system can hold.
+  const content = Buffer.alloc(32 * 1024 * 1024)
+  app.get('/large', async () => content)
+  const port = await listen(app)
+  const connected = once(app.server, 'connection') as Promise<[Socket]>
+  const slow = new Wire(port)
+  slow.socket.pause()
+  slow.write('GET /large')
+  const [connection] = await connected
+  await once(connection, 'close')
+  t.equal(connection.destroyed, true)
+  slow.socket.resume()
+  await slow.closed()
+  t.ok(slow.rest.length < content.length, 'the response is not complete')
+  t.equal((await app.inject('/large')).rawPayload.length, content.length)
+})
+
+test('a connection is closed if no data was sent for the whole time although data waits', (t) => {
+  const connections = new Connections(1000)
+  const closed: string[] = []
+  const add = (name: string, bytesWritten: number, writableLength: number) => {
+    const connection = { bytesWritten, writableLength, destroy: () => { closed.push(name) } }
+    connections.add(connection as unknown as Socket)
+    return connection
+  }
+  add('stalled', 5000, 4000)
+  const gone = add('gone', 5000, 4000)
+  const streaming = add('streaming', 5000, 4000)
+  const idle = add('idle', 5000, 0)
+  connections.closeStalled(0)
+  t.same(closed, [])
+  streaming.bytesWritten += 3000
+  connections.delete(gone as unknown as Socket)
+  connections.closeStalled(999)
+  t.same(closed, [])
+  connections.closeStalled(1000)
+  t.same(closed, ['stalled'])
+  idle.bytesWritten += 9000
+  idle.writableLength = 9000
+  connections.closeStalled(1001)
+  streaming.writableLength = 0
+  connections.closeStalled(1998)
+  t.same(closed.filter((name) => name !== 'stalled'), [], 'the time begins again when data is sent')
+  connections.closeStalled(2001)
+  t.ok(closed.includes('idle'))
+  t.notOk(closed.includes('streaming'))
+  t.end()
 })
 
 test('liveness always returns 200; readiness returns 503 and names the storage that does not respond', async (t) => {
