@@ -623,6 +623,39 @@ test('the pages have no accessibility violations that axe-core finds', { skip },
   }
 })
 
+test('a page imports the client from the service, and reads and writes with it', { skip }, async (t) => {
+  const app = Fastify({ forceCloseConnections: true })
+  t.after(() => app.close())
+  await app.register(collection, define({ name: 'people', schema: Person, storage: memory() }) as Collection)
+  await app.register(service, { ...withoutPaths, client: true })
+  // As in docs/client.md.
+  app.get('/page', async (_request, reply) => reply.type('text/html').send(`<!DOCTYPE html>
+<title>People</title>
+<link rel="icon" href="data:,">
+<ul></ul>
+<script type="module">
+  import { client, StaleError } from '/client.js'
+  const people = client('/people')
+  const item = { email: 'ada@example.com', name: 'Ada', bio: null, password: 'analytical' }
+  const ada = await people.create(item)
+  const renamed = await people.update(ada, { name: 'Countess' })
+  const stale = await people.update(ada, { name: 'Ada' }).catch((error) => error)
+  for await (const { name } of people.list()) {
+    document.querySelector('ul').insertAdjacentHTML('beforeend', '<li></li>')
+    document.querySelector('li').textContent = name + ', ' + (stale instanceof StaleError)
+  }
+  await people.remove(renamed)
+</script>`))
+  await app.listen()
+  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const { page, complaints } = await open(t, `${origin}/page`)
+  await page.locator('li').waitFor()
+  t.equal(await page.locator('li').innerText(), 'Countess, true')
+  // The browser reports the 412.
+  t.same(complaints.filter((complaint) => !complaint.includes('412')), [])
+  await page.waitForFunction("fetch('/people').then((response) => response.json()).then((items) => items.length === 0)")
+})
+
 test(
   'the API reference works without external resources under a strict Content-Security-Policy',
   { skip },

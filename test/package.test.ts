@@ -85,6 +85,7 @@ import Fastify from 'fastify'
 import { Type } from '${typebox}'
 import collection, { define } from 'fastify-collections'
 import { memory } from 'fastify-collections/memory'
+import { service } from 'fastify-collections/service'
 
 declare module 'fastify-collections' {
   interface CollectionTypes { caller: { id: number, role: 'admin' | 'member' } }
@@ -126,17 +127,21 @@ try { define({ name: 'users', schema: User, unique: ['mail'], storage: memory() 
 async function main () {
   const app = Fastify()
   await app.register(collection, { ...users, prefix: '/v1' })
+  await app.register(service, { client: true })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const response = await fetch(address + '/v1/users', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"email":"Ada@example.com","age":36}' })
   const { id, ...rest } = await response.json() as { id: string }
   console.log(response.status, JSON.stringify(rest), (await fetch(address + response.headers.get('location'))).status)
+  const source = await (await fetch(address + '/client.js')).text()
+  const module: object = await import('data:text/javascript,' + encodeURIComponent(source))
+  console.log(Object.keys(module).sort().join())
   await app.close()
 }
 
 main()
 `
 
-const expected = '201 {"email":"ada@example.com","age":36} 200\n'
+const expected = '201 {"email":"ada@example.com","age":36} 200\nProblemError,StaleError,client\n'
 
 for (const [name, type, typebox] of [
   ['esm', 'module', '@sinclair/typebox'],

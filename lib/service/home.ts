@@ -27,6 +27,9 @@ export function buildHome (
         _links: {
           self: { href: path },
           ...Object.fromEntries(links().map(({ rel, href }) => [rel, { href }])),
+          ...settings.client !== undefined && {
+            related: [{ href: settings.client, name: 'client', type: 'text/javascript' }]
+          },
           collection: found.map(({ href, name, templated, title }) => (
             { href, name, title, ...templated && { templated } }
           )),

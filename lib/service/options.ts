@@ -45,6 +45,14 @@ export interface ServiceOptions {
    */
   documentation?: string
   /**
+   * Whether browsers can import the client from the service, or the path of the module.
+   *
+   * @default false; with true, the path is '/client.js'
+   * @example
+   * await app.register(service, { client: true })
+   */
+  client?: boolean | string
+  /**
    * An absolute URI that the codes of problems are appended to, for their `type`.
    *
    * @default the type is `about:blank`
@@ -153,10 +161,12 @@ export interface AuditOptions {
 
 type OptionWithDefault = 'appErrors' | 'catalog' | 'requestTimeout' | 'responseTimeout'
 
-type FlatOptions = Omit<ServiceOptions, OptionWithDefault | 'health' | 'audit'> &
+type FlatOptions = Omit<ServiceOptions, OptionWithDefault | 'client' | 'health' | 'audit'> &
   Required<Pick<ServiceOptions, OptionWithDefault>>
 
 export type ServiceSettings = Readonly<FlatOptions> & {
+  /** The path of the module of the client; undefined if it is not served. */
+  readonly client: string | undefined
   readonly health: {
     readonly live: string | false | undefined
     readonly ready: string | false | undefined
@@ -190,6 +200,11 @@ const boolean: OptionKind = {
   isValid: (value) => typeof value === 'boolean'
 }
 
+const pathOrBoolean: OptionKind = {
+  name: 'true, false or a path that begins with "/"',
+  isValid: (value) => value === true || path.isValid(value)
+}
+
 const milliseconds: OptionKind = {
   name: 'a whole number of milliseconds',
   isValid: (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31
@@ -211,6 +226,7 @@ const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health' | 'audit'>, Opt
   catalog: boolean,
   description: string,
   documentation: string,
+  client: pathOrBoolean,
   problems: absoluteUri,
   appErrors: boolean,
   requestTimeout: millisecondsOrFalse,
@@ -257,6 +273,7 @@ export function parseOptions ({ health = {}, audit = {}, ...options }: ServiceOp
   const { live, ready, deadline = 1000, fresh = 1000 } = health
   return {
     ...options,
+    client: getClientPath(options.client),
     appErrors: options.appErrors ?? false,
     catalog: options.catalog ?? true,
     requestTimeout: options.requestTimeout ?? 60_000,
@@ -264,4 +281,9 @@ export function parseOptions ({ health = {}, audit = {}, ...options }: ServiceOp
     health: { live, ready, deadline, fresh },
     audit: audit && { strict: false, origin: 'https://audit.example', ...audit }
   }
+}
+
+function getClientPath (client: ServiceOptions['client']): string | undefined {
+  if (client === true) return '/client.js'
+  return client === false ? undefined : client
 }

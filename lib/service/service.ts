@@ -5,6 +5,7 @@ import { problem } from '../http/problems.ts'
 import { getRegistered, registry, setServiceInfo } from '../registry.ts'
 import { audit } from './audit.ts'
 import { buildCatalog } from './catalog.ts'
+import { buildClientModule } from './client-module.ts'
 import { createDocumentPath } from './document.ts'
 import { buildHome } from './home.ts'
 import { parseOptions } from './options.ts'
@@ -43,7 +44,11 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   }
   const { audit: auditOptions } = settings
   if (auditOptions !== false) app.addHook('onReady', async () => audit(app, auditOptions))
-  await app.register(async (scope) => servePaths(app, scope, settings))
+  await app.register(async (scope) => {
+    servePaths(app, scope, settings)
+    if (settings.client === undefined) return
+    servePath(scope, createDocumentPath(await buildClientModule(settings.client), settings.problems))
+  })
 }
 
 function servePaths (app: FastifyInstance, scope: FastifyInstance, settings: ServiceSettings): void {

@@ -6,6 +6,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
+import type { client as createClient } from '../../lib/client/client.ts'
 import collection, { registry } from '../../lib/index.ts'
 import { service } from '../../lib/service/service.ts'
 import type { Collection } from '../../lib/collection.ts'
@@ -176,6 +177,43 @@ test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9
       t.equal(refused.headers['content-type'], 'application/problem+json')
     }
   }
+})
+
+test('the service serves the client as a module that imports nothing, with an entity tag', async (t) => {
+  const app = await serve(t, { options: { client: true } })
+  const response = await ask(app, 'GET /client.js')
+  t.match(response, {
+    statusCode: 200,
+    headers: { 'content-type': 'text/javascript', 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
+  })
+  t.notMatch(response.body, /^(import|export) .* from /m)
+  const { etag = '' } = response.headers
+  t.equal((await ask(app, 'GET /client.js', { fields: { 'if-none-match': String(etag) } })).statusCode, 304)
+  t.equal((await ask(app, 'HEAD /client.js')).headers['content-length'], String(Buffer.byteLength(response.body)))
+  t.match(await ask(app, 'POST /client.js'), { statusCode: 405, headers: { allow: 'GET, HEAD, OPTIONS' } })
+  t.equal((await ask(app, 'GET /client.js', { fields: { accept: 'text/html' } })).statusCode, 406)
+  t.strictSame((await ask(app, 'GET /')).json()._links.related, [
+    { href: '/client.js', name: 'client', type: 'text/javascript' }
+  ])
+
+  const port = await listen(app)
+  const { client } = (await import(`data:text/javascript,${encodeURIComponent(response.body)}`)) as {
+    client: typeof createClient
+  }
+  const items = client<Collection<{ id: string; text: string }>>(`http://127.0.0.1:${port}/notes`)
+  const { id } = await items.create({ text: 'a' })
+  t.match(await items.read(id), { text: 'a' })
+
+  const elsewhere = await serve(t, { options: { client: '/assets/collections.js' } })
+  t.equal((await ask(elsewhere, 'GET /assets/collections.js')).body, response.body)
+  for (const client of [undefined, false] as const) {
+    const without = await serve(t, { options: client === undefined ? {} : { client } })
+    t.equal((await ask(without, 'GET /client.js')).statusCode, 404)
+    t.notOk('related' in (await ask(without, 'GET /')).json()._links)
+  }
+  await t.rejects(serve(t, { options: { client: 'client.js' } }), {
+    message: /client is "client\.js"\. It must be true, false or a path that begins with "\/"/
+  })
 })
 
 test('errors of app hooks are problems there and keep the Vary header of the app', async (t) => {
