@@ -239,7 +239,9 @@ const namePattern = /^[A-Za-z][\w-]{0,63}$/
 const methodNames = new Set([
   'list', 'pages', 'create', 'read', 'replace', 'update', 'remove', 'transaction', 'then', 'all',
   // Links of items.
-  'self', 'collection', 'up'
+  'self', 'collection', 'up',
+  // In OpenAPI, the operation of the method QUERY.
+  'query'
 ])
 
 function checkName (host: Host, name: string, on: 'item' | 'collection'): void {
@@ -248,7 +250,7 @@ function checkName (host: Host, name: string, on: 'item' | 'collection'): void {
       'Use letters, digits, - and _, and begin with a letter.')
   }
   if (methodNames.has(name) || name in Object.prototype) {
-    host.fail(`action("${name}"): calls, clients or links already have something of this name. ` +
+    host.fail(`action("${name}"): calls, clients, links or OpenAPI already have something of this name. ` +
       'Choose another name.')
   }
   if (on === 'collection' && host.collection.id.read(name) !== undefined) {

@@ -661,7 +661,8 @@ test('mistakes are refused when the action is added', (t) => {
   })
   const cases: ReadonlyArray<readonly [make: () => unknown, message: RegExp]> = [
     [() => base.with(action('no/slash', { run })), /action\("no\/slash"\): the name is a path segment\. Use letters/],
-    [() => base.with(action('update', { run })), /action\("update"\): calls, clients or links already have/],
+    [() => base.with(action('update', { run })), /action\("update"\): calls, clients, links or OpenAPI already have/],
+    [() => base.with(action('query', { run })), /action\("query"\): .* Choose another name/],
     [() => base.with(action('then', { run })), /action\("then"\): .* Choose another name/],
     [() => base.with(action('toString', { run })), /action\("toString"\): .* Choose another name/],
     [() => base.with(action('a', { run }), action('a', { run })), /the feature "action:a" is added twice/],
