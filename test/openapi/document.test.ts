@@ -665,6 +665,8 @@ test('a response to a request with fields matches the schema except for required
   const content = { email: 'fields@example.com', name: 'Fields' }
   const { location } = (await ask(app, 'POST /users', { content })).headers
   const item = (await ask(app, `GET ${location}?fields=name`)).json()
+  // The collections of the service are those of the other tests.
+  await ask(app, `DELETE ${location}`)
   t.strictSame(item, { name: 'Fields' })
   t.strictSame(createCompiler(document)(complete)(item), [])
   for (const [path, method] of [['/users', 'get'], ['/users', 'query'], ['/users/{id}', 'get']] as const) {
