@@ -98,12 +98,17 @@ interface Log {
 
 /**
  * Logs the cause of a response of 500 or above. A problem was thrown on purpose, so it is not an error. An error with a
- * status is one, as it is for the error handler of Fastify.
+ * status is one, as it is for the error handler of Fastify. Fastify adds the id of the request.
  */
-export function logFailure (log: Log, thrown: unknown, { status, name, detail }: Problem): void {
+export function logFailure (
+  log: Log,
+  thrown: unknown,
+  { status, name, detail }: Problem,
+  target: { readonly collection?: string, readonly action?: string } = {}
+): void {
   if (status < 500) return
-  if (thrown instanceof Problem) log.info({ problem: { status, code: name, detail } }, 'request refused')
-  else log.error({ err: thrown instanceof ActionError ? thrown.cause : thrown }, 'request failed')
+  if (thrown instanceof Problem) log.info({ ...target, problem: { status, code: name, detail } }, 'request refused')
+  else log.error({ ...target, err: thrown instanceof ActionError ? thrown.cause : thrown }, 'request failed')
 }
 
 /** Returns the HTTP status of an error; undefined if it has none. */

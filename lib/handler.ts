@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { Action } from './action.ts'
+import type { Action, AnyActionName } from './action.ts'
 import type { Response, HeaderFields } from './response/response.ts'
 import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
@@ -113,18 +113,22 @@ export function createNotFoundHandler (collection: Collection): RouteHandlerMeth
   return async (_incoming, reply) => prepareProblem(collection, problem('not-found'), reply)
 }
 
-/** Creates the handler of all errors below the collection: of its hooks, of those of the app, and of Fastify itself. */
-export function createErrorHandler (collection: Collection) {
+/**
+ * Creates the handler of all errors below the collection: of its hooks, of those of the app, and of Fastify itself.
+ * `action` is undefined for routes that belong to none.
+ */
+export function createErrorHandler (collection: Collection, action?: AnyActionName) {
+  const target = { collection: collection.name, ...action !== undefined && { action } }
   return function (error: unknown, incoming: FastifyRequest, reply: FastifyReply): FastifyReply {
     // If a hook fails after the action, the reply has headers of a response that is not sent.
     for (const header of responseHeaders) reply.removeHeader(header)
     try {
       const known = errorToProblem(error, reply.statusCode, reply.hasHeader('retry-after'))
-      logFailure(incoming.log, error, known)
+      logFailure(incoming.log, error, known, target)
       return reply.send(prepareProblem(collection, known, reply))
     } catch (err) {
       // Reading the error or rendering the problem has failed.
-      incoming.log.error({ err }, 'request failed')
+      incoming.log.error({ ...target, err }, 'request failed')
       return reply.send(prepareProblem(collection, problem('internal-error'), reply))
     }
   }

@@ -118,6 +118,7 @@ export type {
   Transaction
 } from './options.ts'
 export { ProblemError } from './failure.ts'
+export type { ActionEvent } from './actions/trace-action.ts'
 export { schemaSql } from './schema-sql.ts'
 export { TransactionError } from './items/transaction.ts'
 export { registry } from './registry.ts'
@@ -140,6 +141,7 @@ export type {
   Receipts,
   Refusal,
   Shape,
+  StatementEvent,
   Storage,
   StorageUse,
   Supports,

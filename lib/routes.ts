@@ -12,7 +12,7 @@ import { update } from './actions/update.ts'
 import { buildCollectionRoute, buildParentRoute } from './collection.ts'
 import type { Collection } from './collection.ts'
 import { DuplicatePath } from './errors.ts'
-import { createHandler, createNotFoundHandler, createOptionsHandler } from './handler.ts'
+import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandler } from './handler.ts'
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
 import { buildAllow } from './http/allow.ts'
 import { patchTypes } from './items/patch.ts'
@@ -99,12 +99,13 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, ur
       getContentOptions(collection, route)
     )
     const handlerOptions = getHandlerOptions(collection, route)
+    const errorHandler = createErrorHandler(collection, route.name)
     for (const [index, method] of route.methods.entries()) {
       const schema: FastifySchema = index === 0 && isDocumented(route, url)
         ? describeRoute(collection, getInfo(route), app.prefix + buildParentRoute(collection))
         : hiddenSchema
       const handler = createHandler(collection, handlerOptions)
-      addRoute(app, collection, { ...options, url, method, schema, exposeHeadRoute: false, handler })
+      addRoute(app, collection, { ...options, url, method, schema, exposeHeadRoute: false, handler, errorHandler })
     }
   }
 

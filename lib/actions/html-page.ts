@@ -43,7 +43,7 @@ export function withPage (collection: Collection, { action, at, safe }: PagedAct
       text = page(content, await buildAbout(collection, prepared, { at, tag: etag, total: fields['x-total-count'] }))
     } catch (thrown) {
       if (safe) throw thrown
-      logRenderFailure(request, thrown)
+      logRenderFailure(collection, request, thrown)
       return withoutContent({ ...response, fields: etag === undefined ? fields : { ...fields, etag } })
     }
     const tag = addCoding(etag ?? '""', hash('sha256', text).slice(0, digestLength))

@@ -17,7 +17,7 @@ export async function remove (collection: Collection, request: Request): Promise
   const removed = await commitRemove(collection, request, { needsItem })
   if (removed instanceof Problem) return removed
   if (!returnsItem || removed === undefined) return noContent()
-  const content = renderWritten(request, () => {
+  const content = renderWritten(collection, request, () => {
     return represent(collection, removed, { format, path: getCollectionPath(request) }).content
   })
   if (content === undefined) return noContent()

@@ -5,6 +5,7 @@ import { checkHidden } from '../access/visible.ts'
 import type { AnyActionName } from '../action.ts'
 import { decideReplace } from '../actions/replace.ts'
 import { decideUpdate } from '../actions/update.ts'
+import { withCallTrace } from '../actions/trace-action.ts'
 import { getVisibleCollection } from '../actions/visible-collection.ts'
 import type {
   CallOptions,
@@ -151,13 +152,13 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   }
 
   const calls: CollectionCalls<object> = {
-    create,
-    read,
+    create: withCallTrace(host, 'create', create),
+    read: withCallTrace(host, 'read', read),
     list,
     pages,
-    replace,
-    update,
-    remove,
+    replace: withCallTrace(host, 'replace', replace),
+    update: withCallTrace(host, 'update', update),
+    remove: withCallTrace(host, 'remove', remove),
     transaction,
     ...createActionCalls(host)
   }
@@ -191,12 +192,15 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
       return result.output ?? (result.after && toStored(result.after))
     })
   }
-  return Object.fromEntries([...host.actions].map(([name, action]) => [
-    name,
-    action.at === 'item'
-      ? (id: Id, input?: object, options?: WriteCallOptions) => callAction(action, { id, input, options })
-      : (input?: object, options?: WriteCallOptions) => callAction(action, { input, options })
-  ]))
+  return Object.fromEntries([...host.actions].map(([name, action]) => {
+    const call = withCallTrace(host, name, callAction)
+    return [
+      name,
+      action.at === 'item'
+        ? (id: Id, input?: object, options?: WriteCallOptions) => call(action, { id, input, options })
+        : (input?: object, options?: WriteCallOptions) => call(action, { input, options })
+    ]
+  }))
 }
 
 interface CallParts {

@@ -439,7 +439,7 @@ class ActionRunner {
   #respond (collection: Collection, request: Request, { after, output }: ActionOutcome): Response {
     if (output === undefined) return after === undefined ? noContent() : respondToUpdate(collection, request, after)
     const { format, path } = request
-    const content = renderWritten(request, () => {
+    const content = renderWritten(collection, request, () => {
       return format.item(output, { up: { href: path } }, this.#options.output!)
     })
     return content === undefined ? noContent() : ok(content, { 'content-type': format.mediaType })

@@ -91,7 +91,7 @@ function respond (collection: Collection, request: Request, entries: ReadonlyArr
     return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
   }
   const links = () => ({ self: { href: path } })
-  const content = renderWritten(request, () => {
+  const content = renderWritten(collection, request, () => {
     return representList(collection, entries, { format, path, links, view: undefined })
   })
   if (content === undefined) return { status: 201, fields: {}, content }

@@ -145,7 +145,7 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
     const release = (failure?: unknown) => receipts.release(claim, withoutAbort).catch((err: unknown) => {
       // The failure of the request is logged as well. Another line about the same storage would not add anything.
       if (isUnreachable(failure)) return
-      request.original.log.error({ err }, 'an idempotency key could not be released')
+      request.original.log.error({ collection: collection.name, err }, 'an idempotency key could not be released')
     })
     const earlier = await receipts.claim(claim, now, request.context).catch(async (thrown: unknown) => {
       // The claim may have been stored before it failed.
@@ -153,7 +153,7 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
       throw thrown
     })
     if (earlier !== undefined) return replay(earlier, claim, { collection, request })
-    sweep(receipts, request, now)
+    sweep(collection, request, now)
     const beforeCommit: Request['beforeCommit'] = async (storage, response) => {
       const { content, ...rest } = limitContent(response, maxLength)
       const stored: StoredResponse = {
@@ -316,10 +316,11 @@ const minute = 60_000
 const sweptAt = new WeakMap<Receipts, number>()
 
 /** Removes expired receipts once a minute, without delaying the request. Recent ones may belong to a slow request. */
-function sweep (receipts: Receipts, { original: { log } }: Request, now: number): void {
+function sweep ({ name, storage }: Collection, { original: { log } }: Request, now: number): void {
+  const receipts = storage.receipts!
   if (now - (sweptAt.get(receipts) ?? 0) < minute) return
   sweptAt.set(receipts, now)
   receipts.sweep(now - 60 * minute, withoutAbort).catch((err: unknown) => {
-    log.error({ err }, 'expired idempotency keys could not be removed')
+    log.error({ collection: name, err }, 'expired idempotency keys could not be removed')
   })
 }

@@ -511,7 +511,9 @@ export async function notifyChange (
     try {
       await hooks.afterCommit?.({ ...change, caller, request: original })
     } catch (err) {
-      log.error({ err }, `the hook afterCommit of the collection ${name} failed after a ${change.action}`)
+      const { action } = change
+      const message = `the hook afterCommit of the collection ${name} failed after a ${action}`
+      log.error({ collection: name, action, err }, message)
     }
   }
   if (transaction === undefined) await notify()

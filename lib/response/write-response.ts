@@ -19,18 +19,22 @@ interface WriteResult {
 }
 
 /** Renders the content of the response to a write. If that fails, the write stays, and the response has no content. */
-export function renderWritten (request: Request, render: () => Formatted): Formatted | undefined {
+export function renderWritten (
+  collection: Collection,
+  request: Request,
+  render: () => Formatted
+): Formatted | undefined {
   try {
     return render()
   } catch (err) {
-    logRenderFailure(request, err)
+    logRenderFailure(collection, request, err)
     return undefined
   }
 }
 
-export function logRenderFailure ({ original }: Request, err: unknown): void {
+export function logRenderFailure ({ name }: Collection, { original }: Request, err: unknown): void {
   const message = `the ${original.method} succeeded, but its response could not be rendered and is sent without content`
-  original.log.error({ err }, message)
+  original.log.error({ collection: name, err }, message)
 }
 
 /** Responds to a successful write: with the item, or without it if the client prefers that (RFC 7240, section 4.2). */
@@ -40,7 +44,7 @@ export function respondToWrite (collection: Collection, request: Request, result
   const target = { format, path: path.collection }
   const content = preferences.return === 'minimal'
     ? undefined
-    : renderWritten(request, () => renderContent(collection, entry, target))
+    : renderWritten(collection, request, () => renderContent(collection, entry, target))
   const isMinimal = content === undefined
   const fields: Record<string, string> = status === 201 ? { location: path.item } : {}
   if (!isMinimal) {

@@ -332,3 +332,15 @@ export interface Unreachable extends Error {
 export interface Incomparable extends Error {
   readonly incomparable: true
 }
+
+/** What subscribers of the tracing channel `fastify-collections:statement` get. */
+export interface StatementEvent {
+  /** The name of the collection; undefined for BEGIN, COMMIT and the like, because collections share transactions. */
+  readonly collection: string | undefined
+  /** The first word of the text, such as SELECT. */
+  readonly operation: string
+  /** The SQL, with placeholders instead of values. */
+  readonly text: string
+  /** What was thrown, if the statement failed. */
+  readonly error?: unknown
+}

@@ -9,6 +9,7 @@ import { buildReceiptTable, ReceiptStatements, SqlReceipts } from './sql/receipt
 import { toCommitRefused } from './sql/refusal.ts'
 import type { Session } from './sql/session.ts'
 import { needsReceipts, toShape, type TableDefinition } from './sql/table-definition.ts'
+import { TracedSession } from './sql/traced-session.ts'
 import { Writer } from './sql/writer.ts'
 
 export type { ExistingVersion, SqlOptions } from './sql/options.ts'
@@ -76,6 +77,7 @@ interface Statements<Item extends object> {
 
 function createStorage<Item extends object> (session: Session, statements: Statements<Item>): Storage<Item> {
   const { layout, reader, writer, key: database } = statements
+  const traced = new TracedSession(session, layout.shape.name)
   const toHandle = (inner: Session): SqlTransaction => ({
     database,
     session: inner,
@@ -87,11 +89,11 @@ function createStorage<Item extends object> (session: Session, statements: State
   return {
     name: layout.dialect.name,
     supports,
-    list: (query, context) => reader.list(session, query, context),
-    find: (id, context) => reader.find(session, id, context),
-    insert: (draft, context) => writer.insert(session, draft, context),
-    replace: (id, item, expected, context) => writer.replace(session, item, { id, expected, context }),
-    remove: (id, expected, context) => writer.remove(session, { id, expected, context }),
+    list: (query, context) => reader.list(traced, query, context),
+    find: (id, context) => reader.find(traced, id, context),
+    insert: (draft, context) => writer.insert(traced, draft, context),
+    replace: (id, item, expected, context) => writer.replace(traced, item, { id, expected, context }),
+    remove: (id, expected, context) => writer.remove(traced, { id, expected, context }),
     transaction: (work) => {
       return session.transaction((inner) => work(createStorage(inner, statements), toHandle(inner))).catch(refuse)
     },
@@ -103,8 +105,8 @@ function createStorage<Item extends object> (session: Session, statements: State
         return work(createStorage(inner, statements), toHandle(inner))
       }).catch(refuse)
     },
-    receipts: new SqlReceipts(statements.receipts, session),
-    check: (context) => checkTable(layout, session, context),
-    schemaSql: (context) => buildSchemaSql(layout, session, context)
+    receipts: new SqlReceipts(statements.receipts, traced),
+    check: (context) => checkTable(layout, traced, context),
+    schemaSql: (context) => buildSchemaSql(layout, traced, context)
   }
 }

@@ -4,6 +4,7 @@ import type { Dialect, Row, Value } from './dialect.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
 import { RequestAborted, retry, toStorageError } from './storage-error.ts'
+import { statementChannel, traceStatement } from './traced-session.ts'
 import { getTransactionQueue, type TransactionQueue } from './transaction-queue.ts'
 
 /** A synchronous database: one connection for all. */
@@ -72,7 +73,13 @@ class HandleTransaction implements Session {
     return this.run(statement)
   }
 
-  async execute (text: string): Promise<void> {
+  execute (text: string): Promise<void> {
+    return statementChannel.hasSubscribers
+      ? traceStatement(undefined, text, () => this.#execute(text))
+      : this.#execute(text)
+  }
+
+  async #execute (text: string): Promise<void> {
     this.#handle.exec(text)
   }
 

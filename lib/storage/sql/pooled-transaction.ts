@@ -3,6 +3,7 @@ import type { Row } from './dialect.ts'
 import { cancelStatement, toPromise, waitForEnd, type Callback, type PoolDriver } from './pool-driver.ts'
 import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
 import { OutcomeUnknown, RequestAborted } from './storage-error.ts'
+import { statementChannel, traceStatement } from './traced-session.ts'
 
 const ignoreError = () => {}
 
@@ -39,7 +40,8 @@ export class PooledTransaction<Client> implements Session {
   }
 
   async execute (text: string): Promise<void> {
-    await this.#run(this.#context, (client, callback) => this.#driver.execute(client, text, callback))
+    const client = await this.getClient(this.#context)
+    await waitUnlessAborted(this.#execute(client, text), this.#context)
   }
 
   async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
@@ -138,8 +140,14 @@ export class PooledTransaction<Client> implements Session {
   }
 
   #execute (client: Client, text: string): Promise<unknown> {
-    const running = toPromise((callback) => this.#driver.execute(client, text, callback))
+    const running = statementChannel.hasSubscribers
+      ? traceStatement(undefined, text, () => this.#start(client, text))
+      : this.#start(client, text)
     this.#running = running
     return running
+  }
+
+  #start (client: Client, text: string): Promise<unknown> {
+    return toPromise((callback) => this.#driver.execute(client, text, callback))
   }
 }
