@@ -171,7 +171,7 @@ export interface CustomActionOptions<
   /**
    * A sentence or more, for OpenAPI.
    *
-   * @default none
+   * @default 'Runs the action cancel on the item.'
    * @example
    * description: 'Cancels the order and returns the goods to the stock.'
    */

@@ -61,10 +61,11 @@ const operations: Readonly<Record<OperationName, OperationDescription>> = {
 }
 
 function describeCustomAction (custom: CustomAction): OperationDescription {
-  const { at, description, title, input, output } = custom
+  const { name, at, input, output } = custom
+  const { description = `Runs the action ${name} on the ${at}.` } = custom
   const itemHeaders = output === undefined ? writeHeaders : preconditionHeaders
   return {
-    description: description ?? `${title}.`,
+    description,
     headers: at === 'item' ? itemHeaders : [],
     content: (contents) => contents.input(custom),
     isContentOptional: (input.required ?? []).length === 0

@@ -210,7 +210,7 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   t.match(document.paths['/users/{id}/rename']!.post, {
     operationId: 'users.rename',
     summary: 'Rename a user',
-    description: 'Rename.',
+    description: 'Runs the action rename on the item.',
     requestBody: {
       required: true,
       content: { 'application/json': { schema: { $ref: '#/components/schemas/UserRenameInput' } } }
