@@ -96,6 +96,11 @@ function program (block: Block): string {
   return `${imports}${first.code}\n{\n${block.code.replace(/^import .*\n/gm, '')}}\nexport {}\n`
 }
 
+/** The output that a program documents in comments. */
+function getPrinted (code: string): Array<string | undefined> {
+  return [...code.matchAll(/^\s*.*console\.log\(.*\)+ \/\/ (.*)$/gm)].map((match) => match[1])
+}
+
 const programs = blocks
   .filter(({ language }) => language === 'ts' || language === 'js')
   .map((block) => {
@@ -104,7 +109,8 @@ const programs = blocks
       `${block.page.replace(/\W+/g, '-')}-${block.line}.${block.language === 'js' ? 'cjs' : 'ts'}`
     )
     const code = resolveImports(program(block))
-    const printed = [...block.code.matchAll(/^\s*.*console\.log\(.*\)+ \/\/ (.*)$/gm)].map((match) => match[1])
+    // A block that continues another one prints the output of both.
+    const printed = getPrinted(block.code).length === 0 ? [] : getPrinted(code)
     return { ...block, file, code: code.replace('port: 3000', 'port: 0'), printed }
   })
 
