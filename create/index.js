@@ -84,11 +84,12 @@ async function askForMissing (given) {
   const reader = createInterface({ input: process.stdin })
   const lines = reader[Symbol.asyncIterator]()
 
-  /** Returns the answer, or the default if it is empty. */
-  async function ask (question, fallback) {
+  /** Returns the answer, or the default if it is empty. Without input, it is the default only if that is expected. */
+  async function ask (question, fallback, { optional = false } = {}) {
     process.stdout.write(`${question} [${fallback}]: `)
-    const { value, done } = await lines.next()
-    if (done) throw new Refusal(`\nThe answer is missing.\n${usage}`)
+    const { value = '', done } = await lines.next()
+    if (done && optional) console.log(fallback)
+    else if (done) throw new Refusal(`\nThe answer is missing.\n${usage}`)
     return value.trim() || fallback
   }
 
@@ -102,7 +103,7 @@ async function askForMissing (given) {
     const { databases } = starters[starter]
     const needsDatabase = given.database === undefined && databases.length > 1
     const database = needsDatabase
-      ? await ask(`Database (${databases.join(', ')})`, databases[0])
+      ? await ask(`Database (${databases.join(', ')})`, databases[0], { optional: true })
       : given.database ?? databases[0]
     if (!databases.includes(database)) {
       throw new Refusal(`The starter ${starter} does not support the database "${database}". Use ${databases.join(', ')}.`)

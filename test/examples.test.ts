@@ -270,6 +270,7 @@ test('missing values are prompted for, and an empty answer selects the default',
   t.match(asked, /^Folder \[my-app\]: Starter \(minimal, .*\) \[minimal\]: Database \(.*\) \[sqlite\]: \nasked is ready/)
   t.match(manifest(join(folder, 'asked')).dependencies, { pg: String })
   t.match(create(['named'], 'users\n'), /^Starter \(.*\) \[minimal\]: \nnamed is ready.* with a new JWT_SECRET\.\n/)
+  t.match(create(['piped', '--starter', 'minimal'], ''), /^Database \(.*\) \[sqlite\]: sqlite\n\npiped is ready/)
   t.match(create(['--help'], ''), /^Usage: npm create fastify-collections/)
 })
 
