@@ -7,11 +7,12 @@ import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { commitAction } from '../items/commit.ts'
-import type { ActionDecision, ActionOutcome } from '../items/commit.ts'
+import { commitAction } from '../items/commit-action.ts'
+import type { ActionDecision, ActionOutcome } from '../items/commit-action.ts'
 import { checkPreconditions } from '../items/preconditions.ts'
 import { buildActionResult } from '../items/revise.ts'
 import { TransactionError } from '../items/transaction.ts'
+import type { OpenTransaction } from '../items/transaction.ts'
 import { validationProblem } from '../items/validation.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import { readInput } from '../request/content.ts'
@@ -347,7 +348,7 @@ class ActionRunner {
   async #decide (
     collection: Collection,
     call: Call,
-    { current, transaction }: { current: Entry<object> | undefined, transaction: ActionTransaction | undefined }
+    { current, transaction }: { current: Entry<object> | undefined, transaction: OpenTransaction | undefined }
   ): Promise<ActionDecision | Problem> {
     const { on } = this.#options
     if (on === 'item') {
@@ -397,7 +398,7 @@ class ActionRunner {
   }
 
   /** An error of `run` goes to the error handler unchanged, and undoes the transaction. */
-  async #callRun (context: object, transaction: ActionTransaction | undefined): Promise<unknown> {
+  async #callRun (context: object, transaction: OpenTransaction | undefined): Promise<unknown> {
     const { run } = this.#options
     if (transaction !== undefined) return transaction.callHook(() => run(context))
     try {
@@ -449,7 +450,7 @@ class ActionRunner {
 interface RunParts {
   readonly input: object
   readonly current: Entry<object> | undefined
-  readonly transaction: ActionTransaction | undefined
+  readonly transaction: OpenTransaction | undefined
 }
 
 /** The argument of `run`. What few actions need is created when it is read. */
@@ -461,7 +462,7 @@ class RunContext {
   readonly id: Id | undefined
   readonly #collection: Collection
   readonly #call: Call
-  readonly #transaction: ActionTransaction | undefined
+  readonly #transaction: OpenTransaction | undefined
 
   constructor (collection: Collection, call: Call, { input, current, transaction }: RunParts) {
     this.input = input
@@ -491,5 +492,3 @@ class RunContext {
       `the storage ${storage.name} has none.`)
   }
 }
-
-type ActionTransaction = NonNullable<Parameters<Parameters<typeof commitAction>[2]['decide']>[1]>

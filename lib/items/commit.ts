@@ -9,7 +9,7 @@ import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem, getRefusal } from '../response/refusal.ts'
 import type { Call } from '../request/request.ts'
-import type { Context, Entry, Id, Refusal, Storage } from '../storage/contract.ts'
+import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
 import { checkReturned } from './prepare.ts'
 import type { Decision } from './revise.ts'
 import { openTransaction } from './transaction.ts'
@@ -139,111 +139,6 @@ export async function commitRemove (
   return removed
 }
 
-/** What a custom action has decided: the item to write, if any, and the output. */
-export interface ActionDecision {
-  readonly item: object | undefined
-  readonly output: object | undefined
-}
-
-/** What a custom action has done. The item after it is undefined if the app has removed it. */
-export interface ActionOutcome {
-  readonly before: Entry<object> | undefined
-  readonly after: Entry<object> | undefined
-  readonly output: object | undefined
-  /** Whether the action itself has written the item. */
-  readonly isWritten: boolean
-}
-
-export interface CustomWrite {
-  /** Whether it is for an item. Otherwise it is for the collection, and there is nothing to read or write. */
-  readonly hasItem: boolean
-  /** Whether it only reads. Then it needs no transaction. */
-  readonly isSafe: boolean
-  /** Decides what to write. Called again if another write came first, or if the database rolled back. */
-  decide (
-    current: Entry<object> | undefined,
-    transaction: OpenTransaction | undefined
-  ): Promise<ActionDecision | Problem>
-  respond (outcome: ActionOutcome): Response
-}
-
-/**
- * A custom action: reads the item, decides and writes, in one transaction. A storage without transactions compares the
- * version that was read with the one that it replaces.
- */
-export async function commitAction (
-  collection: Collection,
-  request: Call,
-  { hasItem, isSafe, decide, respond }: CustomWrite
-): Promise<{ readonly outcome: ActionOutcome, readonly response: Response } | Problem> {
-  const { storage, hooks } = collection
-  const id = hasItem ? collection.id.read(request.segment) : undefined
-  if (hasItem && id === undefined) return problem('not-found')
-
-  const work = async (
-    storage: Storage<object>,
-    transaction?: OpenTransaction
-  ): Promise<ActionOutcome & { readonly response: Response } | Refusal | Problem> => {
-    const context = transaction === undefined ? request.context : new LockingContext(request.context)
-    const before = id === undefined ? undefined : await storage.find(id, context)
-    const decided = await decide(before, transaction)
-    if (decided instanceof Problem) return decided
-    const { item, output } = decided
-    const isWritten = before !== undefined && item !== undefined && !isUnchanged(collection, before.item, item)
-    let after: Entry<object> | Refusal | Problem | undefined = before
-    if (isWritten) {
-      after = await writeInTransaction(collection, request, {
-        action: 'update',
-        before,
-        item,
-        storage,
-        transaction,
-        write: (storage, item) => storage.replace(before.id, item, before.version, context)
-      })
-      if (after instanceof Problem || isRefusal(after)) return after
-    } else if (before !== undefined && transaction !== undefined) {
-      // The app may have written to the item itself.
-      after = await storage.find(before.id, context)
-    }
-    const outcome = { before, after, output, isWritten }
-    const response = respond(outcome)
-    return await request.beforeCommit?.(storage, response) ?? { ...outcome, response }
-  }
-
-  const attempt = () => {
-    if (isSafe || !storage.supports.transactions) return work(storage)
-    return runTransaction(collection, request, work, { isForApp: true })
-  }
-  const done = id === undefined
-    ? await attempt()
-    : await retryWrite(collection.baseStorage, { id, request }, attempt)
-  if (done instanceof Problem) return done
-  if (isRefusal(done)) return refusalToProblem(done)
-  const { response, ...outcome } = done
-  if (hooks.afterCommit !== undefined && outcome.isWritten) {
-    const { before, after } = outcome
-    await notifyChange(collection, request, { action: 'update', before: before?.item, after: after?.item })
-  }
-  return { outcome, response }
-}
-
-/** The context of a read whose item nobody else can change until the transaction ends. */
-class LockingContext implements Context {
-  readonly lock = true
-  readonly scope: Context['scope']
-  readonly #context: Context
-
-  constructor (context: Context) {
-    this.#context = context
-    this.scope = context.scope
-  }
-
-  /** Created only if a storage reads it. */
-  get signal (): AbortSignal {
-    return this.#context.signal
-  }
-}
-
 /** What was written, and the response if it was already rendered for the receipt. */
 interface StoredWrite extends WriteResult {
   readonly response?: Response
@@ -354,7 +249,8 @@ async function callAfterWrite (
 }
 
 /** Whether an item equals the stored one, apart from the time of its update. Then both are kept as they are. */
-function isUnchanged ({ timestamps: { updated }, versionOf }: Collection, before: object, item: object): boolean {
+export function isUnchanged (collection: Collection, before: object, item: object): boolean {
+  const { timestamps: { updated }, versionOf } = collection
   // Items of an older version can be equal although those of the current version differ.
   if (versionOf !== undefined) return false
   const names = Object.keys(item)
@@ -371,7 +267,7 @@ const maxAttempts = 20
  * Attempts a write again if another one came first: queued behind the writes of this process, and after a pause for
  * those of other processes.
  */
-async function retryWrite<Done extends object> (
+export async function retryWrite<Done extends object> (
   storage: Storage<object>,
   { id, request }: { id: Id, request: Call },
   attempt: () => Promise<Done | Refusal | Problem>
