@@ -17,8 +17,16 @@ async function cost (run: () => unknown): Promise<number> {
 /** In microseconds. Less than this says nothing about growth. */
 const negligible = 20_000
 
-/** Four times the input takes about 4 times as long if the cost is linear, and 16 times if it is quadratic. */
+const attempts = 3
+
+/**
+ * Four times the input takes about 4 times as long if the cost is linear, and 16 times if it is quadratic. Garbage
+ * collection on other threads counts as well, so a single measurement can be wrong.
+ */
 export async function isProportional (run: (size: number) => unknown, size: number): Promise<boolean> {
-  const large = await cost(() => run(4 * size))
-  return large < negligible || large < 9 * (await cost(() => run(size)))
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const large = await cost(() => run(4 * size))
+    if (large < negligible || large < 9 * (await cost(() => run(size)))) return true
+  }
+  return false
 }
