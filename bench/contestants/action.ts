@@ -7,7 +7,7 @@ import { schemas, type User } from '../user.ts'
 
 export { open } from './ours.ts'
 
-/** A definition with a custom action. The contestant `features` has the same route, written by hand. */
+/** A definition with a custom action. The contestant `features` has the same route, hand-written. */
 export function add (app: FastifyInstance, name: string, adapter: Adapter<User>) {
   const users = define({ name, schema: schemas().item, unique: ['email'], storage: adapter })
   app.register(collection, users.with(action('rename', {

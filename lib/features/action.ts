@@ -79,9 +79,9 @@ export interface CustomActionOptions<
   Output extends ObjectSchema | undefined
 > {
   /**
-   * Does the work. It runs in a transaction of the storage, in which nobody else can change the item, and is called
-   * again if the database had to roll back. A throw undoes everything in the transaction; throw a `problem()` to say
-   * why.
+   * Does the work. It runs in a transaction of the storage, in which no other request can change the item, and is
+   * called again if the database had to roll back. A throw undoes everything in the transaction; throw a `problem()` to
+   * say why.
    *
    * @example
    * run: ({ item, input }) => ({ ...item, status: 'cancelled', reason: input.reason })

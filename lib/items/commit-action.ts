@@ -95,7 +95,7 @@ export async function commitAction (
   return { outcome, response }
 }
 
-/** The context of a read whose item nobody else can change until the transaction ends. */
+/** The context of a read that locks the item until the transaction ends. */
 class LockingContext implements Context {
   readonly lock = true
   readonly scope: Context['scope']
