@@ -130,7 +130,7 @@ export async function authorizeCall (
 /** Whether a caller may call an action from code. */
 export async function isCallAllowed (
   { access }: Protected,
-  action: AnyActionName,
+  action: ActionName,
   caller: Caller | undefined
 ): Promise<boolean> {
   return access === undefined || await evaluateRule(access, { caller, action, request: undefined }) === undefined

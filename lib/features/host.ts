@@ -64,6 +64,8 @@ export class Attachments implements Host, Attached {
     onProblem: []
   }
 
+  /** The access rules of the custom actions. */
+  readonly #rules: Record<string, Rule> = {}
   readonly #actions: ActionLayer[] = []
   readonly #storages: Array<Layer<StoragePhase, WrapStorage>> = []
   readonly rowLayers: string[] = []
@@ -147,21 +149,16 @@ export class Attachments implements Host, Attached {
       this.fail(`the action "${name}" has no allow, and access.allow has no rule for all actions. ` +
         'Add allow: \'public\' or a function to the action, or all to access.allow.')
     }
-    if (rule !== undefined) {
-      checkRule(this.collection.name, rule, {
-        option: `allow of the action "${name}"`,
-        where: '',
-        authenticate: access?.authenticate
-      })
-    }
     this.actions.set(name, action)
+    if (rule === undefined) return
+    const option = `allow of the action "${name}"`
+    checkRule(this.collection.name, rule, { option, where: '', authenticate: access?.authenticate })
+    this.#rules[name] = rule
   }
 
   /** The access rules of the definition, with those of custom actions. */
   extendAccess (access: AccessRules | undefined): AccessRules | undefined {
-    if (access === undefined || this.actions.size === 0) return access
-    const rules = [...this.actions.values()].map(({ name, allow }) => [name, allow ?? access.otherwise])
-    return { ...access, allow: { ...access.allow, ...Object.fromEntries(rules) as Record<string, Rule> } }
+    return access && { ...access, allow: { ...access.allow, ...this.#rules } }
   }
 
   nestIn (parent: Collection, property: string): void {
