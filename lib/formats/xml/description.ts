@@ -1,8 +1,7 @@
 // OpenAPI 3.1, XML Object: the names of elements in a schema.
 
 import { encodeName } from './name.ts'
-import { isSchema } from './reference.ts'
-import { getRoot } from './typing.ts'
+import { getRoot, isSchema } from './typing.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 
 /** Returns the schema with `xml` keywords. They replace those of the app, because the format does not follow these. */

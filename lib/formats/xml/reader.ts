@@ -1,14 +1,13 @@
 // XML 1.0, section 3: parses elements to the values that a schema expects.
 
 import { isExactDouble } from '../decimal.ts'
-import { isBlank } from './character.ts'
-import { parseKind } from './kind.ts'
-import { parseLeaf, unescapeJson } from './leaf.ts'
+import { isBlank } from './characters.ts'
 import { decodeName } from './name.ts'
 import { Scanner } from './scanner.ts'
 import { getListRoot, getRoot } from './typing.ts'
+import { parseKind, parseLeaf, unescapeJson } from './values.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
-import type { Kind } from './kind.ts'
+import type { Kind } from './values.ts'
 import type { ElementType, Typing } from './typing.ts'
 
 /** How deep arrays and objects can be nested. */

@@ -1,7 +1,6 @@
 // XML 1.0 without DTDs, processing instructions and namespaces: reads tags and text from left to right.
 
-import { parseCharacterCode, getEntity } from './character.ts'
-import { decodeXml, toMalformed } from './decoding.ts'
+import { decodeXml, getEntity, parseCharacterCode, toMalformed } from './characters.ts'
 import { nameToken } from './name.ts'
 
 const spacePattern = /[ \t\n]+/y

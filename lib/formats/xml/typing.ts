@@ -1,11 +1,11 @@
 // How an element is read if it has no `type` attribute. Writer and reader derive it from the same schema, so an element
 // has the attribute only if its value is of another kind.
 
-import { getKinds } from './kind.ts'
+import { parsePointer } from '../../http/json-pointer.ts'
 import { encodeName } from './name.ts'
-import { dereference, isSchema } from './reference.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
-import type { Kind } from './kind.ts'
+import { getKinds } from './values.ts'
+import type { Kind } from './values.ts'
 
 /** An element and how it is read. */
 export interface ElementType {
@@ -147,4 +147,30 @@ function getTupleSchemas (schema: JsonSchema): readonly unknown[] {
 /** Returns the schema of the items after those with a position. */
 function getRestSchema (schema: JsonSchema): unknown {
   return Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items']
+}
+
+// JSON Schema 2020-12, section 8.2: a `$ref` to an `$id`, or to a JSON Pointer, in the same root schema.
+
+export function isSchema (value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Returns the target of a reference; undefined if the root does not contain it. */
+function dereference (reference: string, root: JsonSchema): unknown {
+  if (!reference.startsWith('#')) return findById(reference, root)
+  const segments = parsePointer(reference.slice(1))
+  return segments?.reduce<unknown>((found, segment) => {
+    return typeof found === 'object' && found !== null ? Reflect.get(found, segment) : undefined
+  }, root)
+}
+
+function findById (id: string, root: JsonSchema): JsonSchema | undefined {
+  const nodes = new Set<unknown>([root])
+  // A loop over a set also visits what is added during the loop.
+  for (const node of nodes) {
+    if (isSchema(node) && node['$id'] === id) return node
+    if (typeof node !== 'object' || node === null) continue
+    for (const child of Object.values(node)) nodes.add(child)
+  }
+  return undefined
 }

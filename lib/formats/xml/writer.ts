@@ -1,10 +1,9 @@
 // XML 1.0, section 3: formats a value as elements.
 
-import { escapeText, invalidCharacter } from './character.ts'
-import { getKind } from './kind.ts'
-import { escapeJson } from './leaf.ts'
+import { escapeText, invalidCharacter } from './characters.ts'
 import { encodeName } from './name.ts'
 import { createElementType, getRoot } from './typing.ts'
+import { escapeJson, getKind } from './values.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import type { ElementType, Typing } from './typing.ts'
 
