@@ -1,8 +1,10 @@
+import type { Collection } from '../../collection.ts'
+import { toPointer } from '../../http/json-pointer.ts'
+import { isObject } from '../../http/json-value.ts'
 import type { Problem } from '../../http/problems.ts'
 import { describeHeaders } from '../../openapi/headers.ts'
 import type { ResponseHeader } from '../../openapi/headers.ts'
 import type { Dialect, Feature, ListedPage } from '../feature.ts'
-import { completeItem } from './partial.ts'
 
 /** How an admin client differs from other clients. */
 export interface AdminClient {
@@ -51,4 +53,20 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
       })
     }
   }
+}
+
+/**
+ * Completes the content of a PUT with the properties of the stored item. A null that the schema does not allow removes
+ * the property: it is what an empty input sends.
+ */
+function completeItem (content: unknown, before: object, { properties, validate }: Collection): unknown {
+  if (!isObject(content)) return content
+  const item: Record<string, unknown> = { ...before, ...content }
+  const nulls = Object.keys(content).filter((name) => content[name] === null && properties.named.has(name))
+  if (nulls.length === 0) return item
+  const failures = validate.draft(item) ?? []
+  for (const name of nulls) {
+    if (failures.some((failure) => failure.pointer === toPointer([name]))) delete item[name]
+  }
+  return item
 }

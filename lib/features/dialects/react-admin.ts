@@ -9,10 +9,8 @@ import { badParameter } from '../../request/query.ts'
 import { queryText } from '../../openapi/query-text.ts'
 import type { Condition } from '../../storage/contract.ts'
 import type { Dialect, Feature, ListedPage } from '../feature.ts'
-import { buildFilter, isEmptySearch, readComparison } from './comparison.ts'
-import { readOrdering } from './ordering.ts'
+import { buildFilter, buildRange, isEmptySearch, readComparison, readOrdering } from './admin-query.ts'
 import { createAdminFeature } from './admin-feature.ts'
-import { buildRange } from './range.ts'
 import { buildProblemProperties } from './problem-text.ts'
 
 const dialect: Dialect = {

@@ -8,9 +8,7 @@ import { badParameter } from '../../request/query.ts'
 import { queryText } from '../../openapi/query-text.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
 import type { DialectParameters, Translation } from '../feature.ts'
-import { buildFilter, isEmptySearch, readComparison } from './comparison.ts'
-import { readOrdering } from './ordering.ts'
-import { buildRange } from './range.ts'
+import { buildFilter, buildRange, isEmptySearch, readComparison, readOrdering } from './admin-query.ts'
 
 const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
 

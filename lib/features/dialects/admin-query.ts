@@ -1,13 +1,16 @@
 import type { Collection } from '../../collection.ts'
 import type { Problem } from '../../http/problems.ts'
 import { parseCondition, parseFilterKey, parseOperand } from '../../listing/conditions.ts'
+import { maxOffset } from '../../listing/entries.ts'
 import { getParameter } from '../../listing/parameters.ts'
 import { combineFilters } from '../../listing/list-query.ts'
 import type { ListQuery } from '../../listing/list-query.ts'
+import { parseSort } from '../../listing/selection.ts'
 import { badParameter } from '../../request/query.ts'
-import type { Condition } from '../../storage/contract.ts'
+import type { Condition, Order } from '../../storage/contract.ts'
 
-// Conditions in the syntax of admin clients: a property, perhaps with an operator as suffix, and one or more values.
+// Queries in the syntax of admin clients: conditions, orders and ranges. A condition has a property, perhaps with an
+// operator as suffix, and one or more values.
 
 interface Operator {
   readonly is: Condition['is']
@@ -96,4 +99,39 @@ export function buildFilter ({ id }: Collection, conditions: readonly Condition[
   if (conditions.length === 0) return {}
   const ids = conditions.find(({ property, is }) => property === id.property && is === 'in')?.value
   return { filter: combineFilters(conditions), ...Array.isArray(ids) && { limit: Math.max(1, ids.length) } }
+}
+
+/** Builds the order of a list; undefined if one of the properties is not sortable. */
+export function readOrdering (collection: Collection, order: readonly Order[]): ListQuery | undefined {
+  // Checked first: "-name" is not a property in these dialects.
+  if (!order.every(({ property }) => collection.listing.sortable.has(property))) return undefined
+  const names = order.map(({ property, descending }) => descending ? `-${property}` : property)
+  const listQuery = parseSort(collection, names)
+  return typeof listQuery === 'string' ? undefined : listQuery
+}
+
+/** Items by their positions, from 0. */
+interface ItemRange {
+  readonly start: number
+  /** The position after the last item; undefined for a page of the default size. */
+  readonly end: number | undefined
+  /** The parameter that contains the start. */
+  readonly startParameter: string
+  /** The parameter that contains the end. */
+  readonly endParameter: string
+}
+
+/** Turns a range into an offset and a limit. */
+export function buildRange ({ limit: { maximum } }: Collection, range: ItemRange): ListQuery | Problem {
+  const { start, end, startParameter, endParameter } = range
+  if (start > maxOffset) {
+    const wanted = `at most ${maxOffset}. To go further, use limit=${maximum} and follow the cursor of each page`
+    return badParameter(startParameter, wanted, `The number of items that ${startParameter} skips`)
+  }
+  if (end === undefined) return { offset: start }
+  const limit = end - start
+  if (!(limit >= 1 && limit <= maximum)) {
+    return badParameter(endParameter, `from 1 to ${maximum}`, `The number of items up to ${endParameter}`)
+  }
+  return { offset: start, limit }
 }
