@@ -1,6 +1,7 @@
+import { isObject } from '../http/json-value.ts'
 import type { Condition, Filter, JsonSchema, Scalar } from '../storage/contract.ts'
 import { toInstant } from '../storage/instant.ts'
-import { getBranches, getItemSchemas, getOpenSchemas, isSchema, resolveSchema } from './subschemas.ts'
+import { getBranches, getItemSchemas, getOpenSchemas, resolveSchema } from './subschemas.ts'
 import { isDateTime } from './validation.ts'
 
 // Every date-time is normalized to UTC with milliseconds before it is compared or stored.
@@ -146,7 +147,7 @@ export function normalizeDates<Value> (value: Value, dates: DateTimes | undefine
 function normalizeValue (value: unknown, dates: DateTimes): unknown {
   if (typeof value === 'string') return dates.isDateTime ? normalizeDate(value) : value
   if (Array.isArray(value)) return dates.items === undefined ? value : normalizeItems(value, dates.items)
-  return isSchema(value) ? normalizeObject(value, dates) : value
+  return isObject(value) ? normalizeObject(value, dates) : value
 }
 
 function normalizeItems (items: readonly unknown[], dates: DateTimes): readonly unknown[] {

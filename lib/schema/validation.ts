@@ -6,6 +6,7 @@ import { toFailures } from './failures.ts'
 import type { Failure } from './failures.ts'
 import { addRangeKeyword, restrictRanges } from './ranges.ts'
 import type { JsonSchema } from '../storage/contract.ts'
+import { isPlainInstant } from '../storage/instant.ts'
 
 /** Returns what is wrong with a value; undefined if it is valid. */
 export type Validator = (value: unknown) => readonly Failure[] | undefined
@@ -19,7 +20,22 @@ function createAjv (allErrors: boolean): Ajv2019 {
     validateSchema: false,
     logger: false
   })
-  return addRangeKeyword(addWorkLimits(addFormats.default(ajv)))
+  return addRangeKeyword(addWorkLimits(addInstants(addFormats.default(ajv))))
+}
+
+interface DateTimeFormat {
+  readonly validate: (text: string) => boolean
+  readonly compare: (a: string, b: string) => number | undefined
+}
+
+/**
+ * Most date-times of stored items are in canonical form. To recognize those first saves 9 % of a custom action in a
+ * loop: ajv-formats splits the text, and matches each part with a regular expression.
+ */
+function addInstants (ajv: Ajv2019): Ajv2019 {
+  // ajv-formats defines this format as an object with a function and a comparison.
+  const { validate, compare } = ajv.formats['date-time'] as DateTimeFormat
+  return ajv.addFormat('date-time', { validate: (text: string) => isPlainInstant(text) || validate(text), compare })
 }
 
 /** Stops at the first error. Valid content, the usual case, is checked by this one alone. */
@@ -28,8 +44,7 @@ const allErrorsAjv = createAjv(true)
 
 /** Whether a text matches the format `date-time`. */
 export function isDateTime (text: string): boolean {
-  // ajv-formats defines this format as an object with a function and a comparison.
-  return (allErrorsAjv.formats['date-time'] as { validate: (text: string) => boolean }).validate(text)
+  return (allErrorsAjv.formats['date-time'] as DateTimeFormat).validate(text)
 }
 
 export function isKnownFormat (format: string): boolean {

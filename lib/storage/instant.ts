@@ -30,6 +30,19 @@ export function hasForm (text: string, form: string): boolean {
   return true
 }
 
+/** Whether a text is a date-time in canonical form, on a day that every month has. */
+export function isPlainInstant (text: string): boolean {
+  if (!hasForm(text, canonical)) return false
+  const month = readTwoDigits(text, 5)
+  const day = readTwoDigits(text, 8)
+  return month >= 1 && month <= 12 && day >= 1 && day <= 28 &&
+    readTwoDigits(text, 11) < 24 && readTwoDigits(text, 14) < 60 && readTwoDigits(text, 17) < 60
+}
+
+function readTwoDigits (text: string, at: number): number {
+  return (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero
+}
+
 /** As PostgreSQL writes it when its time zone is UTC. */
 const inUtc = /^\d{4}-\d\d-\d\d \d\d:\d\d:[0-5]\d(?:\.\d{1,3})?\+00$/
 

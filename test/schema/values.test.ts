@@ -1,8 +1,10 @@
 import { Type } from '@sinclair/typebox'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
 import { version } from '../../lib/features/version/version.ts'
 import type { Collection } from '../../lib/collection.ts'
+import { isDateTime } from '../../lib/schema/validation.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created } from '../app.ts'
 
@@ -107,6 +109,23 @@ test('another spelling of the same instant is not a change of an immutable or re
   t.match((await ask(app, 'PATCH /tasks/1', { content: { seen: '2026-01-01T05:00:01+01:00' } })).json(), {
     errors: [{ pointer: '/seen', message: 'is read-only' }]
   })
+})
+
+test('dates in canonical form are valid if ajv-formats accepts them', (t) => {
+  const { validate } = fullFormats['date-time'] as { validate: (text: string) => boolean }
+  const days = ['00-01', '01-00', '01-01', '01-28', '01-31', '02-28', '02-29', '02-30', '04-30', '04-31', '12-31', '12-32', '13-01']
+  const times = ['00:00:00', '23:59:59', '24:00:00', '23:60:00', '12:00:60', '23:59:60', '99:99:99']
+  for (const year of ['0000', '2023', '2024', '9999']) {
+    for (const day of days) {
+      for (const time of times) {
+        const text = `${year}-${day}T${time}.000Z`
+        t.equal(isDateTime(text), validate(text), text)
+      }
+    }
+  }
+  t.notOk(isDateTime('2024-01-01T00:00:00.00Z0'))
+  t.ok(isDateTime('2024-01-01t00:00:00+01:00'))
+  t.end()
 })
 
 test('PATCH works on an item that was stored with another spelling of a date-time', async (t) => {
