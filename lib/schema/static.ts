@@ -10,11 +10,14 @@ export interface ObjectSchema {
   readonly properties: object
 }
 
-/** The type of the items that a schema describes. */
+/**
+ * The type of the items that a schema describes. The optional function, which no schema has, makes the type invariant:
+ * the compiler would otherwise compare all types of TypeBox to find out, which takes it as long as the whole library.
+ */
 export type StaticOf<Schema> =
   Schema extends { static: unknown, params: unknown[] }
     ? (Schema & { params: [] })['static']
-    : Schema extends { '~kind': string } ? StaticOfTypebox<Schema> : unknown
+    : Schema extends { '~kind': string, '~invariant'?: (schema: Schema) => Schema } ? StaticOfTypebox<Schema> : unknown
 
 /** Like `StaticOf`, but always an object. A schema that is not from TypeBox gives a record of unknown values. */
 export type ItemOf<Schema> = StaticOf<Schema> extends infer Item extends object ? Item : Record<string, unknown>
