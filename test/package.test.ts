@@ -18,28 +18,26 @@ test('the package contains the files that a user needs, and no others', async (t
   const sources = readdirSync(join(root, 'lib'), { recursive: true })
     .map(String)
     .filter((name) => name.endsWith('.ts'))
-  const pages = readdirSync(join(root, 'docs'))
+  const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
   // Without what lies there untracked: npm leaves out what .gitignore names.
   const folders = ['articles', 'minimal', 'products', 'redis', 'shared', 'users'].map((name) => `examples/${name}`)
   const starters = execFileSync('git', ['ls-files', ...folders], { cwd: root, encoding: 'utf8' }).trim().split('\n')
   t.same(
-    files.toSorted(),
+    files.filter((name) => !name.endsWith('.d.ts')).toSorted(),
     [
       'LICENSE',
       'README.md',
       'package.json',
       ...starters,
       ...pages.map((name) => `docs/${name}`),
-      ...sources.flatMap((name) =>
-        ['.js', '.d.ts'].map((extension) => `dist/${name.replace(/\.ts$/, extension)}`)
-      )
+      ...sources.map((name) => `dist/${name.replace(/\.ts$/, '.js')}`)
     ].toSorted()
   )
 })
 
 test('the pages of the package link only to files of the package', async (t) => {
   const links = files.filter((file) => file.endsWith('.md')).flatMap((page) =>
-    [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+    [...readFileSync(join(root, page), 'utf8').matchAll(/(?<!!\[[^\]]*)\]\((?!https?:|#)([^)#]+)/g)]
       .map(([, target = '']) => ({ page, file: join(dirname(page), target) }))
   )
   t.ok(links.length > 100)
@@ -165,6 +163,20 @@ for (const [name, type, typebox] of [
     }
   )
 }
+
+test('the package has the types that its paths need, and no others', async (t) => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> }
+  const paths = Object.keys(exports).filter((path) => path !== './package.json')
+  const folder = app('types', 'module', ['fastify', '@sinclair/typebox'])
+  const imports = paths.map((path, index) => `export type * as path${index} from '${join('fastify-collections', path)}'`)
+  writeFileSync(join(folder, 'app.ts'), imports.join('\n'))
+  const options = ['-p', '.', '--noEmit', '--skipLibCheck', 'false', '--listFilesOnly']
+  const { output } = run(process.execPath, ['node_modules/typescript/bin/tsc', ...options], folder)
+  const used = [...output.matchAll(/(?<=fastify-collections\/)dist\/.*\.d\.ts/g)].map(([path]) => path)
+  t.same(used.toSorted(), files.filter((name) => name.endsWith('.d.ts')).toSorted())
+  const compiled = run(process.execPath, ['node_modules/typescript/bin/tsc', ...options.slice(0, -1)], folder)
+  t.equal(compiled.status, 0, compiled.output)
+})
 
 test('TypeScript that compiles to CommonJS accepts the package with the values of module that the docs list', async (t) => {
   const folder = app('modules', 'commonjs', ['fastify', '@sinclair/typebox'])
