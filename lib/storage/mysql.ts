@@ -124,6 +124,11 @@ const waiting = new WeakSet<object>()
 /** 1 is for reads, 2 for updates and deletes, 4 for inserts. */
 const waitForCluster = 'SET SESSION wsrep_sync_wait = 7'
 
+const unknownVariable = 1193
+
+const noCluster = 'consistentReads is true, but the server has no variable wsrep_sync_wait: it cannot be part of a ' +
+  'Galera cluster. Remove the option consistentReads of mysql().'
+
 async function makeConsistent (client: MysqlConnection): Promise<MysqlConnection> {
   const connection = client.connection ?? client
   if (waiting.has(connection)) return client
@@ -131,6 +136,7 @@ async function makeConsistent (client: MysqlConnection): Promise<MysqlConnection
     await client.query(waitForCluster)
   } catch (error) {
     client.destroy()
+    if (Object(error).errno === unknownVariable) throw new BadStorageError(noCluster, { cause: error })
     throw error
   }
   waiting.add(connection)

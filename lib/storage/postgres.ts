@@ -92,14 +92,15 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
     return name
   }
   const runStatement = (client: PostgresClient, statement: Statement, callback: Callback<PostgresResult>): void => {
+    const query = canSubmitQueries(client) ? new PositionalQuery(statement, !poolsWithoutNames.has(pool)) : undefined
     const onResult = failUnconfirmed<PostgresResult>(client, (error, result) => {
       if (result === undefined && pooledErrors.has(Object(error).code)) poolsWithoutNames.add(pool)
-      // A wrapper around pg cannot close the statement.
-      if (result === undefined && !canSubmitQueries(client) && isStalePlan(error)) poolsWithoutNames.add(pool)
+      // A new statement is stale if a pooler has kept the one of the same text. A wrapper around pg cannot close it.
+      if (result === undefined && query?.isNew !== false && isStalePlan(error)) poolsWithoutNames.add(pool)
       callback(error, result)
     })
-    if (canSubmitQueries(client)) {
-      client.query(new PositionalQuery(statement, !poolsWithoutNames.has(pool)), onResult)
+    if (query !== undefined) {
+      client.query(query, onResult)
       return
     }
     const { text, values } = statement

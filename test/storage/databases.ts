@@ -51,6 +51,14 @@ export async function mysqlPool (
   }
 }
 
+/** Whether the server of MYSQL_URL is MariaDB, which limits some values and settings in another way than MySQL. */
+export async function isMariadb (): Promise<boolean> {
+  const { pool, end } = await mysqlPool()
+  const [rows] = await pool.query('SELECT VERSION() AS version')
+  await end()
+  return JSON.stringify(rows).includes('MariaDB')
+}
+
 let count = 0
 
 export const databases: readonly Available[] = [

@@ -14,7 +14,7 @@ import type { Context, Entry, Query, Refusal, Storage } from '../../lib/storage/
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { mysqlPool, noMysql, noServers } from './databases.ts'
+import { isMariadb, mysqlPool, noMysql, noServers } from './databases.ts'
 import { freePort } from '../ports.ts'
 import { startPostgres } from './servers.ts'
 
@@ -567,9 +567,10 @@ test('mysql', { skip: noMysql }, async (t) => {
 
   await t.test('a statement that exceeds its time limit is reported as unreachable', async (t) => {
     const hasty = small({})
-    await hasty.query('SET SESSION max_statement_time = 0.05')
+    const [limit, errno] = await isMariadb() ? ['max_statement_time = 0.05', 1969] : ['max_execution_time = 50', 3024]
+    await hasty.query(`SET SESSION ${limit}`)
     const unlock = await lock()
-    t.match(await failure(mysql(hasty)<Thing>(things).find('a', context)), { ...unreachable, cause: { errno: 1969 } })
+    t.match(await failure(mysql(hasty)<Thing>(things).find('a', context)), { ...unreachable, cause: { errno } })
     await unlock()
   })
 

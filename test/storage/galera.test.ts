@@ -1,14 +1,17 @@
 import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
 import { test } from 'tap'
-import { define } from '../../lib/index.ts'
+import collection, { define } from '../../lib/index.ts'
 import { mysql, type MysqlPool } from '../../lib/storage/mysql.ts'
-import { mysqlPool, noMysql } from './databases.ts'
+import { isMariadb, mysqlPool, noMysql } from './databases.ts'
 
 // `npm run failover` counts what this changes on a cluster. A single MariaDB has the same variable.
 
 const Note = Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() })
 
-test('consistentReads sets wsrep_sync_wait once on each connection', { skip: noMysql }, async (t) => {
+const noGalera = noMysql === false && !await isMariadb() ? 'MySQL has no wsrep_sync_wait' : noMysql
+
+test('consistentReads sets wsrep_sync_wait once on each connection', { skip: noGalera }, async (t) => {
   const { pool, end } = await mysqlPool({ connectionLimit: 1 })
   t.teardown(end)
   const texts: string[] = []
@@ -41,7 +44,7 @@ test('consistentReads sets wsrep_sync_wait once on each connection', { skip: noM
   t.equal(texts.filter((text) => text.startsWith('SET')).length, 1)
 })
 
-test('a connection on which wsrep_sync_wait cannot be set is closed', { skip: noMysql }, async (t) => {
+test('consistentReads on a server that has no wsrep_sync_wait is a boot error, and closes the connection', { skip: noMysql }, async (t) => {
   const { pool, end } = await mysqlPool({ connectionLimit: 1 })
   t.teardown(end)
   let destroyed = 0
@@ -60,6 +63,12 @@ test('a connection on which wsrep_sync_wait cannot be set is closed', { skip: no
     }
   }, { consistentReads: true })
   const notes = define({ name: 'notes', schema: Note, storage })
-  await t.rejects(storage.createTable(notes), { message: /no_such_variable/ })
+  const message = /consistentReads is true, but the server has no variable wsrep_sync_wait: .* Remove the option/
+  await t.rejects(storage.createTable(notes), { code: 'FST_COLLECTION_BAD_STORAGE', message })
   t.equal(destroyed, 1)
+
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(collection, notes)
+  await t.rejects(async () => { await app.ready() }, { message })
 })

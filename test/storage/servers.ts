@@ -146,7 +146,8 @@ export interface MariadbServer {
   end(): Promise<void>
 }
 
-export async function startMariadb (): Promise<MariadbServer> {
+/** `options` are further ones of mariadbd. */
+export async function startMariadb (...options: string[]): Promise<MariadbServer> {
   const folder = await createServerFolder(tmpdir())
   const port = await freePort()
   const own = ['--no-defaults', `--datadir=${join(folder, 'data')}`]
@@ -171,7 +172,8 @@ export async function startMariadb (): Promise<MariadbServer> {
       `--port=${port}`,
       '--innodb-flush-log-at-trx-commit=2',
       '--innodb-buffer-pool-size=64M',
-      '--character-set-server=utf8mb4'
+      '--character-set-server=utf8mb4',
+      ...options
     ], { stdio: 'ignore' })
     stopWatching = watchServer(child.pid!, 'KILL', folder)
     await waitForPort(port)
@@ -194,6 +196,28 @@ export async function startMariadb (): Promise<MariadbServer> {
   }
 }
 
+export const noOpenssl = spawnSync('openssl', ['version']).status !== 0 && process.env['CI'] !== 'true'
+  ? 'openssl is not installed'
+  : false
+
+/** Creates a certificate for 127.0.0.1 that is signed by itself, and a key that only this user can read. */
+export async function createCertificate (user: 'postgres' | 'mysql') {
+  const folder = await createServerFolder(tmpdir())
+  const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
+  execFileSync('openssl', [
+    'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost',
+    '-addext', 'subjectAltName=IP:127.0.0.1', '-out', certificate, '-keyout', key
+  ], { stdio: 'ignore' })
+  await chmod(key, 0o600)
+  if (isRoot) execFileSync('chown', [`${user}:`, key])
+  return {
+    certificate,
+    key,
+    content: await readFile(certificate, 'utf8'),
+    remove: () => rm(folder, { recursive: true, force: true })
+  }
+}
+
 /** Waits until a server listens. */
 async function waitForPort (port: number): Promise<void> {
   for (let turn = 0; turn < 1000; turn++) {
@@ -208,12 +232,27 @@ async function waitForPort (port: number): Promise<void> {
   throw new Error(`No server listens on port ${port}.`)
 }
 
-export const noPgbouncer = spawnSync('pgbouncer', ['--version']).status !== 0 && process.env['CI'] !== 'true'
+/** The program of PgBouncer, to test with another version than the installed one. */
+const pgbouncer = process.env['PGBOUNCER'] ?? 'pgbouncer'
+const pgbouncerVersion = spawnSync(pgbouncer, ['--version'], { encoding: 'utf8' })
+
+export const noPgbouncer = pgbouncerVersion.status !== 0 && process.env['CI'] !== 'true'
   ? 'pgbouncer is not installed'
   : false
 
+/** The values of max_prepared_statements to test with. Before version 1.21 there is no such setting. */
+export const preparedStatementLimits = canPrepareStatements() ? [0, 100] : [undefined]
+
+function canPrepareStatements (): boolean {
+  const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(pgbouncerVersion.stdout ?? '') ?? []
+  return Number(major) > 1 || Number(minor) >= 21
+}
+
 /** A PgBouncer in front of a server, which changes the connection after each transaction. */
-export async function startPgbouncer (serverPort: number): Promise<{ port: number, end: () => Promise<void> }> {
+export async function startPgbouncer (
+  serverPort: number,
+  maxPreparedStatements?: number
+): Promise<{ port: number, end: () => Promise<void> }> {
   const folder = await createServerFolder(tmpdir())
   const port = await freePort()
   await writeFile(join(folder, 'users.txt'), '"postgres" "postgres"\n')
@@ -227,15 +266,49 @@ auth_type = trust
 auth_file = ${join(folder, 'users.txt')}
 pool_mode = transaction
 default_pool_size = 5
+${maxPreparedStatements === undefined ? '' : `max_prepared_statements = ${maxPreparedStatements}`}
 `)
   // It does not run as root.
   const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
-  const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...user })
+  const child = spawn(pgbouncer, [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...user })
   const closed = new Promise((resolve) => child.once('close', resolve))
   await waitForPort(port)
   return {
     port,
     async end () {
+      child.kill('SIGKILL')
+      await closed
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+export const noHaproxy = spawnSync('haproxy', ['-v']).status !== 0 && process.env['CI'] !== 'true'
+  ? 'haproxy is not installed'
+  : false
+
+/** A HAProxy that distributes connections to servers in turn. */
+export async function startHaproxy (...ports: number[]): Promise<{ port: number, end: () => Promise<void> }> {
+  const folder = await createServerFolder(tmpdir())
+  const port = await freePort()
+  const file = join(folder, 'haproxy.cfg')
+  await writeFile(file, `defaults
+  mode tcp
+  timeout connect 2s
+  timeout client 30m
+  timeout server 30m
+listen servers
+  bind 127.0.0.1:${port}
+  balance roundrobin
+${ports.map((port) => `  server ${port} 127.0.0.1:${port}\n`).join('')}`)
+  const child = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
+  const stopWatching = watchServer(child.pid!, 'KILL', folder)
+  await waitForPort(port)
+  return {
+    port,
+    async end () {
+      stopWatching()
+      const closed = once(child, 'close')
       child.kill('SIGKILL')
       await closed
       await rm(folder, { recursive: true, force: true })

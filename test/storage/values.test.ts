@@ -8,7 +8,7 @@ import { postgres } from '../../lib/storage/postgres.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { ask, build, logged } from '../app.ts'
-import { databases, type Available, type Database, noServers } from './databases.ts'
+import { databases, isMariadb, type Available, type Database, noServers } from './databases.ts'
 import { startPostgres } from './servers.ts'
 import { define } from '../define.ts'
 
@@ -360,7 +360,8 @@ for (const available of databases) {
         for (let id = 1; id <= 5; id++) {
           t.equal((await ask(app, 'POST /events', { content: { stock: id, day: '2026-01-01' } })).statusCode, 201)
         }
-        await database.run(`UPDATE others SET ${column} = ${value} WHERE id IN (2, 3)`)
+        // MySQL stores a zero date only with IGNORE, which is a comment for PostgreSQL and SQLite.
+        await database.run(`UPDATE /*! IGNORE */ others SET ${column} = ${value} WHERE id IN (2, 3)`)
         const list = await ask(app, 'GET /events?count=true')
         t.equal(list.statusCode, 200, `${column} = ${value}`)
         t.same(
@@ -418,7 +419,8 @@ for (const available of databases) {
       const outcomes: Readonly<Record<Available['name'], readonly [any: unknown, key: unknown, longest: unknown]>> = {
         sqlite: [201, 201, 201],
         postgres: [201, 201, '/code'],
-        mysql: ['/any', '/code', '/code']
+        // JSON has at most 31 levels in MariaDB, and 100 in MySQL.
+        mysql: [name === 'mysql' && !await isMariadb() ? 201 : '/any', '/code', '/code']
       }
       const contents: ReadonlyArray<(seed: string) => object> = [
         () => ({ any: deep(60) }),

@@ -12,6 +12,9 @@ function buildPath (names: readonly string[]): string {
   return toLiteral(`$${names.map((name) => `.${JSON.stringify(name)}`).join('')}`)
 }
 
+/** In characters. A key of InnoDB has at most 3072 bytes, four for each character. */
+const maxKeyLength = 768
+
 const extract: JsonDialect['value']['string'] = (column, names) => `JSON_EXTRACT(${column}, ${buildPath(names)})`
 
 /** What is specific to MySQL and MariaDB. */
@@ -32,7 +35,7 @@ export const dialect: Dialect = {
     json: `LONGTEXT ${textType}`
   },
   keyText: (length) => `VARCHAR(${length}) ${textType}`,
-  // A key of InnoDB has at most 3072 bytes, four for each character, and the id may be part of it.
+  // The id may be part of a key.
   keyLength: 700,
   identity: 'BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY',
   tableOptions: ' ENGINE=InnoDB',
@@ -43,13 +46,16 @@ export const dialect: Dialect = {
   // MySQL accepts a default for LONGTEXT only as an expression.
   toDefault: (value) => `(${typeof value === 'string' ? toLiteral(value) : value})`,
   randomText: 'MD5(CONCAT(RAND(), UUID()))',
-  indexText: (column, type) => type.toLowerCase().includes('text') ? `${column}(191)` : column,
+  indexText (column, type, { share }) {
+    const length = /(?:char|binary)\((\d+)\)/i.exec(type)?.[1] ?? (/text|blob/i.test(type) ? Infinity : 0)
+    return Number(length) <= maxKeyLength / share ? column : `${column}(191)`
+  },
 
   catalog (table) {
     const values = [table.length > 1 ? table.slice(0, -1).join('.') : null, ...table.slice(-1)]
     return { text: catalog, values: [...values, ...values, ...values, ...values] }
   },
-  getTypeFamily: (type) => typeFamilies[type],
+  getTypeFamily: (type) => typeFamilies[type.replace(/\(.*/, '')],
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: [],
 
@@ -166,7 +172,8 @@ function buildColumnsQuery (table: readonly string[]): string {
 const isTable = 'TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?'
 
 /** Only MySQL has indexes over expressions. Keys of system-versioned tables of MariaDB end with a system column. */
-const catalog = `SELECT 'column', NULL, COLUMN_NAME, DATA_TYPE,
+const catalog = `SELECT 'column', NULL, COLUMN_NAME,
+    CASE WHEN DATA_TYPE IN ('char', 'varchar', 'binary', 'varbinary') THEN COLUMN_TYPE ELSE DATA_TYPE END,
     CASE WHEN IS_NULLABLE = 'YES' THEN NULL
       WHEN COLUMN_DEFAULT IS NULL AND EXTRA = '' THEN 'needs value' ELSE 'not null' END, 0
   FROM information_schema.COLUMNS WHERE ${isTable}

@@ -13,15 +13,22 @@ interface OwnConnection {
   destroy (): void
 }
 
-/** The session of a connection, and its server. */
+/** The session of a connection. */
 interface MysqlSession {
+  /** What is known of the server and the client. */
   readonly server: string
   readonly id: number
 }
 
-/** Only MySQL reads the comment. */
-const sessionQuery = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id/*!50700 , @@server_uuid */) " +
-  'AS server, CONNECTION_ID() AS id'
+/**
+ * Each server reads only its own comment. A server of MySQL has a unique id. Those of MariaDB in different containers
+ * can have the same names, so the address of the client is compared as well.
+ */
+const buildSessionQuery = (id: number | 'CONNECTION_ID()') => `SELECT
+  CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id
+    /*!50700 , @@server_uuid */
+    /*M!100000 , (SELECT HOST FROM information_schema.PROCESSLIST WHERE ID = ${id}) */) AS server,
+  CONNECTION_ID() AS id`
 
 const sessions = new WeakMap<object, Promise<MysqlSession | undefined>>()
 
@@ -29,7 +36,8 @@ const sessions = new WeakMap<object, Promise<MysqlSession | undefined>>()
 export function identifySession (client: MysqlConnection): void {
   const { connection } = client
   if (!isDriverConnection(connection) || sessions.has(connection)) return
-  sessions.set(connection, client.query(sessionQuery).then(([rows]) => toSession(rows), () => undefined))
+  const query = client.query(buildSessionQuery('CONNECTION_ID()'))
+  sessions.set(connection, query.then(([rows]) => toSession(rows), () => undefined))
 }
 
 function toSession (rows: unknown): MysqlSession {
@@ -38,34 +46,28 @@ function toSession (rows: unknown): MysqlSession {
   return { server: String(server), id: Number(id) }
 }
 
-/** How many connections are opened to reach the server, if a balancer leads to others. */
-const maxConnections = 4
-
 /** In milliseconds. */
 const timeLimit = 2000
 
 /**
  * Kills the statement that a connection runs, over another one that is not part of the pool. Behind a balancer that one
- * may lead to another server, where another client has the same connection id. So the server is compared first.
+ * may lead to another server, where another client has the same connection id. So the session is compared first.
  */
 export async function killQuery ({ connection }: MysqlConnection): Promise<true> {
   if (!isDriverConnection(connection)) throw new Error('The connection is not one of mysql2')
   const session = await sessions.get(connection)
   if (session === undefined) throw new Error('The session is not known')
-  for (let count = 0; count < maxConnections; count++) {
-    const own = new connection.constructor(undefined, { config: connection.config })
-    const timer = setTimeout(() => own.destroy(), timeLimit)
-    try {
-      const { server } = toSession(await runQuery(own, sessionQuery))
-      if (server !== session.server) continue
-      await runQuery(own, `KILL QUERY ${session.id}`)
-      return true
-    } finally {
-      clearTimeout(timer)
-      own.destroy()
-    }
+  const own = new connection.constructor(undefined, { config: connection.config })
+  const timer = setTimeout(() => own.destroy(), timeLimit)
+  try {
+    const { server } = toSession(await runQuery(own, buildSessionQuery(session.id)))
+    if (server !== session.server) throw new Error('The connection leads to another server')
+    await runQuery(own, `KILL QUERY ${session.id}`)
+    return true
+  } finally {
+    clearTimeout(timer)
+    own.destroy()
   }
-  throw new Error('The server of the session was not reached')
 }
 
 function runQuery (own: OwnConnection, text: string): Promise<unknown> {

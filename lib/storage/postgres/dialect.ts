@@ -34,7 +34,7 @@ export const dialect: Dialect = {
   toDefault: (value) => typeof value === 'string' ? toLiteral(value) : `'${value}'`,
   randomText: 'md5(random()::text || clock_timestamp()::text)',
   // A row of a B-tree has at most 2704 bytes, four for each character. Longer values would be refused.
-  indexText: (column, _type, maxLength) => maxLength <= 600 ? column : undefined,
+  indexText: (column, _type, { maxLength }) => maxLength <= 600 ? column : undefined,
   dropNotNull: (table, column) => `ALTER TABLE ${table} ALTER COLUMN ${column} DROP NOT NULL`,
 
   catalog: (table) => ({ text: catalog, values: [table.map(dialect.quote).join('.')] }),

@@ -28,6 +28,8 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
   readonly values: Value[]
   readonly rows: Row[] = []
   rowCount = 0
+  /** Whether the statement was prepared for this query, and not before. */
+  isNew = false
   callback: Callback<PostgresResult> | undefined
   readonly #statement: Statement
   readonly #isNamed: boolean
@@ -49,7 +51,8 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
     try {
       const name = this.#isNamed ? getStatementNames(connection).get(this.#statement) ?? '' : ''
       this.name = name
-      if (connection.parsedStatements[name] === undefined) connection.parse({ name, text })
+      this.isNew = connection.parsedStatements[name] === undefined
+      if (this.isNew) connection.parse({ name, text })
       connection.bind({ statement: name, values: values.map(toText) })
       connection.execute({ portal: '' })
       connection.sync()

@@ -1,3 +1,4 @@
+import { BadStorageError } from '../bad-storage.ts'
 import type { CheckContext, Finding, StorageUse } from '../contract.ts'
 import { readCatalog } from './catalog.ts'
 import { compareTable, type Difference } from './compare-table.ts'
@@ -13,6 +14,20 @@ const defaultUse: StorageUse = { creates: true, writes: true, receipts: false }
  * for each that makes them slow. Throws if a table does not exist.
  */
 export async function checkTable (
+  layout: Layout,
+  session: Session,
+  context: CheckContext
+): Promise<readonly Finding[]> {
+  try {
+    return await findDifferences(layout, session, context)
+  } catch (error) {
+    // An option of the storage that the database cannot fulfill.
+    if (error instanceof BadStorageError) return [error.message]
+    throw error
+  }
+}
+
+async function findDifferences (
   layout: Layout,
   session: Session,
   { signal, use = defaultUse }: CheckContext

@@ -75,8 +75,15 @@ export interface Dialect {
   readonly toDefault: (value: Value) => string
   /** A random text, different in every row. */
   readonly randomText: string
-  /** A text column of this type and length as a part of an index; undefined if its values can be too long for one. */
-  readonly indexText: (column: string, type: string, maxLength: number) => string | undefined
+  /**
+   * A text column of this type as a part of an index, or the beginning of its values; undefined if they can be too long
+   * for one. `maxLength` is that of the schema, and `share` the number of columns of the index.
+   */
+  readonly indexText: (
+    column: string,
+    type: string,
+    limits: { readonly maxLength: number, readonly share: number }
+  ) => string | undefined
   /** The statement that makes a column nullable, if that needs no more than its name. */
   readonly dropNotNull?: (table: string, column: string) => string
 

@@ -54,7 +54,8 @@ export function buildListIndex (
   const { dialect, path, id } = layout
   const parts = columns.map((column) => {
     const { kind, sql, schema } = column
-    return kind === 'text' ? dialect.indexText(sql, getType(column), getMaxLength(schema)) : sql
+    const limits = { maxLength: getMaxLength(schema), share: columns.length }
+    return kind === 'text' ? dialect.indexText(sql, getType(column), limits) : sql
   })
   if (parts.includes(undefined)) return undefined
   // The beginning of a text finds rows, but does not order them.

@@ -53,6 +53,9 @@ export async function waitForEnd (running: Promise<unknown>): Promise<boolean> {
   }
 }
 
+/** At most so many milliseconds later, a cancellation is repeated if the statement still runs. */
+const repeatDelay = 60
+
 /**
  * Cancels the statement that a connection runs, and waits for the end of both: otherwise the cancellation could affect
  * the next statement on that connection. Returns false if the connection has to be closed.
@@ -62,6 +65,18 @@ export async function cancelStatement<Client> (
   client: Client,
   running: Promise<unknown>
 ): Promise<boolean> {
-  const cancelling = toPromise((callback) => driver.cancel(client, callback)).catch(ignoreError)
-  return await waitForEnd(Promise.allSettled([running, cancelling]))
+  const over = new AbortController()
+  const stop = () => over.abort()
+  const ended = running.then(stop, stop)
+  const cancel = async () => {
+    // Behind a balancer, a cancellation may reach another server, which ignores it. The delay is random, because those
+    // of many statements that are repeated in the same order could each reach the same server again.
+    while (!over.signal.aborted) {
+      await toPromise((callback) => driver.cancel(client, callback)).catch(ignoreError)
+      await delay(Math.random() * repeatDelay, undefined, over).catch(ignoreError)
+    }
+  }
+  const hasEnded = await waitForEnd(Promise.all([ended, cancel()]))
+  stop()
+  return hasEnded
 }
