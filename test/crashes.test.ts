@@ -1,20 +1,10 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import t, { test } from 'tap'
-import { mysql } from '../lib/storage/mysql.ts'
-import { postgres } from '../lib/storage/postgres.ts'
-import { sqlite } from '../lib/storage/sqlite.ts'
 import { orders } from './fixtures/orders-server.ts'
 import type { Doom, Plan } from './fixtures/orders-server.ts'
-import { mysqlPool, noMysql } from './storage/databases.ts'
-import { startPostgres } from './storage/servers.ts'
+import { sharedDatabases, startServer } from './storage/processes.ts'
+import type { AvailableDatabase, Server, SharedDatabase } from './storage/processes.ts'
 
 t.setTimeout(600_000)
 
@@ -27,84 +17,21 @@ interface Order {
   readonly amount: number
 }
 
-interface World {
-  readonly plan: Pick<Plan, 'kind' | 'address'>
-  /** The rows of the database, read by the test itself. */
-  orders(): Promise<readonly Order[]>
-  end(): Promise<unknown>
+/** Opens a database with the table of orders. */
+async function openOrders ({ open }: AvailableDatabase): Promise<SharedDatabase> {
+  const database = await open()
+  await database.storage.createTable({ ...orders, receipts: true })
+  return database
 }
 
-const worlds: ReadonlyArray<{ readonly kind: Plan['kind']; readonly skip: string | false; open(): Promise<World> }> = [
-  {
-    kind: 'sqlite',
-    skip: false,
-    async open () {
-      const folder = await mkdtemp(join(tmpdir(), 'collections-crashes-'))
-      const address = join(folder, 'orders.db')
-      const database = new DatabaseSync(address)
-      // Set once, because it is stored in the file, and concurrent processes could find it locked.
-      database.exec('PRAGMA journal_mode = WAL')
-      await sqlite(database).createTable({ ...orders, receipts: true })
-      return {
-        plan: { kind: 'sqlite', address },
-        orders: async () => database.prepare('SELECT * FROM orders').all() as unknown as Order[],
-        end () {
-          database.close()
-          return rm(folder, { recursive: true })
-        }
-      }
-    }
-  },
-  {
-    kind: 'postgres',
-    skip: false,
-    async open () {
-      const server = await startPostgres()
-      const pool = server.pool()
-      await postgres(pool).createTable({ ...orders, receipts: true })
-      return {
-        plan: { kind: 'postgres', address: `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres` },
-        orders: async () =>
-          (await pool.query('SELECT * FROM orders')).rows.map((row) => ({ ...row, amount: Number(row.amount) })),
-        end: () => server.end()
-      }
-    }
-  },
-  {
-    kind: 'mysql',
-    skip: noMysql,
-    async open () {
-      const { pool, name, end } = await mysqlPool()
-      await mysql(pool).createTable({ ...orders, receipts: true })
-      const address = new URL(process.env.MYSQL_URL!)
-      address.pathname = name
-      return {
-        plan: { kind: 'mysql', address: String(address) },
-        orders: async () => (await pool.query('SELECT * FROM orders'))[0] as Order[],
-        end
-      }
-    }
-  }
-]
-
-interface Server {
-  readonly url: string
-  readonly child: ChildProcess
+/** The rows of the database, read by the test itself. */
+async function readOrders (database: SharedDatabase): Promise<readonly Order[]> {
+  const rows = await database.rows('SELECT * FROM orders')
+  return rows.map(({ id, number, amount }) => ({ id: String(id), number: String(number), amount: Number(amount) }))
 }
 
-const fixture = fileURLToPath(new URL('fixtures/orders-server.ts', import.meta.url))
-
-// Without the modules of the test runner, because these processes are started often.
-async function start (plan: Plan): Promise<Server> {
-  const child = fork(fixture, [JSON.stringify(plan)], {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc']
-  })
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`A server ended with ${code} before it listened.`)
-  })
-  const [url] = (await Promise.race([once(child, 'message'), ended])) as [string]
-  return { url, child }
+function start (plan: Plan): Promise<Server> {
+  return startServer('orders-server.ts', plan)
 }
 
 interface Sent {
@@ -151,17 +78,18 @@ async function insist (server: Server, request: Sent) {
  */
 const modes: Readonly<Record<Plan['kind'], Doom['at']>> = { sqlite: 'before', postgres: 'during', mysql: 'during' }
 
-for (const { kind, skip, open } of worlds) {
+for (const available of sharedDatabases) {
+  const { kind, skip } = available
   test(
     `${kind}: wherever the process is killed, a repeated POST creates the items once and returns them`,
     { skip, timeout: 300_000 },
     async (t) => {
-      const world = await open()
-      const survivor = await start({ ...world.plan })
+      const database = await openOrders(available)
+      const survivor = await start(database.place)
       t.teardown(async () => {
         survivor.child.kill()
         await once(survivor.child, 'exit')
-        await world.end()
+        await database.end()
       })
       const created = new Map<string, number>()
       let deaths = 0
@@ -171,7 +99,7 @@ for (const { kind, skip, open } of worlds) {
         const key = `${doom.at} ${doom.call ?? ''} ${bulk}`
         const content = bulk ? [1, 2, 3].map((amount) => ({ number: key, amount })) : { number: key, amount: 1 }
         const request = { method: 'POST', path: '/orders', content, key }
-        const doomed = await start({ ...world.plan, doom })
+        const doomed = await start({ ...database.place, doom })
         const exit = once(doomed.child, 'exit')
         const first = await send(doomed, request)
         const died = first === undefined
@@ -188,7 +116,7 @@ for (const { kind, skip, open } of worlds) {
           t.equal(answer.replayed, 'true', 'the write was stored, and only the response was lost')
         }
         if (doom.at === 'prepare') t.equal(answer.replayed, null, 'nothing was stored yet')
-        const rows = (await world.orders()).filter(({ number }) => number === key)
+        const rows = (await readOrders(database)).filter(({ number }) => number === key)
         t.same(
           rows.map(({ id }) => id).sort(),
           [answer.content]
@@ -219,7 +147,7 @@ for (const { kind, skip, open } of worlds) {
         each(modes[kind], false)
       ])
       if (kind === 'sqlite') await each(modes[kind], true)
-      const all = await world.orders()
+      const all = await readOrders(database)
       t.equal(
         all.length,
         [...created.values()].reduce((sum, count) => sum + count, 0),
@@ -233,13 +161,13 @@ for (const { kind, skip, open } of worlds) {
     `${kind}: under random kills, repeated PATCH and POST requests of many clients are applied once each`,
     { skip, timeout: 300_000 },
     async (t) => {
-      const world = await open()
-      let server = await start({ ...world.plan })
+      const database = await openOrders(available)
+      let server = await start(database.place)
       const killer = { done: false }
       t.teardown(async () => {
         server.child.kill()
         await once(server.child, 'exit')
-        await world.end()
+        await database.end()
       })
       const counter = await insist(server, {
         method: 'POST',
@@ -250,7 +178,7 @@ for (const { kind, skip, open } of worlds) {
       const killing = (async () => {
         for (let kill = 0; kill < 5; kill++) {
           await delay(Math.round(100 + Math.random() * 400))
-          const next = await start({ ...world.plan })
+          const next = await start(database.place)
           server.child.kill('SIGKILL')
           server = next
         }
@@ -285,7 +213,7 @@ for (const { kind, skip, open } of worlds) {
         })
       )
       await killing
-      const all = await world.orders()
+      const all = await readOrders(database)
       t.equal(new Set(all.map(({ number }) => number)).size, all.length, 'no number is repeated')
       t.equal(all.length, serial + 1, 'no number is missing')
     }
@@ -295,18 +223,18 @@ for (const { kind, skip, open } of worlds) {
     `${kind}: of equal requests to two processes one is applied, and the others return 409 while it runs`,
     { skip, timeout: 300_000 },
     async (t) => {
-      const world = await open()
+      const database = await openOrders(available)
       const [one, two, slow] = await Promise.all([
-        start({ ...world.plan }),
-        start({ ...world.plan }),
-        start({ ...world.plan, pause: 600 })
+        start(database.place),
+        start(database.place),
+        start({ ...database.place, pauses: true })
       ])
       t.teardown(async () => {
         for (const { child } of [one, two, slow]) {
           child.kill()
           await once(child, 'exit')
         }
-        await world.end()
+        await database.end()
       })
       for (let storm = 0; storm < 5; storm++) {
         const request = {
@@ -327,16 +255,18 @@ for (const { kind, skip, open } of worlds) {
         t.same([...located], [(await insist(one, request)).location])
       }
       const request = { method: 'POST', path: '/orders', content: { number: 'slow', amount: 1 }, key: 'slow' }
+      const paused = once(slow.child, 'message')
       const first = send(slow, request)
-      await delay(300)
+      await paused
       t.match(await send(one, request), { status: 409, content: { code: 'idempotency-key-in-use' } })
       t.match(await send(one, { ...request, content: { number: 'other', amount: 2 } }), {
         status: 422,
         content: { code: 'idempotency-key-reused' }
       })
+      slow.child.send('continue')
       t.match(await first, { status: 201, replayed: null })
       t.match(await send(two, request), { status: 201, replayed: 'true' })
-      t.equal((await world.orders()).length, 6)
+      t.equal((await readOrders(database)).length, 6)
     }
   )
 }
