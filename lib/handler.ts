@@ -6,10 +6,10 @@ import type { Collection } from './collection.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from './failure.ts'
 import type { Format, Formatted } from './formats/format.ts'
 import {
-  allowedItemActions,
+  findAllowed,
   getAuthorization,
+  getPersonalActions,
   getVaryHeaders,
-  hasPersonalLinks,
   isProtected
 } from './access/authorize.ts'
 import type { Authorization } from './access/authorize.ts'
@@ -40,15 +40,15 @@ export interface HandlerOptions {
   readonly variesByPreference: boolean
   /** Whether the request is refused if the client accepts none of the formats. */
   readonly needsFormat: boolean
-  /** The end of the path that does not belong to the collection or the item, such as `/cancel`. */
-  readonly suffix: string
+  /** The name of the custom action: the end of the path, which does not belong to the collection or the item. */
+  readonly customAction: string | undefined
 }
 
 /** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
 export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
-  const { action, takesQuery, cache, variesByPreference, needsFormat, suffix } = options
+  const { action, takesQuery, cache, variesByPreference, needsFormat, customAction } = options
   const needsAuthorization = isProtected(collection)
-  const needsActions = hasPersonalLinks(collection)
+  const personalActions = getPersonalActions(collection)
   const isNested = collection.parent !== undefined
   const vary = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache))
   const varyWithPrefer = `${vary}, Prefer`
@@ -78,13 +78,16 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const authorization = needsAuthorization ? getAuthorization(incoming) : undefined
       const scope = authorization?.scope?.filter
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
-      const request = toRequest(format ?? collection.formats[0]!, { place, authorization, context, suffix }, reply)
+      const access = { place, authorization, context, customAction }
+      const request = toRequest(format ?? collection.formats[0]!, access, reply)
       const isLenient = takesQuery ? false : checkQuery(request)
       if (isLenient instanceof Problem) return prepareProblem(collection, isLenient, reply)
       const visible = authorization?.hidden === undefined
         ? collection
         : getVisibleCollection(collection, authorization.hidden)
-      const seen = needsActions ? getLinkingCollection(visible, await allowedItemActions(visible, incoming)) : visible
+      const seen = personalActions === undefined
+        ? visible
+        : getLinkingCollection(visible, await findAllowed(collection.access!, personalActions, incoming))
       const result = await action(seen, request)
       context.end()
       return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, isLenient, reply)
@@ -150,12 +153,12 @@ interface RequestAccess {
   readonly place: Place | undefined
   readonly authorization: Authorization | undefined
   readonly context: RequestContext
-  readonly suffix: string
+  readonly customAction: string | undefined
 }
 
 function toRequest (
   format: Format,
-  { place, authorization, context, suffix }: RequestAccess,
+  { place, authorization, context, customAction }: RequestAccess,
   reply: FastifyReply
 ): Request {
   const incoming = reply.request
@@ -165,9 +168,9 @@ function toRequest (
   const queryStart = url.indexOf('?')
   const path = normalizePath(url)
   return {
-    // The client may have encoded characters of the suffix.
-    path: suffix === '' ? path : path.slice(0, path.lastIndexOf('/')),
-    suffix,
+    // The client may have encoded characters of the name.
+    path: customAction === undefined ? path : path.slice(0, path.lastIndexOf('/')),
+    customAction,
     search: queryStart < 0 ? '' : url.slice(queryStart + 1),
     // The wildcard comes first: a prefix may have a parameter `id` as well.
     segment: rest ?? id ?? '',

@@ -34,6 +34,8 @@ type OwnedRouteOption = typeof ownedRouteOptions[number]
 export interface Change<Item> {
   /** What the client requested. */
   readonly action: 'create' | 'replace' | 'update'
+  /** The name of the custom action that writes the item, as an `update`; undefined for the other writes. */
+  readonly customAction: string | undefined
   /** The item to write. Properties that are `readOnly` are missing unless something has set them already. */
   readonly item: Item
   /** The stored item; undefined on create. */
@@ -48,6 +50,8 @@ export interface Change<Item> {
 export interface CommittedChange<Item> {
   /** What was done. */
   readonly action: 'create' | 'replace' | 'update' | 'remove'
+  /** The name of the custom action that has written the item, as an `update`; undefined for the other writes. */
+  readonly customAction: string | undefined
   /** The item before the write; undefined on create. */
   readonly before: Readonly<Item> | undefined
   /** The item after the write; undefined on remove. */
@@ -78,7 +82,7 @@ export interface Transaction {
 }
 
 /** A write inside its transaction, before it is stored: the argument of `hooks.beforeWrite`. */
-export type PendingWrite<Item> = Pick<CommittedChange<Item>, 'before' | 'caller' | 'request'> & {
+export type PendingWrite<Item> = Pick<CommittedChange<Item>, 'customAction' | 'before' | 'caller' | 'request'> & {
   readonly transaction: Transaction
 } & (
   | { readonly action: 'create' | 'replace' | 'update', readonly item: Readonly<Item> }

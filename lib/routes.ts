@@ -137,7 +137,7 @@ function getHandlerOptions (collection: Collection, route: ActionRoute): Handler
     cache: getCachePolicy(collection, name),
     variesByPreference: name === 'list',
     needsFormat: name !== 'remove',
-    suffix: custom === undefined ? '' : `/${name}`
+    customAction: custom?.name
   }
 }
 

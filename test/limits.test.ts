@@ -286,11 +286,11 @@ const lines: Readonly<Record<string, Line>> = {
       }),
     within: 422
   },
-  'races that a write without a precondition loses': {
+  'attempts of a write without a precondition that other writes precede': {
     app: (t) => build(t, unstable),
-    async ask (app, races) {
+    async ask (app, attempts) {
       const { at } = await created(app, '/notes', { text: 'a' })
-      let left = races
+      let left = attempts - 1
       unstable.storage.replace = async (id, item) => (left-- > 0 ? { refused: 'stale' } : { id, item, version: 'done' })
       return ask(app, `PUT ${at}`, { content: { text: 'b' } })
     },

@@ -128,6 +128,21 @@ test('calls from code have events', async (t) => {
   }))
   await t.rejects(calls.read('a'), { code: 'not-found' })
   t.match(take(), [{ at: 'start' }, { at: 'asyncEnd', event: { status: 404, code: 'not-found' } }])
+
+  for (const id of ['a', 'b', 'c']) await calls.create({ ...content, id })
+  take()
+  const page = [{ at: 'start' }, { at: 'asyncEnd', event: { ...done, action: 'list' } }]
+  const ids: unknown[] = []
+  for await (const { id } of calls.list({ limit: 2 })) ids.push(id)
+  t.strictSame(ids, ['a', 'b', 'c'])
+  t.match(take(), [...page, ...page], 'an event for each page')
+  const pages = calls.pages({ limit: 2 })
+  t.equal((await pages.next()).value?.entries.length, 2)
+  t.match(take(), page, 'which ends before the app gets the page')
+  await pages.return()
+  t.same(take(), [])
+  await t.rejects(calls.list({ filter: { property: 'missing', is: 'eq', value: 1 } } as never).next(), { code: 'validation-failed' })
+  t.match(take(), [{ at: 'start' }, { at: 'asyncEnd', event: { action: 'list', status: 422, code: 'validation-failed' } }])
   const failure = new Error('it failed')
   const failing = await createApp(t, { hooks: { beforeValidation () { throw failure } } })
   await t.rejects(failing.app.collection(failing.notes).create(content), failure)

@@ -177,13 +177,18 @@ export async function findReader (
  */
 export async function allowedActions (definition: Definition, request: Incoming): Promise<ReadonlySet<AnyActionName>> {
   const collection = toCollection(definition)
-  const { actions, access, parent, attached } = collection
+  const { actions, access, parent, attached, allowedActions: known } = collection
   if (parent !== undefined && !await isAllowed(parent.collection, 'read', request)) return new Set()
-  const names = [...actions, ...attached.actions.keys()]
-  return access === undefined ? new Set(names) : findAllowed(access, names, request)
+  const custom = [...attached.actions.values()]
+  if (access === undefined) return new Set([...actions, ...custom.map(({ name }) => name)])
+  // For a page, the rules of custom actions on items have been evaluated already.
+  const unknown = known === undefined ? custom : custom.filter(({ at }) => at === 'collection')
+  const allowed = await findAllowed(access, [...actions, ...unknown.map(({ name }) => name)], request)
+  return known === undefined ? allowed : new Set([...allowed, ...known])
 }
 
-async function findAllowed (
+/** Returns those of the actions that the caller may call. */
+export async function findAllowed (
   access: AccessRules,
   names: readonly AnyActionName[],
   incoming: Incoming
@@ -194,19 +199,11 @@ async function findAllowed (
   return new Set(allowed.flat())
 }
 
-/** Whether the links of items depend on the caller: there are custom actions that not everyone may call. */
-export function hasPersonalLinks ({ access, attached, formats }: Collection): boolean {
-  if (access === undefined || formats.every(({ join }) => join !== undefined)) return false
-  return [...attached.actions.values()].some(({ name, at }) => at === 'item' && access.allow[name] !== 'public')
-}
-
-/** Returns the custom actions on items that the caller may call. */
-export async function allowedItemActions (
-  { access, attached }: Collection,
-  incoming: Incoming
-): Promise<ReadonlySet<string>> {
+/** Returns the custom actions on items if their links depend on the caller: not everyone may call them all. */
+export function getPersonalActions ({ access, attached, formats }: Collection): readonly string[] | undefined {
+  if (access === undefined || formats.every(({ join }) => join !== undefined)) return undefined
   const names = [...attached.actions.values()].filter(({ at }) => at === 'item').map(({ name }) => name)
-  return findAllowed(access!, names, incoming)
+  return names.some((name) => access.allow[name] !== 'public') ? names : undefined
 }
 
 /** What was decided about a request before its content is read. */

@@ -11,17 +11,14 @@ import { respondToCreate } from '../response/write-response.ts'
 
 /** POST to the collection: creates an item. */
 export async function create (collection: Collection, request: Request): Promise<Result> {
-  if (!hasTagPrecondition(request.fields)) return createFromContent(collection, request)
-  const checkAgain = await checkListPreconditions(collection, request)
-  return checkAgain instanceof Problem ? checkAgain : createFromContent(collection, { ...request, checkAgain })
-}
+  const checkAgain = hasTagPrecondition(request.fields) ? await checkListPreconditions(collection, request) : undefined
+  if (checkAgain instanceof Problem) return checkAgain
 
-async function createFromContent (collection: Collection, request: Request): Promise<Result> {
   const content = readContent(collection, request)
   if (content instanceof Problem) return content
   const item = await buildNewItem(collection, request, { content: content.value })
   if (item instanceof Problem) return item
-  return commitCreate(collection, request, {
+  return commitCreate(collection, checkAgain === undefined ? request : { ...request, checkAgain }, {
     item,
     respond: ({ after }) => respondToCreate(collection, request, after)
   })

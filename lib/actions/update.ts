@@ -10,7 +10,7 @@ import type { Call, Request } from '../request/request.ts'
 import { respondToUpdate } from '../response/write-response.ts'
 
 /** PATCH of an item: changes some of its properties. */
-export async function update (collection: Collection, request: Request): Promise<Result> {
+export function update (collection: Collection, request: Request): Promise<Result> {
   return commitWrite(collection, request, {
     action: 'update',
     decide: decideUpdate(collection, request),

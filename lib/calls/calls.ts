@@ -22,12 +22,15 @@ import { HookError, ProblemError } from '../failure.ts'
 import type { CustomAction } from '../features/feature.ts'
 import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
+import { toPointer } from '../http/json-pointer.ts'
+import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitCreate, commitRemove, commitWrite } from '../items/commit.ts'
 import type { ItemWrite, WriteResult } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
 import { dependsOnItem } from '../items/preconditions.ts'
 import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../items/transaction.ts'
+import { validationProblem } from '../items/validation.ts'
 import { getPosition } from '../listing/cursor.ts'
 import { toIncomparableProblem } from '../listing/entries.ts'
 import { deriveListing } from '../listing/listing.ts'
@@ -35,13 +38,14 @@ import { toStorageQuery } from '../listing/list-query.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
 import type { Transaction } from '../options.ts'
+import { neverAborted } from '../request/request.ts'
 import type { Call } from '../request/request.ts'
 import { getRefusal, refusalToProblem } from '../response/refusal.ts'
 import { buildEtag } from '../response/representation.ts'
 import { noContent } from '../response/response.ts'
 import { getVersion, toVisibleItem } from '../response/view.ts'
 import { readProperties } from '../schema/properties.ts'
-import type { Entry, Id, Page, Position } from '../storage/contract.ts'
+import type { Entry, Id, Page, Query } from '../storage/contract.ts'
 
 // Calls from code: what `app.collection(definition)` returns. They do what the actions do, without HTTP.
 
@@ -71,7 +75,9 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
       const { collection, call, toStored } = await openCall(host, 'create', options)
       const content = toContent(collection, item)
       if (content instanceof Problem) return content
-      const built = await buildNewItem(collection, call, { content })
+      const id = 'caller' in options ? undefined : getGivenId(collection, content)
+      if (id instanceof Problem) return id
+      const built = await buildNewItem(collection, call, { content, id })
       if (built instanceof Problem) return built
       return captureWrite(toStored, (respond) => commitCreate(collection, call, { item: built, respond }))
     })
@@ -86,28 +92,28 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     })
   }
 
+  /** Reads the first page. */
+  async function openList (query: CallQuery<Item>, options: CallOptions) {
+    const open = await runCall(() => openCall(host, 'list', options))
+    const first = await runCall(async () => parseQuery(open.collection, query))
+    return { open, first, page: await readPage(open, first) }
+  }
+
   async function * pages (
     query: CallQuery<Item> = {},
     options: CallOptions = {}
   ): AsyncGenerator<StoredPage<object>, void> {
-    const { collection, call, toStored } = await runCall(() => openCall(host, 'list', options))
-    const first = await runCall(async () => parseQuery(collection, query))
-    let after: Position | undefined
-    let total: number | undefined
-    let hasMore = true
-    while (hasMore) {
+    const { open, first, page: firstPage } = await withCallTrace(host, 'list', openList)(query, options)
+    const readNext = withCallTrace(host, 'list', readPage)
+    const { total } = firstPage
+    let page = firstPage
+    for (;;) {
+      yield { entries: page.entries.map(open.toStored), total }
+      const last = page.entries.at(-1)
+      if (!page.more || last === undefined) return
       options.signal?.throwIfAborted()
       // The items are counted once.
-      const count = first.count && after === undefined
-      const page: Page<object> = await runCall(() => {
-        return collection.storage.list({ ...first, after, count }, call.context).catch(toIncomparableProblem)
-      })
-      logUnreadable(collection.name, page, call)
-      total ??= page.total
-      yield { entries: page.entries.map(toStored), total }
-      const last = page.entries.at(-1)
-      hasMore = page.more && last !== undefined
-      if (last !== undefined) after = getPosition(last.item, first.order)
+      page = await readNext(open, { ...first, after: getPosition(last.item, first.order), count: false })
     }
   }
 
@@ -166,6 +172,14 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   return calls as unknown as CollectionCalls<Item, Adds>
 }
 
+async function readPage ({ collection, call }: OpenCall, query: Query): Promise<Page<object>> {
+  const page: Page<object> = await runCall(() => {
+    return collection.storage.list(query, call.context).catch(toIncomparableProblem)
+  })
+  logUnreadable(collection.name, page, call)
+  return page
+}
+
 /** Runs a call. A problem that it returns or throws becomes a `ProblemError`. */
 async function runCall<Result> (work: () => Promise<Result | Problem>): Promise<Result> {
   try {
@@ -186,7 +200,8 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
   ): Promise<unknown> {
     return runCall(async () => {
       const parsed = toJson(input)
-      const { collection, call, toStored } = await openCall(host, action.name, options, id === undefined ? {} : { id })
+      const parts = { id, customAction: action.name }
+      const { collection, call, toStored } = await openCall(host, action.name, options, parts)
       const result = await action.call(collection, { ...call, parsed })
       if (result instanceof Problem) return result
       return result.output ?? (result.after && toStored(result.after))
@@ -204,7 +219,8 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
 }
 
 interface CallParts {
-  readonly id?: Id
+  readonly id?: Id | undefined
+  readonly customAction?: string
   readonly fields?: IncomingHttpHeaders
   readonly content?: Buffer
 }
@@ -214,7 +230,7 @@ async function openCall (
   host: CallHost,
   action: AnyActionName,
   options: WriteCallOptions,
-  { id, fields, content }: CallParts = {}
+  { id, customAction, fields, content }: CallParts = {}
 ): Promise<OpenCall> {
   checkOptions(options)
   const served = host.findCollection()
@@ -231,7 +247,7 @@ async function openCall (
   const [format] = served.formats
   const call: Call = {
     path: '',
-    suffix: '',
+    customAction,
     search: '',
     segment: id === undefined ? '' : String(id),
     fixed: undefined,
@@ -281,8 +297,6 @@ async function runWork<Result> (
     return refusalToProblem(refusal)
   }
 }
-
-const neverAborted = new AbortController().signal
 
 const optionNames = new Set(['caller', 'ifMatch', 'signal', 'transaction'])
 
@@ -352,6 +366,14 @@ function toContent ({ hidden }: Collection, item: object): unknown {
   const json = toJson(item)
   if (json instanceof Problem) return json
   return hidden === undefined ? json.value : checkHidden(hidden, json.value) ?? json.value
+}
+
+/** The app may choose the id of a new item that the library would generate otherwise: it may import items. */
+function getGivenId ({ id: { property, create, read } }: Collection, content: unknown): Id | Problem | undefined {
+  const given = isObject(content) && create !== undefined ? content[property] : undefined
+  if (given === undefined) return undefined
+  const id = read(String(given))
+  return id === given ? id : validationProblem([{ pointer: toPointer([property]), message: 'is not a valid id' }])
 }
 
 const queryNames = new Set(['filter', 'sort', 'q', 'limit', 'count'])

@@ -4,11 +4,11 @@ import type { Rule } from '../access/rules.ts'
 import type { Result } from '../action.ts'
 import type { BasicCalls } from '../calls/types.ts'
 import type { Collection } from '../collection.ts'
-import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitAction } from '../items/commit-action.ts'
 import type { ActionDecision, ActionOutcome } from '../items/commit-action.ts'
+import { callHook } from '../items/prepare.ts'
 import { checkPreconditions } from '../items/preconditions.ts'
 import { buildActionResult } from '../items/revise.ts'
 import { TransactionError } from '../items/transaction.ts'
@@ -21,9 +21,11 @@ import { noContent, ok } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
 import { renderWritten, respondToUpdate } from '../response/write-response.ts'
 import { fillDefaults } from '../schema/annotations.ts'
-import { compileSchema } from '../schema/checks.ts'
+import { compileContentSchema } from '../schema/checks.ts'
 import { readProperties } from '../schema/properties.ts'
+import type { Properties } from '../schema/properties.ts'
 import type { ItemOf, ObjectSchema } from '../schema/static.ts'
+import type { Validator } from '../schema/validation.ts'
 import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
 import type { CustomAction, Feature, Host } from './feature.ts'
 
@@ -311,31 +313,35 @@ type RunnerOptions = UntypedOptions & Required<Pick<UntypedOptions, 'on' | 'inpu
 class ActionRunner {
   readonly #name: string
   readonly #options: RunnerOptions
-  readonly #validateInput: ReturnType<typeof compileSchema>
-  readonly #validateOutput: ReturnType<typeof compileSchema> | undefined
-  readonly #inputProperties: ReturnType<typeof readProperties>
+  readonly #validateInput: Validator
+  readonly #validateOutput: Validator | undefined
+  readonly #inputProperties: Properties
 
   constructor ({ collection }: Host, name: string, options: RunnerOptions) {
     this.#name = name
     this.#options = options
-    this.#validateInput = compileSchema(collection.name, options.input)
-    this.#validateOutput = options.output && compileSchema(collection.name, options.output)
-    this.#inputProperties = readProperties(options.input)
+    const { input, output } = options
+    this.#validateInput = compileContentSchema(`${collection.name}, input of action("${name}")`, input)
+    this.#validateOutput = output && compileContentSchema(`${collection.name}, output of action("${name}")`, output)
+    this.#inputProperties = readProperties(input)
   }
 
   /** Handles a request. */
-  async handle (collection: Collection, request: Request): Promise<Result> {
-    const done = await this.#commit(collection, request, (outcome) => this.#respond(collection, request, outcome))
-    return done instanceof Problem ? done : done.response
+  handle (collection: Collection, request: Request): Promise<Result> {
+    return this.#commit(collection, request, (outcome) => this.#respond(collection, request, outcome))
   }
 
   /** Handles a call from code. */
   async call (collection: Collection, call: Call): Promise<ActionOutcome | Problem> {
-    const done = await this.#commit(collection, call, () => noContent())
-    return done instanceof Problem ? done : done.outcome
+    let done: ActionOutcome | undefined
+    const result = await this.#commit(collection, call, (outcome) => {
+      done = outcome
+      return noContent()
+    })
+    return result instanceof Problem ? result : done!
   }
 
-  #commit (collection: Collection, call: Call, respond: (outcome: ActionOutcome) => Response) {
+  #commit (collection: Collection, call: Call, respond: (outcome: ActionOutcome) => Response): Promise<Result> {
     const { on, safe = false } = this.#options
     return commitAction(collection, call, {
       hasItem: on === 'item',
@@ -363,7 +369,13 @@ class ActionRunner {
     if (impossible !== undefined) return impossible
     const context = new RunContext(collection, call, { input, current, transaction })
     const returned = await this.#callRun(context, transaction)
-    return this.#toDecision(collection, call, { returned, before: current })
+    const { item, output } = this.#readReturned(collection, returned)
+    if (item === undefined || current === undefined) return { item: undefined, output }
+    this.#checkMayWrite(collection)
+    const source = `The action ${this.#name}`
+    const decided = buildActionResult(collection, call, { returned: item, before: current, source })
+    const built = decided instanceof Promise ? await decided : decided
+    return built instanceof Problem ? built : { item: built, output }
   }
 
   #checkPreconditions (collection: Collection, call: Call, current: Entry<object>): Problem | undefined {
@@ -398,30 +410,15 @@ class ActionRunner {
   }
 
   /** An error of `run` goes to the error handler unchanged, and undoes the transaction. */
-  async #callRun (context: object, transaction: OpenTransaction | undefined): Promise<unknown> {
+  #callRun (context: object, transaction: OpenTransaction | undefined): Promise<unknown> {
     const { run } = this.#options
-    if (transaction !== undefined) return transaction.callHook(() => run(context))
-    try {
-      return await run(context)
-    } catch (error) {
-      throw error instanceof Problem ? error : new HookError(error)
-    }
+    return transaction === undefined ? callHook(() => run(context)) : transaction.callHook(() => run(context))
   }
 
-  async #toDecision (
-    collection: Collection,
-    call: Call,
-    { returned, before }: { returned: unknown, before: Entry<object> | undefined }
-  ): Promise<ActionDecision | Problem> {
-    const { item, output } = this.#readReturned(collection, returned)
-    if (item === undefined || before === undefined) return { item: undefined, output }
-    if (this.#options.safe === true) {
-      throw new TypeError(`The action ${this.#name} of the collection ${collection.name} is safe, ` +
-        'but it returned an item to write. Return nothing, or remove safe.')
-    }
-    const source = `The action ${this.#name}`
-    const built = await buildActionResult(collection, call, { returned: item, before, source })
-    return built instanceof Problem ? built : { item: built, output }
+  #checkMayWrite ({ name }: Collection): void {
+    if (this.#options.safe !== true) return
+    throw new TypeError(`The action ${this.#name} of the collection ${name} is safe, ` +
+      'but it returned an item to write. Return nothing, or remove safe.')
   }
 
   #readReturned (collection: Collection, returned: unknown): { item: unknown, output: object | undefined } {

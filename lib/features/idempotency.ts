@@ -8,7 +8,7 @@ import type { Collection } from '../collection.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
-import { getCollectionPath } from '../request/request.ts'
+import { getCollectionPath, getTargetPath, neverAborted } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import { toCanonicalJson } from '../schema/canonical-json.ts'
 import type { RouteOptions } from '../options.ts'
@@ -187,7 +187,7 @@ function hasNoEffect (thrown: unknown): boolean {
 }
 
 /** The context of calls that must run even if the client has disconnected. */
-const withoutAbort = { signal: new AbortController().signal }
+const withoutAbort = { signal: neverAborted }
 
 /** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
 function getKey (collection: Collection, request: Request, { required }: Settings): string | Problem | undefined {
@@ -223,8 +223,9 @@ function getKeyOwner ({ access }: Collection, { caller, scope, fields }: Request
 }
 
 /** A digest of the method, the target and the bytes of the content. */
-function getFingerprint ({ path, suffix, content, original }: Request): string {
-  return digest([original.method, path + suffix, content ?? ''])
+function getFingerprint (request: Request): string {
+  const { path, content, original } = request
+  return digest([original.method, getTargetPath(request, path), content ?? ''])
 }
 
 function digest (parts: ReadonlyArray<string | Buffer>): string {

@@ -7,7 +7,7 @@ import { formatLocation } from '../http/location.ts'
 import { Problem } from '../http/problems.ts'
 import { buildItemPath } from '../response/links.ts'
 import { describeHeaders } from '../openapi/headers.ts'
-import { getCollectionPath } from '../request/request.ts'
+import { getCollectionPath, getTargetPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import type { Feature } from './feature.ts'
 
@@ -70,7 +70,7 @@ function withRedirect (next: Action, { to, status }: Required<RedirectOptions>):
     const result = await next(collection, request)
     if (!(result instanceof Problem) || result.name !== 'not-found') return result
     const uri = await findDestination(to, collection, request)
-    return uri === undefined ? result : moved(formatLocation(uri + request.suffix, request.search), status)
+    return uri === undefined ? result : moved(formatLocation(getTargetPath(request, uri), request.search), status)
   }
 }
 

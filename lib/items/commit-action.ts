@@ -1,3 +1,4 @@
+import type { Result } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Call } from '../request/request.ts'
@@ -22,6 +23,11 @@ export interface ActionOutcome {
   readonly isWritten: boolean
 }
 
+interface ActionDone {
+  readonly outcome: ActionOutcome
+  readonly response: Response
+}
+
 export interface CustomWrite {
   /** Whether it is for an item. Otherwise it is for the collection, and there is nothing to read or write. */
   readonly hasItem: boolean
@@ -43,7 +49,7 @@ export async function commitAction (
   collection: Collection,
   request: Call,
   { hasItem, isSafe, decide, respond }: CustomWrite
-): Promise<{ readonly outcome: ActionOutcome, readonly response: Response } | Problem> {
+): Promise<Result> {
   const { storage, hooks } = collection
   const id = hasItem ? collection.id.read(request.segment) : undefined
   if (hasItem && id === undefined) return problem('not-found')
@@ -51,7 +57,7 @@ export async function commitAction (
   const work = async (
     storage: Storage<object>,
     transaction?: OpenTransaction
-  ): Promise<ActionOutcome & { readonly response: Response } | Refusal | Problem> => {
+  ): Promise<ActionDone | Refusal | Problem> => {
     const context = transaction === undefined ? request.context : new LockingContext(request.context)
     const before = id === undefined ? undefined : await storage.find(id, context)
     const decided = await decide(before, transaction)
@@ -75,7 +81,8 @@ export async function commitAction (
     }
     const outcome = { before, after, output, isWritten }
     const response = respond(outcome)
-    return await request.beforeCommit?.(storage, response) ?? { ...outcome, response }
+    const refused = request.beforeCommit === undefined ? undefined : await request.beforeCommit(storage, response)
+    return refused ?? { outcome, response }
   }
 
   const attempt = () => {
@@ -87,12 +94,11 @@ export async function commitAction (
     : await retryWrite(collection.baseStorage, { id, request }, attempt)
   if (done instanceof Problem) return done
   if (isRefusal(done)) return refusalToProblem(done)
-  const { response, ...outcome } = done
-  if (hooks.afterCommit !== undefined && outcome.isWritten) {
-    const { before, after } = outcome
+  const { outcome: { before, after, isWritten }, response } = done
+  if (hooks.afterCommit !== undefined && isWritten) {
     await notifyChange(collection, request, { action: 'update', before: before?.item, after: after?.item })
   }
-  return { outcome, response }
+  return response
 }
 
 /** The context of a read that locks the item until the transaction ends. */

@@ -193,11 +193,16 @@ export async function writeInTransaction (
   request: Call,
   { action, before, item: given, storage, transaction, write }: TransactionalWrite
 ): Promise<Entry<object> | Refusal | Problem> {
-  const item = await callBeforeWrite(collection, request, { write: { action, before, item: given }, transaction })
+  const { attached, hooks } = collection
+  const item = hooks.beforeWrite === undefined
+    ? given
+    : await callBeforeWrite(collection, request, { write: { action, before, item: given }, transaction }) ?? given
   if (item instanceof Problem) return item
-  const after = await write(storage, item ?? given)
+  const after = await write(storage, item)
   if (isRefusal(after)) return after
-  await callAfterWrite(collection, request, { action, before, after, storage, transaction })
+  if (attached.onWrite !== undefined || hooks.afterWrite !== undefined) {
+    await callAfterWrite(collection, request, { action, before, after, storage, transaction })
+  }
   return after
 }
 
@@ -214,9 +219,9 @@ async function callBeforeWrite (
 ): Promise<object | Problem | undefined> {
   const { hooks } = collection
   if (hooks.beforeWrite === undefined || transaction === undefined) return undefined
-  const { caller, original, scope } = request
+  const { customAction, caller, original, scope } = request
   const before = write.before?.item
-  const context = { before, caller, request: original, transaction }
+  const context = { customAction, before, caller, request: original, transaction }
   const { action, item: given } = write
   const returned: unknown = await transaction.callHook(() => {
     if (action === 'remove') return hooks.beforeWrite!({ ...context, action, item: undefined })
@@ -243,9 +248,16 @@ async function callAfterWrite (
 ): Promise<void> {
   await attached.onWrite?.({ action, before, after, request }, storage)
   if (hooks.afterWrite === undefined || transaction === undefined) return
-  const { caller, original } = request
-  const change = { action, before: before?.item, after: after?.item, caller, request: original, transaction }
-  await transaction.callHook(() => hooks.afterWrite!(change))
+  const { customAction, caller, original } = request
+  await transaction.callHook(() => hooks.afterWrite!({
+    action,
+    customAction,
+    before: before?.item,
+    after: after?.item,
+    caller,
+    request: original,
+    transaction
+  }))
 }
 
 /** Whether an item equals the stored one, apart from the time of its update. Then both are kept as they are. */
@@ -261,6 +273,7 @@ export function isUnchanged (collection: Collection, before: object, item: objec
   })
 }
 
+/** How often a write is attempted that loses every race. */
 const maxAttempts = 20
 
 /**
@@ -274,21 +287,23 @@ export async function retryWrite<Done extends object> (
 ): Promise<Done | Problem> {
   // A queued write may wait for a lock of this transaction, so it does not wait for that write.
   if (request.transaction !== undefined) return attemptRepeatedly(attempt)
-  if (!isQueued(storage, id)) {
+  const isFirst = !isQueued(storage, id)
+  if (isFirst) {
     const result = await attempt()
     if (!isRefusal(result)) return result
     if (!isRace(result)) return refusalToProblem(result)
   }
-  return queueByItem(storage, id, () => attemptRepeatedly(attempt))
+  return queueByItem(storage, id, () => attemptRepeatedly(attempt, isFirst ? maxAttempts - 1 : maxAttempts))
 }
 
 async function attemptRepeatedly<Done extends object> (
-  attempt: () => Promise<Done | Refusal | Problem>
+  attempt: () => Promise<Done | Refusal | Problem>,
+  limit = maxAttempts
 ): Promise<Done | Problem> {
   for (let attempts = 1; ; attempts++) {
     const result = await attempt()
     if (!isRefusal(result)) return result
-    if (!isRace(result) || attempts === maxAttempts) return refusalToProblem(result)
+    if (!isRace(result) || attempts === limit) return refusalToProblem(result)
     await wait(Math.random() * attempts)
   }
 }
@@ -369,7 +384,8 @@ export async function runTransaction<Done extends object> (
 ): Promise<Done | Problem | Refusal> {
   const { storage } = collection
   const runOrRollBack = async (inner: Storage<object>, transaction?: OpenTransaction): Promise<Done> => {
-    const result = await checkAgain?.(inner) ?? await work(inner, transaction)
+    const failed = checkAgain === undefined ? undefined : await checkAgain(inner)
+    const result = failed ?? await work(inner, transaction)
     if (result instanceof Problem || isRefusal(result)) throw new Rollback(result)
     return result
   }
@@ -400,18 +416,18 @@ type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'
 /** Calls `hooks.afterCommit`. The write is done, so an error of the hook is only logged. */
 export async function notifyChange (
   { name, hooks }: Collection,
-  { caller, log, original, transaction }: Call,
+  { customAction, caller, log, original, transaction }: Call,
   change: WrittenChange
 ): Promise<void> {
   const notify = async (): Promise<void> => {
     try {
-      await hooks.afterCommit?.({ ...change, caller, request: original })
+      await hooks.afterCommit?.({ ...change, customAction, caller, request: original })
     } catch (err) {
-      const { action } = change
+      const action = customAction ?? change.action
       const message = `the hook afterCommit of the collection ${name} failed after a ${action}`
       log.error({ collection: name, action, err }, message)
     }
   }
   if (transaction === undefined) await notify()
-  else transaction.addNotification(notify)
+  else transaction.notifications.push(notify)
 }

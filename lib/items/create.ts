@@ -87,11 +87,12 @@ export function getImposedValues (item: object): Readonly<Record<string, unknown
 
 async function prepareNewItem (
   collection: Collection,
-  { scope, fixed, caller, original }: Call,
+  { scope, fixed, customAction, caller, original }: Call,
   { item, id }: { item: object, id: Id | undefined }
 ): Promise<object | Problem> {
   if (scope !== undefined || fixed !== undefined) imposedValues.set(item, { ...scope?.values, ...fixed })
-  return prepareItem(collection, { action: 'create', item, before: undefined, caller, request: original }, id)
+  const change = { action: 'create', customAction, item, before: undefined, caller, request: original } as const
+  return prepareItem(collection, change, id)
 }
 
 /** An id that the library has not generated must be one that a URI can contain, or no client could reach the item. */

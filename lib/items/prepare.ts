@@ -13,7 +13,7 @@ export async function prepareItem (
   change: Change<object>,
   id: Id | undefined
 ): Promise<object | Problem> {
-  const returned = await callHook(collection, change)
+  const returned = await callHook(() => collection.hooks.beforeValidation!(change))
   if (returned instanceof Problem) return returned
   return checkReturned(collection, returned, { source: 'The hook beforeValidation', id })
 }
@@ -38,10 +38,10 @@ export function checkReturned (
   return item
 }
 
-/** An error of the hook goes to the error handler unchanged: it refuses the write with its own message. */
-async function callHook (collection: Collection, change: Change<object>): Promise<unknown> {
+/** An error of a function of the app goes to the error handler unchanged: it refuses the write with its own message. */
+export async function callHook (hook: () => unknown): Promise<unknown> {
   try {
-    return await collection.hooks.beforeValidation!(change)
+    return await hook()
   } catch (error) {
     throw new HookError(error)
   }

@@ -72,18 +72,27 @@ export function buildActionResult (
   { returned, before, source }: ActionReturn
 ): Decision {
   const { timestamps: { created, updated }, hooks } = collection
-  const stamps: Record<string, unknown> = {}
-  if (created !== undefined) stamps[created] = Reflect.get(before.item, created)
-  if (updated !== undefined) stamps[updated] = getTimestamp()
-  const item = isObject(returned) ? { ...returned, ...stamps } : returned
+  // The app may keep what it returned.
+  const item: unknown = isObject(returned) ? { ...returned } : returned
+  if (isObject(item)) {
+    if (created !== undefined) item[created] = Reflect.get(before.item, created)
+    if (updated !== undefined) item[updated] = getTimestamp()
+  }
   const checked = checkReturned(collection, item, { source, id: before.id })
   const failed = checked instanceof Problem
     ? checked
     : request.fixed && checkUriValues(checked, request.fixed, 'complete')
   if (failed !== undefined) return failed
   if (hooks.beforeValidation === undefined) return checkResult(checked, request)
-  const { caller, original } = request
-  const change = { action: 'update', item: checked, before: before.item, caller, request: original } as const
+  const { customAction, caller, original } = request
+  const change = {
+    action: 'update',
+    customAction,
+    item: checked,
+    before: before.item,
+    caller,
+    request: original
+  } as const
   return prepareItem(collection, change, before.id).then((prepared) => checkResult(prepared, request))
 }
 
@@ -105,6 +114,7 @@ function revise (collection: Collection, { action, item, before, request }: Revi
   if (collection.hooks.beforeValidation === undefined) return checkResult(validateComplete(collection, whole), request)
   const change = {
     action,
+    customAction: request.customAction,
     // The hook may change its argument, which shares objects with the stored item.
     item: cloneJson(whole),
     before: before.item,

@@ -22,6 +22,8 @@ let openTransactions = 0
 
 /** A transaction that functions of the app use: hooks, and `app.collection(definition).transaction()`. */
 export class OpenTransaction implements Transaction {
+  /** Called after the commit. */
+  readonly notifications: Array<() => Promise<void>> = []
   readonly #owner: Collection
   readonly #handle: TransactionHandle | undefined
   readonly #context: Pick<Context, 'signal'>
@@ -30,7 +32,6 @@ export class OpenTransaction implements Transaction {
   /** Why it cannot be committed. */
   #failure: { readonly error: unknown } | undefined
   #hookFailure: { readonly error: unknown } | undefined
-  readonly #notifications: Array<() => Promise<void>> = []
 
   constructor (owner: Collection, handle: TransactionHandle | undefined, context: Pick<Context, 'signal'>) {
     this.#owner = owner
@@ -78,7 +79,7 @@ export class OpenTransaction implements Transaction {
   async run<Result> (work: () => Promise<Result>): Promise<Result> {
     openTransactions++
     try {
-      this.#client = await this.#handle?.getClient(this.#context)
+      if (this.#handle?.getClient !== undefined) this.#client = await this.#handle.getClient(this.#context)
       const result = await running.run(this, work)
       // The app may have caught the error.
       if (this.#failure !== undefined) throw this.#failure.error
@@ -111,15 +112,6 @@ export class OpenTransaction implements Transaction {
   /** After this, the transaction cannot be committed: it contains a part of a call. */
   fail (error: unknown): void {
     this.#failure ??= { error }
-  }
-
-  /** Calls the function after the commit. */
-  addNotification (notify: () => Promise<void>): void {
-    this.#notifications.push(notify)
-  }
-
-  async notify (): Promise<void> {
-    for (const notify of this.#notifications) await notify()
   }
 
   /** Refuses a call that would wait for the transaction in which it runs. */
@@ -169,7 +161,7 @@ export async function openTransaction<Result> (
   }
   try {
     const result = await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
-    await transaction?.notify()
+    for (const notify of transaction?.notifications ?? []) await notify()
     return result
   } catch (thrown) {
     throw transaction === undefined ? thrown : transaction.toHookError(thrown)

@@ -22,8 +22,8 @@ interface RequestScope {
 export interface Call {
   /** The path of the collection or the item, as the client sent it. */
   readonly path: string
-  /** What follows it in the URI: `/cancel` for a custom action, else nothing. */
-  readonly suffix: string
+  /** The name of the custom action, which follows the path in the URI; undefined for the six others. */
+  readonly customAction: string | undefined
   /** The query string, as the client sent it, without the question mark. */
   readonly search: string
   /** The path segment of the item; empty for the collection. */
@@ -57,6 +57,11 @@ export interface Call {
 /** A call by an HTTP request, as actions see it. */
 export interface Request extends Call {
   readonly original: FastifyRequest
+}
+
+/** Returns the whole path of the URI, with the name of a custom action. */
+export function getTargetPath ({ customAction }: Call, path: string): string {
+  return customAction === undefined ? path : `${path}/${customAction}`
 }
 
 /** Returns the path of the collection from a request for an item. */
@@ -98,6 +103,9 @@ export interface AbortableContext extends Context {
   /** Aborts the work of storages: no client waits for the response any more. */
   abort (reason: Error): void
 }
+
+/** The signal of work that no client can abort. */
+export const neverAborted: AbortSignal = new AbortController().signal
 
 /** The context of an HTTP request. The signal needs a listener, so it is created when a storage reads it. */
 export class RequestContext implements AbortableContext {

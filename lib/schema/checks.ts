@@ -23,7 +23,14 @@ export function checkSchema (name: string, schema: JsonSchema): ItemSchema {
     throw new BadSchema(name, 'the schema does not describe an object. Use Type.Object({ id: ..., ... }).')
   }
   checkParts(name, schema)
+  checkDates(name, schema)
   return { ...schema, properties }
+}
+
+/** Checks and compiles the schema of content that is not an item. */
+export function compileContentSchema (name: string, schema: JsonSchema): Validator {
+  checkParts(name, schema)
+  return compileSchema(name, schema)
 }
 
 /** Compiles the validator of a schema, or of a part of it. */
@@ -48,11 +55,15 @@ function checkFormat (name: string, schema: JsonSchema): void {
     throw new BadSchema(name, `the format "${format}" is unknown, so it would check nothing. ` +
       'Use a format of ajv-formats, or a pattern.')
   }
-  if (format === 'date-time' && !canBeCanonicalDate(name, schema)) {
+}
+
+function checkDates (name: string, schema: JsonSchema): void {
+  if (schema.format === 'date-time' && !canBeCanonicalDate(name, schema)) {
     throw new BadSchema(name, 'a date-time is stored in UTC with milliseconds, such as 2026-01-01T00:00:00.000Z, ' +
       'and the keywords beside its format do not allow that form. ' +
       'Remove pattern, minLength and maxLength, or write the values of enum and const in that form.')
   }
+  for (const inner of getSubschemas(schema)) checkDates(name, inner)
 }
 
 function checkDefault (name: string, schema: JsonSchema): void {

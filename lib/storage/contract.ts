@@ -132,8 +132,8 @@ export interface Context {
 export interface TransactionHandle {
   /** That of the storage. */
   readonly database: object
-  /** Returns the connection of the driver, for statements of the app; undefined if there is none. */
-  getClient (context: Pick<Context, 'signal'>): Promise<unknown>
+  /** Returns the connection of the driver, for statements of the app. */
+  getClient? (context: Pick<Context, 'signal'>): Promise<unknown>
 }
 
 /** A write that was not done, and why. */

@@ -82,9 +82,6 @@ class MemoryTransaction implements TransactionHandle {
   readonly database = database
   readonly #parts = new Map<object, { readonly storage: unknown, commit (): void, end (): void }>()
 
-  /** There is no driver. */
-  async getClient (): Promise<undefined> {}
-
   /** Returns the storage over these rows within the transaction. `block` is called once, and returns its reverse. */
   join<Item extends object> (rows: Rows<Item>, receipts: MemoryReceipts, block: () => () => void): Storage<Item> {
     // The storage was created for the same rows.

@@ -90,6 +90,12 @@ for (const { name, skip, open: openDatabase } of [
     const replaced = await calls.replace(first.id, { product: 'ink', secret: 't' })
     t.match(replaced.item, { product: 'ink', quantity: 1, createdAt: first.item.createdAt })
 
+    const own = await calls.create({ id: missingId, product: 'own' })
+    t.equal(own.id, missingId, 'the app may choose the id')
+    t.equal((await ask(app, `GET /orders/${missingId}`)).json().product, 'own')
+    t.equal(await refusal(calls.create({ id: missingId, product: 'own' })), 'not-unique')
+    await calls.remove(missingId)
+
     for (let index = 0; index < 5; index++) await calls.create({ product: `p${index}`, quantity: index + 1 })
     const listed: unknown[] = []
     const query = { filter: { 'quantity.gte': 2, any: [{ product: 'p1' }, { not: { product: 'p2' } }] } } as const
@@ -105,7 +111,7 @@ for (const { name, skip, open: openDatabase } of [
     await calls.remove(first.id)
     t.equal(await refusal(calls.read(first.id)), 'not-found')
     t.equal(await refusal(calls.remove(first.id)), 'not-found')
-    t.strictSame(changes, ['create', 'update', 'update', 'replace', ...Array(5).fill('create'), 'remove'])
+    t.strictSame(changes, ['create', 'update', 'update', 'replace', 'create', 'remove', ...Array(5).fill('create'), 'remove'])
   })
 }
 
@@ -183,6 +189,22 @@ test('hooks run for calls: their problems are problem errors, their other errors
   t.equal(lines.length, 1, 'an error after the commit is logged')
   t.equal(await refusal(calls.create({ product: 'refused' })), 'conflict')
   await t.rejects(calls.create({ product: 'failed' }), failure)
+})
+
+test('without a caller, create uses the id of the item if the library generates ids', async (t) => {
+  const orders = define({ name: 'orders', schema: Order, storage: memory() })
+  const Numbered = Type.Object({ id: Type.Integer({ readOnly: true }), name: Type.String() })
+  const numbered = define({ name: 'numbered', schema: Numbered, id: { generate: 'storage' }, storage: memory() })
+  const app = await open(t, [orders, numbered])
+  const calls = app.collection(orders)
+  for (const id of ['x', 'ABCDABCD-0000-7000-8000-000000000000', '']) {
+    await t.rejects(calls.create({ id, product: 'pen' }), {
+      code: 'validation-failed',
+      errors: [{ pointer: '/id', message: 'is not a valid id' }]
+    })
+  }
+  t.not((await calls.create({ id: missingId, product: 'pen' }, { caller: 'ann' })).id, missingId)
+  t.equal((await app.collection(numbered).create({ id: 7, name: 'one' })).id, 1, 'the storage generates it')
 })
 
 test('with a caller, its access rules, rows and properties apply; without one, the app may do everything', async (t) => {

@@ -9,8 +9,10 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
+import { version } from '../../lib/features/version/version.ts'
 import { within } from '../../lib/features/within.ts'
 import { hal } from '../../lib/formats/hal.ts'
+import { html } from '../../lib/formats/html.ts'
 import { json } from '../../lib/formats/json.ts'
 import { xml } from '../../lib/formats/xml.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -415,6 +417,68 @@ test('what run returns is validated, and passes the hooks of a write', async (t)
   ])
 })
 
+test('hooks get the name of the custom action', async (t) => {
+  const { lines, logger } = logged()
+  const seen: string[] = []
+  const see = (hook: string) => ({ action, customAction }: { action: string, customAction: string | undefined }) => {
+    seen.push(`${hook} ${action} ${customAction}`)
+  }
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    hooks: {
+      beforeValidation (change) {
+        see('beforeValidation')(change)
+        return change.item
+      },
+      beforeWrite: see('beforeWrite'),
+      afterWrite: see('afterWrite'),
+      afterCommit (change) {
+        see('afterCommit')(change)
+        throw new Error('not sent')
+      }
+    }
+  }).with(
+    action('cancel', { run: ({ item }) => ({ ...item, status: 'cancelled' }) }),
+    action('open', { run: async ({ collection, id }) => { await collection.update(id, { status: 'open' }) } }),
+    {
+      name: 'watch',
+      setup (host) {
+        host.addHook('onWrite', async ({ action, request }) => { see('onWrite')({ ...request, action }) })
+      }
+    }
+  )
+  const old = version(orders, 'v1', { schema: Order, present: (item) => item, accept: (item) => item })
+    .with(action('double', { run: ({ item }) => ({ ...item, quantity: item.quantity * 2 }) }))
+  const app = Fastify({ logger })
+  t.after(() => app.close())
+  await app.register(registry)
+  await app.register(collection, orders)
+  await app.register(collection, { ...old, prefix: '/v1' })
+  await app.ready()
+  const { id } = await app.collection(orders).create({ product: 'a', quantity: 1 })
+  const hooks = ['beforeValidation', 'beforeWrite', 'onWrite', 'afterWrite', 'afterCommit']
+  const checkSeen = (action: string, customAction?: string) => {
+    t.strictSame(seen.splice(0), hooks.map((hook) => `${hook} ${action} ${customAction}`))
+    t.match(lines.splice(0), [{ collection: 'orders', action: customAction ?? action, err: { message: 'not sent' } }])
+  }
+  checkSeen('create')
+  t.equal((await ask(app, `POST /orders/${id}/cancel`)).statusCode, 200)
+  checkSeen('update', 'cancel')
+  // A call within the action is an update of its own.
+  t.equal((await ask(app, `POST /orders/${id}/open`)).statusCode, 200)
+  checkSeen('update')
+  await app.collection(orders).cancel(id)
+  checkSeen('update', 'cancel')
+  t.equal((await ask(app, `PATCH /orders/${id}`, { content: { quantity: 2 } })).statusCode, 200)
+  checkSeen('update')
+
+  t.equal((await ask(app, `POST /v1/orders/${id}/double`)).json().quantity, 4)
+  t.ok(seen.every((line) => line.endsWith(' double')), 'also those of the current version')
+  t.match(lines, [{ collection: 'orders', action: 'double' }])
+})
+
 test('timestamps are set by the library', async (t) => {
   const orders = define({ name: 'orders', schema: Order, storage: memory() })
     .with(action('touch', { run: ({ item }) => ({ ...item, reason: 'touched', updatedAt: '2000-01-01T00:00:00.000Z' }) }))
@@ -594,6 +658,49 @@ test('a nested collection has its custom actions below its parent', async (t) =>
   t.equal((await ask(app, 'POST /products/0190a000-0000-7000-8000-000000000000/orders/count')).statusCode, 404)
 })
 
+test('an id of over 100 characters needs maxParamLength', async (t) => {
+  const Slug = Type.Object({ slug: Type.String({ maxLength: 300 }), status: Type.String({ default: 'open' }) })
+  const pages = define({ name: 'pages', schema: Slug, id: { property: 'slug', generate: 'client' }, storage: memory() })
+    .with(action('close', { run: ({ item }) => ({ ...item, status: 'closed' }) }))
+  for (const maxParamLength of [100, 200]) {
+    const app = await build(t, pages, { routerOptions: { maxParamLength } })
+    const slug = String(maxParamLength / 100).repeat(150)
+    t.equal((await ask(app, 'POST /pages', { content: { slug } })).statusCode, 201)
+    t.equal((await ask(app, `GET /pages/${slug}`)).statusCode, 200)
+    const response = await ask(app, `POST /pages/${slug}/close`)
+    t.equal(response.statusCode, maxParamLength === 200 ? 200 : 404)
+  }
+})
+
+test('a page evaluates the rule of each custom action once', async (t) => {
+  const evaluated: string[] = []
+  const allow = ({ action }: { action: string }) => {
+    evaluated.push(action)
+    return action !== 'close'
+  }
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    formats: [json, html],
+    access: { allow: { all: 'public' } }
+  }).with(
+    action('open', { allow, run () {} }),
+    action('close', { allow, run () {} }),
+    action('import', { on: 'collection', allow, run () {} })
+  )
+  const app = await build(t, orders)
+  const { headers: { location } } = await ask(app, 'POST /orders', { content: { product: 'a', quantity: 1 } })
+  evaluated.length = 0
+  const fields = { accept: 'text/html' }
+  const page = await ask(app, `GET ${location}`, { fields })
+  t.match(page.payload, '>Open</button>')
+  t.notMatch(page.payload, '>Close</button>')
+  t.strictSame(evaluated.splice(0).sort(), ['close', 'import', 'open'])
+  t.match((await ask(app, 'GET /orders', { fields })).payload, '>Import</button>')
+  t.strictSame(evaluated.sort(), ['close', 'import', 'open'])
+})
+
 test('links of HAL name the actions that are possible and allowed', async (t) => {
   const orders = define({
     name: 'orders',
@@ -672,6 +779,18 @@ test('mistakes are refused when the action is added', (t) => {
     [() => base.with(action('a', { run, when: true as never })), /when must be a function of an item/],
     [() => base.with(action('a', { run, on: 'collection', when: () => true })), /when must be a function of an item/],
     [() => base.with(action('a', { run, input: Type.String() as never })), /input must be a schema of an object/],
+    [
+      () => base.with(action('a', { run, input: Type.Object({ to: Type.String({ format: 'phone' }) }) })),
+      /Collection orders, input of action\("a"\): the format "phone" is unknown/
+    ],
+    [
+      () => base.with(action('a', { run, input: Type.Object({ count: Type.Integer({ default: 'one' }) }) })),
+      /input of action\("a"\): the default "one" is invalid against its own schema/
+    ],
+    [
+      () => base.with(action('a', { run: () => ({ output: { at: 1 } }), output: Type.Object({ at: Type.Unsafe({ format: 'day' }) }) })),
+      /output of action\("a"\): the format "day" is unknown/
+    ],
     [() => base.with(action('a', { run, foo: 1 } as { run: typeof run })), /action\("a"\): there is no option "foo"/],
     [() => base.with(action('a', { run, allow: () => true })), /the action "a" has allow, but the definition has no access/],
     [() => withRules.with(action('a', { run })), /the action "a" has no allow, and access\.allow has no rule for all/],
@@ -680,5 +799,8 @@ test('mistakes are refused when the action is added', (t) => {
   ]
   for (const [make, message] of cases) t.throws(make, { message })
   t.doesNotThrow(() => base.with(action('a', { run, allow: 'public' })))
+  // The input is not stored, so it can have dates in any form.
+  const dated = Type.Object({ at: Type.String({ format: 'date-time', maxLength: 20 }) })
+  t.doesNotThrow(() => base.with(action('a', { run, input: dated })))
   t.end()
 })

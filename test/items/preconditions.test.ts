@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { setImmediate as yields, setTimeout as wait } from 'node:timers/promises'
 import { test } from 'tap'
 import type { Collection } from '../../lib/collection.ts'
@@ -456,10 +457,14 @@ test('an unconditional write that repeatedly loses against other writes returns 
     })
   )
   const { at } = await created(app, '/notes', { text: 'a' })
-  const answer = await ask(app, `PATCH ${at}`, { content: { text: 'b' } })
+  const patch = () => ask(app, `PATCH ${at}`, { content: { text: 'b' } })
+  const answer = await patch()
   t.equal(answer.statusCode, 409)
   t.match(answer.json(), { code: 'concurrent-update' })
-  t.ok(attempts > 1)
+  t.equal(attempts, 20)
+  attempts = 0
+  await Promise.all([patch(), patch(), delay(1).then(patch)])
+  t.equal(attempts, 60, 'also if it waits for another one')
 })
 
 test('a unique value that already exists when the write is retried returns 409', async (t) => {

@@ -54,6 +54,7 @@ test('hooks inside the transaction are typed', () => {
       beforeWrite (write) {
         expect(write.before).type.toBe<Readonly<Item> | undefined>()
         expect(write.transaction).type.toBe<Transaction>()
+        expect(write.customAction).type.toBe<string | undefined>()
         if (write.action === 'remove') {
           expect(write.item).type.toBe<undefined>()
           return
@@ -61,7 +62,9 @@ test('hooks inside the transaction are typed', () => {
         expect(write.item).type.toBe<Readonly<Item>>()
         return { ...write.item, total: 2 }
       },
-      async afterWrite ({ after, transaction }) {
+      async afterWrite ({ after, transaction, action, customAction }) {
+        expect(action).type.toBe<'create' | 'replace' | 'update' | 'remove'>()
+        expect(customAction).type.toBe<string | undefined>()
         expect(after).type.toBe<Readonly<Item> | undefined>()
         expect(transaction.collection(orders)).type.toBe<CollectionCalls<Item>>()
       }

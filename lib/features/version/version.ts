@@ -78,12 +78,12 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
 
   /** Builds the current item by the rules of the current version, and returns it as an item of this version. */
   async function convert (change: Change<ItemOf<Schema>>): Promise<ItemOf<Schema> | Problem> {
-    const { item, before, caller, request } = change
+    const { item, before } = change
     const known = before && origins.entry.get(before)
     const content = accept(item, known?.item)
     const built = known === undefined
-      ? await createItem(item, content, { caller, request })
-      : await replaceItem(known, content, { caller, request })
+      ? await createItem(item, content, change)
+      : await replaceItem(known, content, change)
     if (built instanceof Problem) return built
     // Dates are normalized here, because the storage finds the draft by the identity of the object.
     const presented = normalizeDates(present(built), dateTimes)
@@ -167,11 +167,12 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   return defineVersion(current, whole as unknown as Options<Schema>)
 }
 
-type Origin = Pick<Change<object>, 'caller' | 'request'>
+type Origin = Pick<Change<object>, 'customAction' | 'caller' | 'request'>
 
 /** The parts of a request that are needed to build an item. The filter of the scope is checked on the older item. */
-function toCall ({ caller, request }: Origin, values: Record<string, unknown> = {}): Call {
-  return { original: request, caller, fixed: undefined, scope: { filter: { all: [] }, values } } as unknown as Call
+function toCall ({ customAction, caller, request }: Origin, values: Record<string, unknown> = {}): Call {
+  const scope = { filter: { all: [] }, values }
+  return { original: request, customAction, caller, fixed: undefined, scope } as unknown as Call
 }
 
 function omitUndefined (content: object): object {
