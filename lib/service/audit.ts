@@ -48,20 +48,25 @@ function hasRateLimit ({ config }: RouteOptions): boolean {
 
 export const auditRules: Readonly<Record<string, AuditRule>> = {
   FST_COLLECTION_AUDIT_CORS_METHODS: {
-    check: ({ preflight: { headers }, collection: { actions } }) => {
+    check: ({ preflight: { headers }, collection: { actions, attached } }) => {
       const allowed = headers['access-control-allow-methods']
       // Without the header, the app does not allow other origins at all.
       if (allowed === undefined) return undefined
-      const missing = findMissing(allowed, [...actions].map((action) => methodsByAction[action]))
+      const custom = attached.actions.size > 0 ? ['POST'] : []
+      const missing = findMissing(allowed, [...[...actions].map((action) => methodsByAction[action]), ...custom])
       return missing && `CORS does not allow ${missing} from other origins`
     },
     fix: 'Register @fastify/cors with ...corsOptions(), or with these methods'
   },
   FST_COLLECTION_AUDIT_CORS_FIELDS: {
-    check: ({ refusal: { headers }, collection: { actions, attached: { dialects } } }) => {
+    check: ({ refusal: { headers }, collection: { actions, attached } }) => {
       if (headers['access-control-allow-origin'] === undefined) return undefined
       const wanted = [...actions].map((action) => headersByAction[action])
-      if (dialects.length > 0) wanted.push('X-Total-Count')
+      if (attached.dialects.length > 0) wanted.push('X-Total-Count')
+      // The response has the item.
+      if ([...attached.actions.values()].some(({ at, output }) => at === 'item' && output === undefined)) {
+        wanted.push('ETag')
+      }
       const missing = findMissing(headers['access-control-expose-headers'], wanted)
       return missing && `CORS does not expose ${missing} to scripts of other origins`
     },
@@ -90,11 +95,13 @@ export const auditRules: Readonly<Record<string, AuditRule>> = {
     fix: 'Register @fastify/etag in a scope of its own, beside the collections'
   },
   FST_COLLECTION_AUDIT_RATE_LIMIT: {
-    check: ({ collection: { routes }, after }) => (
-      !after.rateLimit && Object.values(routes).some(hasRateLimit)
-        ? 'routes has config.rateLimit, but @fastify/rate-limit was not registered before the collection'
-        : undefined
-    ),
+    check: ({ collection: { routes, attached }, after }) => {
+      if (after.rateLimit) return undefined
+      const custom = [...attached.actions.values()].find(({ route }) => hasRateLimit(route))
+      if (custom === undefined && !Object.values(routes).some(hasRateLimit)) return undefined
+      const place = custom === undefined ? 'routes' : `action("${custom.name}")`
+      return `${place} has config.rateLimit, but @fastify/rate-limit was not registered before the collection`
+    },
     fix: 'Register @fastify/rate-limit before the collection, and await it'
   },
   FST_COLLECTION_AUDIT_ROUTER_CASE: {

@@ -13,6 +13,7 @@ import { service } from '../../lib/service/service.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { auditRules } from '../../lib/service/audit.ts'
+import { action } from '../../lib/features/action.ts'
 import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
 import { ask, logged, notes, users } from '../app.ts'
 
@@ -42,6 +43,7 @@ async function runAudit (
 }
 
 const limited = (): Collection => notes({ routes: { create: { config: { rateLimit: { max: 1 } } as never } } })
+const readable = (): Collection => notes({ actions: ['list', 'read'] })
 const openapi = { openapi: { openapi: '3.1.0' } } as const
 
 const cases: ReadonlyArray<readonly [what: string, found: readonly string[], given: Given]> = [
@@ -109,6 +111,28 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
       before: async (app) => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }),
       audit: { origin: 'https://app.example' }
     }
+  ],
+  ...(['GET', 'GET,POST'] as const).map((methods) => [
+    `CORS with ${methods} for a custom action`,
+    methods === 'GET' ? ['CORS_METHODS'] : [],
+    {
+      before: async (app: FastifyInstance) =>
+        app.register(cors, { origin: '*', methods, exposedHeaders: 'etag, link', strictPreflight: false }),
+      collections: [readable().with(action('archive', { run: () => {} }))]
+    }
+  ] as const),
+  [
+    'CORS without ETag for a custom action alone',
+    ['CORS_FIELDS'],
+    {
+      before: async (app) => app.register(cors, { origin: '*', methods: 'POST', strictPreflight: false }),
+      collections: [notes({ actions: [] }).with(action('archive', { run: () => {} }))]
+    }
+  ],
+  [
+    'a limit of a custom action that is not enforced',
+    ['RATE_LIMIT'],
+    { collections: [readable().with(action('archive', { route: { config: { rateLimit: { max: 1 } } as never }, run: () => {} }))] }
   ],
   ['@fastify/etag over the collections', ['ETAG'], { before: async (app) => app.register(etag) }],
   [
