@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { Socket } from 'node:net'
+import { connect, constants, createServer } from 'node:http2'
+import type { ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
@@ -13,7 +16,7 @@ import type { Collection } from '../../lib/collection.ts'
 import type { Storage } from '../../lib/index.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { serviceOptionNames } from '../../lib/service/options.ts'
-import { Connections } from '../../lib/service/response-timeout.ts'
+import { fromStream, Recipients } from '../../lib/service/response-timeout.ts'
 import { within } from '../../lib/features/within.ts'
 import { altered, ask, build, logged, notes, User, users } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
@@ -309,33 +312,77 @@ test('the connection of a client that does not read its response is closed after
   t.equal((await app.inject('/large')).rawPayload.length, content.length)
 })
 
+test('with HTTP/2, the stream of a response that the client does not read is closed', async (t) => {
+  // The types of HTTP/2 differ from those of the server that the plugin is written for.
+  const app = Fastify({ http2: true, forceCloseConnections: true } as unknown as FastifyServerOptions)
+  t.teardown(() => app.close())
+  // More than a client of HTTP/2 accepts without reading.
+  app.get('/large', async () => 'a'.repeat(1024 * 1024))
+  app.get('/small', async () => 'a')
+  await app.register(service, { responseTimeout: 50 })
+  const client = connect(`http://127.0.0.1:${await listen(app)}`)
+  t.teardown(() => client.close())
+  const unread = client.request({ ':path': '/large' })
+  await once(unread, 'close')
+  t.equal(unread.rstCode, constants.NGHTTP2_CANCEL)
+  t.equal(await text(client.request({ ':path': '/small' })), 'a', 'the connection can be used')
+})
+
+test('a stream of HTTP/2 progresses if the client reads, although as much waits as before', async (t) => {
+  const server = createServer()
+  t.teardown(() => server.close())
+  const opened = once(server, 'stream') as Promise<[ServerHttp2Stream]>
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  t.teardown(() => client.close())
+  const reading = client.request()
+  const [stream] = await opened
+  const recipient = fromStream(stream)
+  const part = 'a'.repeat(1024 * 1024)
+  t.equal(stream.write(part), false)
+  const progress = recipient.getProgress()
+  t.equal(recipient.writableLength, part.length)
+  t.equal(recipient.getProgress(), progress)
+  reading.resume()
+  await once(stream, 'drain')
+  reading.pause()
+  stream.write(part)
+  t.equal(recipient.writableLength, part.length)
+  t.not(recipient.getProgress(), progress)
+  recipient.close()
+})
+
 test('a connection is closed if no data was sent for the whole time although data waits', (t) => {
-  const connections = new Connections(1000)
+  const recipients = new Recipients(1000)
   const closed: string[] = []
-  const add = (name: string, bytesWritten: number, writableLength: number) => {
-    const connection = { bytesWritten, writableLength, destroy: () => { closed.push(name) } }
-    connections.add(connection as unknown as Socket)
-    return connection
+  const add = (name: string, progress: number, writableLength: number) => {
+    const recipient = {
+      progress,
+      writableLength,
+      getProgress: () => recipient.progress,
+      close: () => { closed.push(name) }
+    }
+    recipients.add(recipient)
+    return recipient
   }
-  add('stalled', 5000, 4000)
-  const gone = add('gone', 5000, 4000)
-  const streaming = add('streaming', 5000, 4000)
+  add('stalled', 1000, 4000)
+  const gone = add('gone', 1000, 4000)
+  const streaming = add('streaming', 1000, 4000)
   const idle = add('idle', 5000, 0)
-  connections.closeStalled(0)
+  recipients.closeStalled(0)
   t.same(closed, [])
-  streaming.bytesWritten += 3000
-  connections.delete(gone as unknown as Socket)
-  connections.closeStalled(999)
+  streaming.progress += 3000
+  recipients.delete(gone)
+  recipients.closeStalled(999)
   t.same(closed, [])
-  connections.closeStalled(1000)
+  recipients.closeStalled(1000)
   t.same(closed, ['stalled'])
-  idle.bytesWritten += 9000
   idle.writableLength = 9000
-  connections.closeStalled(1001)
+  recipients.closeStalled(1001)
   streaming.writableLength = 0
-  connections.closeStalled(1998)
+  recipients.closeStalled(1998)
   t.same(closed.filter((name) => name !== 'stalled'), [], 'the time begins again when data is sent')
-  connections.closeStalled(2001)
+  recipients.closeStalled(2001)
   t.ok(closed.includes('idle'))
   t.notOk(closed.includes('streaming'))
   t.end()
