@@ -2,8 +2,8 @@ import type { Collection } from '../collection.ts'
 import type { Format, Formatted } from '../formats/format.ts'
 import { maxValues } from '../listing/conditions.ts'
 import type { CustomAction } from '../features/feature.ts'
+import { isObject } from '../http/json-value.ts'
 import type { Related } from '../options.ts'
-import { isSchema } from '../schema/subschemas.ts'
 import { getValidator } from '../schema/validation.ts'
 import { patchTypes } from '../items/patch.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -123,7 +123,7 @@ export class Contents {
     const example = buildExample(schema, schema, 'first')
     return this.#build(formats, {
       schema: (format) => this.#describeItem(this.#names.stem + toPascalCase(name), schema, format),
-      item: isSchema(example) && getValidator(schema)(example) === undefined ? example : undefined,
+      item: isObject(example) && getValidator(schema)(example) === undefined ? example : undefined,
       writeExample: (format, item) => format.item(item, links, schema)
     })
   }

@@ -1,4 +1,6 @@
 import type { Collection } from '../collection.ts'
+import type { ActionInfo } from '../features/feature.ts'
+import { isObject } from '../http/json-value.ts'
 import { omitAnnotated } from '../schema/annotations.ts'
 import { getBranches, isSchema, resolveSchema } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -9,11 +11,14 @@ import type { JsonSchema } from '../storage/contract.ts'
 export type ExampleChoice = 'first' | 'last'
 
 /**
- * Chooses the example of a stored item. A nested collection uses the last one, so that its operations can be tried
- * after those of the collection itself, which include DELETE.
+ * Chooses the example of a stored item. Custom actions and nested collections use the last one, so that their
+ * operations can be tried after those of the collection itself, which include DELETE.
  */
-export function chooseStoredExample ({ parent }: Pick<Collection, 'parent'>): ExampleChoice {
-  return parent === undefined ? 'first' : 'last'
+export function chooseStoredExample (
+  { parent }: Pick<Collection, 'parent'>,
+  { custom }: Pick<ActionInfo, 'custom'> = {}
+): ExampleChoice {
+  return parent === undefined && custom === undefined ? 'first' : 'last'
 }
 
 /** Builds an item; undefined if the result is not valid. */
@@ -22,7 +27,7 @@ export function buildExampleItem (
   choice: ExampleChoice
 ): object | undefined {
   const item = buildExample(schema, schema, choice)
-  return isSchema(item) && validate.draft(item) === undefined ? item : undefined
+  return isObject(item) && validate.draft(item) === undefined ? item : undefined
 }
 
 /** Returns the item as a client sends it. */

@@ -26,7 +26,7 @@ function getIdSchema ({ schema, id: { property } }: { schema: JsonSchema, id: Id
 }
 
 /** Describes the parameters of the path, in their order. */
-export function buildPathParameters (collection: Collection, { at }: ActionInfo, prefix: string): object[] {
+export function buildPathParameters (collection: Collection, action: ActionInfo, prefix: string): object[] {
   const { name, parent } = collection
   const parameters: PathParameter[] = []
   for (const [, parameter] of prefix.matchAll(/:(\w+)/g)) {
@@ -41,9 +41,9 @@ export function buildPathParameters (collection: Collection, { at }: ActionInfo,
       description: `The id of an item of ${collection.name}`
     })
   }
-  if (at === 'item') {
+  if (action.at === 'item') {
     parameters.push({ name: 'id', schema: getIdSchema(collection), description: `The id of an item of ${name}` })
   }
-  const choice = chooseStoredExample(collection)
+  const choice = chooseStoredExample(collection, action)
   return parameters.map((parameter) => describeParameter(parameter, choice))
 }
