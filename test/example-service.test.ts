@@ -76,6 +76,23 @@ test('written items survive a restart, and the initial items are not created twi
   )
 })
 
+test('an article is published by its custom action, once, and not by a PATCH', async (t) => {
+  const { child, address } = await example()
+  t.teardown(() => child.kill())
+  const draft = `${address}/articles/01900000-0000-7000-8000-000000000012`
+  const patch = { 'content-type': 'application/merge-patch+json' }
+  t.equal((await fetch(draft, { method: 'PATCH', headers: patch, body: '{ "status": "published" }' })).status, 422)
+  const showPage = async () => (await fetch(draft, { headers: { accept: 'text/html' } })).text()
+  t.match(await showPage(), '>Publish</button>')
+  const published = await fetch(`${draft}/publish`, { method: 'POST' })
+  t.equal(published.status, 200)
+  t.match(await published.json(), { title: 'The first bug', status: 'published' })
+  t.notMatch(await showPage(), '>Publish</button>')
+  const again = await fetch(`${draft}/publish`, { method: 'POST' })
+  t.equal(again.status, 409)
+  t.match(await again.json(), { detail: 'The article is published already.' })
+})
+
 test('SIGTERM completes running requests, closes the database file and exits with 0', async (t) => {
   const running = await example()
   const { hostname, port } = new URL(running.address)
@@ -98,6 +115,18 @@ test('SIGTERM completes running requests, closes the database file and exits wit
   const again = await example({ SQLITE_FILE: running.file })
   t.teardown(() => again.child.kill())
   t.equal((await fetch(`${again.address}/products/lamp-1`)).status, 200)
+})
+
+test('SIGTERM to `npm start` ends the service, and npm waits for it', async (t) => {
+  const environment = { PORT: '0', SQLITE_FILE: join(scratch(), 'service.db') }
+  const running = alone('npm', ['start'], { cwd: root, environment })
+  t.teardown(() => running.child.kill())
+  while (!running.output().includes('Ctrl+C')) await once(running.child.stdout!, 'data')
+  const [address] = /http:\/\/[\d.]+:\d+/.exec(running.output())!
+  const ended = waitForEnd(running)
+  running.child.kill('SIGTERM')
+  t.equal((await ended).status, 0)
+  await t.rejects(fetch(address), 'nothing listens any more')
 })
 
 test('without settings the service listens on port 3000 of localhost', async (t) => {

@@ -11,9 +11,9 @@ import { watchServer } from './watchdog.ts'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The command of `npm start`, without npm. */
+/** The parameters of Node.js in the command of `npm start`. */
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
-export const [, ...parameters] = scripts.start.split(' ')
+export const parameters = scripts.start.replace(/^exec node /, '').split(' ')
 
 /** The Node.js installation of the machine. */
 export const machineNode = (process.env['PATH'] ?? '')

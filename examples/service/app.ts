@@ -2,11 +2,11 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import collection from 'fastify-collections'
+import collection, { registry } from 'fastify-collections'
 import { service } from 'fastify-collections/service'
 import { within } from 'fastify-collections/within'
 import { closeConnections } from './close-connections.ts'
-import { articles, firstArticles } from './collections/articles.ts'
+import { articles, firstArticles, withPublish } from './collections/articles.ts'
 import { firstProducts, furtherProduct, products } from './collections/products.ts'
 import { firstUsers, users } from './collections/users.ts'
 import type { Database } from './database.ts'
@@ -16,15 +16,13 @@ import { seed, seedMany } from './seed.ts'
 export async function build (database: Database, further: number): Promise<FastifyInstance> {
   const people = await users(database)
   const texts = await articles(database, people)
+  const publishable = withPublish(texts)
   const goods = await products(database)
-  await seed(people, firstUsers)
-  await seed(texts, firstArticles)
-  await seed(goods, firstProducts)
-  await seedMany(goods, further, furtherProduct)
 
   const app = Fastify()
   app.addHook('onClose', () => database.close())
   await app.register(closeConnections)
+  await app.register(registry)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -42,9 +40,14 @@ export async function build (database: Database, further: number): Promise<Fasti
   })
   await app.register(swaggerUi, { routePrefix: '/reference' })
   await app.register(collection, people)
-  await app.register(collection, texts)
+  await app.register(collection, publishable)
   await app.register(collection, texts.with(within(people, 'authorId')))
   await app.register(collection, goods)
   await app.register(service, { title: 'Example service', description: '/reference/json', documentation: '/reference' })
+  await app.ready()
+  await seed(app.collection(people), firstUsers)
+  await seed(app.collection(publishable), firstArticles)
+  await seed(app.collection(goods), firstProducts)
+  await seedMany(app.collection(goods), { name: goods.name, total: further, make: furtherProduct })
   return app
 }

@@ -16,6 +16,8 @@ interface Target {
   readonly change: string
   /** The id of the created item, which is `made`. */
   readonly id: string
+  /** A custom action of items, which needs no input. */
+  readonly action?: string
 }
 
 const ada = '01900000-0000-7000-8000-000000000001'
@@ -32,15 +34,16 @@ const targets: readonly Target[] = [
     name: 'articles',
     path: '/articles',
     content: `{ authorId: '${ada}', title: 'Clients', text: 'Generated' }`,
-    change: "{ status: 'published' }",
-    id: 'made.id'
+    change: "{ title: 'Generated clients' }",
+    id: 'made.id',
+    action: 'publish'
   },
   {
     name: 'users.parent.articles',
     path: '/users/{parent}/articles',
     parent: ada,
     content: `{ authorId: '${ada}', title: 'Nested', text: 'Generated' }`,
-    change: "{ status: 'published' }",
+    change: "{ title: 'Nested clients' }",
     id: 'made.id'
   },
   {
@@ -53,7 +56,7 @@ const targets: readonly Target[] = [
   }
 ]
 
-const statuses = { create: 201, list: 200, read: 200, replace: 200, update: 200, remove: 204 }
+const statuses = { create: 201, list: 200, read: 200, replace: 200, update: 200, remove: 204, publish: 200 }
 
 interface Generator {
   readonly name: string
@@ -61,7 +64,7 @@ interface Generator {
   readonly generate: (folder: string, address: string) => { status: number | null, stdout: string, stderr: string }
   /** The imports and declarations of the program. */
   readonly head: string
-  /** The statements that call the six operations, each followed by `report(operation, status)`. */
+  /** The statements that call the operations, each followed by `report(operation, status)`. */
   readonly body: (target: Target) => string
 }
 
@@ -90,7 +93,7 @@ const client = createClient<paths, 'application/json' | 'application/problem+jso
   baseUrl: address,
   querySerializer: { array: { style: 'form', explode: false } }
 })`,
-  body: ({ path, parent, content, change, id }) => {
+  body: ({ path, parent, content, change, id, action }) => {
     const parents = parent === undefined ? '' : `parent: '${parent}'`
     const inPath = parent === undefined ? '' : `path: { ${parents} },`
     return `
@@ -114,6 +117,11 @@ const updated = await client.PATCH('${path}/{id}', {
   body: ${change}
 })
 report('update', updated.response.status)
+${action === undefined
+  ? ''
+  : `
+const acted = await client.POST('${path}/{id}/${action}', { params: { path }, body: {} })
+report('${action}', acted.response.status)`}
 const removed = await client.DELETE('${path}/{id}', { params: { path, header: { 'If-Match': '*' } } })
 report('remove', removed.response.status)`
   }
@@ -131,7 +139,7 @@ import * as service from './service/index.js'
 client.setConfig({ baseUrl: address })`,
   body: (target) => {
     const call = (operation: string): string => `await service.${toFunctionName(target, operation)}`
-    const { parent, content, change, id } = target
+    const { parent, content, change, id, action } = target
     const parents = parent === undefined ? '' : `parent: '${parent}'`
     const path = parent === undefined ? '' : `path: { ${parents} },`
     return `
@@ -152,6 +160,11 @@ const replaced = ${call('replace')}({ path, headers, body: ${content} })
 report('replace', replaced.response?.status)
 const updated = ${call('update')}({ path, headers: { 'If-Match': '*' }, body: ${change} })
 report('update', updated.response?.status)
+${action === undefined
+  ? ''
+  : `
+const acted = ${call(action)}({ path, body: {} })
+report('${action}', acted.response?.status)`}
 const removed = ${call('remove')}({ path, headers: { 'If-Match': '*' } })
 report('remove', removed.response?.status)`
   }
@@ -174,7 +187,7 @@ const orval: Generator = {
   head: "import * as service from './service.js'",
   body: (target) => {
     const call = (operation: string): string => `await service.${toFunctionName(target, operation)}`
-    const { parent, content, change, id } = target
+    const { parent, content, change, id, action } = target
     const parents = parent === undefined ? '' : `'${parent}', `
     return `
 const created = ${call('create')}(${parents}${content})
@@ -192,6 +205,11 @@ const replaced = ${call('replace')}(${parents}id, ${content}, headers)
 report('replace', replaced.status)
 const updated = ${call('update')}(${parents}id, ${change}, { 'If-Match': '*' })
 report('update', updated.status)
+${action === undefined
+  ? ''
+  : `
+const acted = ${call(action)}(${parents}id, {})
+report('${action}', acted.status)`}
 const removed = ${call('remove')}(${parents}id, { 'If-Match': '*' })
 report('remove', removed.status)`
   }

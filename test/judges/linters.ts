@@ -1,6 +1,6 @@
-import { createConfig, lintFromString } from '@redocly/openapi-core'
 import spectral from '@stoplight/spectral-core'
 import rulesets from '@stoplight/spectral-rulesets'
+import { lintWithRedocly } from '../openapi/redocly.ts'
 
 /** Spectral and Redocly with their recommended rules, on the document of the example service. */
 export async function lintDocument (address: string): Promise<Array<{ name: string, messages: string[] }>> {
@@ -8,13 +8,8 @@ export async function lintDocument (address: string): Promise<Array<{ name: stri
   const linter = new spectral.Spectral()
   linter.setRuleset({ extends: [[rulesets.oas as never, 'recommended']] })
   const bySpectral = await linter.run(source)
-  const config = await createConfig({ extends: ['recommended'] })
-  const byRedocly = await lintFromString({ source, config })
   return [
     { name: 'Spectral', messages: bySpectral.map(({ code, message, path }) => `${code}: ${message} ${path.join('/')}`) },
-    {
-      name: 'Redocly',
-      messages: byRedocly.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)
-    }
+    { name: 'Redocly', messages: await lintWithRedocly(source) }
   ]
 }

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
+import { action } from 'fastify-collections/action'
 import { expand } from 'fastify-collections/expand'
 import type { Database } from '../database.ts'
 import { formats } from '../formats.ts'
@@ -15,7 +16,7 @@ const Article = Type.Object(
     authorId: Type.String({ format: 'uuid', description: 'Who has written it', examples: [ada, grace] }),
     title: Type.String({ minLength: 1, maxLength: 200 }),
     text: Type.String({ maxLength: 100_000, default: '' }),
-    status: Type.Union([Type.Literal('draft'), Type.Literal('published')], { default: 'draft' }),
+    status: Type.Union([Type.Literal('draft'), Type.Literal('published')], { default: 'draft', readOnly: true }),
     createdAt: Type.String({ format: 'date-time', readOnly: true }),
     updatedAt: Type.String({ format: 'date-time', readOnly: true })
   },
@@ -34,23 +35,28 @@ export async function articles ({ storage }: Database, authors: Awaited<ReturnTy
   }).with(expand({ author: { collection: authors, property: 'authorId' } }))
 }
 
+/** Adds POST /articles/{id}/publish, the only way to change the status. */
+export function withPublish (definition: Awaited<ReturnType<typeof articles>>) {
+  return definition.with(action('publish', {
+    description: 'Publishes a draft.',
+    when: ({ item }) => item.status === 'draft' || 'The article is published already.',
+    run: ({ item }) => ({ ...item, status: 'published' })
+  }))
+}
+
 export const firstArticles = [
   {
     id: notes,
     authorId: ada,
     title: 'Notes on the Analytical Engine',
     text: 'It weaves algebraic patterns.',
-    status: 'published',
-    createdAt: '2026-01-03T09:00:00.000Z',
-    updatedAt: '2026-01-03T09:00:00.000Z'
+    status: 'published'
   },
   {
     id: moth,
     authorId: grace,
     title: 'The first bug',
     text: 'A moth, in relay 70.',
-    status: 'draft',
-    createdAt: '2026-01-04T09:00:00.000Z',
-    updatedAt: '2026-01-04T09:00:00.000Z'
+    status: 'draft'
   }
 ] as const

@@ -24,11 +24,9 @@ export async function products ({ storage }: Database) {
   )
 }
 
-const updatedAt = '2026-01-05T09:00:00.000Z'
-
 export const firstProducts = [
-  { sku: 'card-100', name: 'A hundred punched cards', price: '4.90', stock: 250, updatedAt },
-  { sku: 'loom-3', name: 'Loom', price: '199.00', stock: 3, updatedAt }
+  { sku: 'card-100', name: 'A hundred punched cards', price: '4.90', stock: 250 },
+  { sku: 'loom-3', name: 'Loom', price: '199.00', stock: 3 }
 ] as const
 
 export function furtherProduct (number: number) {
@@ -36,7 +34,6 @@ export function furtherProduct (number: number) {
     sku: `part-${String(number).padStart(7, '0')}`,
     name: `Part ${number}`,
     price: `${number % 1000}.50`,
-    stock: number % 100,
-    updatedAt
+    stock: number % 100
   }
 }

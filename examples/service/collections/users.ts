@@ -1,4 +1,4 @@
-import { randomBytes, scrypt } from 'node:crypto'
+import { randomBytes, randomUUID, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
@@ -44,24 +44,20 @@ async function hash (password: string): Promise<string> {
   return `scrypt:${salt.toString('base64url')}:${key.toString('base64url')}`
 }
 
-/** These users cannot log in: no password has such a hash. */
+/** Nobody knows their passwords. */
 export const firstUsers = [
   {
     id: ada,
     email: 'ada@example.com',
     name: 'Ada',
     role: 'admin',
-    password: 'unusable',
-    createdAt: '2026-01-01T09:00:00.000Z',
-    updatedAt: '2026-01-01T09:00:00.000Z'
+    password: randomUUID()
   },
   {
     id: grace,
     email: 'grace@example.com',
     name: 'Grace',
     role: 'member',
-    password: 'unusable',
-    createdAt: '2026-01-02T09:00:00.000Z',
-    updatedAt: '2026-01-02T09:00:00.000Z'
+    password: randomUUID()
   }
 ] as const
