@@ -54,7 +54,8 @@ export function routes (
   name: string,
   { storage, schema }: { storage: Storage<User>; schema: Schemas }
 ) {
-  const { id: params, read, write, patch, rename, query } = schema
+  const { id: params, item: whole, read, write, patch, rename, query } = schema
+  const validateItem = app.validatorCompiler!({ schema: whole, method: 'POST', url: name, httpPart: 'body' })
   const path = `/${name}`
   const one = `${path}/:id`
   const link = `<${path}>; rel="collection"`
@@ -155,6 +156,9 @@ export function routes (
         if (present === undefined || refusal !== undefined) return refusal ?? 'not-found'
         if (present.item.email === '') return 'conflict'
         const item = { ...present.item, name: request.body.name }
+        // What is written is valid, whatever the code above does. If nothing changes, the version stays.
+        if (validateItem(item) !== true) return 'validation-failed'
+        if (item.name === present.item.name) return present
         return inner.replace(present.id, item, present.version, context)
       })
       if (typeof renamed === 'string') return refuse(reply, renamed)
