@@ -21,7 +21,7 @@ test('a limit on one action returns 429 with RateLimit headers (RFC 6585, sectio
     for (const remaining of [1, 0]) {
       const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
       t.equal(answer.statusCode, 201)
-      t.equal(answer.headers.ratelimit, `"default";r=${remaining};t=30`)
+      t.match(answer.headers.ratelimit, new RegExp(`^"default";r=${remaining};t=\\d+$`))
       t.equal(answer.headers['ratelimit-policy'], '"default";q=2;w=30')
     }
     const refused = await ask(app, 'POST /notes', { content: { text: 'a' } })
@@ -29,7 +29,7 @@ test('a limit on one action returns 429 with RateLimit headers (RFC 6585, sectio
     t.match(refused.headers, {
       'content-type': 'application/problem+json',
       'cache-control': 'no-store',
-      ratelimit: '"default";r=0;t=30',
+      ratelimit: /^"default";r=0;t=\d+$/,
       'ratelimit-policy': '"default";q=2;w=30'
     })
     t.ok(Number(refused.headers['retry-after']) > 0 && Number(refused.headers['retry-after']) <= 30)

@@ -17,6 +17,9 @@ export async function listen (app: FastifyInstance): Promise<number> {
   return (app.server.address() as AddressInfo).port
 }
 
+/** In milliseconds. Only a response that never comes takes that long, however busy the machine is. */
+const patience = 120_000
+
 /** One connection; answers are read in the order of the requests. */
 export class Wire {
   readonly socket: Socket
@@ -96,7 +99,7 @@ export class Wire {
   }
 
   async #until (found: () => number): Promise<number> {
-    const deadline = Date.now() + 10_000
+    const deadline = Date.now() + patience
     for (;;) {
       const at = found()
       if (at >= 0) return at
@@ -106,7 +109,7 @@ export class Wire {
         )
       }
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 10_000)
+        const timer = setTimeout(resolve, patience)
         this.#wake = () => {
           clearTimeout(timer)
           resolve()
