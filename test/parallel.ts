@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-// Runs npm scripts at the same time: node test/parallel.ts lint types. Each of them keeps one core busy.
+// Runs npm scripts at the same time: node test/parallel.ts lint types test:quick.
 // The output of a script is printed when it ends, so that they do not mix.
 
 const codes = await Promise.all(process.argv.slice(2).map(async (script) => {
