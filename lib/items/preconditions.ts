@@ -15,9 +15,10 @@ import { getVersion } from '../response/view.ts'
  * change the date of the item.
  */
 export function isNotModified (collection: Collection, { fields }: Call, current: Validators): boolean | Problem {
-  const { 'if-modified-since': since, ...others } = fields
+  const since = fields['if-modified-since']
   const isOld = since !== undefined && (parseDate(since)?.getTime() ?? 0) < collection.definedAt
-  const outcome = evaluatePreconditions({ safe: true, fields: isOld ? others : fields, current })
+  const relevant = isOld ? { ...fields, 'if-modified-since': undefined } : fields
+  const outcome = evaluatePreconditions({ safe: true, fields: relevant, current })
   if (outcome === 'failed') return preconditionFailed()
   return outcome === 'not modified'
 }
