@@ -16,7 +16,8 @@ export async function create (collection: Collection, request: Request): Promise
 
   const content = readContent(collection, request)
   if (content instanceof Problem) return content
-  const item = await buildNewItem(collection, request, { content: content.value })
+  const decided = buildNewItem(collection, request, { content: content.value })
+  const item = decided instanceof Promise ? await decided : decided
   if (item instanceof Problem) return item
   return commitCreate(collection, checkAgain === undefined ? request : { ...request, checkAgain }, {
     item,

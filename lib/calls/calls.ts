@@ -40,7 +40,7 @@ import { logUnreadable } from '../listing/unreadable.ts'
 import type { Transaction } from '../options.ts'
 import { neverAborted } from '../request/request.ts'
 import type { Call } from '../request/request.ts'
-import { getRefusal, refusalToProblem } from '../response/refusal.ts'
+import { refusalToProblem } from '../response/refusal.ts'
 import { buildEtag } from '../response/representation.ts'
 import { noContent } from '../response/response.ts'
 import { getVersion, toVisibleItem } from '../response/view.ts'
@@ -149,7 +149,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   async function remove (id: Id, options: WriteCallOptions = {}): Promise<void> {
     await runCall(async () => {
       const { collection, call } = await openCall(host, 'remove', options, { id })
-      return commitRemove(collection, call, { needsItem: dependsOnItem(collection, call) })
+      return commitRemove(collection, call, { needsItem: dependsOnItem(collection, call), respond: () => noContent() })
     })
   }
 
@@ -285,17 +285,12 @@ async function runWork<Result> (
     throw new TransactionError(`Collection ${name}: the storage ${storage.name} has no transactions.`)
   }
   checkOutsideCall(collection)
-  try {
-    return await openTransaction(collection, {
-      context: { signal: neverAborted },
-      isExclusive: false,
-      work: (_storage, transaction) => transaction.callHook(() => work(transaction))
-    })
-  } catch (thrown) {
-    const refusal = getRefusal(thrown)
-    if (refusal === undefined) throw thrown
-    return refusalToProblem(refusal)
-  }
+  const done = await openTransaction(collection, async (_storage, transaction) => {
+    // In an object, since the app may return anything.
+    return { result: await transaction.callHook(() => work(transaction)) }
+  }, { context: { signal: neverAborted }, isExclusive: false })
+  if ('result' in done) return done.result
+  return done instanceof Problem ? done : refusalToProblem(done)
 }
 
 const optionNames = new Set(['caller', 'ifMatch', 'signal', 'transaction'])

@@ -4,11 +4,11 @@ import type { Rule } from '../access/rules.ts'
 import type { Result } from '../action.ts'
 import type { BasicCalls } from '../calls/types.ts'
 import type { Collection } from '../collection.ts'
+import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitAction } from '../items/commit-action.ts'
 import type { ActionDecision, ActionOutcome } from '../items/commit-action.ts'
-import { callHook } from '../items/prepare.ts'
 import { checkPreconditions } from '../items/preconditions.ts'
 import { buildActionResult } from '../items/revise.ts'
 import { TransactionError } from '../items/transaction.ts'
@@ -368,7 +368,13 @@ class ActionRunner {
     const impossible = current && this.#checkState(current.item)
     if (impossible !== undefined) return impossible
     const context = new RunContext(collection, call, { input, current, transaction })
-    const returned = await this.#callRun(context, transaction)
+    let returned: unknown
+    try {
+      returned = await this.#options.run(context)
+    } catch (error) {
+      // It goes to the error handler unchanged, and undoes the transaction.
+      throw transaction === undefined ? new HookError(error) : transaction.rememberHookError(error)
+    }
     const { item, output } = this.#readReturned(collection, returned)
     if (item === undefined || current === undefined) return { item: undefined, output }
     this.#checkMayWrite(collection)
@@ -407,12 +413,6 @@ class ActionRunner {
       ? `The action ${this.#name} is not possible in the state that the item has.`
       : verdict
     return problem('conflict', { detail })
-  }
-
-  /** An error of `run` goes to the error handler unchanged, and undoes the transaction. */
-  #callRun (context: object, transaction: OpenTransaction | undefined): Promise<unknown> {
-    const { run } = this.#options
-    return transaction === undefined ? callHook(() => run(context)) : transaction.callHook(() => run(context))
   }
 
   #checkMayWrite ({ name }: Collection): void {

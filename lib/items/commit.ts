@@ -12,8 +12,8 @@ import type { Call } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
 import { checkReturned } from './prepare.ts'
 import type { Decision } from './revise.ts'
-import { openTransaction } from './transaction.ts'
-import type { OpenTransaction } from './transaction.ts'
+import { openTransaction, runInTransaction } from './transaction.ts'
+import type { OpenTransaction, Work } from './transaction.ts'
 
 // Every write of a single item: the transaction, the comparison with the version that was read, the retry after a race,
 // and `hooks.afterCommit`.
@@ -95,12 +95,18 @@ export async function commitCreate (
   return written.response ?? respond(written)
 }
 
-/** DELETE: removes the item and returns it. If nothing needs the item, it is neither read nor returned. */
+export interface ItemRemoval {
+  /** Whether the item is needed. Otherwise it is read only if something else needs it. */
+  readonly needsItem: boolean
+  respond (removed: Entry<object> | undefined): Response
+}
+
+/** DELETE: removes the item. */
 export async function commitRemove (
   collection: Collection,
   request: Call,
-  { needsItem }: { needsItem: boolean }
-): Promise<Entry<object> | Problem | undefined> {
+  { needsItem, respond }: ItemRemoval
+): Promise<Result> {
   const { storage, hooks } = collection
   const { context } = request
   const id = collection.id.read(request.segment)
@@ -108,7 +114,7 @@ export async function commitRemove (
   const isInTransaction = needsTransaction(collection, request)
   if (!needsItem && hooks.afterCommit === undefined && !isInTransaction) {
     const refusal = await storage.remove(id, undefined, context)
-    return refusal && refusalToProblem(refusal)
+    return refusal === undefined ? respond(undefined) : refusalToProblem(refusal)
   }
   const removed = await retryWrite(collection.baseStorage, { id, request }, async () => {
     const before = await storage.find(id, context)
@@ -136,7 +142,7 @@ export async function commitRemove (
   if (hooks.afterCommit !== undefined) {
     await notifyChange(collection, request, { action: 'remove', before: removed.item, after: undefined })
   }
-  return removed
+  return respond(removed)
 }
 
 /** What was written, and the response if it was already rendered for the receipt. */
@@ -153,7 +159,7 @@ interface StoreOptions {
 }
 
 /** Writes the item, in one transaction with what features store along with it. */
-function storeItem (
+async function storeItem (
   collection: Collection,
   request: Call,
   { action, before, item, respond }: StoreOptions
@@ -165,7 +171,8 @@ function storeItem (
       : storage.replace(before.id, item, before.version, context)
   }
   if (item !== undefined && !needsTransaction(collection, request)) {
-    return write(collection.storage, item).then((after) => isRefusal(after) ? after : { before, after })
+    const after = await write(collection.storage, item)
+    return isRefusal(after) ? after : { before, after }
   }
   return runTransaction(collection, request, async (storage, transaction) => {
     const after = item === undefined
@@ -188,21 +195,25 @@ interface TransactionalWrite {
 }
 
 /** Writes an item in a transaction, with the hooks that run there. */
-export async function writeInTransaction (
+export function writeInTransaction (
+  collection: Collection,
+  request: Call,
+  pending: TransactionalWrite
+): Promise<Entry<object> | Refusal | Problem> {
+  const hasHooks = collection.attached.onWrite !== undefined || hasHooksInTransaction(collection)
+  return hasHooks ? writeWithHooks(collection, request, pending) : pending.write(pending.storage, pending.item)
+}
+
+async function writeWithHooks (
   collection: Collection,
   request: Call,
   { action, before, item: given, storage, transaction, write }: TransactionalWrite
 ): Promise<Entry<object> | Refusal | Problem> {
-  const { attached, hooks } = collection
-  const item = hooks.beforeWrite === undefined
-    ? given
-    : await callBeforeWrite(collection, request, { write: { action, before, item: given }, transaction }) ?? given
+  const item = await callBeforeWrite(collection, request, { write: { action, before, item: given }, transaction })
   if (item instanceof Problem) return item
-  const after = await write(storage, item)
+  const after = await write(storage, item ?? given)
   if (isRefusal(after)) return after
-  if (attached.onWrite !== undefined || hooks.afterWrite !== undefined) {
-    await callAfterWrite(collection, request, { action, before, after, storage, transaction })
-  }
+  await callAfterWrite(collection, request, { action, before, after, storage, transaction })
   return after
 }
 
@@ -265,12 +276,11 @@ export function isUnchanged (collection: Collection, before: object, item: objec
   const { timestamps: { updated }, versionOf } = collection
   // Items of an older version can be equal although those of the current version differ.
   if (versionOf !== undefined) return false
-  const names = Object.keys(item)
-  if (names.length !== Object.keys(before).length) return false
-  return names.every((name) => {
+  for (const name of Object.keys(item)) {
     if (!Object.hasOwn(before, name)) return false
-    return name === updated || isEqual(Reflect.get(item, name), Reflect.get(before, name))
-  })
+    if (name !== updated && !isEqual(Reflect.get(item, name), Reflect.get(before, name))) return false
+  }
+  return Object.keys(item).length === Object.keys(before).length
 }
 
 /** How often a write is attempted that loses every race. */
@@ -350,15 +360,6 @@ async function queueByItem<Result> (storage: Storage<object>, id: Id, write: () 
   }
 }
 
-/** Thrown inside a transaction to roll it back. It is not an Error, so that storages do not treat it as a failure. */
-class Rollback {
-  readonly reason: Problem | Refusal
-
-  constructor (reason: Problem | Refusal) {
-    this.reason = reason
-  }
-}
-
 /** Whether a write consists of more than the item: features store something with it, or it depends on the list. */
 function needsTransaction (collection: Collection, { beforeCommit, checkAgain }: Call): boolean {
   return collection.attached.onWrite !== undefined ||
@@ -375,40 +376,40 @@ function hasHooksInTransaction ({ hooks }: Collection): boolean {
  * Runs the work in one transaction, which a problem or a refusal rolls back. If the request depends on the state of the
  * list, the transaction first checks that the list has not changed, and no other request can change it until the end.
  */
-export async function runTransaction<Done extends object> (
+export function runTransaction<Done extends object> (
   collection: Collection,
   { checkAgain, context, transaction: joined }: Call,
-  work: (storage: Storage<object>, transaction: OpenTransaction | undefined) => Promise<Done | Problem | Refusal>,
+  work: Work<Done>,
   // Only functions of the app need an open transaction.
   { isForApp }: { isForApp: boolean } = { isForApp: hasHooksInTransaction(collection) }
 ): Promise<Done | Problem | Refusal> {
-  const { storage } = collection
-  const runOrRollBack = async (inner: Storage<object>, transaction?: OpenTransaction): Promise<Done> => {
-    const failed = checkAgain === undefined ? undefined : await checkAgain(inner)
-    const result = failed ?? await work(inner, transaction)
-    if (result instanceof Problem || isRefusal(result)) throw new Rollback(result)
-    return result
-  }
+  const isExclusive = checkAgain !== undefined
+  const run: Work<Done> = isExclusive
+    ? async (storage, transaction) => await checkAgain(storage) ?? work(storage, transaction)
+    : work
+  if (joined !== undefined) return runJoined(collection, run, joined)
+  return isForApp
+    ? openTransaction(collection, run, { context, isExclusive })
+    : runInTransaction(collection, run, { isExclusive })
+}
+
+/** Runs the work in a transaction of the app. What it has written is undone only with the whole transaction. */
+async function runJoined<Done extends object> (
+  { storage }: Collection,
+  work: Work<Done>,
+  joined: OpenTransaction
+): Promise<Done | Problem | Refusal> {
   try {
-    if (joined !== undefined) return await runOrRollBack(storage, joined)
-    const isExclusive = checkAgain !== undefined
-    if (isForApp) {
-      return await openTransaction(collection, { context, isExclusive, work: runOrRollBack })
-    }
-    const run = (inner: Storage<object>) => runOrRollBack(inner)
-    return await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
+    const result = await work(storage, joined)
+    if (result instanceof Problem) joined.fail(result)
+    else if (isRefusal(result)) joined.fail(refusalToProblem(result))
+    return result
   } catch (thrown) {
-    // What this call has written is undone only with the whole transaction.
-    joined?.fail(thrown instanceof Rollback ? toRollbackError(thrown) : thrown)
-    if (thrown instanceof Rollback) return thrown.reason
+    joined.fail(thrown)
     const refusal = getRefusal(thrown)
     if (refusal === undefined) throw thrown
     return refusal
   }
-}
-
-function toRollbackError ({ reason }: Rollback): unknown {
-  return reason instanceof Problem ? reason : refusalToProblem(reason)
 }
 
 type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'>

@@ -10,6 +10,7 @@ import type { Id } from '../storage/contract.ts'
 import { getTimestamp } from './timestamps.ts'
 import { prepareItem } from './prepare.ts'
 import { validateComplete } from './revise.ts'
+import type { Decision } from './revise.ts'
 import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
 
 /** What a new item is built from. */
@@ -20,11 +21,11 @@ interface NewContent {
 }
 
 /** Builds the item that a POST, or a PUT that creates, writes. Returns 422 if the content is invalid. */
-export async function buildNewItem (
+export function buildNewItem (
   collection: Collection,
   request: Call,
   { content: sent, id }: NewContent
-): Promise<object | Problem> {
+): Decision {
   const { properties, dateTimes, timestamps: { created, updated } } = collection
   const content = normalizeDates(sent, dateTimes)
   const contradiction = checkNewValues(collection, request, { content, id })
@@ -45,13 +46,20 @@ export async function buildNewItem (
   const now = getTimestamp()
   if (created !== undefined) item[created] = now
   if (updated !== undefined) item[updated] = now
-  const prepared = collection.hooks.beforeValidation === undefined
-    ? validateComplete(collection, item)
-    : await prepareNewItem(collection, request, { item, id })
-  if (prepared instanceof Problem) return prepared
-  return checkAddress(collection, prepared, ownId) ??
-    (request.scope && checkScope(prepared, request.scope)) ??
-    prepared
+  if (collection.hooks.beforeValidation === undefined) {
+    return checkNewItem(collection, request, { item: validateComplete(collection, item), ownId })
+  }
+  return prepareNewItem(collection, request, { item, id })
+    .then((prepared) => checkNewItem(collection, request, { item: prepared, ownId }))
+}
+
+function checkNewItem (
+  collection: Collection,
+  { scope }: Call,
+  { item, ownId }: { item: object | Problem, ownId: Id | undefined }
+): object | Problem {
+  if (item instanceof Problem) return item
+  return checkAddress(collection, item, ownId) ?? (scope && checkScope(item, scope)) ?? item
 }
 
 function checkNewValues (

@@ -13,7 +13,13 @@ export async function prepareItem (
   change: Change<object>,
   id: Id | undefined
 ): Promise<object | Problem> {
-  const returned = await callHook(() => collection.hooks.beforeValidation!(change))
+  let returned: unknown
+  try {
+    returned = await collection.hooks.beforeValidation!(change)
+  } catch (error) {
+    // It goes to the error handler unchanged, and refuses the write with its own message.
+    throw new HookError(error)
+  }
   if (returned instanceof Problem) return returned
   return checkReturned(collection, returned, { source: 'The hook beforeValidation', id })
 }
@@ -36,13 +42,4 @@ export function checkReturned (
       'Return the item with the id that it has.')
   }
   return item
-}
-
-/** An error of a function of the app goes to the error handler unchanged: it refuses the write with its own message. */
-export async function callHook (hook: () => unknown): Promise<unknown> {
-  try {
-    return await hook()
-  } catch (error) {
-    throw new HookError(error)
-  }
 }

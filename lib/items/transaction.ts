@@ -2,8 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CollectionCalls } from '../calls/types.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { HookError } from '../failure.ts'
+import { Problem } from '../http/problems.ts'
 import type { Transaction } from '../options.ts'
-import type { Context, Storage, TransactionHandle } from '../storage/contract.ts'
+import { getRefusal, isRefusal } from '../response/refusal.ts'
+import type { Context, Refusal, Storage, TransactionHandle } from '../storage/contract.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
 
 /** A transaction was used in a way that it cannot be. */
@@ -76,14 +78,14 @@ export class OpenTransaction implements Transaction {
   }
 
   /** Runs functions of the app. The transaction can be used until they end. */
-  async run<Result> (work: () => Promise<Result>): Promise<Result> {
+  async run<Done extends object> (work: Work<Done, OpenTransaction>, storage: Storage<object>): Promise<Done> {
     openTransactions++
     try {
       if (this.#handle?.getClient !== undefined) this.#client = await this.#handle.getClient(this.#context)
-      const result = await running.run(this, work)
+      const result = await running.run(this, work, storage, this)
       // The app may have caught the error.
       if (this.#failure !== undefined) throw this.#failure.error
-      return result
+      return rollBackRefused(result)
     } finally {
       this.#isOpen = false
       openTransactions--
@@ -95,9 +97,14 @@ export class OpenTransaction implements Transaction {
     try {
       return await hook()
     } catch (error) {
-      this.#hookFailure = { error }
-      throw error
+      throw this.rememberHookError(error)
     }
+  }
+
+  /** Returns what a hook has thrown, to throw it again. */
+  rememberHookError (error: unknown): unknown {
+    this.#hookFailure = { error }
+    return error
   }
 
   /** Wraps what the storage has thrown if a hook has thrown it: then it is not a failure of the storage. */
@@ -140,32 +147,70 @@ export class OpenTransaction implements Transaction {
   }
 }
 
-interface TransactionOptions<Result> {
+/** Thrown inside a transaction to roll it back. It is not an Error, so that storages do not treat it as a failure. */
+class Rollback {
+  readonly reason: Problem | Refusal
+
+  constructor (reason: Problem | Refusal) {
+    this.reason = reason
+  }
+}
+
+function rollBackRefused<Done extends object> (result: Done | Problem | Refusal): Done {
+  if (result instanceof Problem || isRefusal(result)) throw new Rollback(result)
+  return result
+}
+
+/** What runs in a transaction. A problem or a refusal that it returns rolls the transaction back. */
+export type Work<Done extends object, Open = OpenTransaction | undefined> =
+  (storage: Storage<object>, transaction: Open) => Promise<Done | Problem | Refusal>
+
+interface TransactionOptions {
   readonly context: Pick<Context, 'signal'>
   /** Whether no other writer may change what the transaction has read. */
   readonly isExclusive: boolean
-  work (storage: Storage<object>, transaction: OpenTransaction): Promise<Result>
 }
 
-/** Runs functions of the app in a transaction. The storage may run them again if the database rolled it back. */
-export async function openTransaction<Result> (
+/** Runs the work in a transaction. The storage may run it again if the database rolled it back. */
+export async function runInTransaction<Done extends object> (
+  { storage }: Collection,
+  work: Work<Done>,
+  { isExclusive }: Pick<TransactionOptions, 'isExclusive'>
+): Promise<Done | Problem | Refusal> {
+  const run = async (inner: Storage<object>): Promise<Done> => rollBackRefused(await work(inner, undefined))
+  try {
+    return await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
+  } catch (thrown) {
+    return getReason(thrown)
+  }
+}
+
+/** Does the same with functions of the app, which get the transaction. */
+export async function openTransaction<Done extends object> (
   collection: Collection,
-  { context, isExclusive, work }: TransactionOptions<Result>
-): Promise<Result> {
+  work: Work<Done, OpenTransaction>,
+  { context, isExclusive }: TransactionOptions
+): Promise<Done | Problem | Refusal> {
   const { storage } = collection
   let transaction: OpenTransaction | undefined
-  const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Result> => {
-    const own = new OpenTransaction(collection, handle, context)
-    transaction = own
-    return own.run(() => work(inner, own))
+  const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Done> => {
+    transaction = new OpenTransaction(collection, handle, context)
+    return transaction.run(work, inner)
   }
   try {
-    const result = await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
+    const done = await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
     for (const notify of transaction?.notifications ?? []) await notify()
-    return result
+    return done
   } catch (thrown) {
-    throw transaction === undefined ? thrown : transaction.toHookError(thrown)
+    return getReason(transaction === undefined ? thrown : transaction.toHookError(thrown))
   }
+}
+
+/** Returns why a transaction was rolled back, and throws everything that has failed. */
+function getReason (thrown: unknown): Problem | Refusal {
+  const reason = thrown instanceof Rollback ? thrown.reason : getRefusal(thrown)
+  if (reason === undefined) throw thrown
+  return reason
 }
 
 /** Returns the transaction of an option, which must be one of this library. */
