@@ -12,6 +12,9 @@ import { share } from './report.ts'
 import { commonScenarios, scenarios } from './scenarios.ts'
 import { ratio } from './statistics.ts'
 
+/** V8 has compiled most of the code by then. On a slow machine that takes longer than the seconds of the warm-up. */
+const warmTurns = 15_000
+
 const usage = `npm run bench:compare -- <checkout> [options]
   <checkout>     another checkout of this repository, with its dependencies installed
   --setup        ours, ${Object.keys(setups).join(' or ')} (ours)
@@ -21,7 +24,7 @@ const usage = `npm run bench:compare -- <checkout> [options]
   --launches     processes of each side and scenario (5)
   --rounds       of each launch (4)
   --duration     seconds of each round (0.4)
-  --warmup       seconds of each launch (2)
+  --warmup       seconds of each launch (2), and at least ${warmTurns} turns
   --connections  (64)`
 
 const {
@@ -69,9 +72,9 @@ async function compare (scenario: string): Promise<string[]> {
       { name: names[0], contender: await start(names[0]) },
       { name: names[1], contender: await start(names[1]) }
     ]
-    for (let part = 0; part < 4; part++) {
+    for (let part = 0, turns = 0; part < 4 || turns < warmTurns; part++) {
       for (const { contender } of sides) {
-        await measure(driver, contender, { ...workload, seconds: Number(values.warmup) / 4 })
+        turns += (await measure(driver, contender, { ...workload, seconds: Number(values.warmup) / 4 })).turns / 2
       }
     }
     for (let round = 0; round < Number(values.rounds); round++) {

@@ -20,6 +20,7 @@ export function schemas () {
     write: Type.Omit(item, ['id', 'createdAt'], closed),
     patch: Type.Partial(Type.Omit(item, ['id', 'createdAt']), closed),
     rename: Type.Pick(item, ['name'], closed),
+    none: Type.Object({}, closed),
     id: Type.Object({ id: Type.String({ format: 'uuid' }) }),
     query: Type.Object(
       {

@@ -101,6 +101,41 @@ test('a custom action sends the same response as the hand-written route', async 
   t.strictSame(ours, byHand)
 })
 
+test('a custom action makes the same checks as the hand-written route', async (t) => {
+  const requests: Array<[fields: string[], content: string, query?: string]> = [
+    [[], '{"name":"Ada"}'],
+    [[], '{"name":"Ada"}', '?force=true'],
+    [['If-Match: "1"'], '{"name":""}'],
+    [['If-None-Match: *'], '{"name":"Ada"}'],
+    [[], '{"name":""}'],
+    [[], '{"name":"Ada","role":"admin"}'],
+    [[], '{"name":"Ada","name":"Grace"}'],
+    [[], '{"name":"\\ud800"}'],
+    [[], '{"name":1e400}'],
+    [[], '{"name":'],
+    [['Prefer: return=minimal'], '{"name":"Grace"}'],
+    [['Accept: text/html'], '{"name":"Grace"}']
+  ]
+  const [byHand, ours] = await Promise.all(['features', 'action'].map(async (name) => {
+    const server = await start(name, memory())
+    const wire = new Wire((server.address() as AddressInfo).port)
+    const json = 'Content-Type: application/json'
+    const content = JSON.stringify({ email: 'ada@example.com', name: 'Ada', password: 'x' })
+    const { fields: { location } } = await wire.ask(['POST /users', json], content)
+    const answers: unknown[] = []
+    for (const [fields, content, query = ''] of requests) {
+      const answer = await wire.ask([`POST ${location}/rename${query}`, json, ...fields], content)
+      const { code } = answer.status === 204 ? {} : JSON.parse(String(answer.content))
+      answers.push({ content, status: answer.status, code })
+    }
+    wire.close()
+    await new Promise((resolve) => server.close(resolve))
+    return answers
+  }))
+  t.strictSame(byHand, ours)
+  t.match(ours, [200, 400, 412, 412, 422, 422, 400, 400, 400, 400, 204, 406].map((status) => ({ status })))
+})
+
 test('the contestants of the benchmark send the same responses', async (t) => {
   const ours = await collectAnswers('ours')
   for (const name of Object.keys(contestants).filter((name) => name !== 'ours' && name !== 'plain')) {

@@ -1,8 +1,10 @@
 // Fastify with hand-written features like those of the library, for one schema.
 import { hash } from 'node:crypto'
-import { Ajv } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
+import { Malformed } from '../../lib/formats/format.ts'
+import { parseIJson } from '../../lib/formats/i-json.ts'
 import type { Adapter, Entry, Page, Storage } from '../../lib/storage/contract.ts'
 import { toStorageQuery } from '../storage-query.ts'
 import { context } from '../storages.ts'
@@ -28,6 +30,8 @@ function precondition (request: FastifyRequest, present: Entry<User> | undefined
   if (present === undefined) return 'not-found'
   const field = request.headers['if-match']
   if (field !== undefined && !matches(field, `"${present.version}"`)) return 'precondition-failed'
+  const unwanted = request.headers['if-none-match']
+  if (unwanted !== undefined && noneMatches(unwanted, `"${present.version}"`)) return 'precondition-failed'
 }
 
 /** RFC 8288: each link keeps every other parameter. */
@@ -54,8 +58,7 @@ export function routes (
   name: string,
   { storage, schema }: { storage: Storage<User>; schema: Schemas }
 ) {
-  const { id: params, item: whole, read, write, patch, rename, query } = schema
-  const validateItem = app.validatorCompiler!({ schema: whole, method: 'POST', url: name, httpPart: 'body' })
+  const { id: params, read, write, patch, query } = schema
   const path = `/${name}`
   const one = `${path}/:id`
   const link = `<${path}>; rel="collection"`
@@ -146,30 +149,7 @@ export function routes (
     }
   )
 
-  app.post<Item & { Body: Pick<Write, 'name'> }>(
-    `${one}/rename`,
-    { schema: { params, body: rename, response: { 200: read, '4xx': problem } } },
-    async (request, reply) => {
-      const renamed = await storage.transaction!(async (inner) => {
-        const present = await inner.find(request.params.id, { ...context, lock: true })
-        const refusal = precondition(request, present)
-        if (present === undefined || refusal !== undefined) return refusal ?? 'not-found'
-        if (present.item.email === '') return 'conflict'
-        const item = { ...present.item, name: request.body.name }
-        // What is written is valid, whatever the code above does. If nothing changes, the version stays.
-        if (validateItem(item) !== true) return 'validation-failed'
-        if (item.name === present.item.name) return present
-        return inner.replace(present.id, item, present.version, context)
-      })
-      if (typeof renamed === 'string') return refuse(reply, renamed)
-      if (isRefusal(renamed)) return refuseBy(reply, renamed)
-      reply
-        .header('etag', `"${renamed.version}"`)
-        .header('link', link)
-        .header('content-location', `${path}/${renamed.id}`)
-      return renamed.item
-    }
-  )
+  app.register(async (app) => rename(app, path, { storage, schema }))
 
   app.delete<Item>(one, { schema: { params, response: { '4xx': problem } } }, async (request, reply) => {
     let expected: string | undefined
@@ -183,6 +163,60 @@ export function routes (
     if (refusal !== undefined) return refuseBy(reply, refusal)
     return reply.code(204).send()
   })
+}
+
+/**
+ * A custom action with the checks of the library, in their order: the query string, preconditions, content without
+ * duplicate names and inexact numbers, the state of the item, the whole result, and whether it changes anything.
+ */
+function rename (app: FastifyInstance, path: string, { storage, schema }: { storage: Storage<User>; schema: Schemas }) {
+  const { id: params, item: whole, read, rename: body, none: querystring } = schema
+  const url = `${path}/:id/rename`
+  const [validateBody, validateItem] = [body, whole].map((schema) => {
+    return app.validatorCompiler!({ schema, method: 'POST', url, httpPart: 'body' }) as ValidateFunction
+  }) as [ValidateFunction, ValidateFunction]
+  const link = `<${path}>; rel="collection"`
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, content, done) => done(null, content))
+
+  app.post<Item & { Body: Buffer }>(
+    url,
+    { schema: { params, querystring, response: { 200: read, '4xx': problem } } },
+    async (request, reply) => {
+      const renamed = await storage.transaction!(async (inner) => {
+        const present = await inner.find(request.params.id, { ...context, lock: true })
+        const refusal = precondition(request, present)
+        if (present === undefined || refusal !== undefined) return refusal ?? 'not-found'
+        const input = parseIJson(request.body)
+        if (!validateBody(input)) throw new InvalidContent(validateBody.errors!)
+        if (present.item.email === '') return 'conflict'
+        const item = { ...present.item, name: (input as Pick<User, 'name'>).name } // as the schema says
+        if (!validateItem(item)) throw new InvalidContent(validateItem.errors!)
+        if (item.name === present.item.name) return present
+        return inner.replace(present.id, item, present.version, context)
+      })
+      if (typeof renamed === 'string') return refuse(reply, renamed)
+      if (isRefusal(renamed)) return refuseBy(reply, renamed)
+      reply.header('etag', `"${renamed.version}"`).header('link', link)
+      const { prefer } = request.headers
+      if (prefer !== undefined && /\breturn=minimal\b/.test(String(prefer))) {
+        return reply.code(204).header('preference-applied', 'return=minimal').send()
+      }
+      reply.header('content-location', `${path}/${renamed.id}`)
+      return renamed.item
+    }
+  )
+}
+
+/** For the error handler, like an error of Fastify's own validation. */
+class InvalidContent extends Error {
+  readonly validationContext = 'body'
+  readonly validation: readonly ErrorObject[]
+
+  constructor (validation: readonly ErrorObject[]) {
+    super('The content is invalid')
+    this.validation = validation
+  }
 }
 
 const json = /(?:^|,)\s*(?:\*\/\*|application\/(?:\*|json))\s*(?:[;,]|$)/i
@@ -210,6 +244,7 @@ export function open () {
   })
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const { validation, validationContext, message, statusCode } = error
+    if (error instanceof Malformed) return refuse(reply, 'malformed-content', { detail: message })
     if (validation === undefined) {
       return refuse(reply, statusCode === undefined || statusCode >= 500 ? 'internal-error' : 'malformed-content')
     }
