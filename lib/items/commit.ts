@@ -7,12 +7,12 @@ import type { Collection } from '../collection.ts'
 import { isEqual } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
-import { isRefusal, refusalToProblem, getRefusal } from '../response/refusal.ts'
+import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import type { Call } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
 import { checkReturned } from './prepare.ts'
 import type { Decision } from './revise.ts'
-import { openTransaction, runInTransaction } from './transaction.ts'
+import { joinTransaction, openTransaction, runInTransaction } from './transaction.ts'
 import type { OpenTransaction, Work } from './transaction.ts'
 
 // Every write of a single item: the transaction, the comparison with the version that was read, the retry after a race,
@@ -387,29 +387,10 @@ export function runTransaction<Done extends object> (
   const run: Work<Done> = isExclusive
     ? async (storage, transaction) => await checkAgain(storage) ?? work(storage, transaction)
     : work
-  if (joined !== undefined) return runJoined(collection, run, joined)
+  if (joined !== undefined) return joinTransaction(collection, run, joined)
   return isForApp
     ? openTransaction(collection, run, { context, isExclusive })
     : runInTransaction(collection, run, { isExclusive })
-}
-
-/** Runs the work in a transaction of the app. What it has written is undone only with the whole transaction. */
-async function runJoined<Done extends object> (
-  { storage }: Collection,
-  work: Work<Done>,
-  joined: OpenTransaction
-): Promise<Done | Problem | Refusal> {
-  try {
-    const result = await work(storage, joined)
-    if (result instanceof Problem) joined.fail(result)
-    else if (isRefusal(result)) joined.fail(refusalToProblem(result))
-    return result
-  } catch (thrown) {
-    joined.fail(thrown)
-    const refusal = getRefusal(thrown)
-    if (refusal === undefined) throw thrown
-    return refusal
-  }
 }
 
 type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'>

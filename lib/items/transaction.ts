@@ -4,7 +4,7 @@ import type { Collection, Definition } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { Problem } from '../http/problems.ts'
 import type { Transaction } from '../options.ts'
-import { getRefusal, isRefusal } from '../response/refusal.ts'
+import { getRefusal, isRefusal, refusalToProblem } from '../response/refusal.ts'
 import type { Context, Refusal, Storage, TransactionHandle } from '../storage/contract.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
 
@@ -203,6 +203,23 @@ export async function openTransaction<Done extends object> (
     return done
   } catch (thrown) {
     return getReason(transaction === undefined ? thrown : transaction.toHookError(thrown))
+  }
+}
+
+/** Runs the work in a transaction of the app. What it has written is undone only with the whole transaction. */
+export async function joinTransaction<Done extends object> (
+  { storage }: Collection,
+  work: Work<Done>,
+  transaction: OpenTransaction
+): Promise<Done | Problem | Refusal> {
+  try {
+    const result = await work(storage, transaction)
+    if (result instanceof Problem) transaction.fail(result)
+    else if (isRefusal(result)) transaction.fail(refusalToProblem(result))
+    return result
+  } catch (thrown) {
+    transaction.fail(thrown)
+    return getReason(thrown)
   }
 }
 
