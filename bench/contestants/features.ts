@@ -172,9 +172,11 @@ export function routes (
 function rename (app: FastifyInstance, path: string, { storage, schema }: { storage: Storage<User>; schema: Schemas }) {
   const { id: params, item: whole, read, rename: body, none: querystring } = schema
   const url = `${path}/:id/rename`
-  const [validateBody, validateItem] = [body, whole].map((schema) => {
+  // The validator compiler of open() returns what Ajv compiles.
+  const compile = (schema: object) => {
     return app.validatorCompiler!({ schema, method: 'POST', url, httpPart: 'body' }) as ValidateFunction
-  }) as [ValidateFunction, ValidateFunction]
+  }
+  const [validateBody, validateItem] = [compile(body), compile(whole)]
   const link = `<${path}>; rel="collection"`
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, content, done) => done(null, content))
