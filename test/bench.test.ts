@@ -13,6 +13,7 @@ import { defineOrders } from '../bench/failover/orders.ts'
 import { commonScenarios, getNext, getScenario } from '../bench/scenarios.ts'
 import type { Client } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
+import { findTypeCircles } from '../bench/structure/imports.ts'
 import type { User } from '../bench/user.ts'
 import collection from '../lib/index.ts'
 import type { Adapter, Shape } from '../lib/storage/contract.ts'
@@ -217,6 +218,26 @@ test('the benchmark runs', async (t) => {
       )
     }
   }
+})
+
+test('the walk of a request passes from the handler through the action to the storage', async (t) => {
+  const walk = fileURLToPath(new URL('../bench/structure/walk.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [walk, '--path'])
+  const walks = JSON.parse(stdout) as Record<string, { files: number, moves: number, path: string[] }>
+  t.strictSame(Object.keys(walks), ['POST', 'GET', 'list', 'PUT', 'PATCH', 'DELETE', 'custom action'])
+  for (const [name, { files, moves, path }] of Object.entries(walks)) {
+    t.equal(path.length, moves, name)
+    t.equal(new Set(path).size, files, name)
+    t.ok(path.indexOf('handler.ts') < path.indexOf('storage/memory.ts'), name)
+  }
+})
+
+test('circles of imports are found, and their largest comes first', async (t) => {
+  const files = ['a.ts', 'b.ts', 'c.ts', 'd.ts', 'e.ts', 'f.ts']
+  const edges = ['ab', 'ba', 'bc', 'cd', 'de', 'ec', 'ef']
+  const imports = edges.map(([from, to]) => ({ from: `${from}.ts`, to: `${to}.ts`, names: [] }))
+  const circles = findTypeCircles({ files, lines: 0, imports })
+  t.strictSame(circles.map((circle) => circle.toSorted()), [['c.ts', 'd.ts', 'e.ts'], ['a.ts', 'b.ts']])
 })
 
 test('the failover runs count writes that are missing, and writes that were done twice', async (t) => {
