@@ -40,9 +40,9 @@ export interface Change<Item> {
   readonly item: Item
   /** The stored item; undefined on create. */
   readonly before: Readonly<Item> | undefined
-  /** What `access.authenticate` returned; undefined for an anonymous caller. */
+  /** The caller of the request, or of the call from code; undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
-  /** The HTTP request; undefined if the call comes from code. */
+  /** The HTTP request; undefined if the call comes from code, also on behalf of a caller. */
   readonly request: FastifyRequest | undefined
 }
 
@@ -56,9 +56,9 @@ export interface CommittedChange<Item> {
   readonly before: Readonly<Item> | undefined
   /** The item after the write; undefined on remove. */
   readonly after: Readonly<Item> | undefined
-  /** What `access.authenticate` returned; undefined for an anonymous caller. */
+  /** The caller of the request, or of the call from code; undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
-  /** The HTTP request; undefined if the call comes from code. */
+  /** The HTTP request; undefined if the call comes from code, also on behalf of a caller. */
   readonly request: FastifyRequest | undefined
 }
 

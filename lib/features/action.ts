@@ -50,13 +50,16 @@ export interface AddedAction<
 export type ActionContext<Item, On extends 'item' | 'collection', Input> = {
   /** The content of the request, validated and with its defaults. */
   readonly input: Input
-  /** What `access.authenticate` returned; undefined for an anonymous caller. */
+  /** The caller of the request, or of the call from code; undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
-  /** Calls of the collection itself, as the app and as part of the transaction. */
+  /**
+   * Calls of the collection itself, as part of the transaction and as the app: the scope of the caller applies only
+   * with `{ caller }`.
+   */
   readonly collection: BasicCalls<Item>
   /** The transaction in which the action runs. If the storage has no transactions, using it throws an error. */
   readonly transaction: Transaction
-  /** The HTTP request; undefined if the call comes from code. */
+  /** The HTTP request; undefined if the call comes from code, also on behalf of a caller. */
   readonly request: FastifyRequest | undefined
   /** Aborted if the result is no longer needed: the client has disconnected, or the time of `timeout` is over. */
   readonly signal: AbortSignal

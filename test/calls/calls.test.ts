@@ -207,6 +207,35 @@ test('without a caller, create uses the id of the item if the library generates 
   t.equal((await app.collection(numbered).create({ id: 7, name: 'one' })).id, 1, 'the storage generates it')
 })
 
+test('rules run for callers only; hooks cannot tell an anonymous call from code from one of the app', async (t) => {
+  const seen: unknown[] = []
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    access: {
+      allow ({ caller, request }) {
+        seen.push(['rule', caller, request?.method])
+        return true
+      }
+    },
+    hooks: {
+      beforeValidation ({ item, caller, request }) {
+        seen.push(['hook', caller, request?.method])
+        return item
+      }
+    }
+  })
+  const app = await open(t, [orders])
+  const calls = app.collection(orders)
+  await calls.create({ product: 'pen' }, { caller: 'ada' })
+  t.same(seen.splice(0), [['rule', 'ada', undefined], ['hook', 'ada', undefined]])
+  await calls.create({ product: 'pen' }, { caller: undefined })
+  t.same(seen.splice(0), [['rule', undefined, undefined], ['hook', undefined, undefined]])
+  await calls.create({ product: 'pen' })
+  t.same(seen.splice(0), [['hook', undefined, undefined]])
+})
+
 test('with a caller, its access rules, rows and properties apply; without one, the app may do everything', async (t) => {
   const orders = define({
     name: 'orders',

@@ -1,16 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
-import { define, json, problem } from 'fastify-collections'
+import { define, json } from 'fastify-collections'
+import { action } from 'fastify-collections/action'
 import { xml } from 'fastify-collections/xml'
 import { sqlite } from 'fastify-collections/sqlite'
 import { hash } from './password.ts'
+
+const Role = Type.Union([Type.Literal('admin'), Type.Literal('member')])
 
 const User = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
   email: Type.String({ format: 'email', maxLength: 200 }),
   name: Type.String({ minLength: 1, maxLength: 200 }),
-  role: Type.Union([Type.Literal('admin'), Type.Literal('member')], { default: 'member' }),
+  // Clients cannot write it. The app itself can, and the action `grant`.
+  role: Type.Union(Role.anyOf, { default: 'member', readOnly: true }),
   password: Type.String({ minLength: 8, maxLength: 200, writeOnly: true }),
   createdAt: Type.String({ format: 'date-time', readOnly: true }),
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
@@ -49,15 +53,17 @@ export async function accounts (database: DatabaseSync) {
       }
     },
     hooks: {
-      beforeValidation: async ({ item, before, caller, request }) => {
-        // Without a request, the app itself has called.
-        const canChangeRoles = request === undefined || caller?.role === 'admin'
-        if (item.role !== (before?.role ?? 'member') && !canChangeRoles) {
-          throw problem('forbidden', { detail: 'Only an admin can change a role.' })
-        }
+      beforeValidation: async ({ item, before }) => {
         const password = item.password === before?.password ? item.password : await hash(item.password)
         return { ...item, email: item.email.toLowerCase(), password }
       }
     }
-  })
+  }).with(
+    action('grant', {
+      description: 'Changes the role of a user.',
+      input: Type.Object({ role: Role }),
+      allow: ({ caller }) => caller?.role === 'admin',
+      run: ({ item, input }) => ({ ...item, role: input.role })
+    })
+  )
 }

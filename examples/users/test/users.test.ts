@@ -85,13 +85,34 @@ test('after a change of the password, only the new one works', async (t) => {
   assert.notEqual((await login({ ...ada, password: 'difference' })).authorization, 'Bearer undefined')
 })
 
-test('only an admin sees all accounts and changes roles', async (t) => {
+test('only an admin sees all accounts and grants roles', async (t) => {
   const { app, login, signUp } = await service(t)
   const location = String((await signUp(ada)).headers.location)
-  const promotion = { method: 'PATCH', url: location, payload: { role: 'admin' } } as const
-  assert.equal((await signUp({ ...grace, role: 'admin' })).statusCode, 403)
-  assert.equal((await app.inject({ ...promotion, headers: await login(ada) })).statusCode, 403)
+  const member = await login(ada)
+  const grant = { method: 'POST', url: `${location}/grant`, payload: { role: 'admin' } } as const
+  assert.equal((await app.inject(grant)).statusCode, 401)
+  assert.equal((await app.inject({ ...grant, headers: member })).statusCode, 403)
   const headers = await login(admin)
   assert.equal((await app.inject({ url: '/users', headers })).json().length, 2)
-  assert.equal((await app.inject({ ...promotion, headers })).json().role, 'admin')
+  assert.equal((await app.inject({ ...grant, headers })).json().role, 'admin')
+})
+
+test('a caller gets no role by writing it, over HTTP or through a route that acts for the caller', async (t) => {
+  const { app, login, signUp } = await service(t)
+  const location = String((await signUp({ ...ada, role: 'admin' })).headers.location)
+  const headers = await login(ada)
+  const patch = await app.inject({ method: 'PATCH', url: location, headers, payload: { role: 'admin' } })
+  assert.equal(patch.statusCode, 422)
+  const account = { email: ada.email, name: ada.name, role: 'admin' }
+  await app.inject({ method: 'PUT', url: location, headers, payload: account })
+
+  const calls = app.collection(app.accounts)
+  const id = location.replace('/users/', '')
+  const asMember = { caller: { id, role: 'member' } } as const
+  await assert.rejects(calls.update(id, { role: 'admin' }, asMember), { statusCode: 422 })
+  await assert.rejects(calls.grant(id, { role: 'admin' }, asMember), { statusCode: 403 })
+  await calls.create({ ...grace, role: 'admin' }, { caller: undefined })
+
+  assert.equal((await app.findAccount(ada.email))?.role, 'member')
+  assert.equal((await app.findAccount(grace.email))?.role, 'member')
 })
