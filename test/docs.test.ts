@@ -189,6 +189,12 @@ test('every test suite in the documentation passes', async (t) => {
   }
 })
 
+test('every secret for HS256 has 32 bytes or more (RFC 7518, section 3.2)', async (t) => {
+  const secrets = blocks.flatMap(({ code }) => [...code.matchAll(/jwt, \{ secret: '([^']*)'/g)])
+  t.ok(secrets.length > 0)
+  for (const [, secret = ''] of secrets) t.ok(Buffer.byteLength(secret) >= 32, secret)
+})
+
 const conversations = new Map<string, ReturnType<typeof parseCommands>>()
 for (const { page, language, code } of blocks) {
   // test/tutorial.test.ts runs those of the tutorial against the service of the tutorial.

@@ -100,6 +100,8 @@ async function createMysqlDatabase (t: Test): Promise<Record<string, string>> {
   return { DATABASE_URL: url.href }
 }
 
+const editorKey = 'the-key-of-an-editor-in-the-tests'
+
 const starters: readonly Starter[] = [
   { name: 'minimal', database: 'sqlite', settings: async () => ({}), drive: driveTasks },
   { name: 'minimal', database: 'postgres', settings: startPostgresFor, missing: missingUrl, drive: driveTasks },
@@ -125,11 +127,11 @@ const starters: readonly Starter[] = [
   {
     name: 'articles',
     database: 'sqlite',
-    settings: async () => ({ EDITOR_KEY: 'the-key-of-an-editor' }),
+    settings: async () => ({ EDITOR_KEY: editorKey }),
     missing:
       "The service cannot start: env must have required property 'WRITER_KEY', env must have required property 'EDITOR_KEY'\n",
     async drive (t, address) {
-      const headers = { authorization: 'Bearer the-key-of-an-editor', 'content-type': 'application/json' }
+      const headers = { authorization: `Bearer ${editorKey}`, 'content-type': 'application/json' }
       const author = await fetch(`${address}/authors`, { ...json({ name: 'Ada' }), headers })
       const draft = await fetch(`${address}${author.headers.get('location')}/articles`, {
         ...json({ title: 'Hello world' }),
@@ -186,7 +188,8 @@ for (const { name, database, settings, missing, drive } of starters) {
         (content, [setting, value]) => content.replace(RegExp(`^${setting}=.*$`, 'm'), `${setting}=${value}`),
         readFileSync(env, 'utf8')
       )
-      t.notMatch(content, /(SECRET|KEY)=$/m, 'secrets are set')
+      const secrets = [...content.matchAll(/^(\w+_(?:SECRET|KEY))=(.*)$/gm)]
+      for (const [, setting = '', secret = ''] of secrets) t.ok(secret.length >= 32, setting)
       writeFileSync(env, content)
 
       const types = run(process.execPath, ['node_modules/typescript/bin/tsc'], place)
@@ -197,6 +200,14 @@ for (const { name, database, settings, missing, drive } of starters) {
       if (missing !== undefined) {
         rmSync(env)
         t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
+        writeFileSync(env, content)
+      }
+      for (const [line, setting] of secrets) {
+        writeFileSync(env, content.replace(line, `${setting}=${'x'.repeat(31)}`))
+        t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), {
+          status: 1,
+          errors: `The service cannot start: env/${setting} must NOT have fewer than 32 characters\n`
+        })
         writeFileSync(env, content)
       }
 

@@ -15,7 +15,7 @@ export interface AccessContext {
   readonly caller: Caller | undefined
   /** What the caller wants to do: one of the six actions, or the name of a custom one. */
   readonly action: AnyActionName
-  /** The HTTP request; undefined if the call comes from code. */
+  /** The HTTP request; undefined if code of the app calls on behalf of the caller. */
   readonly request: FastifyRequest | undefined
 }
 

@@ -502,7 +502,7 @@ test('access works with @fastify/jwt', async (t) => {
       }
     }),
     (app) => {
-      app.register(jwt, { secret: 'a secret that is long enough' })
+      app.register(jwt, { secret: 'a secret of at least thirty-two bytes' })
     }
   )
   const token = (role: string, payload: { exp?: number } = {}): string => app.jwt.sign({ sub: 'ada', role, ...payload })

@@ -6,8 +6,8 @@ const schema = Type.Object({
   HOST: Type.String({ default: '127.0.0.1' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
   DATABASE_FILE: Type.String({ default: 'articles.db' }),
-  WRITER_KEY: Type.String({ minLength: 16 }),
-  EDITOR_KEY: Type.String({ minLength: 16 })
+  WRITER_KEY: Type.String({ minLength: 32 }),
+  EDITOR_KEY: Type.String({ minLength: 32 })
 })
 
 export type Config = Static<typeof schema>
