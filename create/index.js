@@ -141,7 +141,9 @@ async function copyStarter ({ starter, database, folder, version }) {
   manifest.dependencies['fastify-collections'] = `^${version}`
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   await writeFile(join(folder, '.gitignore'), gitignore)
-  await writeFile(join(folder, '.env'), fillSecrets(await readFile(join(folder, '.env.example'), 'utf8'), starter))
+  const settings = fillSecrets(await readFile(join(folder, '.env.example'), 'utf8'), starter)
+  // Only for the user: other users of the machine are not to read the secrets.
+  await writeFile(join(folder, '.env'), settings, { mode: 0o600 })
 }
 
 /** Adds the properties of another package.json. */

@@ -1,5 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { test } from 'tap'
 import type { Test } from 'tap'
@@ -283,6 +293,15 @@ test('missing values are prompted for, and an empty answer selects the default',
   t.match(create(['named'], 'users\n'), /^Starter \(.*\) \[minimal\]: \nnamed is ready.* with a new JWT_SECRET\.\n/)
   t.match(create(['piped', '--starter', 'minimal'], ''), /^Database \(.*\) \[sqlite\]: sqlite\n\npiped is ready/)
   t.match(create(['--help'], ''), /^Usage: npm create fastify-collections/)
+})
+
+test('only the user can read the settings of a new app', {
+  skip: process.platform === 'win32' && 'files have no mode'
+}, async (t) => {
+  const place = join(folder, 'private')
+  const created = run(process.execPath, [program, place, '--starter', 'users'], folder)
+  t.equal(created.status, 0, created.output)
+  t.equal(statSync(join(place, '.env')).mode & 0o777, 0o600)
 })
 
 test('a starter that cannot be created is reported in one sentence', async (t) => {
