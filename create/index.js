@@ -16,7 +16,7 @@ const starters = {
   minimal: { databases: ['sqlite', 'postgres', 'mysql'], secrets: [] },
   users: { databases: ['sqlite'], secrets: ['JWT_SECRET'] },
   articles: { databases: ['sqlite'], secrets: ['WRITER_KEY', 'EDITOR_KEY'] },
-  products: { databases: ['postgres'], secrets: [] }
+  products: { databases: ['postgres'], secrets: ['EDITOR_KEY'] }
 }
 
 const names = Object.keys(starters).join(', ')

@@ -79,6 +79,8 @@ interface Starter {
   readonly settings: (t: Test) => Promise<Record<string, string>>
   /** The sentence that it ends with if a setting is missing; undefined if none is required. */
   readonly missing?: string
+  /** What it warns of at start. */
+  readonly warning?: string
   readonly drive: (t: Test, address: string) => Promise<void>
 }
 
@@ -112,10 +114,12 @@ async function createMysqlDatabase (t: Test): Promise<Record<string, string>> {
 
 const editorKey = 'the-key-of-an-editor-in-the-tests'
 
+const minimal = { name: 'minimal', warning: 'Everyone may read and write tasks.', drive: driveTasks }
+
 const starters: readonly Starter[] = [
-  { name: 'minimal', database: 'sqlite', settings: async () => ({}), drive: driveTasks },
-  { name: 'minimal', database: 'postgres', settings: startPostgresFor, missing: missingUrl, drive: driveTasks },
-  { name: 'minimal', database: 'mysql', settings: createMysqlDatabase, missing: missingUrl, drive: driveTasks },
+  { ...minimal, database: 'sqlite', settings: async () => ({}) },
+  { ...minimal, database: 'postgres', settings: startPostgresFor, missing: missingUrl },
+  { ...minimal, database: 'mysql', settings: createMysqlDatabase, missing: missingUrl },
   {
     name: 'users',
     database: 'sqlite',
@@ -157,13 +161,13 @@ const starters: readonly Starter[] = [
   {
     name: 'products',
     database: 'postgres',
-    settings: startPostgresFor,
-    missing: missingUrl,
+    settings: async (t) => ({ ...await startPostgresFor(t), EDITOR_KEY: editorKey }),
+    missing: missingUrl.replace('\n', ", env must have required property 'EDITOR_KEY'\n"),
     async drive (t, address) {
-      t.equal(
-        (await fetch(`${address}/products`, json({ sku: 'loom', name: 'Loom', price: '199.00', stock: 3 }))).status,
-        201
-      )
+      const product = json({ sku: 'loom', name: 'Loom', price: '199.00', stock: 3 })
+      t.equal((await fetch(`${address}/products`, product)).status, 401)
+      const headers = { ...product.headers, authorization: `Bearer ${editorKey}` }
+      t.equal((await fetch(`${address}/products`, { ...product, headers })).status, 201)
       const buyers = await Promise.all(
         Array.from({ length: 20 }, async () => await fetch(`${address}/products/loom/purchase`, json({})))
       )
@@ -173,7 +177,7 @@ const starters: readonly Starter[] = [
   }
 ]
 
-for (const { name, database, settings, missing, drive } of starters) {
+for (const { name, database, settings, missing, warning, drive } of starters) {
   const skip = database === 'mysql' && noMysql
   test(
     `the starter ${name} with ${database} can be created, compiles, passes its tests, starts, responds and stops`,
@@ -225,6 +229,9 @@ for (const { name, database, settings, missing, drive } of starters) {
       t.teardown(() => running.child.kill('SIGKILL'))
       const address = `http://127.0.0.1:${port}`
       await listening(running)
+      const warnings = running.output().split('\n').filter((line) => line.startsWith('{"level":40'))
+      t.match(warnings, warning === undefined ? [] : [warning])
+      t.equal(warnings.length, warning === undefined ? 0 : 1)
       t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), {
         status: 1,
         errors: /^The service cannot start: listen EADDRINUSE.*\n$/

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { styleText } from 'node:util'
+import { config } from '../src/config.ts'
 
 // npm run import -- products.csv [http://localhost:3000]
 // Imports a file with lines `sku,name,price,stock`. After a failure, run it again: no product is created twice.
+// The key of an editor is in .env.
 
 const [file, service = 'http://localhost:3000'] = process.argv.slice(2)
 const size = 500
@@ -34,11 +36,16 @@ function product (line: string) {
 
 /** A batch has the same key in every run, so the service creates its products once. */
 async function post (body: string): Promise<void> {
-  const key = createHash('sha256').update(body).digest('base64url')
+  const idempotencyKey = createHash('sha256').update(body).digest('base64url')
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(`${service}/products`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': `"${key}"`, prefer: 'return=minimal' },
+      headers: {
+        authorization: `Bearer ${config().EDITOR_KEY}`,
+        'content-type': 'application/json',
+        'idempotency-key': `"${idempotencyKey}"`,
+        prefer: 'return=minimal'
+      },
       body
     })
     const { status, headers } = response

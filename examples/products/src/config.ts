@@ -6,6 +6,7 @@ const schema = Type.Object({
   HOST: Type.String({ default: '127.0.0.1' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
   DATABASE_URL: Type.String({ pattern: '^postgres(ql)?://' }),
+  EDITOR_KEY: Type.String({ minLength: 32 }),
   RATE_LIMIT: Type.Integer({ default: 600, minimum: 1 })
 })
 

@@ -6,6 +6,7 @@ import { postgres } from 'fastify-collections/postgres'
 import { bulk } from 'fastify-collections/bulk'
 import { idempotency } from 'fastify-collections/idempotency'
 import type pg from 'pg'
+import type { createAuthenticate } from './callers.ts'
 
 export const Product = Type.Object({
   sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50 }),
@@ -34,7 +35,7 @@ function multiply (price: string, quantity: number): string {
 
 const table = { name: 'products', schema: Product, id: { property: 'sku', generate: 'client' } } as const
 
-export async function products (pool: pg.Pool) {
+export async function products (pool: pg.Pool, authenticate: ReturnType<typeof createAuthenticate>) {
   // The migrations create the table. This creates the one for idempotency keys.
   const storage = postgres(pool, { columns: 'snake_case', version: { column: 'version', as: 'random' } })
   await storage.createTable({ ...table, receipts: true })
@@ -42,6 +43,12 @@ export async function products (pool: pg.Pool) {
     ...table,
     storage,
     formats: [json, xml],
+    access: {
+      authenticate,
+      challenge: 'Bearer realm="products"',
+      // Everyone may read and buy. Everything else is for callers with the key.
+      allow: { list: 'public', read: 'public', all: 'authenticated' }
+    },
     // PUT, PATCH and DELETE require If-Match.
     etag: { required: true },
     list: { search: ['name'] }
@@ -50,6 +57,7 @@ export async function products (pool: pg.Pool) {
     .with(action('purchase', {
       input: Purchase,
       output: Receipt,
+      allow: 'public',
       // It checks the current stock itself, so buyers need not read the product first.
       etag: { required: false },
       run ({ item, input: { quantity = 1 } }) {

@@ -12,53 +12,72 @@ import { config } from '../src/config.ts'
 // Uses the database of DATABASE_URL. The products of the tests have unique names, and are removed.
 
 async function service (t: TestContext, limit = 10_000) {
-  const app = await build({ ...config(), RATE_LIMIT: limit })
+  const settings = { ...config(), RATE_LIMIT: limit }
+  const app = await build(settings)
+  const editor = { authorization: `Bearer ${settings.EDITOR_KEY}` }
   const prefix = `test-${process.pid}-${Math.random().toString(36).slice(2, 8)}`
   t.after(async () => {
     await app.pool.query('DELETE FROM products WHERE sku LIKE $1', [`${prefix}%`])
     await app.close()
   })
   const post = async (url: string, payload: object, headers = {}) =>
-    app.inject({ method: 'POST', url, payload, headers })
+    app.inject({ method: 'POST', url, payload, headers: { ...editor, ...headers } })
+  const purchase = async (sku: string, payload: object = {}, headers = {}) =>
+    app.inject({ method: 'POST', url: `/products/${sku}/purchase`, payload, headers })
   const product = (name: string, stock: number) => ({ sku: `${prefix}-${name}`, name, price: '19.90', stock })
-  return { app, post, product, prefix }
+  return { app, editor, post, purchase, product, prefix }
 }
 
 test('prices are decimals, exact to the cent', async (t) => {
-  const { app, post, product } = await service(t)
+  const { app, post, purchase, product } = await service(t)
   const loom = product('loom', 7)
   assert.equal((await post('/products', loom)).statusCode, 201)
   assert.equal((await app.inject(`/products/${loom.sku}`)).json().price, '19.90')
-  const { total, left } = (await post(`/products/${loom.sku}/purchase`, { quantity: 3 })).json()
+  const { total, left } = (await purchase(loom.sku, { quantity: 3 })).json()
   assert.deepEqual({ total, left }, { total: '59.70', left: 4 })
   assert.equal((await post('/products', { ...product('lamp', 1), price: 19.9 })).statusCode, 422)
 })
 
+test('everyone reads and buys; other writes require the key of an editor', async (t) => {
+  const { app, post, purchase, product } = await service(t)
+  const loom = product('loom', 7)
+  const url = `/products/${loom.sku}`
+  assert.equal((await app.inject({ method: 'POST', url: '/products', payload: loom })).statusCode, 401)
+  await post('/products', loom)
+  for (const headers of [{}, { authorization: 'Bearer guessed' }]) {
+    assert.equal((await app.inject({ method: 'PATCH', url, headers, payload: { price: '0.01' } })).statusCode, 401)
+    assert.equal((await app.inject({ method: 'PUT', url, headers, payload: loom })).statusCode, 401)
+    assert.equal((await app.inject({ method: 'DELETE', url, headers })).statusCode, 401)
+  }
+  assert.equal((await app.inject(url)).json().price, '19.90')
+  assert.equal((await purchase(loom.sku)).statusCode, 200)
+})
+
 test('PATCH requires If-Match, and returns 412 after a purchase', async (t) => {
-  const { app, post, product } = await service(t)
+  const { app, editor, post, purchase, product } = await service(t)
   const { sku } = product('loom', 7)
   const created = await post('/products', product('loom', 7))
   const patch = async (headers: object) =>
-    app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { ...headers }, payload: { stock: 8 } })
+    app.inject({ method: 'PATCH', url: `/products/${sku}`, headers: { ...editor, ...headers }, payload: { stock: 8 } })
   assert.equal((await patch({})).statusCode, 428)
-  await post(`/products/${sku}/purchase`, {})
+  await purchase(sku)
   assert.equal((await patch({ 'if-match': String(created.headers.etag) })).statusCode, 412)
   const { headers } = await app.inject(`/products/${sku}`)
   assert.equal((await patch({ 'if-match': String(headers.etag) })).json().stock, 8)
 })
 
 test('of a hundred concurrent buyers, as many succeed as there are pieces', async (t) => {
-  const { app, post, product } = await service(t)
+  const { app, post, purchase, product } = await service(t)
   const { sku } = product('loom', 30)
   await post('/products', product('loom', 30))
-  const buyers = await Promise.all(Array.from({ length: 100 }, async () => post(`/products/${sku}/purchase`, {})))
+  const buyers = await Promise.all(Array.from({ length: 100 }, async () => purchase(sku)))
   assert.equal(buyers.filter(({ statusCode }) => statusCode === 200).length, 30)
   assert.equal(buyers.filter(({ statusCode }) => statusCode === 409).length, 70)
   assert.equal((await app.inject(`/products/${sku}`)).json().stock, 0)
 })
 
 test('concurrent purchases and edits lose no update', async (t) => {
-  const { app, post, product } = await service(t)
+  const { app, editor, post, purchase, product } = await service(t)
   const { sku } = product('loom', 0)
   await post('/products', product('loom', 0))
   // Adds one piece to the stock that it has read, and reads again if another write came first.
@@ -68,7 +87,7 @@ test('concurrent purchases and edits lose no update', async (t) => {
       const { statusCode } = await app.inject({
         method: 'PATCH',
         url: `/products/${sku}`,
-        headers: { 'if-match': String(seen.headers.etag) },
+        headers: { ...editor, 'if-match': String(seen.headers.etag) },
         payload: { stock: seen.json().stock + 1 }
       })
       if (statusCode === 200) return
@@ -76,7 +95,7 @@ test('concurrent purchases and edits lose no update', async (t) => {
     throw new Error('Other writes always came first.')
   }
   const [sold] = await Promise.all([
-    Promise.all(Array.from({ length: 40 }, async () => post(`/products/${sku}/purchase`, {}))),
+    Promise.all(Array.from({ length: 40 }, async () => purchase(sku))),
     Promise.all(Array.from({ length: 10 }, add))
   ])
   const pieces = sold.filter(({ statusCode }) => statusCode === 200).length
@@ -84,12 +103,12 @@ test('concurrent purchases and edits lose no update', async (t) => {
 })
 
 test('a purchase that is sent twice with a key happens once', async (t) => {
-  const { app, post, product, prefix } = await service(t)
+  const { app, post, purchase, product, prefix } = await service(t)
   const { sku } = product('loom', 5)
   await post('/products', product('loom', 5))
   const headers = { 'idempotency-key': `"${prefix}-purchase"` }
-  const first = await post(`/products/${sku}/purchase`, { quantity: 2 }, headers)
-  const again = await post(`/products/${sku}/purchase`, { quantity: 2 }, headers)
+  const first = await purchase(sku, { quantity: 2 }, headers)
+  const again = await purchase(sku, { quantity: 2 }, headers)
   assert.deepEqual(again.json(), first.json())
   assert.equal((await app.inject(`/products/${sku}`)).json().stock, 3)
 })
