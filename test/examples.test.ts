@@ -79,6 +79,8 @@ interface Starter {
   readonly settings: (t: Test) => Promise<Record<string, string>>
   /** The sentence that it ends with if a setting is missing; undefined if none is required. */
   readonly missing?: string
+  /** Settings that it refuses: their names, values and messages. */
+  readonly refused?: ReadonlyArray<readonly [setting: string, value: string, message: string]>
   /** What it warns of at start. */
   readonly warning?: string
   readonly drive: (t: Test, address: string) => Promise<void>
@@ -125,6 +127,10 @@ const starters: readonly Starter[] = [
     database: 'sqlite',
     settings: async () => ({}),
     missing: "The service cannot start: env must have required property 'JWT_SECRET'\n",
+    refused: [
+      ['ADMIN_EMAIL', 'root', 'must match pattern'],
+      ['ADMIN_PASSWORD', 'short', 'must match pattern']
+    ],
     async drive (t, address) {
       const ada = { email: 'ada@example.com', password: 'analytical' }
       t.equal((await fetch(`${address}/users`, json({ ...ada, name: 'Ada' }))).status, 201)
@@ -177,7 +183,7 @@ const starters: readonly Starter[] = [
   }
 ]
 
-for (const { name, database, settings, missing, warning, drive } of starters) {
+for (const { name, database, settings, missing, refused = [], warning, drive } of starters) {
   const skip = database === 'mysql' && noMysql
   test(
     `the starter ${name} with ${database} can be created, compiles, passes its tests, starts, responds and stops`,
@@ -216,14 +222,17 @@ for (const { name, database, settings, missing, warning, drive } of starters) {
         t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
         writeFileSync(env, content)
       }
-      for (const [line, setting] of secrets) {
-        writeFileSync(env, content.replace(line, `${setting}=${'x'.repeat(31)}`))
+      const short = secrets.map(([, setting = '']) => {
+        return [setting, 'x'.repeat(31), 'must NOT have fewer than 32 characters'] as const
+      })
+      for (const [setting, value, message] of [...short, ...refused]) {
+        writeFileSync(env, content.replace(RegExp(`^${setting}=.*$`, 'm'), `${setting}=${value}`))
         t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), {
           status: 1,
-          errors: `The service cannot start: env/${setting} must NOT have fewer than 32 characters\n`
+          errors: `The service cannot start: env/${setting} ${message}`
         })
-        writeFileSync(env, content)
       }
+      writeFileSync(env, content)
 
       const running = alone(process.execPath, ['src/server.ts'], { cwd: place })
       t.teardown(() => running.child.kill('SIGKILL'))

@@ -7,8 +7,8 @@ const schema = Type.Object({
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
   DATABASE_FILE: Type.String({ default: 'users.db' }),
   JWT_SECRET: Type.String({ minLength: 32 }),
-  ADMIN_EMAIL: Type.String({ default: '' }),
-  ADMIN_PASSWORD: Type.String({ default: '' })
+  ADMIN_EMAIL: Type.String({ default: '', pattern: '^([^@]+@[^@]+)?$' }),
+  ADMIN_PASSWORD: Type.String({ default: '', pattern: '^(.{8,200})?$' })
 })
 
 export type Config = Static<typeof schema>

@@ -3,7 +3,10 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { hash, matches } from '../password.ts'
 
-const Credentials = Type.Object({ email: Type.String({ maxLength: 200 }), password: Type.String({ maxLength: 200 }) })
+const Credentials = Type.Object({
+  email: Type.String({ format: 'email', maxLength: 200 }),
+  password: Type.String({ maxLength: 200 })
+})
 
 export default async function login (app: FastifyInstance): Promise<void> {
   // Compared if the account does not exist, so that the response time does not reveal that.
