@@ -56,9 +56,19 @@ export function hasTagPrecondition (fields: PreconditionFields): boolean {
   return fields['if-match'] !== undefined || fields['if-none-match'] !== undefined
 }
 
-/** Whether a write depends on the state of its target. */
-export function isConditionalWrite (fields: PreconditionFields): boolean {
-  return hasTagPrecondition(fields) || parseOptionalDate(fields['if-unmodified-since']) !== undefined
+/**
+ * Whether a write depends on the state of its target. Fields that are ignored do not count: malformed ones, and
+ * If-Unmodified-Since beside If-Match or without a modification date (RFC 9110, section 13.1.4).
+ */
+export function isConditionalWrite (fields: PreconditionFields, hasDate: boolean): boolean {
+  if (hasTags(fields['if-match']) || hasTags(fields['if-none-match'])) return true
+  return hasDate &&
+    fields['if-match'] === undefined &&
+    parseOptionalDate(fields['if-unmodified-since']) !== undefined
+}
+
+function hasTags (field: string | undefined): boolean {
+  return field !== undefined && parseEntityTags(field).length > 0
 }
 
 /** RFC 9110, section 13.1.1; section 13.1.4 only without If-Match. */

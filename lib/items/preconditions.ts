@@ -35,16 +35,14 @@ export function checkPreconditions (
   entry: Entry<object> | undefined
 ): Problem | undefined {
   const { fields } = request
-  if (collection.etag.required && !isConditionalWrite(fields)) {
+  if (!dependsOnItem(collection, request)) return undefined
+  const modified = entry && getLastModified(collection, entry)
+  if (collection.etag.required && !isConditionalWrite(fields, modified !== undefined)) {
     return problem('precondition-required', {
       detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.'
     })
   }
-  if (!isConditional(fields)) return undefined
-  const current = entry && getValidators(collection, request, {
-    version: getVersion(collection, entry),
-    modified: getLastModified(collection, entry)
-  })
+  const current = entry && getValidators(collection, request, { version: getVersion(collection, entry), modified })
   const outcome = evaluatePreconditions({ safe: false, fields, current, weak: collection.etag.acceptWeak })
   return outcome === 'failed' ? preconditionFailed() : undefined
 }

@@ -337,6 +337,39 @@ test('with etag.required, an unconditional write of an item returns 428 (RFC 658
   t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': future } })).statusCode, 204)
 })
 
+test('with etag.required, a header that is ignored is no precondition (RFC 9110, section 13.1)', async (t) => {
+  const dated = users({ etag: { required: true }, put: { create: true } })
+  const app = await build(t, [dated, notes({ etag: { required: true }, put: { create: true } })])
+  const user = await created(app, '/users', ada)
+  const note = await created(app, '/notes', { text: 'a' })
+  const ignored: ReadonlyArray<readonly [url: string, fields: Record<string, string>]> = [
+    [note.at, { 'if-unmodified-since': future }],
+    [nowhere, { 'if-unmodified-since': future }],
+    ...[user.at, note.at, nowhere].flatMap((url) => ([
+      [url, { 'if-match': '' }],
+      [url, { 'if-none-match': '' }],
+      [url, { 'if-none-match': ', ,' }],
+      [url, { 'if-none-match': 'unquoted' }],
+      [url, { 'if-match': '"open' }],
+      [url, { 'if-match': 'unquoted', 'if-unmodified-since': future }],
+      [url, { 'if-unmodified-since': 'Fri, 31 Feb 2100 00:00:00 GMT' }]
+    ] as const))
+  ]
+  for (const [url, fields] of ignored) {
+    const content = url === note.at ? { text: 'b' } : { ...ada, name: 'B' }
+    for (const method of url === nowhere ? ['PUT'] : ['PUT', 'PATCH', 'DELETE']) {
+      const answer = await ask(app, `${method} ${url}`, { content: method === 'DELETE' ? undefined : content, fields })
+      t.equal(answer.statusCode, 428, `${method} ${url} with ${JSON.stringify(fields)}`)
+    }
+  }
+  t.equal((await ask(app, `GET ${user.at}`)).headers.etag, user.tag)
+  t.equal((await ask(app, `GET ${note.at}`)).headers.etag, note.tag)
+  const counted = { 'if-match': `unquoted, ${note.tag}` }
+  t.equal((await ask(app, `PATCH ${note.at}`, { content: { text: 'c' }, fields: counted })).statusCode, 200)
+  const create = { content: { text: 'd' }, fields: { 'if-none-match': '*' } }
+  t.equal((await ask(app, `PUT ${nowhere.replace('users', 'notes')}`, create)).statusCode, 201)
+})
+
 test('etag.acceptWeak accepts the current tag with a W/ prefix, and no other tag', async (t) => {
   const app = await build(t, users({ etag: { acceptWeak: true } }))
   const { at, tag } = await created(app, '/users', ada)
