@@ -22,7 +22,7 @@ import { joinFilters } from './storage/filter.ts'
 import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
 import type { Place } from './access/parent.ts'
-import { checkQuery } from './request/query.ts'
+import { checkEncoding, checkQuery } from './request/query.ts'
 import { checkOutsideCall } from './items/transaction.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
 import { addDescriptionLink } from './response/links.ts'
@@ -80,7 +80,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
       const access = { place, authorization, context, customAction }
       const request = toRequest(format ?? collection.formats[0]!, access, reply)
-      const isLenient = takesQuery ? false : checkQuery(request)
+      const isLenient = checkEncoding(request.search) ?? (takesQuery ? false : checkQuery(request))
       if (isLenient instanceof Problem) return prepareProblem(collection, isLenient, reply)
       const visible = authorization?.hidden === undefined
         ? collection

@@ -3,6 +3,25 @@ import type { Problem } from '../http/problems.ts'
 import type { Request } from './request.ts'
 
 /**
+ * RFC 3986, section 2.1: a percent sign is followed by two hexadecimal digits, and the octets are UTF-8. The parser of
+ * Fastify would return anything else as it is, and `?name=%FF` would find the item whose name is "%FF".
+ */
+export function checkEncoding (search: string): Problem | undefined {
+  if (!search.includes('%') || isDecodable(search)) return undefined
+  const [name = ''] = search.split('&').find((parameter) => !isDecodable(parameter))?.split('=', 1) ?? []
+  return badParameter(name, 'percent-encoded UTF-8. A percent sign itself is %25', `The query parameter "${name}"`)
+}
+
+function isDecodable (text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
  * Checks the query string of a request that takes no parameters. Returns whether parameters were ignored because the
  * client prefers lenient handling (RFC 7240, section 4.4); otherwise unknown parameters are a problem.
  */

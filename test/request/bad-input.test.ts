@@ -3,6 +3,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
+import { action } from '../../lib/features/action.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created, notes, users } from '../app.ts'
@@ -360,6 +361,48 @@ test('ids that cannot exist return 404, and ids that cannot be decoded return 40
     t.equal(answer.fields['content-type'], 'application/problem+json')
   }
   t.equal((await wire.ask('GET /notes')).content.toString(), '[]')
+})
+
+test('percent-encoding that is invalid in a query string returns 400 (RFC 3986, section 2.1)', async (t) => {
+  const Named = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), name: Type.String() })
+  const named = define({
+    name: 'named',
+    schema: Named,
+    storage: memory(),
+    list: { filter: ['name'], search: ['name'] }
+  }).with(action('touch', { run: () => undefined }))
+  const app = await build(t, named as Collection)
+  const invalid = ['%', '%F', '%FF', '%zz', '%u0041', '%C0%AF', '%ED%A0%80', '%E2%82', '%F4%90%80%80', '%41%']
+  for (const name of invalid) await created(app, '/named', { name })
+  const { at, tag } = await created(app, '/named', { name: 'kept 100% €' })
+  const wire = new Wire(await listen(app))
+  t.teardown(() => wire.close())
+  for (const text of invalid) {
+    const heads = [
+      [`GET /named?name=${text}`],
+      [`GET /named?name.in=a,${text}`],
+      [`GET /named?q=${text}`],
+      [`GET /named?limit=1&${text}=a`],
+      [`GET /named?unknown=${text}`, 'Prefer: handling=lenient'],
+      [`QUERY /named?name=${text}`, json],
+      [`POST /named?name=${text}`, json],
+      [`GET ${at}?fields=${text}`],
+      [`PUT ${at}?name=${text}`, json],
+      [`PATCH ${at}?name=${text}`, json, 'Prefer: handling=lenient'],
+      [`POST ${at}/touch?name=${text}`],
+      [`DELETE ${at}?name=${text}`, 'Prefer: handling=lenient']
+    ]
+    for (const head of heads) {
+      const answer = await wire.ask(head, head.includes(json) ? '{"name":"a"}' : '')
+      checkProblem(t, answer, head.join(', '), 400)
+      t.match(JSON.parse(answer.content.toString()), { code: 'invalid-query', detail: /%25/ })
+    }
+    t.equal((await wire.ask(`HEAD ${at}?fields=${text}`)).status, 400)
+  }
+  t.equal((await ask(app, `GET ${at}`)).headers.etag, tag)
+  t.match((await ask(app, 'GET /named?limit=1&name=%zz&q=b')).json(), { parameter: 'name' })
+  t.equal((await ask(app, 'GET /named?name=%25FF')).json().length, 1, 'an encoded percent sign is text')
+  t.equal((await ask(app, 'GET /named?name=kept+100%25%20%e2%82%ac')).json().length, 1)
 })
 
 test('hostile headers do not break a request', async (t) => {

@@ -152,7 +152,7 @@ test('limit must be an integer from 1 to the maximum, and anything else returns 
   for (const [path, limits] of [
     [
       'books',
-      ['0', '101', '-1', '1.5', '1e1', '', 'ten', '0x1', '%31%00', '99999999999', 'Infinity', '1&limit=2', '%zz']
+      ['0', '101', '-1', '1.5', '1e1', '', 'ten', '0x1', '%31%00', '99999999999', 'Infinity', '1&limit=2']
     ],
     ['small', ['4']]
   ] as const) {
