@@ -27,3 +27,12 @@ export function isExactDouble (literal: string): boolean {
   const kept = parseDecimal(shortest)
   return written.digits === kept.digits && written.exponent === kept.exponent
 }
+
+/**
+ * Explains why a number is refused that is not exact. 2^62 is a double, but its shortest form is 4611686018427388000,
+ * so the client would get another number back.
+ */
+export function explainInexact (literal: string): string {
+  const value = Number(literal)
+  return Number.isFinite(value) ? `would be returned as ${value}` : 'is too large for a double'
+}

@@ -1,7 +1,7 @@
 // RFC 8259 and RFC 7493: a slow, exact JSON parser that reports what is wrong, and where.
 
 import { toPointer } from '../http/json-pointer.ts'
-import { isExactDouble } from './decimal.ts'
+import { explainInexact, isExactDouble } from './decimal.ts'
 import { Malformed } from './format.ts'
 
 /** How deep arrays and objects can be nested. */
@@ -119,9 +119,8 @@ class JsonReader {
   #readNumber (): void {
     const start = this.#at
     if (!this.#skip(numberPattern)) this.#fail('a value was expected')
-    if (!isExactDouble(this.#text.slice(start, this.#at))) {
-      this.#fail(`the number ${this.#formatPath()} cannot be represented as a double`, start)
-    }
+    const literal = this.#text.slice(start, this.#at)
+    if (!isExactDouble(literal)) this.#fail(`the number ${this.#formatPath()} ${explainInexact(literal)}`, start)
   }
 
   #skip (pattern: RegExp): boolean {

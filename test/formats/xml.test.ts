@@ -425,10 +425,10 @@ test('errors are reported with line and column', async (t) => {
       '<item><a type="number"><b/></a></item>',
       'Line 1, column 24: an element of type "number" cannot contain elements.'
     ],
-    ['<item><a type="number">1e400</a></item>', 'Line 1, column 23: this number cannot be represented as a double.'],
+    ['<item><a type="number">1e400</a></item>', 'Line 1, column 23: this number is too large for a double.'],
     [
       '<item><a type="number"> 9007199254740993 </a></item>',
-      'Line 1, column 23: this number cannot be represented as a double.'
+      'Line 1, column 23: this number would be returned as 9007199254740992.'
     ],
     ['<item><a type="array"><b/></a></item>', 'Line 1, column 23: an array can contain <item> elements only.'],
     ['<item><a>1</a>\n<a>2</a></item>', 'Line 2, column 1: the member occurs more than once.'],
@@ -480,7 +480,7 @@ test('errors are reported with line and column', async (t) => {
   t.equal(detail('<item/>', { type: 'array' }), 'Line 1, column 1: the root element <items> was expected.')
   t.equal(
     detail('<item><a>1e400</a></item>', withProperty({ type: 'number' })),
-    'Line 1, column 9: this number cannot be represented as a double.'
+    'Line 1, column 9: this number is too large for a double.'
   )
 })
 

@@ -1,6 +1,6 @@
 // XML 1.0, section 3: parses elements to the values that a schema expects.
 
-import { isExactDouble } from '../decimal.ts'
+import { explainInexact, isExactDouble } from '../decimal.ts'
 import { isBlank } from './characters.ts'
 import { decodeName } from './name.ts'
 import { Scanner } from './scanner.ts'
@@ -108,7 +108,7 @@ class XmlReader {
     const value = parseLeaf(text, type ?? typing.kind)
     if (value === undefined && type !== undefined) this.#scanner.fail(`this is not of the type "${type}"`, start)
     if (typeof value === 'number' && !isExactDouble(text.trim())) {
-      this.#scanner.fail('this number cannot be represented as a double', start)
+      this.#scanner.fail(`this number ${explainInexact(text.trim())}`, start)
     }
     return value === undefined ? text : value
   }
