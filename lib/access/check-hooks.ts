@@ -1,3 +1,4 @@
+import { actionNames } from '../action.ts'
 import type { ActionName } from '../action.ts'
 import { BadOption } from '../errors.ts'
 import type { Related, RouteOptions } from '../options.ts'
@@ -22,12 +23,47 @@ export function checkHooks (reader: Reader, read: Related, what: string): void {
   }
 }
 
+/** A custom action, as far as its hooks are concerned. */
+interface HookedAction {
+  readonly name: string
+  /** Whether it only reads. */
+  readonly safe: boolean
+  readonly route: RouteOptions
+}
+
+const readActions: readonly ActionName[] = ['list', 'read']
+const writeActions: readonly ActionName[] = ['create', 'replace', 'update', 'remove']
+
+/**
+ * A custom action runs the hooks of `routes.all` and its own. If hooks of other actions protect the collection, it is
+ * open to everyone, so it has to state who may call it.
+ */
+export function checkActionHooks ({ name, actions, routes }: Reader, custom: HookedAction): void {
+  const { safe, route } = custom
+  if (collectHooks(route).length > 0) return
+  const general = collectHooks(routes.all)
+  const hasOwnHooks = (one: ActionName): boolean => !isSubset(collectHooks(routes[one]), general)
+  const hooked = (safe ? readActions : actionNames).filter(hasOwnHooks)
+  if (hooked.length === 0) return
+  // With hooks for all actions, those of a few are additions, such as a role that only DELETE needs.
+  const served = writeActions.filter((one) => actions.has(one))
+  const similar = safe || served.length === 0 ? readActions.filter((one) => actions.has(one)) : served
+  if (general.length > 0 && !similar.every(hasOwnHooks)) return
+  throw new BadOption(name, `the hooks in the routes of ${hooked.join(', ')} ` +
+    `do not run for the action "${custom.name}". ` +
+    'Move them to routes.all, add them to route of the action, ' +
+    'or add allow to the action to state who may call it ("public" means everyone).')
+}
+
 /** Those that can refuse a request. */
 const requestHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
 
 function getRequestHooks ({ routes }: Pick<Related, 'routes'>, action: ActionName): unknown[] {
-  const given: ReadonlyArray<RouteOptions | undefined> = [routes.all, routes[action]]
-  return given.flatMap((route) => requestHooks.flatMap((hook): unknown[] => [route?.[hook] ?? []].flat()))
+  return [...collectHooks(routes.all), ...collectHooks(routes[action])]
+}
+
+function collectHooks (route: RouteOptions | undefined): unknown[] {
+  return requestHooks.flatMap((hook): unknown[] => [route?.[hook] ?? []].flat())
 }
 
 function isSubset (part: readonly unknown[], whole: readonly unknown[]): boolean {

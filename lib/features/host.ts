@@ -1,3 +1,4 @@
+import { checkActionHooks } from '../access/check-hooks.ts'
 import { checkRule } from '../access/rules.ts'
 import type { AccessRules, Rule } from '../access/rules.ts'
 import type { Action } from '../action.ts'
@@ -150,7 +151,10 @@ export class Attachments implements Host, Attached {
         'Add allow: \'public\' or a function to the action, or all to access.allow.')
     }
     this.actions.set(name, action)
-    if (rule === undefined) return
+    if (rule === undefined) {
+      checkActionHooks(this.collection, action)
+      return
+    }
     const option = `allow of the action "${name}"`
     checkRule(this.collection.name, rule, { option, where: '', authenticate: access?.authenticate })
     this.#rules[name] = rule

@@ -7,6 +7,7 @@ import { version } from '../../lib/features/version/version.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { action } from '../../lib/features/action.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
@@ -247,4 +248,73 @@ test('hooks of the app run for every collection registered in it', async (t) => 
     await app.register(collection, each as Collection)
   }
   t.equal((await ask(app, 'GET /articles?expand=person')).statusCode, 401)
+})
+
+// A custom action has a route of its own: hooks of other actions do not run for it.
+
+const cancel = (options: object = {}) => action('cancel', { run: () => {}, ...options })
+const writes = (hook: string) => Object.fromEntries(
+  ['create', 'replace', 'update', 'remove'].map((name) => [name, { [hook]: authenticate }])
+)
+
+for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
+  test(`a custom action is refused at boot if ${hook} hooks protect only other actions`, async (t) => {
+    for (const routes of [writes(hook), { remove: { [hook]: authenticate } }, { read: { [hook]: [log] } }]) {
+      t.throws(() => articles({ routes }).with(cancel() as never), refused)
+    }
+    t.throws(
+      () => articles({ routes: { ...writes(hook), all: { onRequest: log } } }).with(cancel() as never),
+      refused,
+      'a hook of all actions, and another one that protects every write'
+    )
+    t.throws(
+      () => articles({ actions: ['list', 'read'], routes: { all: { onRequest: log }, ...reads(hook) } })
+        .with(cancel() as never),
+      refused,
+      'a collection whose items can only be read'
+    )
+    t.throws(() => articles({ routes: reads(hook) }).with(cancel({ safe: true }) as never), refused, 'a safe action')
+  })
+
+  test(`a custom action is accepted if the ${hook} hooks run for it, or if it states who may call it`, async (t) => {
+    const routes = writes(hook)
+    const accepted: Array<[why: string, options: Partial<Options<typeof Article>>, own?: object]> = [
+      ['no hooks', {}],
+      ['hooks of all actions', { routes: { all: { [hook]: authenticate } } }],
+      ['further hooks of one action', { routes: { all: { [hook]: authenticate }, remove: { [hook]: log } } }],
+      ['the same hooks everywhere', { routes: { ...routes, all: { [hook]: authenticate } } }],
+      ['a hook of the action', { routes }, { route: { onRequest: authenticate } }],
+      ['a rule of the action', { routes }, { allow: 'public' }],
+      ['a rule of the definition', { routes, access: { allow: 'public' } }],
+      ['access.authenticate', { routes, access: { authenticate: () => undefined } }],
+      ['hooks that refuse nothing', { routes: { remove: { onSend: async () => {}, onResponse: log } } }],
+      ['an action that reads, as everyone may', { routes }, { safe: true }]
+    ]
+    for (const [why, options, own] of accepted) {
+      t.doesNotThrow(() => articles(options).with(cancel(own) as never), why)
+    }
+  })
+}
+
+function reads (hook: string): object {
+  return { list: { [hook]: authenticate }, read: { [hook]: authenticate } }
+}
+
+test('the error message about a custom action states how to fix it, and the fixes protect it', async (t) => {
+  const routes = writes('onRequest')
+  t.throws(() => articles({ routes }).with(cancel() as never), {
+    message: 'Collection articles: ' +
+      'the hooks in the routes of create, replace, update, remove do not run for the action "cancel". ' +
+      'Move them to routes.all, add them to route of the action, ' +
+      'or add allow to the action to state who may call it ("public" means everyone).'
+  })
+  for (const fixed of [
+    articles({ routes: { all: { onRequest: authenticate } } }).with(cancel() as never),
+    articles({ routes }).with(cancel({ route: { onRequest: authenticate } }) as never)
+  ]) {
+    const app = await build(t, fixed as Collection)
+    t.equal((await ask(app, 'POST /articles/1/cancel')).statusCode, 401)
+    const authorized = await ask(app, 'POST /articles/1/cancel', { fields: { authorization: 'Bearer ada' } })
+    t.equal(authorized.statusCode, 200)
+  }
 })
