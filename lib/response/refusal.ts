@@ -11,7 +11,9 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
     detail: 'The item was changed by other requests each time. Read it again, then repeat the request.'
   }),
   'not-unique': ({ properties }) => problem('not-unique', {
-    detail: `Another item has this ${properties.join(' and ')} already.`,
+    detail: properties.length === 0
+      ? 'Another item has one of these values already, and it must be unique.'
+      : `Another item has this ${properties.join(' and ')} already.`,
     members: { errors: properties.map((property) => ({ pointer: toPointer([property]), message: 'must be unique' })) }
   }),
   conflict: () => problem('conflict', {

@@ -1,10 +1,12 @@
+import { execFile } from 'node:child_process'
 import type { EventEmitter } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import driver from 'mysql2/promise'
 import { test } from 'tap'
 import type { Test } from 'tap'
@@ -195,16 +197,39 @@ test('sqlite', async (t) => {
     t.same(await storage.find('nothing', context), undefined)
   })
 
-  await t.test('a full disk is reported as unreachable, and leaves no partial write', async (t) => {
+  await t.test('a full disk is reported as one, and leaves no partial write', async (t) => {
     const [{ page_count: pages } = {}] = database.prepare('PRAGMA page_count').all()
     database.exec(`PRAGMA max_page_count = ${Number(pages)}`)
     t.match(await failure(storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)), {
       ...unreachable,
+      detail: /^The database of the server is full\./,
+      hasNoEffect: true,
       cause: { errcode: 13 }
     })
     database.exec('PRAGMA max_page_count = 1000000')
     t.equal(await storage.find('big', context), undefined)
     t.equal(toEntry(await storage.insert(thing('big', { note: 'x'.repeat(1_000_000) }), context)).id, 'big')
+  })
+
+  await t.test('a file that has reached the limit of its size is 503 for writes, and is still read', async (t) => {
+    const script = fileURLToPath(new URL('../fixtures/limited-file.ts', import.meta.url))
+    // In blocks of 512 or 1024 bytes. Without the environment, because what tap adds to it ends the process at SIGXFSZ,
+    // which Node.js itself ignores.
+    const command = 'ulimit -f 200 && exec env -i "$0" "$1" "$2"'
+    const given = ['-c', command, process.execPath, script, join(folder, 'limited.db')]
+    const { stdout } = await promisify(execFile)('sh', given)
+    const { written, refused, counts } = JSON.parse(stdout)
+    t.ok(written > 0, `${written} items were written`)
+    for (const { status, retryAfter, problem } of refused) {
+      t.equal(status, 503)
+      t.equal(retryAfter, '1')
+      t.match(problem, {
+        code: 'storage-unavailable',
+        detail: /^The server cannot read or write the file of its database\./
+      })
+    }
+    t.equal(refused.length, 2, 'a single write, and a transaction')
+    t.strictSame(counts, [written, written], 'nothing of the refused writes is stored')
   })
 
   await t.test('a read-only file can be read, and a write to it is reported as read-only', async (t) => {

@@ -472,7 +472,7 @@ test('a driver error becomes a refusal or an unreachable error, is retried, or i
     refused: 'not-unique',
     properties: ['id']
   })
-  t.same(await outcome('postgres', toError({ code: '23505' })), { refused: 'not-unique', properties: [''] })
+  t.same(await outcome('postgres', toError({ code: '23505' })), { refused: 'not-unique', properties: [] })
   for (const error of [
     toError({ errno: 1180 }, 'Got error 6 "No such device or address" during COMMIT'),
     toError({ code: 'EMFILE' }),
@@ -528,6 +528,32 @@ test('a driver error becomes a refusal or an unreachable error, is retried, or i
     { id },
     'a deadlock is retried'
   )
+})
+
+test('the error of MySQL Group Replication for a lost race, as an object: it is retried, then 503', async (t) => {
+  const item = { id, email: 'a@example.org', createdAt: '2024-01-01T00:00:00Z' }
+  const lost = () => toError(
+    { code: 'ER_TRANSACTION_ROLLBACK_DURING_COMMIT', errno: 3101, sqlState: 'HY000' },
+    'Plugin instructed the server to rollback the current transaction.'
+  )
+  const won = recordStatements([lost(), lost(), { affectedRows: 1, insertId: 0 }]).mysql()<Thing>(users)
+  t.match(await won.insert(item, context), { id })
+  const never = recordStatements(Array.from({ length: 6 }, lost)).mysql()<Thing>(users)
+  t.match(await never.insert(item, context).catch((error: unknown) => error), { unreachable: true })
+})
+
+test('the errors of Citus for a unique value, as objects: the properties are those of the detail', async (t) => {
+  const item = { id, email: 'a@example.org', createdAt: '2024-01-01T00:00:00Z' }
+  const insert = async (detail: string) => {
+    // What a worker reports has neither table nor constraint.
+    const message = 'duplicate key value violates unique constraint "users_email_unique_102008"'
+    const error = toError({ code: '23505', severity: 'ERROR', detail }, message)
+    return await recordStatements([error]).postgres()<Thing>(users).insert(item, context)
+  }
+  const notUnique = (...properties: string[]) => ({ refused: 'not-unique', properties })
+  t.same(await insert('Key (email)=(a@example.org) already exists.'), notUnique('email'))
+  t.same(await insert('Key (email, "createdAt")=(a)=(b, c) already exists.'), notUnique('email', 'createdAt'))
+  t.same(await insert('Key (email, "odd, ""name""")=(a, b) already exists.'), notUnique('email', 'odd, "name"'))
 })
 
 test('a connection that throws a value other than an error, or cannot roll back, is handled', async (t) => {

@@ -227,15 +227,16 @@ function toLiteral (value: string): string {
 /** By number: https://mariadb.com/docs/server/reference/error-codes */
 const errorKinds: Readonly<Record<string, ErrorKind>> = {
   1213: 'retry', // deadlock, and a failed certification in a cluster
+  3101: 'retry', // a failed certification in MySQL Group Replication
   1020: 'retry', // changed since it was read
-  1021: 'unreachable', // disk full
+  1021: 'full', // disk
   1040: 'exhausted', // too many connections
   1041: 'unreachable', // out of memory
   1054: 'mismatch', // a column
   1146: 'mismatch',
   1047: 'unreachable', // a node that has not joined its cluster
   1053: 'unreachable', // shutting down
-  1114: 'unreachable', // table full
+  1114: 'full', // table
   1158: 'unreachable', // network, up to 1161
   1159: 'unreachable',
   1160: 'unreachable',

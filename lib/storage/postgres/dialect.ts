@@ -1,5 +1,5 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { Dialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
+import type { Dialect, ErrorKind, JsonDialect, Violation } from '../sql/dialect.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 import { isStalePlan } from './positional-query.ts'
 
@@ -113,7 +113,7 @@ export const dialect: Dialect = {
   parseViolation (error) {
     const { code, constraint = '', where = '', column = '' } = getErrorDetail(error)
     if (code === '23502') return { notNull: column }
-    if (code === '23505') return { constraint, buildColumnsQuery }
+    if (code === '23505') return constraint === '' ? parseDuplicateKey(error) : { constraint, buildColumnsQuery }
     // PostgreSQL reports the parameter of an invalid value: "unnamed portal parameter $2 = '...'"
     const parameter = Number(/\bportal parameter \$(\d+)/.exec(where)?.[1])
     if (isDataException(code)) return { unstorable: parameter > 0 ? { parameter } : { column: undefined } }
@@ -126,6 +126,17 @@ export const dialect: Dialect = {
 /** Class 22: out of range, too long, not of the type. */
 function isDataException (code: string | undefined): boolean {
   return code !== undefined && code.length === 5 && code.startsWith('22')
+}
+
+/**
+ * Citus passes on the error of another server, with its detail but without the name of the constraint:
+ * Key (team, "shirtNumber")=(a, 1) already exists.
+ */
+function parseDuplicateKey (error: unknown): Violation {
+  const { detail = '' } = getErrorDetail(error)
+  const key = /^Key \((.+?)\)=\(/.exec(detail)?.[1]
+  const names = key?.match(/"(?:[^"]|"")+"|[^, ]+/g) ?? []
+  return { columns: names.map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"')) }
 }
 
 /** Foreign keys, RESTRICT, checks, exclusions. */
@@ -197,7 +208,8 @@ const errorKinds: Readonly<Record<string, ErrorKind>> = {
   '42P01': 'mismatch',
   42703: 'mismatch', // a column
   '08': 'unreachable', // connection exceptions
-  53: 'unreachable', // out of memory or disk
+  53: 'unreachable', // out of memory
+  53100: 'full', // disk
   53300: 'exhausted', // too many connections
   57: 'unreachable', // shut down, starting up, or cancelled by a timeout
   '55P03': 'unreachable', // lock timeout
@@ -220,6 +232,7 @@ const lostConnection = new RegExp(`^(?:${[
 interface ErrorDetail {
   readonly code?: string
   readonly constraint?: string
+  readonly detail?: string
   readonly where?: string
   readonly column?: string
   readonly message: string

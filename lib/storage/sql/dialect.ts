@@ -38,6 +38,10 @@ export type FailureKind =
   | 'unreachable'
   /** The server, or the file, refuses writes. */
   | 'read-only'
+  /** There is no space for another row. */
+  | 'full'
+  /** The file cannot be read or written. */
+  | 'io-error'
   /** The pool has no free connection, or the server accepts no further one. */
   | 'exhausted'
   /** A table or a column does not exist or differs from the definition, as before a migration. */

@@ -64,6 +64,14 @@ const descriptions: Readonly<Record<FailureKind, { readonly message: string, rea
     message: 'is read-only, and refused a write',
     detail: `The database of the server is read-only at the moment. ${retryHint}`
   },
+  full: {
+    message: 'has no space left, and refused a write',
+    detail: `The database of the server is full. ${retryHint}`
+  },
+  'io-error': {
+    message: 'cannot read or write its file, such as beyond a limit of its size, or on a disk that fails',
+    detail: `The server cannot read or write the file of its database. ${retryHint}`
+  },
   exhausted: {
     message: 'has no free connection: those of the pool are in use, or the server accepts no more',
     detail: `All connections to the database of the server are in use. ${retryHint}`
@@ -87,12 +95,12 @@ export function toConnectError (dialect: Dialect, error: unknown): unknown {
   return kind === 'unreachable' ? createStorageError(dialect, kind, error, true) : error
 }
 
-/** Unless the server could not be reached, it has refused the statement. */
+/** Unless the server or its file could not be reached, it has refused the statement. */
 export function createStorageError (
   { name }: Dialect,
   kind: FailureKind,
   cause: unknown,
-  hasNoEffect = kind !== 'unreachable'
+  hasNoEffect = kind !== 'unreachable' && kind !== 'io-error'
 ): StorageUnreachable {
   const { message, detail } = descriptions[kind]
   return new StorageUnreachable(`${name} ${message}`, cause, { detail, hasNoEffect })

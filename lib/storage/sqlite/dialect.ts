@@ -238,7 +238,8 @@ const errorKinds: Readonly<Record<number, ErrorKind>> = {
   5: 'retry', // another connection has a lock
   6: 'retry',
   8: 'read-only',
-  13: 'unreachable' // disk full
+  10: 'io-error',
+  13: 'full'
 }
 
 const missingTable = /^(?:no such (?:table|column): |table .* has no column named )/
