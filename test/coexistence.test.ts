@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import type { IncomingHttpHeaders } from 'node:http2'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
@@ -10,6 +13,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection from '../lib/index.ts'
 import type { Collection } from '../lib/collection.ts'
+import { service } from '../lib/service/service.ts'
 import { ada, ask, created, notes, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
@@ -350,6 +354,51 @@ test('@fastify/compress encodes responses, and request content is decoded once',
     t.equal(invalid.statusCode, 422)
     t.equal(JSON.parse(gunzipSync(invalid.rawPayload).toString()).status, 422)
   }
+})
+
+test('HEAD beside @fastify/compress has the headers of GET (RFC 9110, sections 8.6 and 9.3.2)', async (t) => {
+  // At once, and as a stream, whose length is not known.
+  for (const syncThreshold of [1_000_000, 0]) {
+    const instance = Fastify({ forceCloseConnections: true })
+    t.after(() => instance.close())
+    await instance.register(compress, { threshold: 100, syncThreshold })
+    await instance.register(service, { audit: false })
+    await instance.register(collection, notes())
+    const { at } = await created(instance, '/notes', { text: 'long '.repeat(20_000) })
+    const { at: small } = await created(instance, '/notes', { text: 'short' })
+    const wire = new Wire(await listen(instance))
+    for (const path of [at, small, '/notes', '/notes?limit=1', '/notes/none', '/']) {
+      for (const accepted of ['gzip', 'br;q=0.5, zstd;q=0', 'identity', undefined]) {
+        const head = accepted === undefined ? [] : [`Accept-Encoding: ${accepted}`]
+        const getFields = async (method: string): Promise<object> => {
+          const { status, fields: { date, 'transfer-encoding': chunked, ...fields } } = await wire.ask([`${method} ${path}`, ...head])
+          return { status, fields }
+        }
+        const expected = await getFields('GET')
+        t.strictSame(await getFields('HEAD'), expected, `${path}, Accept-Encoding: ${accepted}, ${syncThreshold}`)
+      }
+    }
+    const { fields } = await wire.ask([`HEAD ${at}`, 'Accept-Encoding: gzip'])
+    t.equal(fields['content-encoding'], 'gzip')
+    t.match(fields.etag, /-gzip"$/)
+    t.equal('content-length' in fields, syncThreshold > 0)
+    t.equal((await wire.ask([`HEAD ${at}`, 'Accept-Encoding: gzip', `If-None-Match: ${fields.etag}`])).status, 304)
+    wire.close()
+  }
+})
+
+test('HEAD over HTTP/2 ends for large content', async (t) => {
+  const instance = Fastify({ http2: true, forceCloseConnections: true })
+  t.after(() => instance.close())
+  await instance.register(collection, notes())
+  const { at } = await created(instance as unknown as FastifyInstance, '/notes', { text: 'long '.repeat(100_000) })
+  const session = connect(`http://127.0.0.1:${await listen(instance as unknown as FastifyInstance)}`)
+  t.after(() => session.close())
+  const stream = session.request({ ':method': 'HEAD', ':path': at })
+  const [headers] = await once(stream, 'response') as [IncomingHttpHeaders]
+  t.equal(headers['content-length'], String((await ask(instance as unknown as FastifyInstance, `GET ${at}`)).rawPayload.length))
+  stream.resume()
+  await once(stream, 'end')
 })
 
 interface Operation {

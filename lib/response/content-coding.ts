@@ -27,12 +27,31 @@ const varyByCoding: onSendHookHandler = function (_request, reply, payload, done
 
 const acceptPattern = /(?:^|,) *accept *(?:,|$)/i
 
+/**
+ * RFC 9110, sections 8.6 and 9.3.2: HEAD has the headers of GET. The hooks of plugins get the content of GET, so that
+ * they set the same Content-Encoding, tag and length. The length of a stream is not known.
+ */
+const dropContent: onSendHookHandler = function (request, reply, payload, done) {
+  if (request.method !== 'HEAD' || payload === undefined || payload === null) return done(null, payload)
+  if (typeof payload === 'string' || Buffer.isBuffer(payload)) {
+    reply.header('content-length', String(Buffer.byteLength(payload)))
+  } else {
+    const stream = payload as { destroy?: () => void }
+    stream.destroy?.()
+    reply.removeHeader('content-length')
+  }
+  done(null, null)
+}
+
 /** Adds hooks after those of plugins. Without onSend hooks, no plugin compresses the responses of a route. */
 export function handleContentCoding (app: FastifyInstance): void {
   app.addHook('onRoute', (route: RouteOptions) => {
     const hooks = [route.onSend ?? []].flat()
-    if (hooks.length === 0) return
-    const canCompress = app.hasReplyDecorator('compress') && Reflect.get(route, 'compress') !== false
-    route.onSend = canCompress ? [...hooks, addCodingToTag, varyByCoding] : [...hooks, addCodingToTag]
+    if (hooks.length > 0) {
+      hooks.push(addCodingToTag)
+      if (app.hasReplyDecorator('compress') && Reflect.get(route, 'compress') !== false) hooks.push(varyByCoding)
+    }
+    if ([route.method].flat().includes('HEAD')) hooks.push(dropContent)
+    if (hooks.length > 0) route.onSend = hooks
   })
 }

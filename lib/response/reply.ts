@@ -24,7 +24,10 @@ interface Caching {
   readonly varied: string
 }
 
-/** Sets the status and the headers, and returns the content, which Fastify sends. */
+/**
+ * Sets the status and the headers, and returns the content, which Fastify sends. HEAD gets the content as well: see
+ * handleContentCoding().
+ */
 export function prepareReply (response: Response, caching: Caching, reply: FastifyReply): Formatted | undefined {
   const { policy, varied } = caching
   const { status, fields, content } = response
@@ -40,11 +43,6 @@ export function prepareReply (response: Response, caching: Caching, reply: Fasti
     reply.header('etag', getKnownTag(fields.etag, headers))
   }
   if (content === undefined) return undefined
-  // RFC 9110, section 9.3.2: HEAD has the Content-Length of GET.
-  if (method === 'HEAD') {
-    reply.header('content-length', String(Buffer.byteLength(content)))
-    return undefined
-  }
   // With its own serializer, a reply keeps its Content-Type: JSON has no charset parameter (RFC 8259, section 11).
   reply.serializer(toContent)
   return content

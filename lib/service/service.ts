@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { BadService } from '../errors.ts'
 import { problem } from '../http/problems.ts'
 import { getRegistered, registry, setServiceInfo } from '../registry.ts'
+import { handleContentCoding } from '../response/content-coding.ts'
 import { audit } from './audit.ts'
 import { buildCatalog } from './catalog.ts'
 import { buildClientModule } from './client-module.ts'
@@ -45,6 +46,7 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   const { audit: auditOptions } = settings
   if (auditOptions !== false) app.addHook('onReady', async () => audit(app, auditOptions))
   await app.register(async (scope) => {
+    handleContentCoding(scope)
     servePaths(app, scope, settings)
     if (settings.client === undefined) return
     servePath(scope, createDocumentPath(await buildClientModule(settings.client), settings.problems))
