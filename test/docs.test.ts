@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
@@ -20,7 +21,8 @@ import { redirects } from '../lib/features/redirects.ts'
 import { softDelete } from '../lib/features/soft-delete.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { parseCommands, toPattern } from './conversation.ts'
-import { collectOutput, example, isInstalled, root } from './example.ts'
+import { alone, collectOutput, example, isInstalled, root } from './example.ts'
+import { freePort, isListening } from './ports.ts'
 import { checkTypes } from './type-check.ts'
 
 const pages = [
@@ -203,9 +205,23 @@ for (const { page, language, code } of blocks) {
 
 const curl = isInstalled('curl') && isInstalled('bash')
 
+/** Starts the program of README.md. The commands of the other pages are for the example service. */
+async function startReadme () {
+  const { code = '' } = programs.find(({ page }) => page === 'README.md') ?? {}
+  const port = await freePort()
+  const file = join(scratch, 'readme-service.ts')
+  writeFileSync(file, code.replace('port: 0', `port: ${port}`))
+  const { child, errors } = alone(process.execPath, [file], { cwd: scratch })
+  while (!(await isListening(port))) {
+    if (child.exitCode !== null) throw new Error(errors())
+    await delay(50)
+  }
+  return { child, address: `http://localhost:${port}` }
+}
+
 for (const [page, all] of conversations) {
   test(`every command in ${page} responds as documented`, { skip: curl ? false : 'there is no curl' }, async (t) => {
-    const { child, address } = await example()
+    const { child, address } = page === 'README.md' ? await startReadme() : await example()
     t.teardown(() => child.kill())
     const end = '-- end of output --'
     const script = all
