@@ -22,6 +22,8 @@ const User = Type.Object(
   { title: 'User' }
 )
 
+// An example to try on this machine: everyone may read and write, and the role has no meaning. The starter
+// examples/users has accounts with access rules.
 const table = { name: 'users', schema: User, unique: ['email'] } as const
 
 export async function users ({ storage }: Database) {
