@@ -20,6 +20,8 @@ import { idempotency } from '../lib/features/idempotency.ts'
 import { redirects } from '../lib/features/redirects.ts'
 import { softDelete } from '../lib/features/soft-delete.ts'
 import { memory } from '../lib/storage/memory.ts'
+import { controlClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 import { parseCommands, toPattern } from './conversation.ts'
 import { alone, collectOutput, example, isInstalled, root } from './example.ts'
 import { freePort, isListening } from './ports.ts'
@@ -506,11 +508,13 @@ for (const [heading, questions] of Object.entries(requests)) {
       table.map(([methods, situation]) => `${methods}: ${situation}`),
       Object.keys(questions)
     )
+    const clock = controlClock(t)
     for (const [methods = '', situation, status, fields = ''] of table) {
       for (const method of methods.split(', ')) {
         const { statusCode, headers } = await answer(questions[`${methods}: ${situation}`]!, {
           method,
-          item: heading !== 'Collection'
+          item: heading !== 'Collection',
+          clock
         })
         t.equal(statusCode, status === 'of the error' ? 418 : Number(status), `${method}: ${situation}`)
         const all = [
@@ -530,10 +534,12 @@ for (const [heading, questions] of Object.entries(requests)) {
   })
 }
 
-async function answer (ask: Ask, { method, item }: { method: string; item: boolean }) {
+async function answer (ask: Ask, { method, item, clock }: { method: string; item: boolean; clock: Clock }) {
   const path = item ? `/users/${id}` : '/users'
   const app = Fastify()
   await app.register(collection, define({ ...base, ...ask('').given }).with(...(ask('').features ?? [])))
+  // Last-Modified is sent a minute after a change.
+  clock.advance(120_000)
   const { headers } = await app.inject(path)
   const { at, given, features, ...call } = ask(String(headers.etag))
   return await app.inject({

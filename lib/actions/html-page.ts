@@ -49,7 +49,7 @@ export function withPage (collection: Collection, { action, at, safe }: PagedAct
     const tag = addCoding(etag ?? '""', hash('sha256', text).slice(0, digestLength))
     const headers = { ...fields, ...pageHeaders, ...etag !== undefined && { etag: tag } }
     // A page also changes with the caller and the collection, so it has no date.
-    const isKnown = safe && isNotModified(collection, request, { tag, modified: undefined })
+    const isKnown = safe && isNotModified(request, { tag, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
     if (isKnown) return { ...notModified(omitContentType(headers), response.applied), ...personal }
     return { ...response, ...personal, fields: headers, content: text }

@@ -9,7 +9,7 @@ import { parseItemQuery } from '../listing/query-string.ts'
 import {
   buildEntryHeaders,
   buildViewHeaders,
-  getLastModified,
+  getRepresentationDate,
   represent,
   representView
 } from '../response/representation.ts'
@@ -50,8 +50,8 @@ function respond (collection: Collection, request: Request, { entry, view, lenie
       ? buildEntryHeaders(collection, entry, wanted)
       : buildViewHeaders(collection, entry, { ...wanted, view })
     const hasAdditions = view !== undefined && view.additions.length > 0
-    const modified = hasAdditions ? undefined : getLastModified(collection, entry)
-    const isKnown = isNotModified(collection, request, { tag: headers.etag!, modified })
+    const modified = hasAdditions ? undefined : getRepresentationDate(collection, entry)
+    const isKnown = isNotModified(request, { tag: headers.etag!, modified })
     if (isKnown instanceof Problem) return isKnown
     if (isKnown) return markPersonal(view, notModified(headers, applied))
   }

@@ -15,7 +15,7 @@ import type { Properties } from '../schema/properties.ts'
 import { getBranches } from '../schema/subschemas.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Context, Filter, JsonSchema, Refusal, Storage } from '../storage/contract.ts'
-import { getTimestamp } from '../items/timestamps.ts'
+import { getNextTimestamp, getTimestamp } from '../items/timestamps.ts'
 import { getVisibleProperties } from '../access/visible.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
 
@@ -129,7 +129,7 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
   const notDeleted: Filter = { property, is: 'null', value: true }
   const narrow = (context: Context): Context => withScope(joinFilters(context.scope, notDeleted), context)
   const mark = (item: object): object => {
-    const now = getTimestamp()
+    const now = updated === undefined ? getTimestamp() : getNextTimestamp(Reflect.get(item, updated))
     return { ...item, ...updated !== undefined && { [updated]: now }, [property]: now }
   }
   return wrapStorage<object, object>(storage, (all) => ({

@@ -7,6 +7,8 @@ export interface Representation {
   readonly path: string
   readonly content: Formatted
   readonly fields: Readonly<Record<string, string>>
+  /** In milliseconds: from when on its headers include Last-Modified; undefined if they do not change. */
+  readonly datedFrom?: number | undefined
 }
 
 interface CachedEntry {
@@ -37,8 +39,8 @@ export class RepresentationCache {
       cached.entry = entry
       cached.representation = undefined
     } else {
+      this.#length += representation.content.length - (cached.representation?.content.length ?? 0)
       cached.representation = representation
-      this.#length += representation.content.length
     }
     if (this.#entries.size > maxEntries || this.#length > maxLength) this.#clear()
   }

@@ -78,7 +78,7 @@ function isUnchanged ({ fields, current, weak = false }: ConditionalRequest): bo
     return current !== undefined && isAnyTagListed(field, current, weak ? isWeakMatch : isStrongMatch)
   }
   const date = parseOptionalDate(fields['if-unmodified-since'])
-  return date === undefined || current?.modified === undefined || toSeconds(current.modified) <= toSeconds(date)
+  return date === undefined || current?.modified === undefined || isUnmodifiedSince(current.modified, date)
 }
 
 /** RFC 9110, section 13.1.2; section 13.1.3 only without If-None-Match. */
@@ -91,7 +91,7 @@ function isNew ({ safe, fields, current }: ConditionalRequest): boolean {
       : !isAnyTagListed(field, current, isWeakMatch)
   }
   const date = safe ? parseOptionalDate(fields['if-modified-since']) : undefined
-  return date === undefined || current.modified === undefined || toSeconds(current.modified) > toSeconds(date)
+  return date === undefined || current.modified === undefined || !isUnmodifiedSince(current.modified, date)
 }
 
 function isAnyTagListed (field: string, { tag, others }: Validators, isMatch: typeof isStrongMatch): boolean {
@@ -113,6 +113,30 @@ function isTagListed (field: string, tag: EntityTag, isMatch: typeof isStrongMat
 
 function parseOptionalDate (field: string | undefined): Date | undefined {
   return field === undefined ? undefined : parseDate(field)
+}
+
+/**
+ * In milliseconds: by how much the clocks of the processes and of the database may differ. RFC 7232, section 2.2.2, has
+ * the same limit, for dates that are from different clocks.
+ */
+export const clockTolerance = 60_000
+
+/**
+ * Whether no later change can have the same date (RFC 9110, section 8.8.2.2): neither one in the same second, nor one
+ * by a clock that is behind.
+ */
+export function isSettled (modified: Date): boolean {
+  return Date.now() - modified.getTime() >= clockTolerance
+}
+
+/**
+ * Whether there was certainly no change after the date: it is the Last-Modified that was sent, or so much later than
+ * the last change that clocks do not matter. If in doubt, a write fails and a read returns the content.
+ */
+function isUnmodifiedSince (modified: Date, date: Date): boolean {
+  const changed = toSeconds(modified)
+  const given = toSeconds(date)
+  return given === changed ? isSettled(modified) : given >= changed + clockTolerance / 1000
 }
 
 /** A date in a header has no fractions of a second. */

@@ -1,5 +1,4 @@
 import type { Collection } from '../collection.ts'
-import { parseDate } from '../http/date.ts'
 import { isConditional, isConditionalWrite, evaluatePreconditions } from '../http/preconditions.ts'
 import type { Validators } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
@@ -9,16 +8,9 @@ import type { Call } from '../request/request.ts'
 import type { Entry } from '../storage/contract.ts'
 import { getVersion } from '../response/view.ts'
 
-/**
- * RFC 9110, section 13, for a read: whether the client has this representation already, or 412 if a precondition fails.
- * Dates from before the definition was created are ignored: a deploy may have hidden a property since, which does not
- * change the date of the item.
- */
-export function isNotModified (collection: Collection, { fields }: Call, current: Validators): boolean | Problem {
-  const since = fields['if-modified-since']
-  const isOld = since !== undefined && (parseDate(since)?.getTime() ?? 0) < collection.definedAt
-  const relevant = isOld ? { ...fields, 'if-modified-since': undefined } : fields
-  const outcome = evaluatePreconditions({ safe: true, fields: relevant, current })
+/** RFC 9110, section 13, for a read: whether the client has this representation already, or 412. */
+export function isNotModified ({ fields }: Call, current: Validators): boolean | Problem {
+  const outcome = evaluatePreconditions({ safe: true, fields, current })
   if (outcome === 'failed') return preconditionFailed()
   return outcome === 'not modified'
 }

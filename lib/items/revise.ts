@@ -10,7 +10,7 @@ import type { Annotation } from '../schema/properties.ts'
 import { removeSecrets } from '../schema/secrets.ts'
 import { checkScope, keepScopeValues } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
-import { getTimestamp } from './timestamps.ts'
+import { getNextTimestamp } from './timestamps.ts'
 import { checkReturned, prepareItem } from './prepare.ts'
 import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
 
@@ -76,7 +76,7 @@ export function buildActionResult (
   const item: unknown = isObject(returned) ? { ...returned } : returned
   if (isObject(item)) {
     if (created !== undefined) item[created] = Reflect.get(before.item, created)
-    if (updated !== undefined) item[updated] = getTimestamp()
+    if (updated !== undefined) item[updated] = getNextTimestamp(Reflect.get(before.item, updated))
   }
   const checked = checkReturned(collection, item, { source, id: before.id })
   const failed = checked instanceof Problem
@@ -110,7 +110,9 @@ function revise (collection: Collection, { action, item, before, request }: Revi
   const changed = checkUnchanged(collection, { before: before.item, after: valid, mark: 'immutable' })
   if (changed !== undefined) return changed
   const { updated } = collection.timestamps
-  const whole = updated === undefined ? valid : { ...valid, [updated]: getTimestamp() }
+  const whole = updated === undefined
+    ? valid
+    : { ...valid, [updated]: getNextTimestamp(Reflect.get(before.item, updated)) }
   if (collection.hooks.beforeValidation === undefined) return checkResult(validateComplete(collection, whole), request)
   const change = {
     action,

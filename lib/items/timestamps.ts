@@ -1,4 +1,5 @@
 import { BadSchema } from '../errors.ts'
+import { clockTolerance } from '../http/preconditions.ts'
 import { checkProperties } from '../schema/checks.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 
@@ -46,4 +47,22 @@ export function getTimestamp (): string {
     lastText = new Date(now).toISOString()
   }
   return lastText
+}
+
+const lastInstant = Date.parse('9999-12-31T23:59:59.999Z')
+
+/**
+ * The time of a change: now, but always later than that of the change before, which may be by a clock that is ahead.
+ * If this clock is so far behind that a client may have the date of the change before, it gets another second: dates
+ * in HTTP have no milliseconds.
+ */
+export function getNextTimestamp (before: unknown): string {
+  const now = getTimestamp()
+  // The order of these texts is the order of the instants.
+  if (typeof before !== 'string' || before < now) return now
+  const stored = Date.parse(before)
+  if (Number.isNaN(stored)) return now
+  const isFarBehind = stored - lastTime >= clockTolerance
+  const next = isFarBehind ? Math.floor(stored / 1000) * 1000 + 1000 : stored + 1
+  return new Date(Math.min(next, lastInstant)).toISOString()
 }

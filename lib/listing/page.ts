@@ -49,7 +49,7 @@ export async function buildPage (collection: Collection, request: Request, listQ
   const applied = getAppliedPreferences(request, page, listQuery)
 
   if (isConditional(request.fields)) {
-    const isKnown = isNotModified(collection, request, { tag: fields.etag!, modified: undefined })
+    const isKnown = isNotModified(request, { tag: fields.etag!, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
     if (isKnown) return markPersonal(view, notModified(fields, applied))
   }

@@ -3,6 +3,7 @@ import type { Collection } from '../collection.ts'
 import type { Format, Formatted, Links } from '../formats/format.ts'
 import { formatDate } from '../http/date.ts'
 import { buildEntityTag } from '../http/entity-tag.ts'
+import { clockTolerance, isSettled } from '../http/preconditions.ts'
 import { buildItemLinkHeader, buildItemLinks } from './links.ts'
 import type { Representation } from '../formats/representation-cache.ts'
 import type { Entry, Page } from '../storage/contract.ts'
@@ -39,6 +40,17 @@ export function getLastModified (collection: Collection, entry: Entry<object>): 
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
+/**
+ * Returns when the representation last changed: with the item, or when this process started. A deploy may have hidden a
+ * property, which does not change the date of the item.
+ */
+export function getRepresentationDate (collection: Collection, entry: Entry<object>): Date | undefined {
+  const modified = getLastModified(collection, entry)
+  return modified === undefined || modified.getTime() >= collection.definedAt
+    ? modified
+    : new Date(collection.definedAt)
+}
+
 export interface RenderTarget {
   readonly format: Format
   /** The path of the collection. */
@@ -50,15 +62,27 @@ export function represent (collection: Collection, entry: Entry<object>, target:
   const { format, path } = target
   const cache = collection.representations.get(format)
   const cached = cache?.get(entry, path)
-  if (cached !== undefined) return cached
+  if (cached !== undefined && (cached.datedFrom === undefined || cached.datedFrom > Date.now())) return cached
   const representation = {
     path,
-    content: renderContent(collection, entry, target),
+    content: cached?.content ?? renderContent(collection, entry, target),
     fields: buildEntryHeaders(collection, entry, target, { 'content-type': format.mediaType })
   }
   // Storages that keep their entries freeze them. Others return new objects for each request.
-  if (Object.isFrozen(entry)) cache?.add(entry, representation)
+  if (Object.isFrozen(entry)) {
+    cache?.add(entry, { ...representation, datedFrom: findDatedFrom(collection, entry, representation) })
+  }
   return representation
+}
+
+/** Returns from when on the representation has a Last-Modified; undefined if it has one, or never gets one. */
+function findDatedFrom (
+  collection: Collection,
+  entry: Entry<object>,
+  { fields }: Pick<Representation, 'fields'>
+): number | undefined {
+  const modified = 'last-modified' in fields ? undefined : getRepresentationDate(collection, entry)
+  return modified === undefined ? undefined : modified.getTime() + clockTolerance
 }
 
 /** Renders the content without caching it: an item that was just written may never be read. */
@@ -86,11 +110,9 @@ export function buildEntryHeaders (
 ): Record<string, string> {
   fields.etag = buildEtag(collection, getVersion(collection, entry), target.format)
   addLinkHeader(collection, target, fields)
-  const modified = getLastModified(collection, entry)
-  if (modified !== undefined) {
-    // RFC 9110, section 8.8.2.1: never later than now, even if the clock of the database is ahead.
-    fields['last-modified'] = formatDate(modified.getTime() > Date.now() ? new Date() : modified)
-  }
+  const modified = getRepresentationDate(collection, entry)
+  // A date that a later change could have as well is no validator. A date in the future is never sent.
+  if (modified !== undefined && isSettled(modified)) fields['last-modified'] = formatDate(modified)
   return fields
 }
 

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { setImmediate as yields, setTimeout as wait } from 'node:timers/promises'
 import { test } from 'tap'
-import type { Collection } from '../../lib/collection.ts'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ada, altered, ask, build, created, gate, notes, users } from '../app.ts'
+import { controlClock } from '../clock.ts'
+import type { Clock } from '../clock.ts'
+import { action } from '../../lib/features/action.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
 
 // Conditional requests (RFC 9110 13) and caching (RFC 9111).
 
@@ -98,29 +101,123 @@ test('If-Match can have several header lines (RFC 9110, section 5.3)', async (t)
   t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-match': [stale, '"other"'] } })).statusCode, 412)
 })
 
-test('dates in preconditions are compared to the second (RFC 9110, sections 13.1.3 and 13.1.4)', async (t) => {
-  const app = await build(t, { ...users(), definedAt: 0 } as Collection)
+const minute = 60_000
+
+/** Creates an item more than a second after the process started, by the clock. */
+async function createLater (app: FastifyInstance, clock: Clock): Promise<{ at: string, modified: number }> {
+  clock.advance(minute)
   const { at, item } = await created(app, '/users', ada)
-  const modified = new Date(String(item.updatedAt)).toUTCString()
-  const before = new Date(Date.parse(modified) - 1000).toUTCString()
-  t.equal((await ask(app, `GET ${at}`)).headers['last-modified'], modified)
-  t.equal((await ask(app, `GET ${at}`, { fields: { 'if-modified-since': modified } })).statusCode, 304)
-  t.equal((await ask(app, `GET ${at}`, { fields: { 'if-modified-since': before } })).statusCode, 200)
-  t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-unmodified-since': before } })).statusCode, 412)
-  t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': modified } })).statusCode, 204)
+  return { at, modified: Math.floor(Date.parse(String(item.updatedAt)) / 1000) * 1000 }
+}
+
+const toDate = (milliseconds: number) => new Date(milliseconds).toUTCString()
+
+test('dates in preconditions are compared to the second, if that is safe (RFC 9110, section 8.8.2.2)', async (t) => {
+  const clock = controlClock(t)
+  const app = await build(t, users())
+  const { at, modified } = await createLater(app, clock)
+  const read = async (since: number) => ask(app, `GET ${at}`, { fields: { 'if-modified-since': toDate(since) } })
+  const write = async (since: number) => {
+    return (await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-unmodified-since': toDate(since) } })).statusCode
+  }
+  const rows: ReadonlyArray<readonly [since: number, isSafeAtOnce: boolean, isSafeLater: boolean]> = [
+    [-1000, false, false],
+    [0, false, true],
+    [1000, false, false],
+    [minute - 1000, false, false],
+    [minute, true, true],
+    [60 * minute, true, true]
+  ]
+  t.notOk('last-modified' in (await ask(app, `GET ${at}`)).headers, 'a later change could have the same date')
+  for (const [since, isSafe] of rows) {
+    t.equal((await read(modified + since)).statusCode, isSafe ? 304 : 200, `at once, GET: ${since}`)
+    t.equal(await write(modified + since), isSafe ? 200 : 412, `at once, PATCH: ${since}`)
+  }
+  clock.advance(minute)
+  t.equal((await ask(app, `GET ${at}`)).headers['last-modified'], toDate(modified))
+  for (const [since, , isSafe] of rows) {
+    const answer = await read(modified + since)
+    t.equal(answer.statusCode, isSafe ? 304 : 200, `later, GET: ${since}`)
+    t.equal(answer.headers['last-modified'], toDate(modified))
+    t.equal(await write(modified + since), isSafe ? 200 : 412, `later, PATCH: ${since}`)
+  }
+})
+
+test('a change by a process whose clock is behind does not return 304 or get lost', async (t) => {
+  for (const behind of [1000, 30_000, 59_000, 60 * minute]) {
+    await t.test(`${behind / 1000} s`, async (t) => {
+      const clock = controlClock(t)
+      const app = await build(t, users())
+      const { at } = await createLater(app, clock)
+      clock.advance(minute)
+      const first = await ask(app, `GET ${at}`)
+      const since = String(first.headers['last-modified'])
+      for (const name of ['B', 'C', 'D']) {
+        clock.advance(-behind)
+        const before = String((await ask(app, `GET ${at}`)).json().updatedAt)
+        const answer = await ask(app, `PATCH ${at}`, { content: { name } })
+        t.ok(answer.json().updatedAt > before, `${answer.json().updatedAt} is later than ${before}`)
+        clock.advance(behind)
+        for (const later of [0, minute]) {
+          clock.advance(later)
+          const read = await ask(app, `GET ${at}`, { fields: { 'if-modified-since': since } })
+          t.equal(read.statusCode, 200)
+          const write = await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': since } })
+          t.equal(write.statusCode, 412)
+          clock.advance(-later)
+        }
+      }
+    })
+  }
+})
+
+test('updatedAt is always later than before, for every way to change an item', async (t) => {
+  const clock = controlClock(t)
+  const Dated = Type.Object({
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    text: Type.String(),
+    deletedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true })),
+    updatedAt: Type.String({ format: 'date-time', readOnly: true })
+  })
+  const dated = define({ name: 'dated', schema: Dated, storage: memory() }).with(
+    softDelete({ property: 'deletedAt', allow: () => true }),
+    action('turn', { run: ({ item }) => ({ ...item, text: 'turned' }) })
+  )
+  const app = await build(t, dated)
+  const { at, item } = await created(app, '/dated', { text: 'a' })
+  let last = String(item.updatedAt)
+  clock.advance(-5000)
+  for (const [target, content] of [
+    [`PUT ${at}`, { text: 'b' }],
+    [`PATCH ${at}`, { text: 'c' }],
+    [`POST ${at}/turn`, undefined],
+    [`DELETE ${at}`, undefined]
+  ] as const) {
+    await ask(app, target, { content })
+    const { updatedAt } = (await ask(app, `GET ${at}?deleted=true`)).json()
+    t.ok(updatedAt > last, `${target}: ${updatedAt} is later than ${last}`)
+    last = updatedAt
+  }
+  const end = '9999-12-31T23:59:59.999Z'
+  const id = nowhere.slice(-36)
+  const items = [{ id, text: 'a', updatedAt: end }]
+  const late = await build(t, define({ name: 'late', schema: Dated, storage: memory({ items }) }))
+  t.match((await ask(late, `PATCH /late/${id}`, { content: { text: 'b' } })).json(), { text: 'b', updatedAt: end })
 })
 
 test('Last-Modified comes from the storage or else from the item, and is omitted without either', async (t) => {
+  const clock = controlClock(t)
   const Dated = Type.Object({
     id: Type.String({ format: 'uuid' }),
     at: Type.Optional(Type.String({ format: 'date-time', readOnly: true })),
     made: Type.Optional(Type.String({ format: 'date-time' }))
   })
+  const modified = new Date(Math.floor(Date.now() / 1000) * 1000 + 10_000)
   const known = define({
     name: 'known',
     schema: Dated,
     storage: altered((storage) => ({
-      find: async (id, context) => ({ ...(await storage.find(id, context))!, modified: new Date(past) })
+      find: async (id, context) => ({ ...(await storage.find(id, context))!, modified })
     }))
   })
   const kept = define({ name: 'kept', schema: Dated, storage: memory(), timestamps: { updated: 'made' } })
@@ -137,10 +234,14 @@ test('Last-Modified comes from the storage or else from the item, and is omitted
     timestamps: { updated: 'at' }
   })
   const app = await build(t, [known, kept, made, lost, notes()])
-  const getLastModified = async (url: string, content: object = {}) =>
-    (await ask(app, `GET ${(await created(app, url, content)).at}`)).headers['last-modified']
-  t.equal(await getLastModified('/known'), past)
-  t.ok(Date.parse(String(await getLastModified('/kept'))) > Date.now() - 60_000)
+  clock.advance(minute)
+  const getLastModified = async (url: string, content: object = {}) => {
+    const { at } = await created(app, url, content)
+    clock.advance(2 * minute)
+    return (await ask(app, `GET ${at}`)).headers['last-modified']
+  }
+  t.equal(await getLastModified('/known'), modified.toUTCString())
+  t.ok(Date.parse(String(await getLastModified('/kept'))) >= Date.now() - 3 * minute)
   t.equal(await getLastModified('/lost'), undefined)
   t.equal(await getLastModified('/made'), undefined, 'the time of creation is not the time of the last change')
   t.equal(await getLastModified('/notes', { text: 'a' }), undefined)
@@ -153,18 +254,23 @@ test('Last-Modified comes from the storage or else from the item, and is omitted
 })
 
 test('Last-Modified is never in the future (RFC 9110, section 8.8.2.1)', async (t) => {
-  const modified = new Date(Date.now() + 86_400_000)
-  const app = await build(
-    t,
-    notes({
-      storage: altered((storage) => ({
-        insert: async (...given) => ({ ...(await storage.insert(...given)), modified })
-      }))
-    })
-  )
-  const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
-  t.equal(answer.statusCode, 201)
-  t.ok(Date.parse(String(answer.headers['last-modified'])) <= Date.now())
+  const clock = controlClock(t)
+  const app = await build(t, users())
+  const { at } = await createLater(app, clock)
+  clock.advance(-10 * minute)
+  const { statusCode, headers } = await ask(app, `GET ${at}`)
+  t.equal(statusCode, 200)
+  t.notOk('last-modified' in headers)
+})
+
+test('a response from the cache of representations gets its Last-Modified as soon as that is safe', async (t) => {
+  const clock = controlClock(t)
+  const app = await build(t, users())
+  const { at, modified } = await createLater(app, clock)
+  for (const expected of [undefined, undefined, undefined, toDate(modified), toDate(modified)]) {
+    if (expected !== undefined) clock.advance(minute)
+    t.equal((await ask(app, `GET ${at}`)).headers['last-modified'], expected)
+  }
 })
 
 test('304 has ETag, Last-Modified, Cache-Control and Vary, and no content (RFC 9110, section 15.4.5)', async (t) => {

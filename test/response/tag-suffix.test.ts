@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { TSchema } from '@sinclair/typebox'
-import type { LightMyRequestResponse } from 'fastify'
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { hash } from 'node:crypto'
 import { test } from 'tap'
 import type { Test } from 'tap'
@@ -14,6 +14,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
 import { ask, build } from '../app.ts'
+import { controlClock } from '../clock.ts'
 import { define } from '../define.ts'
 
 // Entity tags after a deploy that changes the definition, while the items stay as they are.
@@ -111,18 +112,30 @@ test('a property that becomes writeOnly changes every ETag, and an old one does 
   )
 })
 
-test('If-Modified-Since alone does not return 304, because the definition may have changed', async (t) => {
+test('Last-Modified is not before the process started, because the definition may have changed then', async (t) => {
+  const clock = controlClock(t)
   const storage = createShared()
+  const getDate = async (app: FastifyInstance) => (await ask(app, 'GET /people/1')).headers['last-modified']
+  const read = async (app: FastifyInstance, since: unknown) => {
+    return ask(app, 'GET /people/1', { fields: { 'if-modified-since': String(since) } })
+  }
+  const started = Date.now()
   const first = await build(t, people(storage))
-  const { 'last-modified': modified } = (await ask(first, 'GET /people/1')).headers
-  t.equal(modified, 'Thu, 01 Jan 2026 00:00:00 GMT')
-  const second = await build(
-    t,
-    people(storage, { schema: Type.Object({ ...People.properties, secret: Type.String({ writeOnly: true }) }) })
-  )
-  const answer = await ask(second, 'GET /people/1', { fields: { 'if-modified-since': String(modified) } })
-  t.equal(answer.statusCode, 200)
-  t.notMatch(answer.body, /enigma/)
+  t.equal(await getDate(first), undefined)
+  clock.advance(120_000)
+  const date = await getDate(first)
+  t.ok(Date.parse(String(date)) >= started - 1000, `${date}`)
+  t.equal((await read(first, date)).statusCode, 304, 'the date that was sent is honored')
+
+  const schema = Type.Object({ ...People.properties, secret: Type.String({ writeOnly: true }) })
+  const second = await build(t, people(storage, { schema }))
+  for (const since of ['Thu, 01 Jan 2026 00:00:00 GMT', date]) {
+    const answer = await read(second, since)
+    t.equal(answer.statusCode, 200)
+    t.notMatch(answer.body, /enigma/)
+  }
+  clock.advance(120_000)
+  t.equal((await read(second, await getDate(second))).statusCode, 304)
   t.equal(
     (await ask(second, 'GET /people/1', { fields: { 'if-unmodified-since': 'Thu, 01 Jan 2015 00:00:00 GMT' } }))
       .statusCode,
