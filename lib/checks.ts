@@ -1,4 +1,5 @@
 import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
+import { isOrigin } from './http/cross-origin.ts'
 import { isObject } from './http/json-value.ts'
 import type { ListingOptions } from './listing/listing.ts'
 import type { QueryableProperty } from './listing/queryable.ts'
@@ -103,6 +104,10 @@ const rules: Kind = {
   kind: '"public", "authenticated", a function, or an object with one for each action',
   matches: (value) => typeof value === 'function' || typeof value === 'string' || isObject(value)
 }
+const origins: Kind = {
+  kind: 'an array of origins, such as ["https://shop.example"], or "*"',
+  matches: (value) => value === '*' || (Array.isArray(value) && value.every(isOrigin))
+}
 const functions: Kind = {
   kind: 'an object with a function for each property',
   matches: (value) => isObject(value) && Object.values(value).every((inner) => {
@@ -124,6 +129,7 @@ const optionKinds: Readonly<Record<string, Kind>> = {
     authenticate: callback,
     challenge: anything,
     vary: array,
+    trustedOrigins: origins,
     allow: rules,
     scope: callback,
     visible: functions

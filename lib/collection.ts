@@ -108,6 +108,8 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly access: AccessRules | undefined
   /** The header WWW-Authenticate of a 401 that has none. */
   readonly challenge: string
+  /** The origins whose pages may send requests without a CORS preflight; `*` means all. */
+  readonly trustedOrigins: readonly string[] | '*'
   /** The number of items on a page. */
   readonly limit: Readonly<Required<LimitOptions>>
   readonly order: readonly Order[]

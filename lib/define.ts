@@ -95,6 +95,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     routes: options.routes ?? {},
     access,
     challenge: options.access?.challenge ?? defaultChallenge,
+    trustedOrigins: options.access?.trustedOrigins ?? [],
     limit: addDefaults(defaultLimit, list.limit),
     order,
     put: addDefaults<PutOptions>({ create: false }, options.put),

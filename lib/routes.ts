@@ -15,13 +15,14 @@ import { DuplicatePath } from './errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandler } from './handler.ts'
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
 import { buildAllow } from './http/allow.ts'
+import { acceptsForms } from './http/cross-origin.ts'
 import { patchTypes } from './items/patch.ts'
 import type { createSwaggerConfig } from './openapi/description.ts'
 import { describeRoute, hiddenSchema } from './openapi/summary.ts'
 import type { ActionInfo, CustomAction } from './features/feature.ts'
 import type { RouteOptions } from './options.ts'
 import { getRepresentationTypes } from './request/content.ts'
-import { checkHeaders, refuseMethod, skipDeeperPaths } from './request/headers.ts'
+import { checkHeaders, refuseCrossOrigin, refuseMethod, skipDeeperPaths } from './request/headers.ts'
 import type { AcceptedContent } from './request/headers.ts'
 import { mergeRouteOptions, omitHooks } from './route-options.ts'
 
@@ -95,6 +96,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, ur
       wildcardOptions,
       collection.routes.all ?? {},
       getOwnOptions(collection, route),
+      getOriginOptions(collection, route),
       getAccessOptions(collection, route),
       getContentOptions(collection, route)
     )
@@ -182,6 +184,17 @@ function getResourceOptions ({ routes: { all = {} } }: Collection): RouteOptions
 /** The options of the route itself, in addition to those of all routes. */
 function getOwnOptions ({ routes }: Collection, { name, custom }: ActionRoute): RouteOptions {
   return (custom === undefined ? routes[name as ActionName] : custom.route) ?? {}
+}
+
+/**
+ * Only a POST without content, or with the content of a form, can come from a page of another origin without a CORS
+ * preflight. The six actions need content.
+ */
+function getOriginOptions (collection: Collection, { methods: [method], custom }: ActionRoute): RouteOptions {
+  const { trustedOrigins } = collection
+  const isForgeable = method === 'POST' &&
+    (custom === undefined ? acceptsForms(getRepresentationTypes(collection)) : !custom.safe)
+  return isForgeable && trustedOrigins !== '*' ? { onRequest: refuseCrossOrigin(trustedOrigins) } : {}
 }
 
 function getAccessOptions (collection: Collection, { name }: ActionRoute): RouteOptions {

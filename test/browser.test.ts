@@ -737,3 +737,68 @@ test('every operation of the example service can be executed in Swagger UI witho
   }
   t.same(complaints, [])
 })
+
+const Order = Type.Object({ id: Type.Integer(), status: Type.String({ default: 'open' }) })
+
+test('a page of another origin cannot call a custom action with the cookie of the browser', { skip }, async (t) => {
+  const shop = Fastify({ forceCloseConnections: true })
+  const other = Fastify({ forceCloseConnections: true })
+  t.after(() => Promise.all([shop.close(), other.close()]))
+  const received: Array<{ site: unknown; cookie: string; status: number }> = []
+  shop.addHook('onResponse', async ({ headers, method }, { statusCode }) => {
+    if (method !== 'POST') return
+    received.push({ site: headers['sec-fetch-site'], cookie: headers.cookie ?? '', status: statusCode })
+  })
+  // SameSite=None, as for an app that is embedded in other sites. Browsers treat loopback addresses as secure.
+  shop.get('/login', async (_request, reply) => {
+    return reply.header('set-cookie', 'sid=ada; SameSite=None; Secure').type('text/html').send('<title>Shop</title>')
+  })
+  other.get('/', async (_request, reply) => reply.type('text/html').send('<title>Other</title>'))
+  const items = [{ id: 1, status: 'open' }]
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    id: { generate: 'storage' },
+    storage: memory({ items }),
+    access: { authenticate: ({ request }) => /sid=(\w+)/.exec(request.headers.cookie ?? '')?.[1] }
+  }).with(action('cancel', { run: ({ item }) => ({ ...item, status: 'cancelled' }) }))
+  await shop.register(collection, orders)
+  await shop.listen()
+  // On all addresses of the machine: other ports are of the same site, other names are not.
+  await other.listen()
+  const port = (shop.server.address() as AddressInfo).port
+  const otherPort = (other.server.address() as AddressInfo).port
+  const url = `http://localhost:${port}/orders/1/cancel`
+
+  // Cookies of other sites are allowed, as they are in the default settings of Chrome.
+  const profile = t.testdir({ Default: { Preferences: '{"profile":{"cookie_controls_mode":0}}' } })
+  const args = ['--no-sandbox', '--disable-gpu']
+  const context = await chromium.launchPersistentContext(profile, { executablePath, args })
+  t.after(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  await page.goto(`http://localhost:${port}/login`)
+  const pages = [`http://127.0.0.1:${otherPort}/`, `http://localhost:${otherPort}/`]
+  for (const [index, site] of ['cross-site', 'same-site'].entries()) {
+    await page.goto(pages[index]!)
+    for (const body of [undefined, 'text']) {
+      received.length = 0
+      await page.evaluate(async ({ url, body }) => {
+        await fetch(url, { method: 'POST', mode: 'no-cors', credentials: 'include', ...(body !== undefined && { body }) })
+      }, { url, body })
+      t.strictSame(received, [{ site, cookie: 'sid=ada', status: 403 }], `${site}, ${body ?? 'no content'}`)
+    }
+    received.length = 0
+    await page.setContent(`<form method="post" action="${url}"><button>Send</button></form>`)
+    await page.click('button')
+    await page.waitForURL(url)
+    t.strictSame(received, [{ site, cookie: 'sid=ada', status: 403 }], `${site}, a form`)
+  }
+  const read = await shop.inject({ url: '/orders/1', headers: { cookie: 'sid=ada' } })
+  t.equal(read.json().status, 'open', 'nothing was changed')
+
+  await page.goto(`http://localhost:${port}/login`)
+  received.length = 0
+  await page.evaluate(async (url) => { await fetch(url, { method: 'POST' }) }, url)
+  t.strictSame(received, [{ site: 'same-origin', cookie: 'sid=ada', status: 200 }], 'a page of the same origin')
+})

@@ -79,6 +79,15 @@ export interface AccessOptions<Item = object> {
    */
   vary?: readonly string[]
   /**
+   * The origins of other sites whose pages may call custom actions without a CORS preflight. `'*'` means all, for apps
+   * that prevent cross-site request forgery themselves.
+   *
+   * @default [], only origins that @fastify/cors allows
+   * @example
+   * trustedOrigins: ['https://shop.example']
+   */
+  trustedOrigins?: readonly string[] | '*'
+  /**
    * Who may call which action: one rule for all, or one per action, with `all` for the others.
    *
    * @default 'authenticated' with `authenticate`, otherwise 'public'

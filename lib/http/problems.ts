@@ -45,6 +45,12 @@ export const problems = {
     title: 'The caller is not allowed to do this',
     detail: 'These credentials do not allow this request.'
   },
+  'cross-origin': {
+    status: 403,
+    title: 'A page of another origin has sent the request',
+    detail: 'A page of another origin has sent the request without a CORS preflight. ' +
+      'Send it with a Content-Type of the API, such as application/json, and allow the origin with CORS.'
+  },
   'not-found': {
     status: 404,
     title: 'There is no resource at this URI',

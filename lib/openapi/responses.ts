@@ -55,7 +55,7 @@ interface ProblemCase {
 const problemCases: readonly ProblemCase[] = [
   { status: 400, applies: () => true },
   { status: 401, applies: needsCredentials },
-  { status: 403, applies: needsCredentials },
+  { status: 403, applies: (context) => needsCredentials(context) || context.operation.custom?.safe === false },
   { status: 404, applies: canBeNotFound },
   { status: 406, applies: ({ operation }) => operation.name !== 'remove' },
   { status: 409, applies: ({ operation: { safe, custom } }) => !safe || custom !== undefined },

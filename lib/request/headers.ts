@@ -5,6 +5,7 @@ import type { Format } from '../formats/format.ts'
 import { negotiate } from '../http/accept.ts'
 import { codings } from '../http/content-encoding.ts'
 import { parseMediaType } from '../http/content-type.ts'
+import { isAllowedByCors, isCrossOrigin, needsPreflight } from '../http/cross-origin.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { normalizePath } from './request.ts'
@@ -29,6 +30,23 @@ export function skipDeeperPaths (pattern: string): onRequestHookHandler {
   const depth = normalizePath(pattern).split('/').length
   return function (request, reply, done) {
     if (normalizePath(request.url).split('/').length > depth) reply.callNotFound()
+    else done()
+  }
+}
+
+/** Creates a hook that refuses requests that a page of another origin could forge. */
+export function refuseCrossOrigin (trustedOrigins: readonly string[]): onRequestHookHandler {
+  return function (request, reply, done) {
+    const { headers } = request
+    const isForged = !needsPreflight(headers) &&
+      isCrossOrigin(headers, request.host) &&
+      !trustedOrigins.includes(headers.origin ?? '') &&
+      // What @fastify/cors has set.
+      !isAllowedByCors(headers, {
+        allowOrigin: reply.getHeader('access-control-allow-origin'),
+        allowCredentials: reply.getHeader('access-control-allow-credentials')
+      })
+    if (isForged) done(toError(problem('cross-origin')))
     else done()
   }
 }

@@ -30,12 +30,13 @@ export function checkStatedAccess (
 
 /** Returns the options of the current version that apply to an older one, above all who may call which action. */
 export function getInherited (current: Collection): Defaults {
-  const { actions, routes, access, challenge, limit, formats, put, etag } = current
+  const { actions, routes, access, challenge, trustedOrigins, limit, formats, put, etag } = current
   return {
     actions: [...actions],
     routes,
-    ...access && {
-      access: {
+    access: {
+      trustedOrigins,
+      ...access && {
         ...access.authenticate && { authenticate: access.authenticate },
         ...access.stated.size > 0 && {
           allow: Object.fromEntries([...access.stated].map((action) => [action, access.allow[action]]))
