@@ -21,10 +21,15 @@ export class ActionError extends Error {
   constructor (cause: unknown) {
     super('The request failed.', { cause })
     this.name = 'ActionError'
-    const { unreachable, retryAfter } = Object(cause) as { unreachable?: unknown, retryAfter?: unknown }
-    this.unreachable = unreachable === true
+    const { retryAfter } = Object(cause) as { retryAfter?: unknown }
+    this.unreachable = isUnreachable(cause)
     this.retryAfter = retryAfter
   }
+}
+
+/** Whether the storage could not be reached: 503. */
+export function isUnreachable (thrown: unknown): boolean {
+  return (Object(thrown) as { unreachable?: unknown }).unreachable === true
 }
 
 /** An error that a function of the definition has thrown. It is handled like any other error of the app. */
@@ -36,8 +41,15 @@ export class HookError {
   }
 }
 
+/** What a call from code is about. */
+export interface CallTarget {
+  readonly collection: string
+  readonly id?: string | number | undefined
+}
+
 /**
- * A call from code was refused. Thrown by a route or a hook, it becomes the same problem as over HTTP.
+ * A call from code was refused. If a hook or a custom action of a collection does not catch it, the response is a 409,
+ * because the problem is not about what the client requested.
  *
  * @example
  * try {
@@ -56,15 +68,42 @@ export class ProblemError extends Error {
   /** The validation errors, by property. */
   readonly errors: ReadonlyArray<{ readonly pointer: string, readonly message: string }>
 
-  constructor (problem: Problem) {
-    super(getDetail(problem))
+  constructor (problem: Problem, target?: CallTarget, options?: ErrorOptions) {
+    const errors = (problem.members?.errors ?? []) as ProblemError['errors']
+    super(buildMessage(problem, errors, target), options)
     this.name = 'ProblemError'
     this.problem = problem
     this.statusCode = problem.status
     this.code = problem.name
-    this.errors = (problem.members?.errors ?? []) as ProblemError['errors']
+    this.errors = errors
   }
 }
+
+/** How many errors of a validation the message of a `ProblemError` has. */
+const maxNamedErrors = 5
+
+function buildMessage (problem: Problem, errors: ProblemError['errors'], target: CallTarget | undefined): string {
+  const detail = getDetail(problem)
+  if (target === undefined) return detail
+  const { collection, id } = target
+  const named = errors.slice(0, maxNamedErrors).map(({ pointer, message }) => `${pointer} ${message}`.trim())
+  const more = errors.length > maxNamedErrors ? ', ...' : ''
+  const place = id === undefined ? '' : `, item ${id}`
+  return `Collection ${collection}${place}: ${detail}${named.length === 0 ? '' : ` ${named.join(', ')}${more}.`}`
+}
+
+/**
+ * Returns the problem of a request whose hook or custom action has made a call that was refused, and has not caught it.
+ * The path, the properties and the detail of the call mean nothing to the client, and could reveal what it cannot see.
+ */
+export function toOuterProblem ({ problem: inner }: ProblemError): Problem {
+  const { status, name } = inner
+  if (status >= 500) return inner
+  const isGeneral = name === 'unauthenticated' || name === 'forbidden' || name === 'concurrent-update'
+  return isGeneral ? problem(name) : problem('conflict', { detail: outerDetail })
+}
+
+const outerDetail = 'Something that the request refers to does not exist, or does not allow what the request needs.'
 
 /**
  * Returns the problem for anything that was thrown. `replyStatus` is the status that the reply has already, and
@@ -72,7 +111,7 @@ export class ProblemError extends Error {
  */
 export function errorToProblem (thrown: unknown, replyStatus: number, hasRetryAfter: boolean): Problem {
   if (thrown instanceof Problem) return thrown
-  if (thrown instanceof ProblemError) return thrown.problem
+  if (thrown instanceof ProblemError) return toOuterProblem(thrown)
   if (thrown instanceof UndecodableContent) {
     return problem('unsupported-content-coding', {
       detail: thrown.message,
@@ -80,6 +119,8 @@ export function errorToProblem (thrown: unknown, replyStatus: number, hasRetryAf
     })
   }
   if (thrown instanceof ActionError) return actionErrorToProblem(thrown)
+  // The storage of a call that a function of the app has made.
+  if (isUnreachable(thrown)) return actionErrorToProblem(new ActionError(thrown))
   const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
   const fields = getHeaders(error)
   const status = getStatus(error) ?? toErrorStatus(replyStatus) ?? 500
@@ -99,6 +140,7 @@ interface Log {
 /**
  * Logs the cause of a response of 500 or above. A problem was thrown on purpose, so it is not an error. An error with a
  * status is one, as it is for the error handler of Fastify. Fastify adds the id of the request.
+ * The response to a call that was refused does not say which call that was, so the log does.
  */
 export function logFailure (
   log: Log,
@@ -106,9 +148,14 @@ export function logFailure (
   { status, name, detail }: Problem,
   target: { readonly collection?: string, readonly action?: string } = {}
 ): void {
-  if (status < 500) return
-  if (thrown instanceof Problem) log.info({ ...target, problem: { status, code: name, detail } }, 'request refused')
-  else log.error({ ...target, err: thrown instanceof ActionError ? thrown.cause : thrown }, 'request failed')
+  const error = thrown instanceof ActionError ? thrown.cause : thrown
+  if (status >= 500 && thrown instanceof Problem) {
+    log.info({ ...target, problem: { status, code: name, detail } }, 'request refused')
+  } else if (status >= 500) {
+    log.error({ ...target, err: error }, 'request failed')
+  } else if (error instanceof ProblemError) {
+    log.info({ ...target, err: error }, 'request refused, because a call of the app was refused')
+  }
 }
 
 /** Returns the HTTP status of an error; undefined if it has none. */
@@ -122,6 +169,7 @@ function toErrorStatus (status: unknown): number | undefined {
 }
 
 function actionErrorToProblem ({ cause, unreachable, retryAfter }: ActionError): Problem {
+  if (cause instanceof ProblemError) return toOuterProblem(cause)
   const { problem: stated, isOutcomeUnknown, detail } = Object(cause) as Record<string, unknown>
   if (stated instanceof Problem) return stated
   if (!unreachable) return problem('internal-error')

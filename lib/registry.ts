@@ -151,6 +151,7 @@ export function openCollection<Item extends object, Adds> (
   const { attached, name } = toCollection(definition)
   if (attached === undefined) throw new NoDefinition()
   return createCalls<Item, Adds>({
+    name,
     log: app.log,
     transaction,
     actions: attached.actions,

@@ -2,7 +2,7 @@ import type { onRequestAsyncHookHandler } from 'fastify'
 import type { ActionName, AnyActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
-import { getStatus } from '../failure.ts'
+import { getStatus, isUnreachable, ProblemError } from '../failure.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
@@ -68,9 +68,15 @@ function checkCaller (caller: unknown): Caller {
     'Return a string that identifies the caller, or an object with an id.')
 }
 
-/** An error without an HTTP status is about the credentials, and its message is not meant for clients. */
+/**
+ * An error without an HTTP status is about the credentials, and its message is not meant for clients. So is the refusal
+ * of a call, such as one that reads a session that does not exist.
+ */
 function toCredentialRefusal (thrown: unknown, incoming: Incoming): unknown {
-  if (getStatus(thrown) !== undefined) return toRefusal(thrown)
+  // Whether the credentials are valid is not known then.
+  if (isUnreachable(thrown)) throw thrown
+  const isRefusedCall = thrown instanceof ProblemError && thrown.statusCode < 500
+  if (getStatus(thrown) !== undefined && !isRefusedCall) return toRefusal(thrown)
   incoming.log.info({ err: thrown }, 'the credentials were refused')
   return problem('unauthenticated')
 }
@@ -78,7 +84,7 @@ function toCredentialRefusal (thrown: unknown, incoming: Incoming): unknown {
 /** Returns a client error that a rule has thrown; throws any other again. */
 function toRefusal (thrown: unknown): unknown {
   if ((getStatus(thrown) ?? 500) >= 500) throw thrown
-  return thrown
+  return thrown instanceof ProblemError ? problem('forbidden') : thrown
 }
 
 /** Identifies the caller and applies the rule of the action. The refusal is undefined if the caller may go on. */

@@ -18,7 +18,8 @@ import type {
 } from './types.ts'
 import type { Patch } from '../client/types.ts'
 import type { Collection } from '../collection.ts'
-import { HookError, ProblemError } from '../failure.ts'
+import { HookError, ProblemError, toOuterProblem } from '../failure.ts'
+import type { CallTarget } from '../failure.ts'
 import type { CustomAction } from '../features/feature.ts'
 import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
@@ -51,6 +52,8 @@ import type { Entry, Id, Page, Query } from '../storage/contract.ts'
 
 /** What the calls of a collection need of the app. */
 interface CallHost {
+  /** The name of the collection. */
+  readonly name: string
   /** Returns the collection as the app serves it. Throws if the app does not serve it. */
   findCollection (): Collection
   readonly log: FastifyBaseLogger
@@ -70,8 +73,10 @@ interface OpenCall {
 
 /** Creates the methods of `app.collection(definition)`. */
 export function createCalls<Item extends object, Adds> (host: CallHost): CollectionCalls<Item, Adds> {
+  const target = { collection: host.name }
+
   async function create (item: object, options: CallOptions = {}): Promise<StoredItem<object>> {
-    return runCall(async () => {
+    return runCall(target, async () => {
       const { collection, call, toStored } = await openCall(host, 'create', options)
       const content = toContent(collection, item)
       if (content instanceof Problem) return content
@@ -84,7 +89,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   }
 
   async function read (id: Id, options: CallOptions = {}): Promise<StoredItem<object>> {
-    return runCall(async () => {
+    return runCall({ ...target, id }, async () => {
       const { collection, call, toStored } = await openCall(host, 'read', options)
       const known = collection.id.read(String(id))
       const entry = known === undefined ? undefined : await collection.storage.find(known, call.context)
@@ -94,8 +99,8 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
 
   /** Reads the first page. */
   async function openList (query: CallQuery<Item>, options: CallOptions) {
-    const open = await runCall(() => openCall(host, 'list', options))
-    const first = await runCall(async () => parseQuery(open.collection, query))
+    const open = await runCall(target, () => openCall(host, 'list', options))
+    const first = await runCall(target, async () => parseQuery(open.collection, query))
     return { open, first, page: await readPage(open, first) }
   }
 
@@ -122,7 +127,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   }
 
   async function replace (id: Id, item: object, options: WriteCallOptions = {}): Promise<StoredItem<object>> {
-    return runCall(async () => {
+    return runCall({ ...target, id }, async () => {
       const { collection, call, toStored } = await openCall(host, 'replace', options, { id })
       const canCreate = collection.put.create &&
         (!('caller' in options) || await isCallAllowed(collection, 'create', options.caller))
@@ -138,7 +143,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     patch: Patch<Item> | readonly PatchOperation[],
     options: WriteCallOptions = {}
   ): Promise<StoredItem<object>> {
-    return runCall(async () => {
+    return runCall({ ...target, id }, async () => {
       const type = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json'
       const content = Buffer.from(JSON.stringify(patch))
       const open = await openCall(host, 'update', options, { id, fields: { 'content-type': type }, content })
@@ -147,14 +152,14 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   }
 
   async function remove (id: Id, options: WriteCallOptions = {}): Promise<void> {
-    await runCall(async () => {
+    await runCall({ ...target, id }, async () => {
       const { collection, call } = await openCall(host, 'remove', options, { id })
       return commitRemove(collection, call, { needsItem: dependsOnItem(collection, call), respond: () => noContent() })
     })
   }
 
   async function transaction<Result> (work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    return runCall(() => runWork(host, work))
+    return runWork(host, work)
   }
 
   const calls: CollectionCalls<object> = {
@@ -173,7 +178,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
 }
 
 async function readPage ({ collection, call }: OpenCall, query: Query): Promise<Page<object>> {
-  const page: Page<object> = await runCall(() => {
+  const page: Page<object> = await runCall({ collection: collection.name }, () => {
     return collection.storage.list(query, call.context).catch(toIncomparableProblem)
   })
   logUnreadable(collection.name, page, call)
@@ -181,14 +186,17 @@ async function readPage ({ collection, call }: OpenCall, query: Query): Promise<
 }
 
 /** Runs a call. A problem that it returns or throws becomes a `ProblemError`. */
-async function runCall<Result> (work: () => Promise<Result | Problem>): Promise<Result> {
+async function runCall<Result> (target: CallTarget, work: () => Promise<Result | Problem>): Promise<Result> {
   try {
     const result = await work()
     if (result instanceof Problem) throw result
     return result
   } catch (thrown) {
     const error = thrown instanceof HookError ? thrown.cause : thrown
-    throw error instanceof Problem ? new ProblemError(error) : error
+    if (error instanceof Problem) throw new ProblemError(error, target)
+    // The refused call of a hook or a custom action, which is not about this one.
+    if (error instanceof ProblemError) throw new ProblemError(toOuterProblem(error), target, { cause: error })
+    throw error
   }
 }
 
@@ -198,7 +206,7 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
     action: CustomAction,
     { id, input = {}, options = {} }: { id?: Id, input: object | undefined, options: WriteCallOptions | undefined }
   ): Promise<unknown> {
-    return runCall(async () => {
+    return runCall({ collection: host.name, id }, async () => {
       const parsed = toJson(input)
       const parts = { id, customAction: action.name }
       const { collection, call, toStored } = await openCall(host, action.name, options, parts)
@@ -275,22 +283,24 @@ async function openCall (
 
 /** Runs the work in a transaction. */
 async function runWork<Result> (
-  { findCollection, transaction: outer }: CallHost,
+  { name, findCollection, transaction: outer }: CallHost,
   work: (transaction: Transaction) => Promise<Result>
-): Promise<Result | Problem> {
+): Promise<Result> {
   if (outer !== undefined) return work(outer)
   const collection = findCollection()
-  const { storage, name } = collection
+  const { storage } = collection
   if (storage.transaction === undefined || !storage.supports.transactions) {
     throw new TransactionError(`Collection ${name}: the storage ${storage.name} has no transactions.`)
   }
   checkOutsideCall(collection)
-  const done = await openTransaction(collection, async (_storage, transaction) => {
+  const run = () => openTransaction(collection, async (_storage, transaction) => {
     // In an object, since the app may return anything.
     return { result: await transaction.callHook(() => work(transaction)) }
   }, { context: { signal: neverAborted }, isExclusive: false })
+  // What the work throws is for its caller, unchanged.
+  const done = await run().catch((thrown: unknown) => { throw thrown instanceof HookError ? thrown.cause : thrown })
   if ('result' in done) return done.result
-  return done instanceof Problem ? done : refusalToProblem(done)
+  throw new ProblemError(done instanceof Problem ? done : refusalToProblem(done), { collection: name })
 }
 
 const optionNames = new Set(['caller', 'ifMatch', 'signal', 'transaction'])

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CollectionCalls } from '../calls/types.ts'
 import type { Collection, Definition } from '../collection.ts'
-import { HookError } from '../failure.ts'
+import { HookError, ProblemError } from '../failure.ts'
 import { Problem } from '../http/problems.ts'
 import type { Transaction } from '../options.ts'
 import { getRefusal, isRefusal, refusalToProblem } from '../response/refusal.ts'
@@ -208,19 +208,24 @@ export async function openTransaction<Done extends object> (
 
 /** Runs the work in a transaction of the app. What it has written is undone only with the whole transaction. */
 export async function joinTransaction<Done extends object> (
-  { storage }: Collection,
+  { name, storage }: Collection,
   work: Work<Done>,
   transaction: OpenTransaction
 ): Promise<Done | Problem | Refusal> {
   try {
     const result = await work(storage, transaction)
-    if (result instanceof Problem) transaction.fail(result)
-    else if (isRefusal(result)) transaction.fail(refusalToProblem(result))
+    if (result instanceof Problem) transaction.fail(toCallError(name, result))
+    else if (isRefusal(result)) transaction.fail(toCallError(name, refusalToProblem(result)))
     return result
   } catch (thrown) {
-    transaction.fail(thrown)
+    transaction.fail(toCallError(name, thrown))
     return getReason(thrown)
   }
+}
+
+/** A problem of a call is not one of the request that has begun the transaction. */
+function toCallError (collection: string, thrown: unknown): unknown {
+  return thrown instanceof Problem ? new ProblemError(thrown, { collection }) : thrown
 }
 
 /** Returns why a transaction was rolled back, and throws everything that has failed. */

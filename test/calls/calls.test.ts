@@ -140,7 +140,7 @@ test('a refused call throws a ProblemError with the code, the status and the fai
   t.equal(await refusal(calls.list({ q: '\ud800' }).next()), 'malformed-content')
 })
 
-test('a problem of a call that a route or a hook lets pass is the response', async (t) => {
+test('a problem of a call that a route lets pass is its response, and one that a hook lets pass is a conflict', async (t) => {
   const products = define({ name: 'products', schema: Order, storage: memory() })
   const app = Fastify()
   t.after(() => app.close())
@@ -159,8 +159,8 @@ test('a problem of a call that a route or a hook lets pass is the response', asy
   }))
   app.get('/report', async () => app.collection(products).read(missingId))
   const refused = await ask(app, 'POST /orders', { content: { product: missingId } })
-  t.equal(refused.statusCode, 404)
-  t.match(refused.json(), { code: 'not-found', status: 404 })
+  t.equal(refused.statusCode, 409)
+  t.match(refused.json(), { code: 'conflict', status: 409 })
   t.equal((await ask(app, 'GET /report')).statusCode, 404)
 })
 
