@@ -286,6 +286,12 @@ const lines: Readonly<Record<string, Line>> = {
       }),
     within: 422
   },
+  'errors of all items of one POST that a problem lists': {
+    past: ({ json }, limit) => (json().errors as unknown[]).length === limit,
+    app: (t) => build(t, users().with(bulk({ maximum: 1000 }))),
+    ask: (app, count) => ask(app, 'POST /users', { content: Array(count).fill({ email: 'a@example.com' }) }),
+    within: 422
+  },
   'attempts of a write without a precondition that other writes precede': {
     app: (t) => build(t, unstable),
     async ask (app, attempts) {

@@ -11,6 +11,7 @@ import { buildNewItem } from '../items/create.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { representList } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
+import { maxFailures } from '../schema/failures.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Entry, Refusal, Storage } from '../storage/contract.ts'
 import { renderWritten } from '../response/write-response.ts'
@@ -103,7 +104,7 @@ function respond (collection: Collection, request: Request, entries: ReadonlyArr
   }
 }
 
-/** 422 reports the failures of every item, each with its index. */
+/** 422 reports the failures of all items, each with its index. After as many as a problem lists, no more are sought. */
 async function buildNewItems (
   collection: Collection,
   request: Request,
@@ -122,9 +123,11 @@ async function buildNewItems (
     if (!(item instanceof Problem)) items.push(item)
     else if (item.name === 'validation-failed') failures.push(...getFailures(item, index))
     else return item
+    if (failures.length >= maxFailures) break
   }
   if (failures.length === 0) return items
-  return problem('validation-failed', { detail: 'No item was created.', members: { errors: failures } })
+  const errors = failures.slice(0, maxFailures)
+  return problem('validation-failed', { detail: 'No item was created.', members: { errors } })
 }
 
 async function insertAll (

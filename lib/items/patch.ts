@@ -7,6 +7,7 @@ import { toPointer } from '../http/json-pointer.ts'
 import { applyMergePatch } from '../http/merge-patch.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Call, ParsedContent } from '../request/request.ts'
+import { maxFailures } from '../schema/failures.ts'
 import { hideWriteOnly, restoreWriteOnly } from '../schema/write-only.ts'
 import { findSecrets } from '../schema/secrets.ts'
 import { checkHidden, restoreHidden } from '../access/visible.ts'
@@ -43,7 +44,8 @@ function checkPatched (changes: unknown, collection: Collection): Problem | unde
   if (hidden !== undefined) return hidden
   const paths = findSecrets(changes, collection.properties)
   if (paths.length === 0) return undefined
-  const errors = paths.map((path) => ({ pointer: toPointer(path), message: 'cannot be changed once it is set' }))
+  const listed = paths.slice(0, maxFailures)
+  const errors = listed.map((path) => ({ pointer: toPointer(path), message: 'cannot be changed once it is set' }))
   return problem('validation-failed', {
     detail: 'The patch changes a property that cannot be changed.',
     members: { errors }

@@ -2,16 +2,18 @@ import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
+import { maxFailures } from '../schema/failures.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Id } from '../storage/contract.ts'
 
-/** 422 with every failure. */
+/** 422 with the failures. */
 export function validationProblem (failures: readonly Failure[]): Problem {
-  const count = failures.length
+  const errors = failures.slice(0, maxFailures)
+  const count = errors.length
   return problem('validation-failed', {
     detail: count === 1 ? 'One property is invalid.' : `${count} properties are invalid.`,
-    members: { errors: failures }
+    members: { errors }
   })
 }
 

@@ -3,6 +3,7 @@ import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
+import { maxFailures } from '../schema/failures.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Condition, Filter } from '../storage/contract.ts'
 import { parseCondition, parseFilterKey, suggestKeys } from './conditions.ts'
@@ -15,8 +16,6 @@ import type { ListQuery } from './list-query.ts'
 // and long lists of values.
 
 const maxDepth = 16
-/** More would not help a reader. */
-const maxFailures = 100
 
 type Path = readonly string[]
 
@@ -27,7 +26,7 @@ export function parseQueryContent (collection: Collection, content: unknown): Li
   if (parser.failures.length === 0) return listQuery
   return problem('validation-failed', {
     detail: 'The query is invalid.',
-    members: { errors: parser.failures.slice(0, maxFailures) }
+    members: { errors: parser.failures }
   })
 }
 
@@ -47,7 +46,10 @@ class ContentParser {
       this.#fail([], 'must be an object')
       return listQuery
     }
-    for (const [name, value] of Object.entries(content)) addPart(listQuery, this.#parsePart(name, value) ?? {})
+    for (const [name, value] of Object.entries(content)) {
+      if (this.failures.length >= maxFailures) break
+      addPart(listQuery, this.#parsePart(name, value) ?? {})
+    }
     return listQuery
   }
 
@@ -114,6 +116,6 @@ class ContentParser {
   }
 
   #fail (at: Path, message: string): undefined {
-    this.failures.push({ pointer: toPointer(at), message })
+    if (this.failures.length < maxFailures) this.failures.push({ pointer: toPointer(at), message })
   }
 }

@@ -1,4 +1,5 @@
 import { toCanonicalJson } from './canonical-json.ts'
+import { maxFailures } from './failures.ts'
 import { isEqual, isObject } from '../http/json-value.ts'
 import type { JsonObject } from '../http/json-value.ts'
 import type { Annotation, Properties } from './properties.ts'
@@ -76,7 +77,7 @@ export function fillDefaults (value: unknown, properties: Properties | undefined
   return result
 }
 
-/** Returns the paths of annotated properties whose values differ. */
+/** Returns the paths of annotated properties whose values differ, at least as many as a problem lists. */
 export function findChanges (
   before: unknown,
   after: unknown,
@@ -93,6 +94,7 @@ export function findChanges (
     : new Set([...Object.keys(previous), ...Object.keys(current)])
   const paths: string[][] = []
   for (const name of names) {
+    if (paths.length >= maxFailures) break
     // Usually it is the same value.
     if (previous[name] === current[name]) continue
     const property = getProperty(properties, name)
@@ -114,9 +116,12 @@ function findChangesInArray (
 ): string[][] {
   const previous: readonly unknown[] = Array.isArray(before) ? before : []
   const known = new Set(previous.map((item) => toCanonicalJson(pickAnnotated(item, properties, annotation))))
-  return after.flatMap((item, index) => {
+  const paths: string[][] = []
+  for (const [index, item] of after.entries()) {
+    if (paths.length >= maxFailures) break
     const part = pickAnnotated(item, properties, annotation)
-    if (part === undefined || known.has(toCanonicalJson(part))) return []
-    return findChanges(previous[index], item, properties, annotation).map((path) => [String(index), ...path])
-  })
+    if (part === undefined || known.has(toCanonicalJson(part))) continue
+    for (const path of findChanges(previous[index], item, properties, annotation)) paths.push([String(index), ...path])
+  }
+  return paths
 }

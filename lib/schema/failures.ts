@@ -7,19 +7,36 @@ export interface Failure {
   readonly message: string
 }
 
+/** An error of Ajv, or the one that stands for all errors of a union. Then `text` is its message. */
+export interface ValidationError extends ErrorObject {
+  readonly text?: string
+}
+
 interface FailureWithError extends Failure {
-  readonly error: ErrorObject
+  readonly error: ValidationError
 }
 
 /** More would not help a reader, and would let a small request cause a response of megabytes. */
-const maxFailures = 100
+export const maxFailures = 100
+
+/**
+ * Replaces the errors of a union, which begin at `start` and end with its own, by those that a client needs.
+ * A union of many branches would otherwise have hundreds of errors for each value.
+ */
+export function replaceUnionErrors (errors: ValidationError[], start: number, maximum: number): void {
+  const union = errors.pop()!
+  const selected = selectFailures(union, errors.splice(start).map(toFailure))
+  for (const { error, message } of selected.slice(0, maximum)) {
+    errors.push(message === getMessage(error) ? error : { ...error, text: message })
+  }
+}
 
 /** Turns the errors of Ajv into one failure for each property. */
-export function toFailures (errors: readonly ErrorObject[]): Failure[] {
+export function toFailures (errors: readonly ValidationError[]): Failure[] {
   const found: FailureWithError[] = []
   for (const error of errors) {
-    if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') {
-      found.push({ error, pointer: getPointer(error), message: getMessage(error) })
+    if (error.text !== undefined || (error.keyword !== 'anyOf' && error.keyword !== 'oneOf')) {
+      found.push(toFailure(error))
       continue
     }
     // Ajv lists the errors of all branches right before the error of the union.
@@ -35,6 +52,10 @@ export function toFailures (errors: readonly ErrorObject[]): Failure[] {
     if (first.size === maxFailures) break
   }
   return [...first.values()]
+}
+
+function toFailure (error: ValidationError): FailureWithError {
+  return { error, pointer: getPointer(error), message: getMessage(error) }
 }
 
 function getPointer ({ instancePath, params }: ErrorObject): string {
@@ -127,9 +148,9 @@ const messages: Readonly<Record<string, (error: ErrorObject) => string>> = {
   const: (error) => `must be ${JSON.stringify(error.params.allowedValue)}`
 }
 
-function getMessage (error: ErrorObject): string {
+function getMessage (error: ValidationError): string {
   // Ajv has a message for each of its keywords.
-  return messages[error.keyword]?.(error) ?? error.message!
+  return error.text ?? messages[error.keyword]?.(error) ?? error.message!
 }
 
 function formatValues (values: readonly unknown[]): string {

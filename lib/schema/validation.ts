@@ -2,6 +2,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import type { ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
 import { addWorkLimits, runLimited } from './work-limits.ts'
+import { addErrorLimit } from './error-limit.ts'
 import { toFailures } from './failures.ts'
 import type { Failure } from './failures.ts'
 import { addRangeKeyword, restrictRanges } from './ranges.ts'
@@ -20,7 +21,7 @@ function createAjv (allErrors: boolean): Ajv2019 {
     validateSchema: false,
     logger: false
   })
-  return addRangeKeyword(addWorkLimits(addInstants(addFormats.default(ajv))))
+  return addErrorLimit(addRangeKeyword(addWorkLimits(addInstants(addFormats.default(ajv)))))
 }
 
 interface DateTimeFormat {

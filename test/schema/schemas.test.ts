@@ -904,6 +904,44 @@ test('the number of errors and the time to find them are limited', async (t) => 
   t.ok(await isProportional(find, 5_000))
 })
 
+test('a value with too many errors for one schema can still be valid for another', async (t) => {
+  const Wide = Type.Object(Object.fromEntries([...'abcdefgh'].map((name) => [name, Type.String()])))
+  const Marked = Type.Object({ mark: Type.Boolean() })
+  const check = (schema: object, value: unknown) => compile(Type.Object({ value: schema as never }))({ value })
+  const items = Array.from({ length: 2_000 }, () => ({ mark: true }))
+  const Either = Type.Union([Type.Array(Wide), Type.Array(Marked)])
+  t.equal(check(Either, items), undefined)
+  t.equal(check(Type.Array(Either), [items, items]), undefined)
+  t.strictSame(check(Type.Object({ wide: Either, last: Type.String() }), { wide: items }), [
+    { pointer: '/value/last', message: 'is required' }
+  ])
+  const oneOf = [{ type: 'array', items: Wide }, { type: 'array', items: Marked }]
+  t.equal(check({ oneOf }, items), undefined)
+  t.match(check({ oneOf: [...oneOf, { type: 'array', maxItems: 5000 }] }, items), [{ pointer: '/value' }])
+  t.equal(check({ type: 'array', contains: Wide }, [...items, Object.fromEntries([...'abcdefgh'].map((a) => [a, a]))]), undefined)
+  const record = Object.fromEntries(items.map((item, index) => [`k${index}`, item]))
+  t.equal(check(Type.Union([Type.Record(Type.String(), Wide), Type.Record(Type.String(), Marked)]), record), undefined)
+  t.equal(check({ if: { type: 'array', items: Wide }, then: { maxItems: 1 }, else: { items: Marked } }, items), undefined)
+  t.equal(check({ not: { type: 'array', items: Wide } }, items), undefined)
+})
+
+test('the errors of a union with many branches count as one', async (t) => {
+  const kinds = Array.from({ length: 20 }, (_, index) =>
+    Type.Object({
+      kind: Type.Literal(`kind${index}`),
+      ...Object.fromEntries([...'abcdefghij'].map((name) => [name, Type.String()]))
+    })
+  )
+  const blocks = Array.from({ length: 90 }, () => ({ kind: 'other' }))
+  const found = compile(Type.Object({ blocks: Type.Array(Type.Union(kinds)) }))({ blocks })
+  t.equal(found?.length, 90)
+  t.match(found?.at(-1), { pointer: '/blocks/89/kind', message: /^must be one of "kind0", "kind1", / })
+  const Status = Type.Union([Type.Union([Type.Literal('open'), Type.Literal('done')]), Type.Null()])
+  t.strictSame(compile(Type.Object({ status: Status }))({ status: 'x' }), [
+    { pointer: '/status', message: 'must be one of "open", "done", or must be null' }
+  ])
+})
+
 test('validation takes time proportional to the content', async (t) => {
   // Ajv compares each item of an array with each other, unless they are known to be text or numbers.
   const Points = Type.Object({
