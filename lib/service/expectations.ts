@@ -1,4 +1,5 @@
-import type { RequestListener, Server } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
 
 // RFC 9110, section 10.1.1: a client that waits for 100 (Continue) gets the final status if the headers decide it.
 
@@ -20,7 +21,7 @@ function continueOnRead (server: Server): RequestListener {
       if (!readEvents.has(event)) return
       request.off('newListener', onNewListener)
       // If the response has begun, the content is only discarded.
-      if (response.headersSent) return
+      if (response.headersSent || isStreamClosed(request)) return
       response.removeHeader('connection')
       response.writeContinue()
     }
@@ -29,4 +30,9 @@ function continueOnRead (server: Server): RequestListener {
     request.on('newListener', onNewListener)
     server.emit('request', request, response)
   }
+}
+
+/** The client may have reset the stream. HTTP/2 then refuses to send 100, HTTP/1.1 ignores it. */
+function isStreamClosed (request: IncomingMessage | Http2ServerRequest): boolean {
+  return 'stream' in request && (request.stream.closed || request.stream.destroyed)
 }

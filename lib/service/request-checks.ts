@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { buildAllow } from '../http/allow.ts'
 import { isValidHost } from '../http/host.ts'
@@ -112,9 +113,25 @@ export function installRequestChecks (server: Server, { methods, problems, isClo
   handleExpectations(server, (request, response) => {
     sendProblem(problem('expectation-failed'), problems, request, response)
   })
+  handleSocketErrors(server)
   handleParserErrors(server, responses, problems)
   handleConnect(server, responses, problems)
 }
+
+/**
+ * Node.js removes its own listener from the socket of a CONNECT or an upgrade. Without another one, a client that
+ * resets the connection would end the process.
+ */
+function handleSocketErrors (server: Server): void {
+  const addListener = (socket: Socket): void => {
+    socket.on('error', ignoreError)
+  }
+  server.on('connection', addListener)
+  // With TLS, this is another socket.
+  server.on('secureConnection', addListener)
+}
+
+function ignoreError (): void {}
 
 /** Without a listener, Node.js closes the connection of a CONNECT without a response. HTTP/2 passes one. */
 function handleConnect (server: Server, responses: PendingResponses, base: string | undefined): void {
