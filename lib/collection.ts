@@ -22,6 +22,7 @@ import type { MessageSchemas } from './schema/message-schemas.ts'
 import type { JsonSchema, Order, Storage } from './storage/contract.ts'
 import type { Timestamps } from './items/timestamps.ts'
 import type { Validator } from './schema/validation.ts'
+import type { WriteQueue } from './items/write-queue.ts'
 
 /** The collection that another one is nested in, and the property of nested items that holds the id of the parent. */
 export interface Parent {
@@ -98,6 +99,8 @@ export interface Definition<Item = object, Adds = never> {
 export interface Collection<Item = object> extends Definition<Item> {
   /** The storage without the layers of features. */
   readonly baseStorage: Storage<Item>
+  /** One for all definitions of the same items: with other features, and older versions. */
+  readonly writeQueue: WriteQueue
   /** The name of the current collection, if this is an older version of it. */
   readonly versionOf: string | undefined
   /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */

@@ -12,6 +12,7 @@ import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-grou
 import { defaultChallenge } from './http/www-authenticate.ts'
 import { readIdentity } from './items/ids.ts'
 import { readTimestamps } from './items/timestamps.ts'
+import { WriteQueue } from './items/write-queue.ts'
 import { deriveListing } from './listing/listing.ts'
 import { toTotalOrder } from './listing/selection.ts'
 import { actionNames } from './options.ts'
@@ -86,6 +87,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     name,
     schema,
     storage,
+    writeQueue: new WriteQueue(),
     id,
     unique,
     definedAt: Math.ceil(Date.now() / 1000) * 1000,
@@ -269,9 +271,10 @@ export function mergeOptions<Schema extends ObjectSchema> (
 
 /** Defines an older version of a collection, with those of its features that do not depend on its items. */
 export function defineVersion<Schema extends ObjectSchema> (
-  current: Pick<Collection, 'name' | 'features'>,
+  current: Pick<Collection, 'name' | 'features' | 'writeQueue'>,
   options: Options<Schema>
 ): Collection<ItemOf<Schema>> {
-  const compose = createComposer(options, { ...readOptions(options), versionOf: current.name })
+  const { name, writeQueue } = current
+  const compose = createComposer(options, { ...readOptions(options), versionOf: name, writeQueue })
   return compose(current.features.filter(({ inherited }) => inherited === true))
 }

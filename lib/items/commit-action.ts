@@ -89,9 +89,10 @@ export async function commitAction (
     if (isSafe || !storage.supports.transactions) return work(storage)
     return runTransaction(collection, request, work, { isForApp: true })
   }
-  const done = id === undefined
+  // It waits for other writes to the item before it takes a connection, which would wait for the lock.
+  const done = id === undefined || isSafe
     ? await attempt()
-    : await retryWrite(collection.baseStorage, { id, request }, attempt)
+    : await retryWrite(collection, { id, request, callsApp: true }, attempt)
   if (done instanceof Problem) return done
   if (isRefusal(done)) return refusalToProblem(done)
   const { outcome: { before, after, isWritten }, response } = done

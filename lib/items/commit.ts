@@ -67,7 +67,8 @@ export async function commitWrite (
     return stored
   }
 
-  const written = await retryWrite(collection.baseStorage, { id, request }, attempt)
+  const callsApp = hooks.beforeValidation !== undefined || hasAppInTransaction(collection)
+  const written = await retryWrite(collection, { id, request, callsApp }, attempt)
   if (written instanceof Problem) return written
   const { before, after } = written
   if (hooks.afterCommit !== undefined && after !== before) {
@@ -116,7 +117,8 @@ export async function commitRemove (
     const refusal = await storage.remove(id, undefined, context)
     return refusal === undefined ? respond(undefined) : refusalToProblem(refusal)
   }
-  const removed = await retryWrite(collection.baseStorage, { id, request }, async () => {
+  const callsApp = hasAppInTransaction(collection)
+  const removed = await retryWrite(collection, { id, request, callsApp }, async () => {
     const before = await storage.find(id, context)
     if (before === undefined) return problem('not-found')
     const failed = checkPreconditions(collection, request, before)
@@ -200,8 +202,8 @@ export function writeInTransaction (
   request: Call,
   pending: TransactionalWrite
 ): Promise<Entry<object> | Refusal | Problem> {
-  const hasHooks = collection.attached.onWrite !== undefined || hasHooksInTransaction(collection)
-  return hasHooks ? writeWithHooks(collection, request, pending) : pending.write(pending.storage, pending.item)
+  if (hasAppInTransaction(collection)) return writeWithHooks(collection, request, pending)
+  return pending.write(pending.storage, pending.item)
 }
 
 async function writeWithHooks (
@@ -286,34 +288,40 @@ export function isUnchanged (collection: Collection, before: object, item: objec
 /** How often a write is attempted that loses every race. */
 const maxAttempts = 20
 
+interface QueuedWrite {
+  readonly id: Id
+  readonly request: Call
+  /** Whether it calls functions of the app, which may write as well. */
+  readonly callsApp: boolean
+}
+
 /**
- * Attempts a write again if another one came first: queued behind the writes of this process, and after a pause for
- * those of other processes.
+ * Runs a write after the writes of this process to the same item. If one of another process came first, it is attempted
+ * again, after a pause.
  */
 export async function retryWrite<Done extends object> (
-  storage: Storage<object>,
-  { id, request }: { id: Id, request: Call },
+  { writeQueue }: Collection,
+  { id, request, callsApp }: QueuedWrite,
   attempt: () => Promise<Done | Refusal | Problem>
 ): Promise<Done | Problem> {
   // A queued write may wait for a lock of this transaction, so it does not wait for that write.
-  if (request.transaction !== undefined) return attemptRepeatedly(attempt)
-  const isFirst = !isQueued(storage, id)
-  if (isFirst) {
-    const result = await attempt()
-    if (!isRefusal(result)) return result
-    if (!isRace(result)) return refusalToProblem(result)
-  }
-  return queueByItem(storage, id, () => attemptRepeatedly(attempt, isFirst ? maxAttempts - 1 : maxAttempts))
-}
-
-async function attemptRepeatedly<Done extends object> (
-  attempt: () => Promise<Done | Refusal | Problem>,
-  limit = maxAttempts
-): Promise<Done | Problem> {
+  const isQueued = request.transaction === undefined
   for (let attempts = 1; ; attempts++) {
-    const result = await attempt()
+    let result: Done | Refusal | Problem
+    if (isQueued) {
+      const turn = writeQueue.begin(id, { context: request.context, isRepeated: attempts > 1 })
+      // Mostly undefined, which saves a turn of the event loop.
+      if (turn !== undefined) await turn
+      try {
+        result = await (callsApp ? writeQueue.runForApp(id, attempt) : attempt())
+      } finally {
+        writeQueue.end(id)
+      }
+    } else {
+      result = await attempt()
+    }
     if (!isRefusal(result)) return result
-    if (!isRace(result) || attempts === limit) return refusalToProblem(result)
+    if (!isRace(result) || attempts === maxAttempts) return refusalToProblem(result)
     await wait(Math.random() * attempts)
   }
 }
@@ -323,49 +331,14 @@ function isRace ({ refused }: Refusal): boolean {
   return refused === 'stale' || refused === 'not-found'
 }
 
-// Writes to one item run one after another once they have collided: the slowest would otherwise lose every race.
-
-/** In milliseconds. A slower write no longer holds up the next one, because it may be waiting for that one. */
-const maxQueueTime = 1000
-
-/** By storage and id: resolves when the last write in the queue ends. */
-const queues = new WeakMap<Storage<object>, Map<Id, Promise<void>>>()
-
-/** In all storages. Mostly 0, which saves the lookup. */
-let queuedWrites = 0
-
-function isQueued (storage: Storage<object>, id: Id): boolean {
-  return queuedWrites > 0 && queues.get(storage)?.has(id) === true
-}
-
-/** Runs the write after those of the same item that were queued before it. */
-async function queueByItem<Result> (storage: Storage<object>, id: Id, write: () => Promise<Result>): Promise<Result> {
-  let queue = queues.get(storage)
-  if (queue === undefined) queues.set(storage, queue = new Map())
-  let end!: () => void
-  const ended = new Promise<void>((resolve) => { end = resolve })
-  const previous = queue.get(id)
-  const last = previous === undefined ? ended : previous.then(() => ended)
-  queue.set(id, last)
-  queuedWrites++
-  await previous
-  const timer = setTimeout(end, maxQueueTime)
-  try {
-    return await write()
-  } finally {
-    clearTimeout(timer)
-    end()
-    queuedWrites--
-    if (queue.get(id) === last) queue.delete(id)
-  }
-}
-
 /** Whether a write consists of more than the item: features store something with it, or it depends on the list. */
 function needsTransaction (collection: Collection, { beforeCommit, checkAgain }: Call): boolean {
-  return collection.attached.onWrite !== undefined ||
-    beforeCommit !== undefined ||
-    checkAgain !== undefined ||
-    hasHooksInTransaction(collection)
+  return beforeCommit !== undefined || checkAgain !== undefined || hasAppInTransaction(collection)
+}
+
+/** Whether functions of the app, or of its features, run in the transaction of a write. */
+function hasAppInTransaction (collection: Collection): boolean {
+  return collection.attached.onWrite !== undefined || hasHooksInTransaction(collection)
 }
 
 function hasHooksInTransaction ({ hooks }: Collection): boolean {

@@ -932,7 +932,7 @@ test('the next writer of the same item does not wait for afterCommit', async (t)
   })
   // The queue never times out.
   globalThis.setTimeout = Object.assign(
-    (work: () => void, after?: number) => timer(after === 1000 ? () => {} : work, after),
+    (work: () => void, after?: number) => timer(after === 5000 ? () => {} : work, after),
     timer
   )
   const patch = (name: string) => ask(app, `PATCH ${at}`, { content: { name }, type: merge })
