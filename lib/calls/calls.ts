@@ -93,6 +93,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
       const { collection, call, toStored } = await openCall(host, 'read', options)
       const known = collection.id.read(String(id))
       const entry = known === undefined ? undefined : await collection.storage.find(known, call.context)
+      if (entry !== undefined) call.transaction?.deleteListed(collection, entry.id)
       return entry === undefined ? problem('not-found') : toStored(entry)
     })
   }
@@ -182,6 +183,7 @@ async function readPage ({ collection, call }: OpenCall, query: Query): Promise<
     return collection.storage.list(query, call.context).catch(toIncomparableProblem)
   })
   logUnreadable(collection.name, page, call)
+  call.transaction?.addListed(collection, page.entries)
   return page
 }
 

@@ -29,7 +29,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /**
    * The transaction of the same database that the call becomes a part of. What it reads with `read` does not change
-   * until the transaction ends.
+   * until the transaction ends. If what it lists has changed by the time it writes it, the transaction runs again.
    *
    * @default the call is a transaction of its own
    * @example
@@ -181,7 +181,8 @@ export interface BasicCalls<Item> {
   remove (id: Id, options?: WriteCallOptions): Promise<void>
   /**
    * Runs the work in a transaction of the database, which commits everything or, if the work throws, nothing. The work
-   * is called again if the database rolled back in favor of another transaction, such as after a deadlock.
+   * is called again if the database rolled back in favor of another transaction, such as after a deadlock, or if
+   * another transaction has changed an item that this one has listed and then writes.
    *
    * @example
    * await app.collection(accounts).transaction(async (transaction) => {

@@ -59,7 +59,10 @@ export async function commitAction (
     transaction?: OpenTransaction
   ): Promise<ActionDone | Refusal | Problem> => {
     const context = transaction === undefined ? request.context : new LockingContext(request.context)
+    // A call that has joined a transaction does that itself.
+    if (id !== undefined && request.transaction === undefined) transaction?.addLocked(collection, id)
     const before = id === undefined ? undefined : await storage.find(id, context)
+    if (id !== undefined) request.transaction?.checkListed(collection, id, { current: before, scope: context.scope })
     const decided = await decide(before, transaction)
     if (decided instanceof Problem) return decided
     const { item, output } = decided

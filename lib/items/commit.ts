@@ -45,6 +45,7 @@ export async function commitWrite (
 
   const attempt = async (): Promise<StoredWrite | Refusal | Problem> => {
     const before = await storage.find(id, context)
+    request.transaction?.checkListed(collection, id, { current: before, scope: context.scope })
     const decided = decide(before, id)
     const item = decided instanceof Promise ? await decided : decided
     if (item instanceof Problem) return item
@@ -113,13 +114,15 @@ export async function commitRemove (
   const id = collection.id.read(request.segment)
   if (id === undefined) return problem('not-found')
   const isInTransaction = needsTransaction(collection, request)
-  if (!needsItem && hooks.afterCommit === undefined && !isInTransaction) {
+  const isListed = request.transaction?.hasListed(collection, id) === true
+  if (!needsItem && hooks.afterCommit === undefined && !isInTransaction && !isListed) {
     const refusal = await storage.remove(id, undefined, context)
     return refusal === undefined ? respond(undefined) : refusalToProblem(refusal)
   }
   const callsApp = hasAppInTransaction(collection)
   const removed = await retryWrite(collection, { id, request, callsApp }, async () => {
     const before = await storage.find(id, context)
+    request.transaction?.checkListed(collection, id, { current: before, scope: context.scope })
     if (before === undefined) return problem('not-found')
     const failed = checkPreconditions(collection, request, before)
     if (failed !== undefined) return failed

@@ -2,11 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CollectionCalls } from '../calls/types.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { HookError, ProblemError } from '../failure.ts'
-import { Problem } from '../http/problems.ts'
+import { Problem, problem } from '../http/problems.ts'
 import type { Transaction } from '../options.ts'
 import { getRefusal, isRefusal, refusalToProblem } from '../response/refusal.ts'
-import type { Context, Refusal, Storage, TransactionHandle } from '../storage/contract.ts'
+import type { Context, Entry, Id, Refusal, Storage, TransactionHandle } from '../storage/contract.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
+import { TransactionItems } from './transaction-items.ts'
 
 /** A transaction was used in a way that it cannot be. */
 export class TransactionError extends Error {
@@ -22,10 +23,19 @@ const running = new AsyncLocalStorage<OpenTransaction>()
 /** Mostly 0, which saves the lookup. */
 let openTransactions = 0
 
+interface CurrentItem {
+  readonly current: Entry<object> | undefined
+  /** That of the caller of the write. */
+  readonly scope: Context['scope']
+}
+
 /** A transaction that functions of the app use: hooks, and `app.collection(definition).transaction()`. */
 export class OpenTransaction implements Transaction {
   /** Called after the commit. */
   readonly notifications: Array<() => Promise<void>> = []
+  readonly #items = new TransactionItems()
+  /** Set if another transaction has changed what this one has listed and then writes. */
+  lostRace: Problem | undefined
   readonly #owner: Collection
   readonly #handle: TransactionHandle | undefined
   readonly #context: Pick<Context, 'signal'>
@@ -57,7 +67,8 @@ export class OpenTransaction implements Transaction {
   }
 
   /** Returns the storage of a collection within this transaction. */
-  join ({ name, storage }: Collection): Storage<object> {
+  join (collection: Collection): Storage<object> {
+    const { name, storage } = collection
     this.#checkOpen()
     if (storage.join === undefined || this.#handle === undefined) {
       const cannot = storage.join === undefined ? storage.name : this.#owner.storage.name
@@ -70,18 +81,65 @@ export class OpenTransaction implements Transaction {
     }
     return wrapStorage<object, object>(storage.join(this.#handle), (inner) => ({
       list: (query, context) => this.#use(() => inner.list(query, context)),
-      find: (id, context) => this.#use(() => inner.find(id, context)),
+      find: (id, context) => {
+        if (context.lock === true) this.addLocked(collection, id)
+        return this.#use(() => inner.find(id, context))
+      },
       insert: (draft, context) => this.#use(() => inner.insert(draft, context)),
       replace: (id, item, expected, context) => this.#use(() => inner.replace(id, item, expected, context)),
       remove: (id, expected, context) => this.#use(() => inner.remove(id, expected, context))
     }))
   }
 
-  /** Runs functions of the app. The transaction can be used until they end. */
-  async run<Done extends object> (work: Work<Done, OpenTransaction>, storage: Storage<object>): Promise<Done> {
+  /** Called with an item that is locked, or about to be. */
+  addLocked (collection: Collection, id: Id): void {
+    this.#items.addLocked(collection, id)
+  }
+
+  /** Called with entries that the app gets and that are not locked. What it writes may follow from them. */
+  addListed (collection: Collection, entries: ReadonlyArray<Entry<object>>): void {
+    this.#items.addListed(collection, entries)
+  }
+
+  /** Called with an item that the app gets, and that is locked. */
+  deleteListed (collection: Collection, id: Id): void {
+    this.#items.deleteListed(collection, id)
+  }
+
+  hasListed (collection: Collection, id: Id): boolean {
+    return this.#items.getListed(collection, id) !== undefined
+  }
+
+  /** Called before a write, with the item as it is locked. Throws if it has changed since the app has listed it. */
+  checkListed (collection: Collection, id: Id, { current, scope }: CurrentItem): void {
+    const listed = this.#items.getListed(collection, id)
+    // An item that is not found may be outside of the scope.
+    if (listed === undefined || (current === undefined && scope !== undefined)) return
+    this.#items.deleteListed(collection, id)
+    if (listed === current?.version) return
+    this.lostRace = problem('concurrent-update', {
+      detail: 'An item was changed after the transaction had listed it, each time. Repeat the request.'
+    })
+    this.fail(this.lostRace)
+    throw this.lostRace
+  }
+
+  /**
+   * Runs functions of the app. The transaction can be used until they end. A repeated transaction first locks what the
+   * attempt before has locked, in the same order as all others: so it does not lose the same race, nor meet the same
+   * deadlock, again.
+   */
+  async run<Done extends object> (
+    work: Work<Done, OpenTransaction>,
+    storage: Storage<object>,
+    before: OpenTransaction | undefined
+  ): Promise<Done> {
     openTransactions++
     try {
       if (this.#handle?.getClient !== undefined) this.#client = await this.#handle.getClient(this.#context)
+      for (const { collection, id } of before === undefined ? [] : before.#items.getLocked()) {
+        await this.join(collection).find(id, { signal: this.signal, scope: undefined, lock: true })
+      }
       const result = await running.run(this, work, storage, this)
       // The app may have caught the error.
       if (this.#failure !== undefined) throw this.#failure.error
@@ -185,7 +243,13 @@ export async function runInTransaction<Done extends object> (
   }
 }
 
-/** Does the same with functions of the app, which get the transaction. */
+/** How often a transaction is attempted that loses every race. */
+const maxAttempts = 20
+
+/**
+ * Does the same with functions of the app, which get the transaction. It runs again if another one has changed what it
+ * has listed and then writes.
+ */
 export async function openTransaction<Done extends object> (
   collection: Collection,
   work: Work<Done, OpenTransaction>,
@@ -194,15 +258,20 @@ export async function openTransaction<Done extends object> (
   const { storage } = collection
   let transaction: OpenTransaction | undefined
   const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Done> => {
+    const before = transaction
     transaction = new OpenTransaction(collection, handle, context)
-    return transaction.run(work, inner)
+    return transaction.run(work, inner, before)
   }
-  try {
-    const done = await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
-    for (const notify of transaction?.notifications ?? []) await notify()
-    return done
-  } catch (thrown) {
-    return getReason(transaction === undefined ? thrown : transaction.toHookError(thrown))
+  for (let attempts = 1; ; attempts++) {
+    try {
+      const done = await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
+      for (const notify of transaction?.notifications ?? []) await notify()
+      return done
+    } catch (thrown) {
+      const lostRace = transaction?.lostRace
+      if (lostRace === undefined) return getReason(transaction === undefined ? thrown : transaction.toHookError(thrown))
+      if (attempts === maxAttempts) return lostRace
+    }
   }
 }
 

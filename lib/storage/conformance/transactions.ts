@@ -143,6 +143,16 @@ export const transactionCases: readonly Case[] = [
     })))
     assert.equal(results.filter((result) => !('refused' in result)).length, 1)
   }),
+  transactionCase('an item that is found with a lock does not change until the transaction ends', async (storage) => {
+    await insertThings(storage, { ...a, rank: 0 })
+    await Promise.all(Array.from({ length: 5 }, () => transact(storage, async (inner) => {
+      const found = await inner.find('a', locked)
+      assert.ok(found !== undefined)
+      const rank = Number(found.item['rank']) + 1
+      assertWritten(await inner.replace('a', { ...a, rank }, found.version, unscoped))
+    })))
+    assert.equal((await findThing(storage, 'a')).item['rank'], 5)
+  }),
   joinCase('a storage that joins a transaction reads and writes in it', async (storage) => {
     await insertThings(storage, a)
     await storage.transaction(async (inner, handle) => {
