@@ -1,4 +1,9 @@
-import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type {
+  FastifyReply,
+  FastifyRequest,
+  onSendAsyncHookHandler,
+  RouteHandlerMethod
+} from 'fastify'
 import type { Action, AnyActionName } from './action.ts'
 import type { Response, HeaderFields } from './response/response.ts'
 import { RequestContext } from './request/request.ts'
@@ -103,11 +108,29 @@ export function createHandler (collection: Collection, options: HandlerOptions):
 /** RFC 9110, section 9.3.7: returns the headers that describe the resource. */
 export type GetOptionsHeaders = (incoming: FastifyRequest) => HeaderFields | Promise<HeaderFields>
 
-/** Creates the handler of OPTIONS, which ignores preconditions. */
-export function createOptionsHandler (collection: Collection, getHeaders: GetOptionsHeaders): RouteHandlerMethod {
-  return async (incoming, reply) => {
+interface OptionsHandlers {
+  readonly handler: RouteHandlerMethod
+  readonly onSend: onSendAsyncHookHandler
+}
+
+/**
+ * Creates the handler of OPTIONS, which ignores preconditions, and a hook for requests that do not reach it:
+ * @fastify/cors responds to every OPTIONS itself. A preflight is left to it.
+ */
+export function createOptionsHandlers (collection: Collection, getHeaders: GetOptionsHeaders): OptionsHandlers {
+  async function prepare (incoming: FastifyRequest, reply: FastifyReply): Promise<undefined> {
     const fields = addDescriptionLink(collection, await getHeaders(incoming))
-    return prepareReply({ status: 204, fields, content: undefined }, noStore, reply)
+    prepareReply({ status: 204, fields, content: undefined }, noStore, reply)
+  }
+  return {
+    handler: prepare,
+    async onSend (incoming, reply, payload) {
+      const isPreflight = incoming.headers['access-control-request-method'] !== undefined
+      if (isPreflight || reply.statusCode >= 300 || reply.hasHeader('allow')) return payload
+      // RFC 9110, section 8.6: a 204 has none.
+      reply.removeHeader('content-length')
+      return prepare(incoming, reply)
+    }
   }
 }
 

@@ -12,7 +12,7 @@ import { update } from './actions/update.ts'
 import { buildCollectionRoute, buildParentRoute } from './collection.ts'
 import type { Collection } from './collection.ts'
 import { DuplicatePath } from './errors.ts'
-import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandler } from './handler.ts'
+import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
 import { buildAllow } from './http/allow.ts'
 import { acceptsForms } from './http/cross-origin.ts'
@@ -120,7 +120,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, ur
     config: { ...resourceOptions.config, ...createConfig?.(app, collection, operations) },
     url,
     method: 'OPTIONS',
-    handler: createOptionsHandler(collection, createOptionsHeaders(collection, routes))
+    ...createOptionsHandlers(collection, createOptionsHeaders(collection, routes))
   })
   const methods = getMethods(routes)
   addRoute(app, collection, {

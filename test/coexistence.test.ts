@@ -11,7 +11,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection from '../lib/index.ts'
+import collection, { corsOptions } from '../lib/index.ts'
 import type { Collection } from '../lib/collection.ts'
 import { service } from '../lib/service/service.ts'
 import { ada, ask, created, notes, users } from './app.ts'
@@ -260,6 +260,47 @@ test('OPTIONS returns the methods of the collection if @fastify/cors passes it o
   const answer = await ask(instance, 'OPTIONS /users', { fields: { origin } })
   t.equal(answer.statusCode, 204)
   t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
+})
+
+test('OPTIONS beside @fastify/cors with corsOptions() is that of the collection, except for preflights', async (t) => {
+  for (const order of ['before', 'after'] as const) {
+    const instance = Fastify()
+    t.after(() => instance.close())
+    if (order === 'before') await instance.register(cors, { origin, ...corsOptions() })
+    await instance.register(collection, users())
+    if (order === 'after') await instance.register(cors, { origin, ...corsOptions() })
+    const alone = Fastify()
+    t.after(() => alone.close())
+    await alone.register(collection, users())
+    for (const path of ['/users', '/users/1']) {
+      const expected = await ask(alone, `OPTIONS ${path}`)
+      const { statusCode, headers } = await ask(instance, `OPTIONS ${path}`, { fields: { origin } })
+      t.equal(statusCode, expected.statusCode)
+      t.match(headers, { ...expected.headers, date: String, vary: /^Access-Control-Request-Headers, Accept$/ }, `${path}, ${order}`)
+      t.equal(headers['access-control-allow-origin'], origin)
+      t.notOk('content-length' in headers)
+    }
+    const preflight = await ask(instance, 'OPTIONS /users/1', { fields: { origin, 'access-control-request-method': 'PUT' } })
+    t.strictSame([preflight.statusCode, preflight.headers.allow], [204, undefined])
+    t.match(preflight.headers['access-control-allow-methods'], 'PUT')
+  }
+})
+
+test('OPTIONS beside @fastify/cors names the methods that the caller may use', async (t) => {
+  const instance = Fastify()
+  t.after(() => instance.close())
+  await instance.register(cors, { origin, ...corsOptions() })
+  await instance.register(collection, users({
+    access: {
+      authenticate: ({ request: { headers } }) => headers.authorization,
+      allow: { all: 'authenticated', list: 'public' }
+    }
+  }))
+  const getAllow = async (fields: Record<string, string>): Promise<unknown> => (
+    (await ask(instance, 'OPTIONS /users', { fields: { origin, ...fields } })).headers.allow
+  )
+  t.equal(await getAllow({}), 'GET, HEAD, QUERY, OPTIONS')
+  t.equal(await getAllow({ authorization: 'Bearer ada' }), 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
 test('@fastify/compress encodes responses, and request content is decoded once', async (t) => {

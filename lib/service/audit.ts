@@ -73,10 +73,13 @@ export const auditRules: Readonly<Record<string, AuditRule>> = {
     fix: 'Register @fastify/cors with ...corsOptions(), or with these exposedHeaders'
   },
   FST_COLLECTION_AUDIT_CORS_OPTIONS: {
-    check: ({ options: { statusCode } }) => (
-      statusCode === 400 ? 'OPTIONS requests that are not preflights get 400' : undefined
-    ),
-    fix: 'Register @fastify/cors with ...corsOptions(), or with strictPreflight: false'
+    check: ({ options: { statusCode = 0, headers } }) => {
+      if (statusCode === 400) return 'OPTIONS requests that are not preflights get 400'
+      return statusCode < 300 && headers.allow === undefined
+        ? 'OPTIONS requests that are not preflights do not reach the collection'
+        : undefined
+    },
+    fix: 'Register @fastify/cors with ...corsOptions(), or with strictPreflight: false, instead of a middleware'
   },
   FST_COLLECTION_AUDIT_COMPRESS: {
     check: ({ hasCompress, after }) => (

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import etag from '@fastify/etag'
+import middie from '@fastify/middie'
 import rateLimit from '@fastify/rate-limit'
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
@@ -164,6 +165,19 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
     }
   ],
   ['@fastify/rate-limit for others alone', [], { after: async (app) => app.register(rateLimit, { global: false }) }],
+  [
+    'a middleware that responds to OPTIONS',
+    ['CORS_OPTIONS'],
+    {
+      before: async (app) => {
+        await app.register(middie)
+        app.use((request, response, next) => {
+          if (request.method === 'OPTIONS') response.writeHead(204).end()
+          else next()
+        })
+      }
+    }
+  ],
   ['a case-insensitive router', ['ROUTER_CASE'], { server: { routerOptions: { caseSensitive: false } } }],
   ['a name in capital letters', [], { collections: [notes({ name: 'NOTES' } as never)] }],
   ['a name without letters', [], { collections: [notes({ name: '2026' } as never)] }],
