@@ -41,8 +41,13 @@ function findMissing (header: unknown, wanted: Iterable<string | undefined>): st
   return missing.length === 0 ? undefined : missing.join(', ')
 }
 
-function hasRateLimit ({ config }: RouteOptions): boolean {
-  const { rateLimit } = Object(config) as { rateLimit?: unknown }
+function getRateLimit (route: RouteOptions | undefined): unknown {
+  const { rateLimit } = Object(route?.config) as { rateLimit?: unknown }
+  return rateLimit
+}
+
+function hasRateLimit (route: RouteOptions): boolean {
+  const rateLimit = getRateLimit(route)
   return typeof rateLimit === 'object' && rateLimit !== null
 }
 
@@ -98,10 +103,14 @@ export const auditRules: Readonly<Record<string, AuditRule>> = {
     fix: 'Register @fastify/etag in a scope of its own, beside the collections'
   },
   FST_COLLECTION_AUDIT_RATE_LIMIT: {
-    check: ({ collection: { routes, attached }, after }) => {
+    check: ({ collection: { routes, attached }, after, hasRateLimiter }) => {
       if (after.rateLimit) return undefined
       const custom = [...attached.actions.values()].find(({ route }) => hasRateLimit(route))
-      if (custom === undefined && !Object.values(routes).some(hasRateLimit)) return undefined
+      if (custom === undefined && !Object.values(routes).some(hasRateLimit)) {
+        return hasRateLimiter && getRateLimit(routes.all) !== false
+          ? '@fastify/rate-limit was registered after the collection, so that its requests are not limited'
+          : undefined
+      }
       const place = custom === undefined ? 'routes' : `action("${custom.name}")`
       return `${place} has config.rateLimit, but @fastify/rate-limit was not registered before the collection`
     },

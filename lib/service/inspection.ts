@@ -16,6 +16,8 @@ export interface Inspection extends ServedCollection {
   readonly caseSwapped: IncomingMessage
   /** Whether @fastify/compress is registered now. */
   readonly hasCompress: boolean
+  /** Whether @fastify/rate-limit is registered now. */
+  readonly hasRateLimiter: boolean
   /** Whether @fastify/swagger is registered now. */
   readonly hasSwagger: boolean
 }
@@ -40,6 +42,7 @@ export async function inspectCollection (
     options: await send('OPTIONS', url),
     caseSwapped: await send('DELETE', url.slice(0, -name.length) + swapCase(name)),
     hasCompress: app.hasReplyDecorator('compress'),
+    hasRateLimiter: app.hasDecorator('rateLimit'),
     hasSwagger: app.hasDecorator('swagger')
   }
 }

@@ -164,7 +164,16 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
       ]
     }
   ],
-  ['@fastify/rate-limit for others alone', [], { after: async (app) => app.register(rateLimit, { global: false }) }],
+  ['@fastify/rate-limit for others alone', [], { before: async (app) => app.register(rateLimit, { global: false }) }],
+  ['a limit of the app that comes too late', ['RATE_LIMIT'], { after: async (app) => app.register(rateLimit) }],
+  [
+    'a limit of the app that comes too late for a collection without one',
+    [],
+    {
+      collections: [notes({ routes: { all: { config: { rateLimit: false } as never } } })],
+      after: async (app) => app.register(rateLimit)
+    }
+  ],
   [
     'a middleware that responds to OPTIONS',
     ['CORS_OPTIONS'],
