@@ -2,6 +2,7 @@ import type {
   FastifyReply,
   FastifyRequest,
   onSendAsyncHookHandler,
+  preSerializationHookHandler,
   RouteHandlerMethod
 } from 'fastify'
 import type { Action, AnyActionName } from './action.ts'
@@ -157,6 +158,20 @@ export function createErrorHandler (collection: Collection, action?: AnyActionNa
       incoming.log.error({ ...target, err }, 'request failed')
       return reply.send(prepareProblem(collection, problem('internal-error'), reply))
     }
+  }
+}
+
+/**
+ * Creates a hook for errors that plugins and hooks of the app send as objects, as @fastify/bearer-auth does: they
+ * become problems. Fastify skips the hook for texts, so it costs the responses of actions nothing.
+ */
+export function createErrorConverter (collection: Collection): preSerializationHookHandler<unknown> {
+  return function (_incoming, reply, payload, done) {
+    const isProblem = String(reply.getHeader('content-type')).startsWith('application/problem+json')
+    if (reply.statusCode < 400 || isProblem) return done(null, payload)
+    const { message, error } = Object(payload) as { message?: unknown, error?: unknown }
+    const known = errorToProblem({ message: message ?? error }, reply.statusCode, reply.hasHeader('retry-after'))
+    done(null, prepareProblem(collection, known, reply))
   }
 }
 

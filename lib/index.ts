@@ -6,7 +6,7 @@ import { getRepresentationTypes } from './request/content.ts'
 import { toCollection } from './collection.ts'
 import type { Definition } from './collection.ts'
 import { NoDefinition } from './errors.ts'
-import { createErrorHandler } from './handler.ts'
+import { createErrorConverter, createErrorHandler } from './handler.ts'
 import { createBodyReader } from './request/body.ts'
 import { varyByVersion } from './response/vary-by-version.ts'
 import { patchTypes } from './items/patch.ts'
@@ -32,6 +32,7 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   // Registered in the context of the collection, because it cannot be registered twice on one instance.
   await app.register(sensible)
   app.setErrorHandler(createErrorHandler(served))
+  app.addHook('preSerialization', createErrorConverter(served))
   // Actions read the content after the preconditions; the schemas of routes are only used for documentation.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...new Set(['*', ...getRepresentationTypes(served), ...patchTypes])], createBodyReader(app))

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import type { IncomingHttpHeaders } from 'node:http2'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import bearerAuth from '@fastify/bearer-auth'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
@@ -301,6 +302,71 @@ test('OPTIONS beside @fastify/cors names the methods that the caller may use', a
   )
   t.equal(await getAllow({}), 'GET, HEAD, QUERY, OPTIONS')
   t.equal(await getAllow({ authorization: 'Bearer ada' }), 'GET, HEAD, POST, QUERY, OPTIONS')
+})
+
+test('an error that a plugin or a hook of the app sends as an object becomes a problem', async (t) => {
+  for (const order of ['before', 'after'] as const) {
+    const instance = Fastify({ forceCloseConnections: true })
+    t.after(() => instance.close())
+    if (order === 'before') await instance.register(bearerAuth, { keys: ['key'] })
+    await instance.register(collection, users())
+    if (order === 'after') await instance.register(bearerAuth, { keys: ['key'] })
+    for (const [target, detail] of [
+      ['GET /users', 'missing authorization header'],
+      ['POST /users', 'missing authorization header'],
+      ['OPTIONS /users', 'missing authorization header'],
+      ['GET /users/none', 'missing authorization header']
+    ] as const) {
+      const answer = await ask(instance, target, { fields: { prefer: 'return=minimal' } })
+      t.equal(answer.statusCode, 401, `${target}, ${order}`)
+      t.equal(answer.headers['content-type'], 'application/problem+json')
+      t.equal(answer.headers['www-authenticate'], 'Bearer')
+      t.match(answer.json(), { status: 401, code: 'unauthenticated', detail, instance: target.split(' ')[1] })
+    }
+    const head = await ask(instance, 'HEAD /users')
+    t.strictSame([head.statusCode, head.payload], [401, ''])
+    t.equal((await ask(instance, 'GET /users', { fields: { authorization: 'Bearer key' } })).statusCode, 200)
+    t.strictSame((await ask(instance, 'GET /nowhere')).json(), { error: 'missing authorization header' })
+  }
+})
+
+test('responses of collections run no hook preSerialization, so that the one for errors of plugins costs nothing', async (t) => {
+  const instance = Fastify()
+  t.after(() => instance.close())
+  let count = 0
+  instance.addHook('preSerialization', async (_request, _reply, payload) => {
+    count++
+    return payload
+  })
+  await instance.register(collection, users())
+  const { at } = await created(instance, '/users', ada)
+  for (const target of ['GET /users', `GET ${at}`, `HEAD ${at}`, 'OPTIONS /users', 'GET /users/none', 'TRACE /users']) {
+    await ask(instance, target)
+    await ask(instance, target, { fields: { accept: 'application/xml' } })
+  }
+  await ask(instance, `PATCH ${at}`, { content: { age: 'old' } })
+  await ask(instance, `PUT ${at}`, { content: { ...ada, age: 36 } })
+  t.equal((await ask(instance, `DELETE ${at}`)).statusCode, 204)
+  t.equal(count, 0)
+})
+
+test('a hook can send its own problem, and other objects', async (t) => {
+  const instance = Fastify()
+  t.after(() => instance.close())
+  await instance.register(collection, users({
+    routes: {
+      list: { onRequest: async (_request, reply) => reply.code(202).send({ queued: true }) },
+      read: {
+        onRequest: async (_request, reply) => reply.code(402).type('application/problem+json').send({ status: 402, bill: 1 })
+      },
+      create: { preHandler: async (_request, reply) => reply.code(500).send({ message: 'the password of the database' }) }
+    }
+  }))
+  t.strictSame((await ask(instance, 'GET /users')).json(), { queued: true })
+  t.strictSame((await ask(instance, 'GET /users/1')).json(), { status: 402, bill: 1 })
+  const failed = await ask(instance, 'POST /users', { content: ada })
+  t.equal(failed.json().code, 'internal-error')
+  t.notMatch(failed.payload, /password/)
 })
 
 test('@fastify/compress encodes responses, and request content is decoded once', async (t) => {
