@@ -35,7 +35,9 @@ export function createYieldingConstraints (app: FastifyInstance): YieldingConstr
   app.addHook('onReady', async () => {
     for (const route of routes) {
       // If the app serves GET, the path is its own with all methods.
-      if (app.hasRoute(route) || app.hasRoute({ ...route, method: 'GET' })) replaced.add(route)
+      // A wildcard, such as that of @fastify/static, serves its `/`, but is not meant for the probes.
+      const urls = route.url === '/' ? ['/', '/*', '*'] : [route.url]
+      if (app.hasRoute(route) || urls.some((url) => app.hasRoute({ method: 'GET', url }))) replaced.add(route)
     }
   })
   return (route) => {

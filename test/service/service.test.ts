@@ -5,6 +5,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
+import fastifyStatic from '@fastify/static'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
@@ -279,6 +280,39 @@ test('routes that the app adds after the service replace those of the service', 
     const answer = await ask(app, target)
     t.equal(answer.statusCode, status, target)
     if (content !== undefined) t.equal(answer.payload, content, target)
+  }
+})
+
+test('index.html of @fastify/static is served at `/`, and the probes are those of the service', async (t) => {
+  const root = t.testdir({ 'index.html': '<title>own</title>', 'other.txt': 'other' })
+  for (const order of ['before', 'after'] as const) {
+    for (const wildcard of [true, false]) {
+      const app = Fastify()
+      t.after(() => app.close())
+      if (order === 'before') await app.register(fastifyStatic, { root, wildcard })
+      await app.register(service, {})
+      await app.register(collection, notes())
+      if (order === 'after') await app.register(fastifyStatic, { root, wildcard })
+      for (const [target, status, content] of [
+        ['GET /', 200, '<title>own</title>'],
+        ['HEAD /', 200, ''],
+        ['GET /other.txt', 200, 'other'],
+        ['GET /healthz', 200, '{"status":"pass"}'],
+        ['GET /readyz', 200, '{"status":"pass"}'],
+        ['GET /notes', 200, '[]'],
+        ['POST /', 404, undefined]
+      ] as const) {
+        const answer = await ask(app, target)
+        t.equal(answer.statusCode, status, `${target}, ${order}, wildcard: ${wildcard}`)
+        if (content !== undefined) t.equal(answer.payload, content)
+      }
+    }
+    const chosen = Fastify()
+    t.after(() => chosen.close())
+    if (order === 'before') await chosen.register(fastifyStatic, { root })
+    await chosen.register(service, { home: '/' })
+    if (order === 'after') await chosen.register(fastifyStatic, { root })
+    t.ok((await ask(chosen, 'GET /')).json()._links, 'an explicit home takes precedence over a wildcard')
   }
 })
 
