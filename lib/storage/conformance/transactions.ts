@@ -55,6 +55,26 @@ type JoiningStorage = Storage<Thing> & Required<Pick<Storage<Thing>, 'join' | 'd
 
 const locked = { ...unscoped, lock: true }
 
+/** Functions of an app can throw anything. Errors of other programs have codes of any type. */
+function createThrownValues (): Record<string, unknown> {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const unreadable = () => assert.fail('a getter that throws')
+  return {
+    undefined,
+    null: null,
+    'a string': '23505',
+    'a symbol': Symbol('thrown'),
+    'a frozen error': Object.freeze(new Error('frozen')),
+    'an AbortError': new DOMException('The operation was aborted', 'AbortError'),
+    'an error with a numeric code': Object.assign(new Error('14 UNAVAILABLE'), { code: 14 }),
+    'an error with a symbol as its code': Object.assign(new Error('odd'), { code: Symbol('code') }),
+    'an error with other types': Object.assign(new Error('odd'), { code: null, errno: {}, errcode: 5n }),
+    'an error with a getter that throws': Object.defineProperty(new Error(), 'code', { get: unreadable }),
+    'a revoked proxy': proxy
+  }
+}
+
 // No case waits inside a transaction for something outside of it: a storage may block others until it ends.
 export const transactionCases: readonly Case[] = [
   transactionCase('a transaction commits everything it writes, and returns its result', async (storage) => {
@@ -84,6 +104,18 @@ export const transactionCases: readonly Case[] = [
     assert.equal(entry.version, version)
     assertSameItem(entry.item, { ...a, email: 'one@example.org' })
     await insertThing(storage, c)
+  }),
+  transactionCase('a transaction that throws anything is rolled back, and the value is passed on', async (storage) => {
+    await insertThings(storage, a)
+    for (const [description, thrown] of Object.entries(createThrownValues())) {
+      const outcome = await transact(storage, async (inner) => {
+        assertWritten(await inner.insert({ ...b }, unscoped))
+        throw thrown
+      }).then(() => assert.fail(`${description}: it was committed`), (reason: unknown) => ({ reason }))
+      assert.ok(Object.is(outcome.reason, thrown), `${description} was not passed on`)
+      assert.deepEqual(await listIds(storage), ['a'], description)
+    }
+    await insertThing(storage, b)
   }),
   transactionCase('a transaction reads what it has written', async (storage) => {
     await insertThings(storage, a, b)

@@ -1,5 +1,6 @@
 import type { TypeFamily } from '../sql/catalog.ts'
 import type { Dialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
+import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 
 /** Compares by code point, trailing spaces included. Each server has its own name, and reads only its own comment. */
@@ -128,7 +129,7 @@ export const dialect: Dialect = {
   beginExclusive: () => ['SET TRANSACTION ISOLATION LEVEL SERIALIZABLE', 'BEGIN'],
 
   classifyError (error) {
-    const { errno = 0, code = '', message } = getErrorDetail(error)
+    const { errno = 0, code, message } = getErrorDetail(error)
     const kind = errorKinds[errno] ?? errorKinds[code]
     if (kind !== undefined) return kind
     if (exhaustedPool.test(message)) return 'exhausted'
@@ -265,13 +266,11 @@ const lostConnection = new RegExp(`^(?:${[
   'Connection lost'
 ].join('|')})`)
 
-interface ErrorDetail {
-  readonly errno?: number
-  readonly code?: string
-  readonly message: string
-}
-
-function getErrorDetail (error: unknown): ErrorDetail {
-  // mysql2 adds properties that the type Error does not have.
-  return error instanceof Error ? error as Error & ErrorDetail : { message: '' }
+/** What mysql2 adds to an error. */
+function getErrorDetail (error: unknown) {
+  return {
+    errno: readErrorNumber(error, 'errno'),
+    code: readErrorText(error, 'code'),
+    message: readErrorText(error, 'message')
+  }
 }

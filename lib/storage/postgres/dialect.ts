@@ -1,5 +1,6 @@
 import type { TypeFamily } from '../sql/catalog.ts'
 import type { Dialect, ErrorKind, JsonDialect, Violation } from '../sql/dialect.ts'
+import { readErrorText } from '../sql/driver-error.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 import { isStalePlan } from './positional-query.ts'
 
@@ -103,7 +104,7 @@ export const dialect: Dialect = {
   beginExclusive: (table) => ['BEGIN', `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`],
 
   classifyError (error) {
-    const { code = '', message } = getErrorDetail(error)
+    const { code, message } = getErrorDetail(error)
     if (isStalePlan(error)) return 'retry'
     if (poolTimeout.test(message)) return 'exhausted'
     const kind = errorKinds[code] ?? errorKinds[code.slice(0, 2)]
@@ -111,7 +112,7 @@ export const dialect: Dialect = {
   },
   isDataException: (error) => isDataException(getErrorDetail(error).code),
   parseViolation (error) {
-    const { code, constraint = '', where = '', column = '' } = getErrorDetail(error)
+    const { code, constraint, where, column } = getErrorDetail(error)
     if (code === '23502') return { notNull: column }
     if (code === '23505') return constraint === '' ? parseDuplicateKey(error) : { constraint, buildColumnsQuery }
     // PostgreSQL reports the parameter of an invalid value: "unnamed portal parameter $2 = '...'"
@@ -124,8 +125,8 @@ export const dialect: Dialect = {
 }
 
 /** Class 22: out of range, too long, not of the type. */
-function isDataException (code: string | undefined): boolean {
-  return code !== undefined && code.length === 5 && code.startsWith('22')
+function isDataException (code: string): boolean {
+  return code.length === 5 && code.startsWith('22')
 }
 
 /**
@@ -133,14 +134,14 @@ function isDataException (code: string | undefined): boolean {
  * Key (team, "shirtNumber")=(a, 1) already exists.
  */
 function parseDuplicateKey (error: unknown): Violation {
-  const { detail = '' } = getErrorDetail(error)
+  const { detail } = getErrorDetail(error)
   const key = /^Key \((.+?)\)=\(/.exec(detail)?.[1]
   const names = key?.match(/"(?:[^"]|"")+"|[^, ]+/g) ?? []
   return { columns: names.map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"')) }
 }
 
 /** Foreign keys, RESTRICT, checks, exclusions. */
-const conflicts: ReadonlySet<string | undefined> = new Set(['23503', '23001', '23514', '23P01'])
+const conflicts: ReadonlySet<string> = new Set(['23503', '23001', '23514', '23P01'])
 
 function buildColumnsQuery (table: readonly string[]): string {
   const name = toLiteral(table.map(dialect.quote).join('.'))
@@ -229,16 +230,14 @@ const lostConnection = new RegExp(`^(?:${[
   'Client was closed'
 ].join('|')})`, 'i')
 
-interface ErrorDetail {
-  readonly code?: string
-  readonly constraint?: string
-  readonly detail?: string
-  readonly where?: string
-  readonly column?: string
-  readonly message: string
-}
-
-function getErrorDetail (error: unknown): ErrorDetail {
-  // pg adds properties that the type Error does not have.
-  return error instanceof Error ? error as Error & ErrorDetail : { message: '' }
+/** What pg adds to an error; empty strings if it is not one of pg. */
+function getErrorDetail (error: unknown) {
+  return {
+    code: readErrorText(error, 'code'),
+    constraint: readErrorText(error, 'constraint'),
+    detail: readErrorText(error, 'detail'),
+    where: readErrorText(error, 'where'),
+    column: readErrorText(error, 'column'),
+    message: readErrorText(error, 'message')
+  }
 }

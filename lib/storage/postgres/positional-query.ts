@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Row, Value } from '../sql/dialect.ts'
+import { readErrorText } from '../sql/driver-error.ts'
 import type { Callback } from '../sql/pool-driver.ts'
 import { PreparedStatements } from '../sql/prepared-statements.ts'
 import type { Statement } from '../sql/session.ts'
@@ -97,8 +98,7 @@ function closeStatement (connection: Connection, name: string): void {
 
 /** Whether the type of a column has changed since the statement was prepared. It has to be prepared again. */
 export function isStalePlan (error: unknown): boolean {
-  const { code, routine } = Object(error) as { code?: unknown, routine?: unknown }
-  return code === '0A000' && routine === 'RevalidateCachedQuery'
+  return readErrorText(error, 'code') === '0A000' && readErrorText(error, 'routine') === 'RevalidateCachedQuery'
 }
 
 /** Builds the name of a prepared statement: the same in every copy of this library that uses the connection. */

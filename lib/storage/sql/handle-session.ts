@@ -175,14 +175,17 @@ export class HandleSession implements Session {
   async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
     return await this.#queue.run(async () => {
       await this.#executeWithRetry('BEGIN IMMEDIATE')
+      let isCommitted = false
       try {
         const result = await work(this.#transaction)
         await this.#executeWithRetry('COMMIT')
+        isCommitted = true
         return result
       } catch (error) {
-        // After a severe error SQLite has already rolled back, and ROLLBACK fails.
-        await this.#transaction.execute('ROLLBACK').catch(() => {})
         throw toStorageError(this.#dialect, error)
+      } finally {
+        // After a severe error SQLite has already rolled back, and ROLLBACK fails.
+        if (!isCommitted) await this.#transaction.execute('ROLLBACK').catch(() => {})
       }
     })
   }

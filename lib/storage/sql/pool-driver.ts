@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import type { Row } from './dialect.ts'
 import type { Statement, WriteResult } from './session.ts'
 
@@ -51,6 +51,12 @@ export async function waitForEnd (running: Promise<unknown>): Promise<boolean> {
   } finally {
     timer.abort()
   }
+}
+
+/** Whether something still runs on a connection. */
+export async function isRunning (running: Promise<unknown>): Promise<boolean> {
+  const ended = () => false
+  return await Promise.race([running.then(ended, ended), nextTurn(true)])
 }
 
 /** At most so many milliseconds later, a cancellation is repeated if the statement still runs. */

@@ -53,13 +53,19 @@ export class PooledSession<Client> implements Session {
 
   async #transaction<Result> (begin: readonly string[], work: (session: Session) => Promise<Result>): Promise<Result> {
     const transaction = new PooledTransaction(this.#driver, begin)
+    let isCommitted = false
+    let broken = true
     try {
       const result = await work(transaction)
       await transaction.commit()
+      isCommitted = true
       return result
     } catch (error) {
-      await transaction.rollBack(error, isBroken(this.#dialect, error))
+      broken = isBroken(this.#dialect, error)
       throw error
+    } finally {
+      // Whatever was thrown, and even if it cannot be read: the connection returns to the pool.
+      if (!isCommitted) await transaction.rollBack(broken)
     }
   }
 

@@ -1,6 +1,6 @@
 import { waitUnlessAborted } from './abort-watch.ts'
 import type { Row } from './dialect.ts'
-import { cancelStatement, toPromise, waitForEnd, type Callback, type PoolDriver } from './pool-driver.ts'
+import { cancelStatement, isRunning, toPromise, waitForEnd, type Callback, type PoolDriver } from './pool-driver.ts'
 import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
 import { OutcomeUnknown, RequestAborted } from './storage-error.ts'
 import { statementChannel, traceStatement } from './traced-session.ts'
@@ -97,25 +97,29 @@ export class PooledTransaction<Client> implements Session {
     this.#driver.release(client, false)
   }
 
-  /** A request that was aborted does not wait for it. A broken connection is closed. */
-  async rollBack (error: unknown, broken: boolean): Promise<void> {
+  /** Cancels a statement that still runs, rolls back, and releases the connection. A broken one is closed. */
+  async rollBack (broken: boolean): Promise<void> {
     this.#hasEnded = true
-    if (this.#client === undefined) return
-    const isAborted = error instanceof RequestAborted
-    const rollingBack = this.#rollBack(this.#client, isAborted, broken)
-    if (isAborted) rollingBack.catch(ignoreError)
-    else await rollingBack
+    const client = this.#client
+    if (client === undefined) return
+    this.#client = undefined
+    let isUsable = false
+    try {
+      isUsable = await this.#stopStatement(client) && await this.#rollBack(client)
+    } finally {
+      // Closing the connection rolls back as well.
+      this.#driver.release(client, broken || !isUsable)
+    }
   }
 
-  async #rollBack (client: Client, isAborted: boolean, broken: boolean): Promise<void> {
-    const driver = this.#driver
-    let isUsable = !isAborted || await cancelStatement(driver, client, this.#running)
-    if (isUsable) {
-      const rollingBack = this.#execute(client, 'ROLLBACK')
-      isUsable = await waitForEnd(rollingBack) && await rollingBack.then(() => true, () => false)
-    }
-    // Closing the connection rolls back as well.
-    driver.release(client, broken || !isUsable)
+  async #stopStatement (client: Client): Promise<boolean> {
+    const running = this.#running
+    return !await isRunning(running) || await cancelStatement(this.#driver, client, running)
+  }
+
+  async #rollBack (client: Client): Promise<boolean> {
+    const rollingBack = this.#execute(client, 'ROLLBACK')
+    return await waitForEnd(rollingBack) && await rollingBack.then(() => true, () => false)
   }
 
   async #run<Result> (

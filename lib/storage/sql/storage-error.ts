@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Unreachable } from '../contract.ts'
 import type { Dialect, ErrorKind, FailureKind } from './dialect.ts'
+import { isInstance } from './driver-error.ts'
 
 interface FailureOptions {
   readonly detail?: string | undefined
@@ -84,7 +85,7 @@ const descriptions: Readonly<Record<FailureKind, { readonly message: string, rea
 
 /** Converts an error of the driver to the error to throw. */
 export function toStorageError (dialect: Dialect, error: unknown): unknown {
-  if (error instanceof StorageUnreachable) return error
+  if (isInstance(error, StorageUnreachable)) return error
   const kind = dialect.classifyError(error)
   return kind === 'other' ? error : createStorageError(dialect, kind === 'retry' ? 'unreachable' : kind, error)
 }

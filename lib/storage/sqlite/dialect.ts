@@ -1,5 +1,6 @@
 import type { TypeFamily } from '../sql/catalog.ts'
 import type { Dialect, ErrorKind, Value, Violation } from '../sql/dialect.ts'
+import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 
 function buildPath (names: readonly string[]): string {
   return toLiteral(`$${names.map((name) => `."${name}"`).join('')}`)
@@ -104,7 +105,7 @@ export const dialect: Dialect = {
 
   classifyError (error) {
     const code = getPrimaryCode(error)
-    if (code === 1 && missingTable.test((error as Error).message)) return 'mismatch'
+    if (code === 1 && missingTable.test(readErrorText(error, 'message'))) return 'mismatch'
     return errorKinds[code ?? 0] ?? 'other'
   },
   isDataException: (error) => parseUnstorable(error) !== undefined,
@@ -117,7 +118,7 @@ function parseUnstorable (error: unknown): Violation | undefined {
   if (code === 18 || code === 20) return { unstorable: { column: undefined } }
   if (code !== 19) return undefined
   // cannot store TEXT value in INTEGER column users.age
-  const match = /^cannot store \w+ value in \w+ column .*?\.?([^.]+)$/.exec((error as Error).message)
+  const match = /^cannot store \w+ value in \w+ column .*?\.?([^.]+)$/.exec(readErrorText(error, 'message'))
   return match === null ? undefined : { unstorable: { column: match[1] } }
 }
 
@@ -245,10 +246,9 @@ const errorKinds: Readonly<Record<number, ErrorKind>> = {
 const missingTable = /^(?:no such (?:table|column): |table .* has no column named )/
 
 function getPrimaryCode (error: unknown): number | undefined {
-  if (!(error instanceof Error)) return undefined
-  // Both drivers add properties that the type Error does not have.
-  const { errcode, code = '' } = error as { errcode?: number, code?: string }
-  return errcode === undefined ? codes[code.split('_')[1] ?? ''] : errcode & 0xff
+  // node:sqlite has errcode, better-sqlite3 has code.
+  const errcode = readErrorNumber(error, 'errcode')
+  return errcode === undefined ? codes[readErrorText(error, 'code').split('_')[1] ?? ''] : errcode & 0xff
 }
 
 /**
@@ -256,10 +256,11 @@ function getPrimaryCode (error: unknown): number | undefined {
  * trigger, so the message is parsed.
  */
 function parseConstraint (error: unknown): Violation | undefined {
-  if (!(error instanceof Error) || getPrimaryCode(error) !== 19) return undefined
-  const notNull = /^NOT NULL constraint failed: .*?\.?([^.]+)$/.exec(error.message)?.[1]
+  if (getPrimaryCode(error) !== 19) return undefined
+  const message = readErrorText(error, 'message')
+  const notNull = /^NOT NULL constraint failed: .*?\.?([^.]+)$/.exec(message)?.[1]
   if (notNull !== undefined) return { notNull }
-  const match = /^(?:UNIQUE constraint failed: (.+)|(?:FOREIGN KEY|CHECK) constraint failed.*)$/.exec(error.message)
+  const match = /^(?:UNIQUE constraint failed: (.+)|(?:FOREIGN KEY|CHECK) constraint failed.*)$/.exec(message)
   if (match === null) return undefined
   if (match[1] === undefined) return 'conflict'
   return { columns: match[1].split(', ').map((column) => column.slice(column.indexOf('.') + 1)) }
