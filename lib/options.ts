@@ -73,6 +73,14 @@ export interface Transaction {
    */
   readonly client: DatabaseClient
   /**
+   * Aborted if the transaction is rolled back because the client has disconnected or the time of `timeout` is over. Pass
+   * it to everything that takes long.
+   *
+   * @example
+   * await fetch(url, { signal: transaction.signal })
+   */
+  readonly signal: AbortSignal
+  /**
    * Calls a collection of the same database as part of the transaction.
    *
    * @example

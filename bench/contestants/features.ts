@@ -196,7 +196,7 @@ function rename (app: FastifyInstance, path: string, { storage, schema }: { stor
         if (!validateItem(item)) throw new InvalidContent(validateItem.errors!)
         if (item.name === present.item.name) return present
         return inner.replace(present.id, item, present.version, context)
-      })
+      }, context)
       if (typeof renamed === 'string') return refuse(reply, renamed)
       if (isRefusal(renamed)) return refuseBy(reply, renamed)
       reply.header('etag', `"${renamed.version}"`).header('link', link)

@@ -1,9 +1,10 @@
 import { actionNames } from '../action.ts'
 import type { ActionName, Result } from '../action.ts'
-import { outcomeUnknown, problem } from '../http/problems.ts'
-import type { Problem } from '../http/problems.ts'
+import { HookError } from '../failure.ts'
+import { outcomeUnknown, Problem, problem } from '../http/problems.ts'
+import { getRefusal } from '../response/refusal.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
-import type { Context, Storage, Unreachable } from '../storage/contract.ts'
+import type { Context, Storage, TransactionHandle, Unreachable } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 
 /** Milliseconds for every action, or by action; `all` is for those that are not listed, and for custom actions. */
@@ -47,7 +48,7 @@ function readLimits (host: Host, options: TimeoutOptions): Readonly<Record<strin
   return given
 }
 
-/** In milliseconds: how long to wait for a write that has begun. */
+/** In milliseconds: how long to wait for a write or a commit that has begun. */
 const gracePeriod = 1000
 
 /** Thrown when the time is over. The client gets the problem, and the log gets the whole error. */
@@ -66,14 +67,70 @@ export class TimeoutError extends Error {
   }
 }
 
-interface Progress {
-  /** How many writes run or are done. */
-  writes: number
+/** What an action has done when its time is over. */
+class Progress {
+  /** How many writes and commits run or are done. Those that were refused or rolled back do not count. */
+  #effects = 0
   /** Set when the time is over. */
   error: TimeoutError | undefined
+
+  get hasEffect (): boolean {
+    return this.#effects > 0
+  }
+
+  /** Refuses what begins after the time is over. */
+  check (): void {
+    if (this.error !== undefined) throw this.error
+  }
+
+  /** Runs a write outside of a transaction. */
+  async write<Outcome> (write: () => Promise<Outcome>): Promise<Outcome> {
+    this.check()
+    this.#effects++
+    try {
+      const outcome = await write()
+      if (typeof outcome === 'object' && outcome !== null && 'refused' in outcome) this.#effects--
+      return outcome
+    } catch (error) {
+      if (hasNoEffect(error)) this.#effects--
+      throw error
+    }
+  }
+
+  /** Runs a transaction. What it writes has no effect before the commit, which begins when its work is done. */
+  async transaction<Item, Result> (
+    work: Work<Item, Result>,
+    run: (work: Work<Item, Result>) => Promise<Result>
+  ): Promise<Result> {
+    let isCommitting = false
+    const undo = () => {
+      if (isCommitting) this.#effects--
+      isCommitting = false
+    }
+    try {
+      return await run(async (storage, handle) => {
+        // The database may have rolled back the commit before.
+        undo()
+        const result = await work(storage, handle)
+        this.check()
+        isCommitting = true
+        this.#effects++
+        return result
+      })
+    } catch (error) {
+      if (hasNoEffect(error) || getRefusal(error) !== undefined) undo()
+      throw error
+    }
+  }
 }
 
-/** By the signal that the storage gets. */
+type Work<Item, Result> = (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>
+
+function hasNoEffect (thrown: unknown): boolean {
+  return (Object(thrown) as Partial<Unreachable>).hasNoEffect === true
+}
+
+/** By the signal that the storage gets: contexts are wrapped on their way to it. */
 const progresses = new WeakMap<AbortSignal, Progress>()
 
 interface Abortable {
@@ -82,44 +139,71 @@ interface Abortable {
 }
 
 async function runWithTimeout (milliseconds: number, context: Abortable, run: () => Promise<Result>): Promise<Result> {
-  const progress: Progress = { writes: 0, error: undefined }
+  const progress = new Progress()
   progresses.set(context.signal, progress)
+  const runOrFail = async (): Promise<Result> => {
+    try {
+      return await run()
+    } catch (thrown) {
+      // What was aborted throws an error of its own.
+      if (progress.error === undefined || thrown instanceof Problem) throw thrown
+      throw new TimeoutError(milliseconds, progress.hasEffect, thrown instanceof HookError ? thrown.cause : thrown)
+    }
+  }
   return new Promise((resolve, reject) => {
     let timer = setTimeout(() => {
-      const error = new TimeoutError(milliseconds, progress.writes > 0)
+      const error = new TimeoutError(milliseconds, progress.hasEffect)
       progress.error = error
       context.abort(error)
-      if (progress.writes === 0) reject(error)
-      else timer = setTimeout(reject, gracePeriod, error)
+      if (progress.hasEffect) timer = setTimeout(reject, gracePeriod, error)
+      else reject(error)
     }, milliseconds)
-    run().then(resolve, (thrown: unknown) => {
-      // A storage that was aborted throws an error of its own.
-      const isTimeout = progress.error !== undefined && thrown instanceof Error
-      // It may have waited for a connection all the time.
-      const { hasNoEffect } = Object(thrown) as Partial<Unreachable>
-      const hasBegun = progress.writes > (hasNoEffect === true ? 1 : 0)
-      reject(isTimeout ? new TimeoutError(milliseconds, hasBegun, thrown) : thrown)
-    }).finally(() => clearTimeout(timer))
+    runOrFail().then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
-/** The same storage, in which no write begins after the time is over. */
+/** The same storage, in which no write and no commit begins after the time is over. */
 function refuseLateWrites<Item> (storage: Storage<Item>): Storage<Item> {
-  return wrapStorage<Item, Item>(storage, (inner) => ({
-    list: (query, context) => inner.list(query, context),
-    find: (id, context) => inner.find(id, context),
-    insert: (draft, context) => beginWrite(context, () => inner.insert(draft, context)),
-    replace: (id, item, expected, context) => beginWrite(context, () => inner.replace(id, item, expected, context)),
-    remove: (id, expected, context) => beginWrite(context, () => inner.remove(id, expected, context))
-  }))
+  const limited = wrapStorage<Item, Item>(storage, (inner) => {
+    // Within a transaction, only its commit has an effect.
+    const write = inner === storage ? beginWrite : beginStatement
+    return {
+      list: (query, context) => inner.list(query, context),
+      find: (id, context) => inner.find(id, context),
+      insert: (draft, context) => write(context, () => inner.insert(draft, context)),
+      replace: (id, item, expected, context) => write(context, () => inner.replace(id, item, expected, context)),
+      remove: (id, expected, context) => write(context, () => inner.remove(id, expected, context))
+    }
+  })
+  const { transaction, exclusive } = limited
+  return {
+    ...limited,
+    ...transaction && {
+      transaction: (work, context) => beginTransaction(context, work, (tracked) => transaction(tracked, context))
+    },
+    ...exclusive && {
+      exclusive: (work, context) => beginTransaction(context, work, (tracked) => exclusive(tracked, context))
+    }
+  }
 }
 
-async function beginWrite<Outcome> ({ signal }: Context, write: () => Promise<Outcome>): Promise<Outcome> {
+type SignalContext = Pick<Context, 'signal'>
+
+async function beginWrite<Outcome> ({ signal }: SignalContext, write: () => Promise<Outcome>): Promise<Outcome> {
   const progress = progresses.get(signal)
-  if (progress === undefined) return write()
-  if (progress.error !== undefined) throw progress.error
-  progress.writes++
-  const outcome = await write()
-  if (typeof outcome === 'object' && outcome !== null && 'refused' in outcome) progress.writes--
-  return outcome
+  return progress === undefined ? write() : progress.write(write)
+}
+
+async function beginStatement<Outcome> ({ signal }: SignalContext, write: () => Promise<Outcome>): Promise<Outcome> {
+  progresses.get(signal)?.check()
+  return write()
+}
+
+async function beginTransaction<Item, Result> (
+  { signal }: SignalContext,
+  work: Work<Item, Result>,
+  run: (work: Work<Item, Result>) => Promise<Result>
+): Promise<Result> {
+  const progress = progresses.get(signal)
+  return progress === undefined ? run(work) : progress.transaction(work, run)
 }

@@ -366,7 +366,7 @@ export function runTransaction<Done extends object> (
   if (joined !== undefined) return joinTransaction(collection, run, joined)
   return isForApp
     ? openTransaction(collection, run, { context, isExclusive })
-    : runInTransaction(collection, run, { isExclusive })
+    : runInTransaction(collection, run, { context, isExclusive })
 }
 
 type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'>

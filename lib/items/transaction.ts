@@ -40,7 +40,8 @@ export class OpenTransaction implements Transaction {
   readonly #handle: TransactionHandle | undefined
   readonly #context: Pick<Context, 'signal'>
   #client: unknown
-  #isOpen = true
+  /** Whether the functions of the app still run. They may do so after the transaction was aborted. */
+  #isRunning = true
   /** Why it cannot be committed. */
   #failure: { readonly error: unknown } | undefined
   #hookFailure: { readonly error: unknown } | undefined
@@ -145,7 +146,7 @@ export class OpenTransaction implements Transaction {
       if (this.#failure !== undefined) throw this.#failure.error
       return rollBackRefused(result)
     } finally {
-      this.#isOpen = false
+      this.#isRunning = false
       openTransactions--
     }
   }
@@ -181,7 +182,7 @@ export class OpenTransaction implements Transaction {
 
   /** Refuses a call that would wait for the transaction in which it runs. */
   checkOutsideCall ({ name, storage }: Collection): void {
-    if (!this.#isOpen || this.#handle === undefined || storage.database !== this.#handle.database) return
+    if (!this.#isRunning || this.#handle === undefined || storage.database !== this.#handle.database) return
     throw new TransactionError(`A call of the collection ${name} runs in a transaction of ${this.#owner.name} ` +
       'without being part of it, so each could wait for the other. Pass { transaction } to the call.')
   }
@@ -199,9 +200,14 @@ export class OpenTransaction implements Transaction {
   }
 
   #checkOpen (): void {
-    if (this.#isOpen) return
-    throw new TransactionError(`The transaction of ${this.#owner.name} has ended. ` +
-      'Await everything that uses it before the function returns that got it.')
+    if (!this.#isRunning) {
+      throw new TransactionError(`The transaction of ${this.#owner.name} has ended. ` +
+        'Await everything that uses it before the function returns that got it.')
+    }
+    if (this.#context.signal.aborted) {
+      throw new TransactionError(`The transaction of ${this.#owner.name} has ended and nothing is written: ` +
+        'the client has disconnected, or the time of the request is over. Stop when the signal is aborted.')
+    }
   }
 }
 
@@ -233,11 +239,11 @@ interface TransactionOptions {
 export async function runInTransaction<Done extends object> (
   { storage }: Collection,
   work: Work<Done>,
-  { isExclusive }: Pick<TransactionOptions, 'isExclusive'>
+  { context, isExclusive }: TransactionOptions
 ): Promise<Done | Problem | Refusal> {
   const run = async (inner: Storage<object>): Promise<Done> => rollBackRefused(await work(inner, undefined))
   try {
-    return await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
+    return await (isExclusive ? storage.exclusive!(run, context) : storage.transaction!(run, context))
   } catch (thrown) {
     return getReason(thrown)
   }
@@ -264,12 +270,15 @@ export async function openTransaction<Done extends object> (
   }
   for (let attempts = 1; ; attempts++) {
     try {
-      const done = await (isExclusive ? storage.exclusive!(run) : storage.transaction!(run))
+      const done = await (isExclusive ? storage.exclusive!(run, context) : storage.transaction!(run, context))
       for (const notify of transaction?.notifications ?? []) await notify()
       return done
     } catch (thrown) {
       const lostRace = transaction?.lostRace
-      if (lostRace === undefined) return getReason(transaction === undefined ? thrown : transaction.toHookError(thrown))
+      // An aborted transaction does not begin again, so the lost race may be that of the attempt before.
+      if (lostRace === undefined || context.signal.aborted) {
+        return getReason(transaction === undefined ? thrown : transaction.toHookError(thrown))
+      }
       if (attempts === maxAttempts) return lostRace
     }
   }

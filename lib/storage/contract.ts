@@ -220,12 +220,18 @@ export interface Storage<Item> {
   /** Compares and removes in one step. Without `expected`, the item only has to exist. */
   remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
   /**
-   * Commits everything that `work` writes, or nothing: a rejection of `work` rolls back and is passed on.
+   * Commits everything that `work` writes, or nothing: a rejection of `work` rolls back and is passed on, whatever it is.
    * A commit that the database refuses, such as for a deferred constraint, rejects with a `CommitRefused`.
    * `work` may be called again after the database rolled it back, such as after a deadlock.
+   *
+   * If the signal is aborted before the commit begins, the transaction rolls back at once and rejects with an
+   * `Unreachable` that has no effect. It does not wait for `work`, whose result is ignored, and rejects what `work`
+   * reads and writes from then on. If the signal is aborted before `work` is called, `work` is not called. A commit
+   * that has begun decides: its outcome is that of the transaction.
    */
   transaction?<Result>(
-    work: (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>
+    work: (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>,
+    context: Pick<Context, 'signal'>
   ): Promise<Result>
   /** Identifies the database. Storages with the same object can join the transactions of each other. */
   readonly database?: object
@@ -236,7 +242,8 @@ export interface Storage<Item> {
    * on a list.
    */
   exclusive?<Result>(
-    work: (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>
+    work: (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>,
+    context: Pick<Context, 'signal'>
   ): Promise<Result>
   /** The responses to requests with an idempotency key. */
   readonly receipts?: Receipts

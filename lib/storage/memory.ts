@@ -1,5 +1,7 @@
+import { runUnlessAborted, throwIfAborted, waitUnlessAborted } from './abort-watch.ts'
 import type {
   Adapter,
+  Context,
   Draft,
   Entry,
   Filter,
@@ -15,6 +17,7 @@ import { readPage } from './memory/page.ts'
 import { MemoryReceipts } from './memory/receipts.ts'
 import { Table, type Rows } from './memory/table.ts'
 import { TransactionRows } from './memory/transaction-rows.ts'
+import { TransactionEnded } from './unreachable.ts'
 import { createVersion } from './version.ts'
 
 interface Seed<Item> {
@@ -66,21 +69,27 @@ const database = Object.freeze({ name: 'memory' })
 /** Settles with the last of the transactions, and of the writes that wait for them. */
 let last: Promise<void> | undefined
 
-/** Runs the work after everything that was enqueued before. */
-function enqueue<Result> (work: () => Promise<Result>): Promise<Result> {
-  const result = (last ?? Promise.resolve()).then(work)
+/** Runs the work after everything that was enqueued before. Work that is aborted while it waits does not begin. */
+async function enqueue<Result> (work: () => Promise<Result>, context: Pick<Context, 'signal'>): Promise<Result> {
+  const previous = last
+  const result = (previous ?? Promise.resolve()).then(() => {
+    throwIfAborted(context)
+    return work()
+  })
   const end = () => {
     if (last === ended) last = undefined
   }
   const ended = result.then(end, end)
   last = ended
-  return result
+  if (previous !== undefined) await waitUnlessAborted(previous, context, { hasNoEffect: true })
+  return await result
 }
 
 /** A transaction, and what it has written to each storage that has joined it. */
 class MemoryTransaction implements TransactionHandle {
   readonly database = database
   readonly #parts = new Map<object, { readonly storage: unknown, commit (): void, end (): void }>()
+  #hasEnded = false
 
   /** Returns the storage over these rows within the transaction. `block` is called once, and returns its reverse. */
   join<Item extends object> (rows: Rows<Item>, receipts: MemoryReceipts, block: () => () => void): Storage<Item> {
@@ -89,8 +98,18 @@ class MemoryTransaction implements TransactionHandle {
     if (known !== undefined) return known
     const innerRows = new TransactionRows(rows)
     const innerReceipts = new MemoryReceipts(receipts)
+    const methods = createMethods(innerRows)
+    const use = async <Result>(call: () => Promise<Result>): Promise<Result> => {
+      if (this.#hasEnded) throw new TransactionEnded()
+      return call()
+    }
     const storage: Storage<Item> = {
-      ...createMethods(innerRows),
+      ...methods,
+      list: (query, context) => use(() => methods.list(query, context)),
+      find: (id, context) => use(() => methods.find(id, context)),
+      insert: (draft, context) => use(() => methods.insert(draft, context)),
+      replace: (id, item, expected, context) => use(() => methods.replace(id, item, expected, context)),
+      remove: (id, expected, context) => use(() => methods.remove(id, expected, context)),
       transaction: (work) => work(storage, this),
       exclusive: (work) => work(storage, this),
       receipts: innerReceipts
@@ -111,6 +130,7 @@ class MemoryTransaction implements TransactionHandle {
   }
 
   end (): void {
+    this.#hasEnded = true
     for (const part of this.#parts.values()) part.end()
   }
 }
@@ -122,32 +142,39 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
     transactions++
     return () => { transactions-- }
   }
-  const runInOrder = <Result>(write: () => Promise<Result>) => transactions === 0 ? write() : enqueue(write)
+  const runInOrder = <Result>(context: Context, write: () => Promise<Result>) => {
+    return transactions === 0 ? write() : enqueue(write, context)
+  }
   // All handles of this database are of this class.
   const join = (handle: TransactionHandle) => (handle as MemoryTransaction).join(rows, receipts, block)
   const methods = createMethods(rows)
   return {
     ...methods,
-    insert: (draft, context) => runInOrder(() => methods.insert(draft, context)),
-    replace: (id, item, expected, context) => runInOrder(() => methods.replace(id, item, expected, context)),
-    remove: (id, expected, context) => runInOrder(() => methods.remove(id, expected, context)),
-    transaction (work) {
+    insert: (draft, context) => runInOrder(context, () => methods.insert(draft, context)),
+    replace: (id, item, expected, context) => {
+      return runInOrder(context, () => methods.replace(id, item, expected, context))
+    },
+    remove: (id, expected, context) => runInOrder(context, () => methods.remove(id, expected, context)),
+    async transaction (work, context) {
       const unblock = block()
-      return enqueue(async () => {
-        const transaction = new MemoryTransaction()
-        try {
-          const value = await work(join(transaction), transaction)
-          transaction.commit()
-          return value
-        } finally {
-          transaction.end()
-          unblock()
-        }
-      })
+      try {
+        return await enqueue(async () => {
+          const transaction = new MemoryTransaction()
+          try {
+            const value = await runUnlessAborted(() => work(join(transaction), transaction), context)
+            transaction.commit()
+            return value
+          } finally {
+            transaction.end()
+          }
+        }, context)
+      } finally {
+        unblock()
+      }
     },
     // Writes wait for transactions anyway.
-    exclusive (work) {
-      return this.transaction!(work)
+    exclusive (work, context) {
+      return this.transaction!(work, context)
     },
     database,
     join,

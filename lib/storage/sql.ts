@@ -94,16 +94,18 @@ function createStorage<Item extends object> (session: Session, statements: State
     insert: (draft, context) => writer.insert(traced, draft, context),
     replace: (id, item, expected, context) => writer.replace(traced, item, { id, expected, context }),
     remove: (id, expected, context) => writer.remove(traced, { id, expected, context }),
-    transaction: (work) => {
-      return session.transaction((inner) => work(createStorage(inner, statements), toHandle(inner))).catch(refuse)
+    transaction: (work, context) => {
+      return session.transaction((inner) => {
+        return work(createStorage(inner, statements), toHandle(inner))
+      }, context).catch(refuse)
     },
     database,
     // The handle is that of a storage with the same database.
     join: (handle) => createStorage((handle as SqlTransaction).session, statements),
-    exclusive: (work) => {
+    exclusive: (work, context) => {
       return session.exclusive(layout.table, (inner) => {
         return work(createStorage(inner, statements), toHandle(inner))
-      }).catch(refuse)
+      }, context).catch(refuse)
     },
     receipts: new SqlReceipts(statements.receipts, traced),
     check: (context) => checkTable(layout, traced, context),

@@ -35,16 +35,16 @@ export function wrapStorage<Item, Seen> (
       schemaSql: (context) => storage.schemaSql!(context)
     },
     ...storage.transaction && {
-      transaction: (work) => {
-        return storage.transaction!((inner, handle) => work(wrapStorage(inner, createMethods), handle))
+      transaction: (work, context) => {
+        return storage.transaction!((inner, handle) => work(wrapStorage(inner, createMethods), handle), context)
       }
     },
     ...storage.join && {
       join: (handle) => wrapStorage(storage.join!(handle), createMethods)
     },
     ...storage.exclusive && {
-      exclusive: (work) => {
-        return storage.exclusive!((inner, handle) => work(wrapStorage(inner, createMethods), handle))
+      exclusive: (work, context) => {
+        return storage.exclusive!((inner, handle) => work(wrapStorage(inner, createMethods), handle), context)
       }
     }
   }

@@ -317,13 +317,13 @@ test('an action that returns nothing, or the same item, writes nothing', async (
     schema: Order,
     storage: altered((storage) => ({
       ...storage,
-      transaction: (work) => storage.transaction!((inner, handle) => work({
+      transaction: (work, context) => storage.transaction!((inner, handle) => work({
         ...inner,
         replace: (...parameters) => {
           writes.push('replace')
           return inner.replace(...parameters)
         }
-      }, handle))
+      }, handle), context)
     })),
     hooks: { afterCommit: ({ action }) => { writes.push(action) } }
   }).with(

@@ -275,12 +275,12 @@ test('a repeat during the first request returns 409 or 422 (Idempotency-Key draf
 test('a failed request releases its key, which can be used again with other content', async (t) => {
   let fail: (() => void) | undefined
   const storage = altered((memory) => ({
-    transaction: (work) =>
+    transaction: (work, context) =>
       memory.transaction!(async (inner) => {
         const result = await work(inner)
         fail?.()
         return result
-      })
+      }, context)
   }))
   let refuse = false
   const { lines, logger } = logged()

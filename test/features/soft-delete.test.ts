@@ -438,7 +438,7 @@ test('softDelete detects writes and restores of other writers', async (t) => {
   const context = { signal: new AbortController().signal, scope: undefined }
   const id = at.slice('/users/'.length)
   t.strictSame(await storage.remove(id, 'other', context), { refused: 'stale' })
-  t.equal(await storage.transaction!(async (inner) => inner.remove(id, undefined, context)), undefined)
+  t.equal(await storage.transaction!(async (inner) => inner.remove(id, undefined, context), context), undefined)
   t.strictSame(await storage.remove(id, undefined, context), { refused: 'not-found' })
 })
 

@@ -285,7 +285,9 @@ for (const { name, skip, open } of stores) {
       return {
         ...storage,
         receipts: watch(storage.receipts!),
-        transaction: (work) => storage.transaction!((inner) => work({ ...inner, receipts: watch(inner.receipts!) }))
+        transaction: (work, context) => {
+          return storage.transaction!((inner) => work({ ...inner, receipts: watch(inner.receipts!) }), context)
+        }
       }
     }
     const large = define({

@@ -112,10 +112,11 @@ function countBusy (pool: MysqlPool): number {
 
 /** Waits until a request has left nothing behind. A rollback ends after the response to a client that has left. */
 export async function waitForRest ({ findRemains }: WatchedStorage): Promise<string[]> {
-  for (let turn = 0; turn < 500; turn++) {
+  for (let turn = 0; turn < 100; turn++) {
     const remains = await findRemains()
     if (remains.length === 0) return []
-    await delay(20)
+    // INNODB_TRX is up to date only if nobody has read it for 100 milliseconds.
+    await delay(150)
   }
   return findRemains()
 }

@@ -456,7 +456,7 @@ test('a transaction that cannot be used as intended is an error that says so', a
     schema: Event,
     storage: (shape) => {
       const storage = memory()<{ id: string; text: string }>(shape)
-      return { ...storage, transaction: (work) => storage.transaction!((inner) => work(inner)) }
+      return { ...storage, transaction: (work, context) => storage.transaction!((inner) => work(inner), context) }
     }
   })
   const slow = define({

@@ -302,6 +302,17 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     fails: ['a change to a returned entry does not change what is stored']
   },
   {
+    fault: 'ignores the signal of a transaction',
+    open: broken((sound) => ({ transaction: (work) => sound.transaction!(work, new AbortController()) })),
+    fails: [
+      'a transaction that is aborted ends at once, whatever its work does',
+      'a transaction that is aborted before its commit begins is not committed',
+      'a transaction that is aborted before it begins does not call its work',
+      'a transaction that is aborted while it may wait for others writes nothing',
+      'what is read and written after the end of a transaction is refused'
+    ]
+  },
+  {
     fault: 'does not roll back',
     open: broken((sound) => ({ transaction: (work) => work(sound) })),
     fails: [
@@ -361,7 +372,9 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
   {
     fault: 'stores the responses of a transaction outside of it',
     open: broken((sound) => ({
-      transaction: (work) => sound.transaction!((inner) => work({ ...inner, receipts: sound.receipts! }))
+      transaction: (work, context) => {
+        return sound.transaction!((inner) => work({ ...inner, receipts: sound.receipts! }), context)
+      }
     })),
     fails: ['a transaction that rejects rolls back its response, and the claim stays']
   },

@@ -345,7 +345,7 @@ for (const { name, skip, open } of databases) {
             properties: ['customerId']
           })
           toEntry(await inner.insert({ customerId: 'BONAP', companyName: 'B', country: 'France' }, context))
-        })
+        }, context)
         t.equal(await storage.remove('BONAP', undefined, context), undefined)
         t.equal(
           await storage.remove('ALFKI', toEntry(await storage.find('ALFKI', context)).version, context),
@@ -486,7 +486,7 @@ for (const { name, skip, open } of databases) {
         await region.transaction?.(async (inner) => {
           t.same(await inner.remove('north', undefined, context), conflict)
           t.equal(await inner.remove('east', undefined, context), undefined, 'the transaction continues')
-        })
+        }, context)
         t.equal(await region.find('east', context), undefined)
         t.equal(toEntry(await city.find('a', context)).version, version, 'the row is unchanged')
 

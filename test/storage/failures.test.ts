@@ -61,7 +61,7 @@ async function failure (promise: Promise<unknown>): Promise<unknown> {
 /** Runs a transaction, which every storage here supports. */
 function transact<Result> (storage: Storage<Thing>, work: (inner: Storage<Thing>) => Promise<Result>): Promise<Result> {
   if (storage.transaction === undefined) throw new Error('no transactions')
-  return storage.transaction(work)
+  return storage.transaction(work, context)
 }
 
 async function until (holds: () => Promise<boolean>): Promise<void> {

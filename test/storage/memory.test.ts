@@ -269,7 +269,7 @@ test('a transaction lists its own writes among other items, in any order and dir
     t.match(await inner.list({ ...everything, limit: 2, count: true }, context), { total: 7, more: true })
     t.same(await ids(storage), ['a', 'b', 'c', 'd', 'e', 'f'], 'other callers see the previous state')
     t.match(await storage.list({ ...everything, count: true }, context), { total: 6 })
-  })
+  }, new AbortController())
   t.same(await ids(storage), ['a', 'b', 'bb', 'd', 'e', 'f', 'zz'])
   t.same(await storage.find('gone', context), undefined)
 })
@@ -290,7 +290,7 @@ test('unique values can move between items within a transaction', async (t) => {
     t.match(await inner.insert({ id: 'c', name: 'three' }, context), { refused: 'not-unique', properties: ['name'] })
     t.match(await inner.replace('a', { id: 'a', name: 'two' }, undefined, context), { id: 'a' })
     t.match(await inner.replace('b', { id: 'b', name: 'one' }, undefined, context), { id: 'b' })
-  })
+  }, new AbortController())
   t.match(await storage.insert({ id: 'd', name: 'one' }, context), { refused: 'not-unique' })
   t.match(await storage.insert({ id: 'd', name: 'two' }, context), { refused: 'not-unique' })
   t.match(await storage.insert({ id: 'd', name: 'three' }, context), { id: 'd' })
@@ -304,19 +304,21 @@ test('transactions run one after another, other writes wait for them, and reads 
     ]
   })(shape)
   const log: string[] = []
+  // A write that waits looks at the signal.
+  const waits: Context = { signal: new AbortController().signal, scope: undefined }
   const add = (step: string) =>
     storage.transaction?.(async (inner) => {
       const entry = await inner.find('a', context)
       log.push(`${step} sees ${entry?.item.rank}`)
       await new Promise((resolve) => setImmediate(resolve))
       await inner.replace('a', { id: 'a', name: 'a', rank: (entry?.item.rank ?? 0) + 1 }, entry?.version, context)
-    })
+    }, new AbortController())
   const first = add('first')
   const second = add('second')
   const replaced = storage
-    .replace('b', { id: 'b', name: 'b', rank: 1 }, undefined, context)
+    .replace('b', { id: 'b', name: 'b', rank: 1 }, undefined, waits)
     .then(() => log.push('replaced'))
-  const removed = storage.remove('b', undefined, context).then(() => log.push('removed'))
+  const removed = storage.remove('b', undefined, waits).then(() => log.push('removed'))
   const third = add('third')
   t.equal((await storage.find('a', context))?.item.rank, 0)
   await Promise.all([first, second, third, replaced, removed])
@@ -331,9 +333,9 @@ test('a nested transaction is part of the outer one', async (t) => {
     await outer.transaction?.(async (inner) => {
       await inner.insert({ id: 'b', name: 'b' }, context)
       t.same(await ids(inner), ['a', 'b'])
-    })
+    }, new AbortController())
     t.same(await ids(outer), ['a', 'b'])
     throw new Error('on purpose')
-  }), { message: 'on purpose' })
+  }, new AbortController()), { message: 'on purpose' })
   t.same(await ids(storage), [])
 })

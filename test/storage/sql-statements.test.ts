@@ -396,7 +396,7 @@ test('a row of an existing table is compared by its own columns in the statement
     `CONVERT(${column} USING utf8mb4) COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
   const found = await storage.find('a', context)
   t.same(found?.item, { id: 'a', at: '2024-01-01T00:00:00.000Z' })
-  t.equal(await storage.transaction?.((inner) => inner.remove('a', found?.version, context)), undefined)
+  t.equal(await storage.transaction?.((inner) => inner.remove('a', found?.version, context), context), undefined)
   t.same(
     sent.map(({ text }) => text).filter((text) => !text.startsWith('SELECT')),
     [
@@ -587,7 +587,7 @@ test('a connection that throws a value other than an error, or cannot roll back,
       await stuck.storage.transaction?.(async (inner) => {
         await inner.find(id, context)
         throw new Error('on purpose')
-      }),
+      }, context),
     { message: 'on purpose' }
   )
   t.same(stuck.closed, ['closed'])

@@ -137,7 +137,7 @@ test(
     })
     const before = storage.insert(thing('before'), context)
     const waiting = names(3).map((name) => storage.insert(thing(name), context))
-    const transaction = storage.transaction!(() => held)
+    const transaction = storage.transaction!(() => held, context)
     await before
     setImmediate(release)
     await Promise.all([transaction, ...waiting])

@@ -91,8 +91,8 @@ export function createVersionStorage<Item extends object, Old extends object> (
   }))
   return {
     ...older,
-    ...older.transaction && { transaction: (work) => older.transaction!(work).catch(throwTranslated) },
-    ...older.exclusive && { exclusive: (work) => older.exclusive!(work).catch(throwTranslated) }
+    ...older.transaction && { transaction: (work, context) => older.transaction!(work, context).catch(throwTranslated) },
+    ...older.exclusive && { exclusive: (work, context) => older.exclusive!(work, context).catch(throwTranslated) }
   }
 }
 

@@ -38,7 +38,7 @@ async function findReceipt (storage: Storage<Thing>, name: string, at = now): Pr
 
 async function transact (storage: Storage<Thing>, work: (storage: Storage<Thing>) => Promise<void>): Promise<void> {
   assert.ok(storage.transaction !== undefined)
-  await storage.transaction(work)
+  await storage.transaction(work, unscoped)
 }
 
 /** Keeps a response in a transaction, and returns whether it was stored. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Storage } from '../contract.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Context, Storage, Unreachable } from '../contract.ts'
 import {
   assertSameItem,
   assertWritten,
@@ -19,10 +20,11 @@ const c = { id: 'c', name: 'third' }
 
 async function transact<Result> (
   storage: Storage<Thing>,
-  work: (storage: Storage<Thing>) => Promise<Result>
+  work: (storage: Storage<Thing>) => Promise<Result>,
+  context: Pick<Context, 'signal'> = unscoped
 ): Promise<Result> {
   assert.ok(storage.transaction !== undefined)
-  return await storage.transaction(work)
+  return await storage.transaction(work, context)
 }
 
 const transactionCase = (title: string, run: Case['run']): Case => ({
@@ -54,6 +56,34 @@ const joinCase = (title: string, run: (storage: JoiningStorage) => Promise<void>
 type JoiningStorage = Storage<Thing> & Required<Pick<Storage<Thing>, 'join' | 'database' | 'transaction'>>
 
 const locked = { ...unscoped, lock: true }
+
+/** In milliseconds: after that, work that a storage should not wait for ends. */
+const patience = 3000
+
+/** Nothing was written, and the error says so. The transaction does not wait until its work passes the gate. */
+async function assertAborted (transaction: Promise<unknown>, gate?: Gate): Promise<void> {
+  const timer = setTimeout(() => gate?.open(), patience)
+  try {
+    await assert.rejects(transaction, (error: Partial<Unreachable>) => {
+      assert.equal(error.unreachable, true)
+      assert.equal(error.hasNoEffect, true)
+      return true
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+interface Gate {
+  readonly opened: Promise<void>
+  open (): void
+}
+
+function createGate (): Gate {
+  let open!: () => void
+  const opened = new Promise<void>((resolve) => { open = resolve })
+  return { opened, open }
+}
 
 /** Functions of an app can throw anything. Errors of other programs have codes of any type. */
 function createThrownValues (): Record<string, unknown> {
@@ -185,6 +215,97 @@ export const transactionCases: readonly Case[] = [
     })))
     assert.equal((await findThing(storage, 'a')).item['rank'], 5)
   }),
+  transactionCase('a transaction that is aborted ends at once, whatever its work does', async (storage) => {
+    await insertThings(storage, a)
+    for (const ending of ['resolves', 'rejects'] as const) {
+      const controller = new AbortController()
+      const late = createGate()
+      await assertAborted(transact(storage, async (inner) => {
+        assertWritten(await inner.insert({ ...b }, unscoped))
+        controller.abort()
+        await late.opened
+        if (ending === 'rejects') throw new Error('too late')
+      }, controller), late)
+      assert.deepEqual(await listIds(storage), ['a'], ending)
+      // The next transaction does not wait for the work of the last one.
+      await transact(storage, async (inner) => assertWritten(await inner.insert({ ...c }, unscoped)))
+      late.open()
+      await nextTurn()
+      assert.deepEqual(await listIds(storage), ['a', 'c'], ending)
+      assert.equal(await storage.remove('c', undefined, unscoped), undefined)
+    }
+  }),
+  transactionCase('a transaction that is aborted before its commit begins is not committed', async (storage) => {
+    await insertThings(storage, a)
+    const controller = new AbortController()
+    await assertAborted(transact(storage, async (inner) => {
+      assertWritten(await inner.insert({ ...b }, unscoped))
+      assert.equal(await inner.remove('a', undefined, unscoped), undefined)
+      controller.abort()
+    }, controller))
+    assert.deepEqual(await listIds(storage), ['a'])
+  }),
+  transactionCase('a transaction that is aborted before it begins does not call its work', async (storage) => {
+    let calls = 0
+    const work = async () => { calls++ }
+    await assertAborted(transact(storage, work, { signal: AbortSignal.abort() }))
+    assert.equal(calls, 0)
+  }),
+  transactionCase('a transaction that is aborted while it may wait for others writes nothing', async (storage) => {
+    const first = createGate()
+    const second = new AbortController()
+    const holding = transact(storage, async (inner) => {
+      assertWritten(await inner.insert({ ...a }, unscoped))
+      await first.opened
+    })
+    const waiting = transact(storage, async (inner) => inner.insert({ ...b }, unscoped), second)
+    second.abort()
+    await assertAborted(waiting, first)
+    first.open()
+    await holding
+    assert.deepEqual(await listIds(storage), ['a'])
+  }),
+  transactionCase('what is read and written after the end of a transaction is refused', async (storage) => {
+    const kept: Array<Storage<Thing>> = []
+    await transact(storage, async (inner) => { kept.push(inner) })
+    await assert.rejects(transact(storage, async (inner) => {
+      kept.push(inner)
+      throw new Error('on purpose')
+    }), /on purpose/)
+    const controller = new AbortController()
+    await assertAborted(transact(storage, async (inner) => {
+      kept.push(inner)
+      controller.abort()
+    }, controller))
+    for (const inner of kept) {
+      await assert.rejects(inner.insert({ ...a }, unscoped))
+      await assert.rejects(inner.find('a', unscoped))
+      await assert.rejects(listThings(inner))
+    }
+    assert.deepEqual(await listIds(storage), [])
+  }),
+  joinCase('a storage that has joined a transaction is refused after its end', async (storage) => {
+    const controller = new AbortController()
+    const joined: Array<Storage<Thing>> = []
+    await assertAborted(storage.transaction(async (_inner, handle) => {
+      joined.push(storage.join(handle!))
+      assertWritten(await joined[0]!.insert({ ...a }, unscoped))
+      controller.abort()
+    }, controller))
+    await assert.rejects(joined[0]!.insert({ ...b }, unscoped))
+    assert.deepEqual(await listIds(storage), [])
+  }),
+  exclusiveCase('exclusive transactions that are aborted end at once', async (storage) => {
+    const controller = new AbortController()
+    const late = createGate()
+    await assertAborted(storage.exclusive(async (inner) => {
+      assertWritten(await inner.insert({ ...a }, unscoped))
+      controller.abort()
+      await late.opened
+    }, controller), late)
+    await insertThing(storage, b)
+    assert.deepEqual(await listIds(storage), ['b'])
+  }),
   joinCase('a storage that joins a transaction reads and writes in it', async (storage) => {
     await insertThings(storage, a)
     await storage.transaction(async (inner, handle) => {
@@ -195,7 +316,7 @@ export const transactionCases: readonly Case[] = [
       assert.equal((await joined.find('b', locked))?.item['name'], 'second')
       assertWritten(await joined.replace('a', { id: 'a', name: 'changed' }, undefined, unscoped))
       assert.equal((await inner.find('a', locked))?.item['name'], 'changed')
-    })
+    }, unscoped)
     assert.equal((await findThing(storage, 'a')).item['name'], 'changed')
     assert.deepEqual(await listIds(storage), ['a', 'b'])
   }),
@@ -204,14 +325,14 @@ export const transactionCases: readonly Case[] = [
     await assert.rejects(storage.transaction(async (_inner, handle) => {
       assertWritten(await storage.join(handle!).insert({ ...b }, unscoped))
       throw new Error('on purpose')
-    }), /on purpose/)
+    }, unscoped), /on purpose/)
     assert.deepEqual(await listIds(storage), ['a'])
   }),
   exclusiveCase('exactly one of parallel exclusive transactions inserts into an empty list', async (storage) => {
     await Promise.all(Array.from({ length: 8 }, (_, runner) => storage.exclusive(async (inner) => {
       if ((await listIds(inner)).length > 0) return
       assertWritten(await inner.insert({ id: `runner ${runner}`, name: 'only' }, unscoped))
-    })))
+    }, unscoped)))
     assert.equal((await listIds(storage)).length, 1)
   }),
   exclusiveCase('what exclusive transactions have read does not change until they end', async (storage) => {
@@ -224,7 +345,7 @@ export const transactionCases: readonly Case[] = [
       assert.deepEqual(await listIds(inner), ['a'])
       assertWritten(await inner.insert({ ...c }, unscoped))
       assert.deepEqual(await listIds(inner), ['a', 'c'])
-    })
+    }, unscoped)
     await Promise.all(others)
     assert.deepEqual(await listIds(storage), ['a', 'b', 'c'])
   }),
@@ -233,7 +354,7 @@ export const transactionCases: readonly Case[] = [
     await assert.rejects(storage.exclusive(async (inner) => {
       assertWritten(await inner.insert({ ...a }, unscoped))
       throw reason
-    }), (error) => error === reason)
+    }, unscoped), (error) => error === reason)
     assert.deepEqual(await listIds(storage), [])
   })
 ]

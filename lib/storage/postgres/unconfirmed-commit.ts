@@ -1,4 +1,4 @@
-import { OutcomeUnknown } from '../sql/storage-error.ts'
+import { OutcomeUnknown } from '../unreachable.ts'
 import type { Callback } from '../sql/pool-driver.ts'
 import type { PostgresClient } from './driver.ts'
 

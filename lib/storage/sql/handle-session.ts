@@ -1,9 +1,10 @@
+import { runUnlessAborted, throwIfAborted, waitUnlessAborted } from '../abort-watch.ts'
 import { BadStorageError } from '../bad-storage.ts'
-import { waitUnlessAborted } from './abort-watch.ts'
+import { TransactionEnded } from '../unreachable.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import { PreparedStatements } from './prepared-statements.ts'
-import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
-import { RequestAborted, retry, toStorageError } from './storage-error.ts'
+import type { Session, SignalContext, Statement, Work, WriteResult } from './session.ts'
+import { retry, toStorageError } from './storage-error.ts'
 import { statementChannel, traceStatement } from './traced-session.ts'
 import { getTransactionQueue, type TransactionQueue } from './transaction-queue.ts'
 
@@ -27,8 +28,8 @@ export interface Prepared {
   setReadBigInts? (enabled: boolean): void
 }
 
-/** The statements within a transaction. */
-class HandleTransaction implements Session {
+/** Runs statements, whatever the state of the handle. */
+class HandleStatements {
   readonly #handle: Handle
   readonly #readers: PreparedStatements<Prepared>
   readonly #writers: PreparedStatements<Prepared>
@@ -65,14 +66,6 @@ class HandleTransaction implements Session {
     return { count: Number(prepared.run(...statement.values).changes), id: undefined }
   }
 
-  async rows (statement: Statement): Promise<readonly Row[]> {
-    return this.read(statement)
-  }
-
-  async write (statement: Statement): Promise<WriteResult> {
-    return this.run(statement)
-  }
-
   execute (text: string): Promise<void> {
     return statementChannel.hasSubscribers
       ? traceStatement(undefined, text, () => this.#execute(text))
@@ -83,20 +76,55 @@ class HandleTransaction implements Session {
     this.#handle.exec(text)
   }
 
-  async getClient (): Promise<Handle> {
+  get handle (): Handle {
     return this.#handle
   }
+}
 
-  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+/** A transaction. Functions of the app may still use it after its end, when the handle belongs to others. */
+class HandleTransaction implements Session {
+  readonly #statements: HandleStatements
+  #hasEnded = false
+
+  constructor (statements: HandleStatements) {
+    this.#statements = statements
+  }
+
+  end (): void {
+    this.#hasEnded = true
+  }
+
+  async rows (statement: Statement): Promise<readonly Row[]> {
+    return this.#use().read(statement)
+  }
+
+  async write (statement: Statement): Promise<WriteResult> {
+    return this.#use().run(statement)
+  }
+
+  async execute (text: string): Promise<void> {
+    await this.#use().execute(text)
+  }
+
+  async getClient (): Promise<Handle> {
+    return this.#use().handle
+  }
+
+  async transaction<Result> (work: Work<Result>): Promise<Result> {
     return await work(this)
   }
 
-  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+  async exclusive<Result> (_table: string, work: Work<Result>): Promise<Result> {
     return await work(this)
   }
 
   async withSavepoint<Result> (_context: SignalContext, write: () => Promise<Result>): Promise<Result> {
     return await write()
+  }
+
+  #use (): HandleStatements {
+    if (this.#hasEnded) throw new TransactionEnded()
+    return this.#statements
   }
 }
 
@@ -141,14 +169,14 @@ function toSafeNumber (value: unknown): unknown {
 /** Runs statements on a synchronous database. */
 export class HandleSession implements Session {
   readonly #dialect: Dialect
-  readonly #transaction: HandleTransaction
+  readonly #statements: HandleStatements
   readonly #queue: TransactionQueue
-  readonly #read = (statement: Statement) => this.#transaction.read(statement)
-  readonly #run = (statement: Statement) => this.#transaction.run(statement)
+  readonly #read = (statement: Statement) => this.#statements.read(statement)
+  readonly #run = (statement: Statement) => this.#statements.run(statement)
 
   constructor (handle: Handle, dialect: Dialect) {
     this.#dialect = dialect
-    this.#transaction = new HandleTransaction(handle)
+    this.#statements = new HandleStatements(handle)
     // Rejects an unusable driver now, not at the first request.
     returnArrays(handle.prepare('SELECT 1'))
     this.#queue = getTransactionQueue(handle)
@@ -165,34 +193,37 @@ export class HandleSession implements Session {
   }
 
   execute (text: string): Promise<void> {
-    return this.#queue.run(() => this.#executeWithRetry(text))
+    return this.#queue.run(() => this.#executeWithRetry(text), new AbortController())
   }
 
   withSavepoint<Result> (_context: SignalContext, write: () => Promise<Result>): Promise<Result> {
     return write()
   }
 
-  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+  async transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result> {
     return await this.#queue.run(async () => {
       await this.#executeWithRetry('BEGIN IMMEDIATE')
+      const transaction = new HandleTransaction(this.#statements)
       let isCommitted = false
       try {
-        const result = await work(this.#transaction)
+        const result = await runUnlessAborted(() => work(transaction), context)
+        transaction.end()
         await this.#executeWithRetry('COMMIT')
         isCommitted = true
         return result
       } catch (error) {
         throw toStorageError(this.#dialect, error)
       } finally {
+        transaction.end()
         // After a severe error SQLite has already rolled back, and ROLLBACK fails.
-        if (!isCommitted) await this.#transaction.execute('ROLLBACK').catch(() => {})
+        if (!isCommitted) await this.#statements.execute('ROLLBACK').catch(() => {})
       }
-    })
+    }, context)
   }
 
   /** BEGIN IMMEDIATE locks out all other writers. */
-  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
-    return await this.transaction(work)
+  async exclusive<Result> (_table: string, work: Work<Result>, context: SignalContext): Promise<Result> {
+    return await this.transaction(work, context)
   }
 
   #runInBatch<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {
@@ -208,13 +239,15 @@ export class HandleSession implements Session {
     }
     return retry(this.#dialect, async () => {
       // Another transaction may have started in the meantime.
-      while (this.#queue.last !== undefined) await waitUnlessAborted(this.#queue.last, statement.context)
-      if (statement.context.signal.aborted) throw new RequestAborted(statement.context.signal)
+      while (this.#queue.last !== undefined) {
+        await waitUnlessAborted(this.#queue.last, statement.context, { hasNoEffect: true })
+      }
+      throwIfAborted(statement.context)
       return run(statement)
     })
   }
 
   #executeWithRetry (text: string): Promise<void> {
-    return retry(this.#dialect, () => this.#transaction.execute(text))
+    return retry(this.#dialect, () => this.#statements.execute(text))
   }
 }

@@ -1,15 +1,9 @@
-import { AbortWatch } from './abort-watch.ts'
+import { AbortWatch } from '../abort-watch.ts'
+import { OutcomeUnknown, RequestAborted } from '../unreachable.ts'
 import type { Dialect } from './dialect.ts'
 import { cancelStatement, toPromise, type Callback, type PoolDriver } from './pool-driver.ts'
 import type { SignalContext } from './session.ts'
-import {
-  getRetryDelay,
-  isBroken,
-  OutcomeUnknown,
-  RequestAborted,
-  toConnectError,
-  toStorageError
-} from './storage-error.ts'
+import { getRetryDelay, isBroken, toConnectError, toStorageError } from './storage-error.ts'
 
 /** What to do with a connection of a pool. */
 export interface PooledTask<Client, Result> {
@@ -60,7 +54,7 @@ class PooledQuery<Client, Result> {
     this.#dialect = dialect
     this.#task = task
     this.#outcome = outcome
-    this.#watch = new AbortWatch(task.context, (error) => this.#onAbort(error))
+    this.#watch = new AbortWatch(task.context, (signal) => this.#onAbort(signal))
   }
 
   start (): void {
@@ -106,11 +100,9 @@ class PooledQuery<Client, Result> {
     }
   }
 
-  #onAbort (error: Error): void {
+  #onAbort (signal: AbortSignal): void {
     this.#aborted = true
-    if (this.#client === undefined) {
-      return this.#outcome.reject(new RequestAborted(this.#task.context.signal, true))
-    }
+    if (this.#client === undefined) return this.#outcome.reject(new RequestAborted(signal, true))
     const result = toPromise<Result>((callback) => { this.#onCancelled = callback })
     const cancelled = cancelQuery(this.#driver, this.#client, result)
     if (this.#task.writes) {
@@ -118,7 +110,7 @@ class PooledQuery<Client, Result> {
       this.#outcome.resolve(cancelled.catch((error: unknown) => { throw toStorageError(this.#dialect, error) }))
     } else {
       cancelled.catch(ignoreError)
-      this.#outcome.reject(error)
+      this.#outcome.reject(new RequestAborted(signal))
     }
   }
 }

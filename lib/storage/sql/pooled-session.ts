@@ -1,8 +1,9 @@
+import { runUnlessAborted } from '../abort-watch.ts'
 import type { Dialect, Row } from './dialect.ts'
 import type { PoolDriver } from './pool-driver.ts'
 import { runPooled, type PooledTask } from './pooled-query.ts'
 import { PooledTransaction } from './pooled-transaction.ts'
-import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
+import type { Session, SignalContext, Statement, Work, WriteResult } from './session.ts'
 import { isBroken, retry } from './storage-error.ts'
 
 /** A pool of connections: each statement takes one, each transaction keeps one. */
@@ -43,20 +44,24 @@ export class PooledSession<Client> implements Session {
     return write()
   }
 
-  transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
-    return retry(this.#dialect, () => this.#transaction(['BEGIN'], work))
+  transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result> {
+    return retry(this.#dialect, () => this.#transaction(['BEGIN'], work, context))
   }
 
-  exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
-    return retry(this.#dialect, () => this.#transaction(this.#dialect.beginExclusive(table), work))
+  exclusive<Result> (table: string, work: Work<Result>, context: SignalContext): Promise<Result> {
+    return retry(this.#dialect, () => this.#transaction(this.#dialect.beginExclusive(table), work, context))
   }
 
-  async #transaction<Result> (begin: readonly string[], work: (session: Session) => Promise<Result>): Promise<Result> {
-    const transaction = new PooledTransaction(this.#driver, begin)
+  async #transaction<Result> (
+    begin: readonly string[],
+    work: Work<Result>,
+    context: SignalContext
+  ): Promise<Result> {
+    const transaction = new PooledTransaction(this.#driver, begin, context)
     let isCommitted = false
     let broken = true
     try {
-      const result = await work(transaction)
+      const result = await runUnlessAborted(() => transaction.run(work), context)
       await transaction.commit()
       isCommitted = true
       return result

@@ -1,8 +1,9 @@
-import { waitUnlessAborted } from './abort-watch.ts'
+import { waitUnlessAborted } from '../abort-watch.ts'
+import { OutcomeUnknown, RequestAborted, TransactionEnded } from '../unreachable.ts'
 import type { Row } from './dialect.ts'
 import { cancelStatement, isRunning, toPromise, waitForEnd, type Callback, type PoolDriver } from './pool-driver.ts'
-import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
-import { OutcomeUnknown, RequestAborted } from './storage-error.ts'
+import { isInstance } from './driver-error.ts'
+import type { Session, SignalContext, Statement, Work, WriteResult } from './session.ts'
 import { statementChannel, traceStatement } from './traced-session.ts'
 
 const ignoreError = () => {}
@@ -19,15 +20,32 @@ export class PooledTransaction<Client> implements Session {
   #client: Client | undefined
   /** The last statement. A connection runs one after the other, so its end is that of all. */
   #running: Promise<unknown> = Promise.resolve()
+  readonly #transactionContext: SignalContext
   /** That of the last statement. */
-  #context: SignalContext = new AbortController()
+  #context: SignalContext
   #hasEnded = false
+  /** Whether `work` still runs. */
+  #isInUse = false
+  /** Whether functions of the app have the connection. */
+  #isShared = false
   /** Settles with the last savepoint. The app may use the transaction in parallel, and savepoints are nested. */
   #savepoint: Promise<unknown> = Promise.resolve()
 
-  constructor (driver: PoolDriver<Client>, begin: readonly string[]) {
+  constructor (driver: PoolDriver<Client>, begin: readonly string[], context: SignalContext) {
     this.#driver = driver
     this.#begin = begin
+    this.#transactionContext = context
+    this.#context = context
+  }
+
+  /** Runs what uses the transaction. */
+  async run<Result> (work: Work<Result>): Promise<Result> {
+    this.#isInUse = true
+    try {
+      return await work(this)
+    } finally {
+      this.#isInUse = false
+    }
   }
 
   async rows (statement: Statement): Promise<readonly Row[]> {
@@ -40,15 +58,15 @@ export class PooledTransaction<Client> implements Session {
   }
 
   async execute (text: string): Promise<void> {
-    const client = await this.getClient(this.#context)
+    const client = await this.#connect(this.#context)
     await waitUnlessAborted(this.#execute(client, text), this.#context)
   }
 
-  async transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
+  async transaction<Result> (work: Work<Result>): Promise<Result> {
     return await work(this)
   }
 
-  async exclusive<Result> (_table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+  async exclusive<Result> (_table: string, work: Work<Result>): Promise<Result> {
     return await work(this)
   }
 
@@ -60,11 +78,18 @@ export class PooledTransaction<Client> implements Session {
   }
 
   async getClient (context: SignalContext): Promise<Client> {
+    this.#isShared = true
+    return await this.#connect(context)
+  }
+
+  async #connect (context: SignalContext): Promise<Client> {
+    this.#checkOpen()
     this.#context = context
     this.#opening ??= this.#open()
-    return await waitUnlessAborted(this.#opening, context).catch((error: unknown) => {
-      throw error instanceof RequestAborted ? new RequestAborted(context.signal, true) : error
-    })
+    const client = await waitUnlessAborted(this.#opening, context, { hasNoEffect: true })
+    // It may have been rolled back in the meantime.
+    this.#checkOpen()
+    return client
   }
 
   async #withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result> {
@@ -75,17 +100,20 @@ export class PooledTransaction<Client> implements Session {
       await this.execute('RELEASE SAVEPOINT guarded')
       return result
     } catch (error) {
-      if (!(error instanceof RequestAborted)) await this.execute('ROLLBACK TO SAVEPOINT guarded')
+      const canContinue = !this.#hasEnded && !isInstance(error, RequestAborted)
+      if (canContinue) await this.execute('ROLLBACK TO SAVEPOINT guarded')
       throw error
     }
   }
 
+  /** A commit that has begun decides: if it cannot be cancelled, it is done. */
   async commit (): Promise<void> {
+    this.#hasEnded = true
     if (this.#client === undefined) return
     const client = this.#client
     const committing = this.#execute(client, 'COMMIT')
     try {
-      await waitUnlessAborted(committing, this.#context)
+      await waitUnlessAborted(committing, this.#transactionContext)
     } catch (error) {
       if (!(error instanceof RequestAborted)) throw error
       const isResponding = await cancelStatement(this.#driver, client, committing)
@@ -107,8 +135,8 @@ export class PooledTransaction<Client> implements Session {
     try {
       isUsable = await this.#stopStatement(client) && await this.#rollBack(client)
     } finally {
-      // Closing the connection rolls back as well.
-      this.#driver.release(client, broken || !isUsable)
+      // Closing the connection rolls back as well. A function of the app that has not ended may still use it.
+      this.#driver.release(client, broken || !isUsable || (this.#isShared && this.#isInUse))
     }
   }
 
@@ -126,7 +154,7 @@ export class PooledTransaction<Client> implements Session {
     context: SignalContext,
     call: (client: Client, callback: Callback<Result>) => void
   ): Promise<Result> {
-    const client = await this.getClient(context)
+    const client = await this.#connect(context)
     const running = toPromise<Result>((callback) => call(client, callback))
     this.#running = running
     return await waitUnlessAborted(running, context)
@@ -134,13 +162,20 @@ export class PooledTransaction<Client> implements Session {
 
   async #open (): Promise<Client> {
     const client = await toPromise<Client>((callback) => this.#driver.connect(callback))
-    if (this.#hasEnded) this.#driver.release(client, false)
-    else this.#client = client
+    if (this.#hasEnded) {
+      this.#driver.release(client, false)
+      throw new TransactionEnded()
+    }
+    this.#client = client
     for (const text of this.#begin) {
-      if (this.#hasEnded) throw new RequestAborted(this.#context.signal)
+      this.#checkOpen()
       await this.#execute(client, text)
     }
     return client
+  }
+
+  #checkOpen (): void {
+    if (this.#hasEnded) throw new TransactionEnded()
   }
 
   #execute (client: Client, text: string): Promise<unknown> {

@@ -32,6 +32,9 @@ export interface WriteResult {
   readonly id: number | undefined
 }
 
+/** What runs in a transaction. */
+export type Work<Result> = (session: Session) => Promise<Result>
+
 /** Runs statements on a database or pool, or on one connection within a transaction. */
 export interface Session {
   /** Runs a statement that returns rows: SELECT, and writes with RETURNING. */
@@ -39,11 +42,11 @@ export interface Session {
   write (statement: Statement): Promise<WriteResult>
   /**
    * Runs `work` in a transaction; within a transaction, in the same one. `work` runs again if the database rolled it
-   * back.
+   * back. Once the signal is aborted, the transaction is rolled back, whatever `work` does.
    */
-  transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result>
+  transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result>
   /** A transaction in which no other writer changes the table. */
-  exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result>
+  exclusive<Result> (table: string, work: Work<Result>, context: SignalContext): Promise<Result>
   /** Runs a write whose failure leaves a surrounding transaction usable. */
   withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result>
   /** Returns the connection of a transaction. */

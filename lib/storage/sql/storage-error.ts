@@ -1,41 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Unreachable } from '../contract.ts'
+import { StorageUnreachable } from '../unreachable.ts'
 import type { Dialect, ErrorKind, FailureKind } from './dialect.ts'
 import { isInstance } from './driver-error.ts'
-
-interface FailureOptions {
-  readonly detail?: string | undefined
-  /** Whether the statement was not sent, or refused. */
-  readonly hasNoEffect?: boolean
-}
-
-/** Sent to the client as 503. The error of the driver is its cause, for the log. */
-export class StorageUnreachable extends Error implements Unreachable {
-  readonly unreachable = true
-  readonly retryAfter = 1
-  /** For the client; undefined for the default. */
-  readonly detail: string | undefined
-  readonly hasNoEffect: boolean
-
-  constructor (message: string, cause: unknown, { detail, hasNoEffect = false }: FailureOptions = {}) {
-    super(message, { cause })
-    this.name = 'StorageUnreachable'
-    this.detail = detail
-    this.hasNoEffect = hasNoEffect
-  }
-}
-
-/** A write may have been done, and may be lost again. */
-export class OutcomeUnknown extends StorageUnreachable {
-  readonly isOutcomeUnknown = true
-}
-
-/** The request no longer waits for the statement, which may still run. */
-export class RequestAborted extends StorageUnreachable {
-  constructor (signal: AbortSignal, hasNoEffect = false) {
-    super('The request was aborted before the storage answered', signal.reason, { hasNoEffect })
-  }
-}
 
 /** The codes of Node.js for a server that is not running, or no longer. */
 export const networkErrors: Readonly<Record<string, ErrorKind>> = {

@@ -1,7 +1,7 @@
 import { tracingChannel } from 'node:diagnostics_channel'
 import type { StatementEvent } from '../contract.ts'
 import type { Row } from './dialect.ts'
-import type { Session, SignalContext, Statement, WriteResult } from './session.ts'
+import type { Session, SignalContext, Statement, Work, WriteResult } from './session.ts'
 
 /** Check `hasSubscribers` before anything is created: without subscribers, a statement has no additional cost. */
 export const statementChannel = tracingChannel<unknown, StatementEvent>('fastify-collections:statement')
@@ -47,11 +47,11 @@ export class TracedSession implements Session {
     return this.#session.withSavepoint(context, write)
   }
 
-  transaction<Result> (work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#session.transaction((inner) => work(new TracedSession(inner, this.#collection)))
+  transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result> {
+    return this.#session.transaction((inner) => work(new TracedSession(inner, this.#collection)), context)
   }
 
-  exclusive<Result> (table: string, work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#session.exclusive(table, (inner) => work(new TracedSession(inner, this.#collection)))
+  exclusive<Result> (table: string, work: Work<Result>, context: SignalContext): Promise<Result> {
+    return this.#session.exclusive(table, (inner) => work(new TracedSession(inner, this.#collection)), context)
   }
 }

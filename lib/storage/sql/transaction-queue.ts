@@ -1,3 +1,5 @@
+import { throwIfAborted, waitUnlessAborted } from '../abort-watch.ts'
+import type { SignalContext } from './session.ts'
 import { WriteBatch } from './write-batch.ts'
 
 /** The transactions on one handle, one after the other. Other statements wait, or they would be part of them. */
@@ -10,13 +12,19 @@ export class TransactionQueue {
     this.batch = new WriteBatch(execute, () => this.last === undefined)
   }
 
-  async run<Result> (work: () => Promise<Result>): Promise<Result> {
-    const result = (this.last ?? Promise.resolve()).then(work)
+  /** Work that is aborted while it waits does not begin. */
+  async run<Result> (work: () => Promise<Result>, context: SignalContext): Promise<Result> {
+    const previous = this.last
+    const result = (previous ?? Promise.resolve()).then(() => {
+      throwIfAborted(context)
+      return work()
+    })
     const end = () => {
       if (this.last === ended) this.last = undefined
     }
     const ended = result.then(end, end)
     this.last = ended
+    if (previous !== undefined) await waitUnlessAborted(previous, context, { hasNoEffect: true })
     return await result
   }
 }

@@ -149,6 +149,8 @@ export class Writer<Item extends object> {
     context: Context,
     write: (session: Session) => Promise<Result>
   ): Promise<Result> {
-    return this.#layout.managed ? session.withSavepoint(context, () => write(session)) : session.transaction(write)
+    return this.#layout.managed
+      ? session.withSavepoint(context, () => write(session))
+      : session.transaction(write, context)
   }
 }
