@@ -310,6 +310,7 @@ const mistakes: Readonly<
       /"audit\.level".*audit\.strict/
     ],
     ['an invalid time', () => serve({ requestTimeout: 0 }), /requestTimeout is 0.*milliseconds/],
+    ['an invalid number', () => serve({ maxConcurrentStreams: 0 }), /maxConcurrentStreams is 0.*at least 1, or false/],
     [
       'the service below a prefix',
       () =>

@@ -58,7 +58,10 @@ export function createBodyReader (app: FastifyInstance): BodyReader {
       content.off('data', onData)
       if (ended) return
       ended = true
-      if (!Number.isNaN(contentLength) && (content.receivedEncodedLength || length) !== contentLength) {
+      // The content of an HTTP/2 stream that the client has reset also ends, but is not complete.
+      if (request.raw.aborted) {
+        done(malformed('The client has aborted the request.'))
+      } else if (!Number.isNaN(contentLength) && (content.receivedEncodedLength || length) !== contentLength) {
         done(malformed('The length of the content differs from Content-Length.'))
       } else {
         done(null, chunks?.length === 1 ? chunks[0] : Buffer.concat(chunks ?? [], length))

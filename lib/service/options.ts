@@ -101,6 +101,14 @@ export interface ServiceOptions {
    * await app.register(service, { responseTimeout: 30_000 })
    */
   responseTimeout?: number | false
+  /**
+   * How many requests a client may have open at the same time on one connection of HTTP/2; false leaves it to the app.
+   *
+   * @default 100
+   * @example
+   * await app.register(service, { maxConcurrentStreams: 20 })
+   */
+  maxConcurrentStreams?: number | false
 }
 
 /** The option `health`. */
@@ -159,7 +167,7 @@ export interface AuditOptions {
   origin?: string
 }
 
-type OptionWithDefault = 'appErrors' | 'catalog' | 'requestTimeout' | 'responseTimeout'
+type OptionWithDefault = 'appErrors' | 'catalog' | 'requestTimeout' | 'responseTimeout' | 'maxConcurrentStreams'
 
 type FlatOptions = Omit<ServiceOptions, OptionWithDefault | 'client' | 'health' | 'audit'> &
   Required<Pick<ServiceOptions, OptionWithDefault>>
@@ -210,6 +218,11 @@ const milliseconds: OptionKind = {
   isValid: (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31
 }
 
+const countOrFalse: OptionKind = {
+  name: 'a whole number of at least 1, or false',
+  isValid: (value) => value === false || milliseconds.isValid(value)
+}
+
 const millisecondsOrFalse: OptionKind = {
   name: `${milliseconds.name}, or false`,
   isValid: (value) => value === false || milliseconds.isValid(value)
@@ -230,7 +243,8 @@ const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health' | 'audit'>, Opt
   problems: absoluteUri,
   appErrors: boolean,
   requestTimeout: millisecondsOrFalse,
-  responseTimeout: millisecondsOrFalse
+  responseTimeout: millisecondsOrFalse,
+  maxConcurrentStreams: countOrFalse
 }
 
 const healthKinds: Readonly<Record<keyof HealthOptions, OptionKind>> = {
@@ -278,6 +292,7 @@ export function parseOptions ({ health = {}, audit = {}, ...options }: ServiceOp
     catalog: options.catalog ?? true,
     requestTimeout: options.requestTimeout ?? 60_000,
     responseTimeout: options.responseTimeout ?? 60_000,
+    maxConcurrentStreams: options.maxConcurrentStreams ?? 100,
     health: { live, ready, deadline, fresh },
     audit: audit && { strict: false, origin: 'https://audit.example', ...audit }
   }

@@ -16,7 +16,7 @@ import type { ServicePath } from './path.ts'
 import { createLivenessProbe, createReadinessProbe } from './probes.ts'
 import { createErrorHandler, sendProblem } from './reply.ts'
 import { installRequestChecks } from './request-checks.ts'
-import { setRequestTimeout } from './request-timeout.ts'
+import { limitStreams, setRequestTimeout } from './request-timeout.ts'
 import { setResponseTimeout } from './response-timeout.ts'
 import { createYieldingConstraints } from './yielding.ts'
 import type { YieldingConstraints } from './yielding.ts'
@@ -28,7 +28,8 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   }
   await app.register(registry)
   setServiceInfo(app, settings)
-  setRequestTimeout(app.server, settings.requestTimeout)
+  setRequestTimeout(app, settings.requestTimeout)
+  limitStreams(app, settings.maxConcurrentStreams)
   setResponseTimeout(app, settings.responseTimeout)
   let isClosing = false
   app.addHook('onReady', async () => installRequestChecks(app.server, {

@@ -2,7 +2,6 @@ import { connect as connectHttp2, constants } from 'node:http2'
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
-import { Duplex } from 'node:stream'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
@@ -10,6 +9,7 @@ import type { Test } from 'tap'
 import collection from '../../lib/index.ts'
 import { service } from '../../lib/service/service.ts'
 import { gate, notes } from '../app.ts'
+import { recordRequest, resetFrame } from '../http2.ts'
 import { listen, Wire } from '../wire.ts'
 
 // Clients that reset the connection at any time. An error without a listener would end the process, and fails the test.
@@ -122,7 +122,6 @@ for (const [event, next] of [['connect', requests.CONNECT], ['clientError', requ
   })
 }
 
-const origin = 'http://localhost'
 const http2Requests: Record<string, OutgoingHttpHeaders> = {
   GET: { ':path': '/notes' },
   CONNECT: { ':method': 'CONNECT', ':authority': 'x:443' },
@@ -139,29 +138,10 @@ function send (session: ClientHttp2Session, headers: OutgoingHttpHeaders): Clien
   return stream
 }
 
-/** The bytes that a client sends: the preface, its settings, and a request with content. */
-async function recordHttp2 (headers: OutgoingHttpHeaders, content: string): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  const recorder = new Duplex({
-    read () {},
-    write (chunk: Buffer, _encoding, callback) {
-      chunks.push(chunk)
-      callback()
-    }
-  })
-  const session = connectHttp2(origin, { createConnection: () => recorder })
-  session.on('error', () => {})
-  const stream = send(session, headers)
-  // Node.js sends the headers before the content.
-  await new Promise((resolve) => stream.write(content, resolve))
-  session.destroy()
-  return Buffer.concat(chunks)
-}
-
 test('an HTTP/2 server survives clients that reset the connection after any byte', async (t) => {
   const { port } = await serve(t, { http2: true })
   for (const [name, headers] of Object.entries(http2Requests)) {
-    const bytes = await recordHttp2(headers, '{"text":"a"}')
+    const bytes = await recordRequest(headers, '{"text":"a"}')
     for (const [how, end] of Object.entries(ending)) {
       await resetAtEveryByte(port, bytes, end)
       t.pass(`${name}: ${how}`)
@@ -170,13 +150,10 @@ test('an HTTP/2 server survives clients that reset the connection after any byte
   await checkHttp2(t, port)
 })
 
-/** RFC 9113, section 6.4: ends the first stream of a client. */
-const resetFrame = Buffer.from([0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, constants.NGHTTP2_CANCEL])
-
 test('an HTTP/2 server survives RST_STREAM in the same packet as the request', async (t) => {
   const { port } = await serve(t, { http2: true })
   for (const [name, headers] of Object.entries(http2Requests)) {
-    const bytes = Buffer.concat([await recordHttp2(headers, '{'), resetFrame])
+    const bytes = Buffer.concat([await recordRequest(headers, '{'), resetFrame])
     for (const end of Object.values(ending)) await sendAndEnd(port, bytes, end)
     t.pass(name)
   }
