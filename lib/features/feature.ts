@@ -9,7 +9,7 @@ import type { Collection, Parent } from '../collection.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
-import type { Related, RouteOptions } from '../options.ts'
+import type { Related, RouteOptions, Transaction } from '../options.ts'
 import type { Call, Request } from '../request/request.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.ts'
@@ -153,6 +153,8 @@ export interface WriteEvent {
   readonly after: Entry<object> | undefined
   /** Its `original` is undefined if the write comes from code. */
   readonly request: Call
+  /** The transaction of the write, as hooks of the definition get it: other collections can join it. */
+  readonly transaction: Transaction
 }
 
 export type DialectParameters = Readonly<Record<string, unknown>>

@@ -68,7 +68,7 @@ export async function commitWrite (
     return stored
   }
 
-  const callsApp = hooks.beforeValidation !== undefined || hasAppInTransaction(collection)
+  const callsApp = hooks.beforeValidation !== undefined || hasHooksInTransaction(collection)
   const written = await retryWrite(collection, { id, request, callsApp }, attempt)
   if (written instanceof Problem) return written
   const { before, after } = written
@@ -119,7 +119,7 @@ export async function commitRemove (
     const refusal = await storage.remove(id, undefined, context)
     return refusal === undefined ? respond(undefined) : refusalToProblem(refusal)
   }
-  const callsApp = hasAppInTransaction(collection)
+  const callsApp = hasHooksInTransaction(collection)
   const removed = await retryWrite(collection, { id, request, callsApp }, async () => {
     const before = await storage.find(id, context)
     request.transaction?.checkListed(collection, id, { current: before, scope: context.scope })
@@ -205,7 +205,7 @@ export function writeInTransaction (
   request: Call,
   pending: TransactionalWrite
 ): Promise<Entry<object> | Refusal | Problem> {
-  if (hasAppInTransaction(collection)) return writeWithHooks(collection, request, pending)
+  if (hasHooksInTransaction(collection)) return writeWithHooks(collection, request, pending)
   return pending.write(pending.storage, pending.item)
 }
 
@@ -262,8 +262,12 @@ async function callAfterWrite (
   request: Call,
   { action, before, after, storage, transaction }: WriteDone
 ): Promise<void> {
-  await attached.onWrite?.({ action, before, after, request }, storage)
-  if (hooks.afterWrite === undefined || transaction === undefined) return
+  if (transaction === undefined) return
+  const { onWrite } = attached
+  if (onWrite !== undefined) {
+    await transaction.callHook(() => onWrite({ action, before, after, request, transaction }, storage))
+  }
+  if (hooks.afterWrite === undefined) return
   const { customAction, caller, original } = request
   await transaction.callHook(() => hooks.afterWrite!({
     action,
@@ -336,16 +340,12 @@ function isRace ({ refused }: Refusal): boolean {
 
 /** Whether a write consists of more than the item: features store something with it, or it depends on the list. */
 function needsTransaction (collection: Collection, { beforeCommit, checkAgain }: Call): boolean {
-  return beforeCommit !== undefined || checkAgain !== undefined || hasAppInTransaction(collection)
+  return beforeCommit !== undefined || checkAgain !== undefined || hasHooksInTransaction(collection)
 }
 
-/** Whether functions of the app, or of its features, run in the transaction of a write. */
-function hasAppInTransaction (collection: Collection): boolean {
-  return collection.attached.onWrite !== undefined || hasHooksInTransaction(collection)
-}
-
-function hasHooksInTransaction ({ hooks }: Collection): boolean {
-  return hooks.beforeWrite !== undefined || hooks.afterWrite !== undefined
+/** Whether functions of the app run in the transaction: hooks of the definition, or of its features. */
+function hasHooksInTransaction ({ attached, hooks }: Collection): boolean {
+  return attached.onWrite !== undefined || hooks.beforeWrite !== undefined || hooks.afterWrite !== undefined
 }
 
 /**

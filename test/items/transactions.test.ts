@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import collection, { define, problem, ProblemError, registry, TransactionError } from '../../lib/index.ts'
-import type { Definition, HookOptions, PendingWrite, Storage, Transaction } from '../../lib/index.ts'
+import type { Definition, Feature, HookOptions, PendingWrite, Storage, Transaction } from '../../lib/index.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
@@ -133,6 +133,52 @@ for (const { name, skip, open } of storages) {
   test(name, { skip }, async (t) => {
     const database = await open?.()
     t.after(() => database?.end())
+
+    await t.test('features write to other collections in the transaction of the write', async (t) => {
+      t.after(() => database?.run('DROP TABLE events', 'DROP TABLE audited'))
+      const adapter = database?.adapter()
+      const storage = adapter ?? memory()
+      const events = define({ name: 'events', schema: Event, storage })
+      const audit: Feature<object> = {
+        name: 'audit',
+        setup (host) {
+          host.addHook('onWrite', async ({ action, before, after, transaction }) => {
+            const { text } = (after ?? before)!.item as { text: string }
+            const calls = text === 'outside' ? app.collection(events) : transaction.collection(events)
+            await calls.create({ text: `${action} ${text}` })
+            await runSql(transaction, 'SELECT 1').catch((error: unknown) => { if (name !== 'memory') throw error })
+            if (text === 'refused') throw problem('conflict', { detail: 'The audit refuses it.' })
+            if (text === 'failed') throw new Error('on purpose')
+          })
+        }
+      }
+      const audited = define({ name: 'audited', schema: Event, storage }).with(audit, bulk(), idempotency())
+      const { logger, lines } = logged()
+      const app = Fastify({ logger })
+      t.after(() => app.close())
+      await app.register(registry)
+      for (const definition of [events, audited]) {
+        await adapter?.createTable(definition)
+        await app.register(collection, definition)
+      }
+      const texts = async () => (await ask(app, 'GET /events')).json().map((event: { text: string }) => event.text).sort()
+      const post = (content: unknown, fields = {}) => ask(app, 'POST /audited', { content, fields })
+      const posted = await post({ text: 'a' })
+      t.equal(posted.statusCode, 201)
+      t.equal((await post([{ text: 'b' }, { text: 'c' }])).statusCode, 201)
+      t.equal((await post({ text: 'd' }, { 'idempotency-key': '"d"' })).statusCode, 201)
+      t.equal((await ask(app, `DELETE ${posted.headers.location}`)).statusCode, 204)
+      const done = ['create a', 'create b', 'create c', 'create d', 'remove a']
+      t.strictSame(await texts(), done)
+
+      t.match((await post({ text: 'refused' })).json(), { code: 'conflict', detail: 'The audit refuses it.' })
+      t.equal((await post([{ text: 'e' }, { text: 'failed' }])).statusCode, 500)
+      t.equal((await post({ text: 'outside' })).statusCode, 500, 'a call outside of the transaction is refused')
+      t.match(JSON.stringify(lines), /Pass \{ transaction \} to the call/)
+      await t.rejects(app.collection(audited).create({ text: 'outside' }), TransactionError)
+      t.strictSame(await texts(), done, 'nothing of a write that was undone')
+      t.equal((await ask(app, 'GET /audited')).json().length, 3)
+    })
 
     await t.test('hooks write to other collections in the transaction of the write', async (t) => {
       const { app, products, committed, texts, stock } = await openShop(t, database)
