@@ -148,6 +148,21 @@ const lines: Readonly<Record<string, Line>> = {
     },
     within: 200
   },
+  'array items that a JSON Patch moves by adding and removing others before them': {
+    app: (t) => build(t, open(), { bodyLimit: 2_000_000 }),
+    async ask (app, amount) {
+      const { at } = await created(app, '/open', { any: Array(524_288).fill(1) })
+      const moves = Array.from({ length: 512 }, () => [
+        { op: 'add', path: '/any/1', value: 1 },
+        { op: 'remove', path: '/any/524288' }
+      ])
+      return patch(app, at, [
+        ...moves.flat(),
+        ...(amount > 268_435_456 ? [{ op: 'remove', path: '/any/524287' }] : [])
+      ])
+    },
+    within: 200
+  },
   'items of an array in content': {
     app: (t) => build(t, open()),
     ask: (app, count) => ask(app, 'POST /open', { content: { list: Array(count).fill(1) } }),

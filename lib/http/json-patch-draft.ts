@@ -1,5 +1,6 @@
 // RFC 6902, section 4: a document to which operations are applied. Changed parts are copied once, the rest is shared.
 
+import { isEqual, isObject } from './json-value.ts'
 import type { JsonObject } from './json-value.ts'
 import { PatchRefusal } from './patch-refusal.ts'
 
@@ -22,18 +23,46 @@ const maxCopied = 1_048_576
 /** Inserting or removing an array item moves all items after it: thousands of operations could take minutes. */
 const maxShifted = 268_435_456
 
+/**
+ * The value of a member that was removed. It is deleted in the end: to delete and add the same name in a large object
+ * takes longer each time.
+ */
+const removed = Symbol('removed')
+
 export class Draft {
-  document: unknown
+  #document: unknown
   readonly #copies = new WeakSet<object>()
+  /** The objects that have removed members. */
+  readonly #incomplete = new Set<JsonObject>()
   #copied = 0
   #shifted = 0
 
   constructor (document: unknown) {
-    this.document = document
+    this.#document = document
   }
 
-  get (path: Location): unknown {
-    let value = this.document
+  /** Returns the document after all operations. */
+  finish (): unknown {
+    for (const object of this.#incomplete) {
+      for (const [name, value] of Object.entries(object)) {
+        if (value === removed) delete object[name]
+      }
+    }
+    return this.#document
+  }
+
+  /** Throws if there is no such value. */
+  check (path: Location): void {
+    this.#get(path)
+  }
+
+  /** Whether the value at the location equals this one. */
+  test (path: Location, expected: unknown): boolean {
+    return isSame(this.#get(path), expected)
+  }
+
+  #get (path: Location): unknown {
+    let value = this.#document
     for (const segment of path.parents) value = getMember(toContainer(value, path), segment, path)
     return path.last === undefined ? value : getMember(toContainer(value, path), path.last, path)
   }
@@ -41,7 +70,7 @@ export class Draft {
   add (path: Location, value: unknown): void {
     const { last } = path
     if (last === undefined) {
-      this.document = value
+      this.#document = value
       return
     }
     const parent = this.#copyParent(path)
@@ -60,21 +89,22 @@ export class Draft {
     const { last } = path
     if (last === undefined) throw refuse(path, 'The whole document cannot be removed.')
     const parent = this.#copyParent(path)
-    const removed = getMember(parent, last, path)
+    const value = getMember(parent, last, path)
     if (Array.isArray(parent)) {
       const index = Number(last)
       this.#countShifted(index, parent, path)
       parent.splice(index, 1)
     } else {
-      delete parent[last]
+      parent[last] = removed
+      this.#incomplete.add(parent)
     }
-    return removed
+    return value
   }
 
   replace (path: Location, value: unknown): void {
     const { last } = path
     if (last === undefined) {
-      this.document = value
+      this.#document = value
       return
     }
     const parent = this.#copyParent(path)
@@ -84,7 +114,7 @@ export class Draft {
 
   /** Returns a deep copy, so that a later change of one place does not change the other. */
   copy (from: Location): unknown {
-    return this.#clone(this.get(from), from, maxDepth)
+    return this.#clone(this.#get(from), from, maxDepth)
   }
 
   #countShifted (index: number, array: readonly unknown[], path: Location): void {
@@ -98,15 +128,14 @@ export class Draft {
     if (typeof value !== 'object' || value === null) return value
     if (levels === 0) throw refuse(from, `The value is nested deeper than ${maxDepth} levels.`)
     if (Array.isArray(value)) return value.map((element) => this.#clone(element, from, levels - 1))
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => {
-      return [name, this.#clone(member, from, levels - 1)]
-    }))
+    const members = Object.entries(value).filter(([, member]) => member !== removed)
+    return Object.fromEntries(members.map(([name, member]) => [name, this.#clone(member, from, levels - 1)]))
   }
 
   /** Returns the parent of the location, after everything on the path to it has been copied. */
   #copyParent (path: Location): Container {
-    let parent = this.#copyOnce(this.document, path)
-    this.document = parent
+    let parent = this.#copyOnce(this.#document, path)
+    this.#document = parent
     for (const segment of path.parents) {
       const next = this.#copyOnce(getMember(parent, segment, path), path)
       setMember(parent, segment, next)
@@ -134,8 +163,20 @@ function toContainer (value: unknown, path: Location): Container {
 
 function getMember (container: Container, segment: string, path: Location): unknown {
   if (Array.isArray(container)) return container[parseIndex(segment, container.length, path)]
-  if (!Object.hasOwn(container, segment)) throw refuse(path, 'There is no such member.')
-  return container[segment]
+  const value = Object.hasOwn(container, segment) ? container[segment] : removed
+  if (value === removed) throw refuse(path, 'There is no such member.')
+  return value
+}
+
+/** Like `isEqual`, for a value of the draft. */
+function isSame (value: unknown, expected: unknown): boolean {
+  if (Array.isArray(value) && Array.isArray(expected)) {
+    return value.length === expected.length && value.every((element, index) => isSame(element, expected[index]))
+  }
+  if (!isObject(value) || !isObject(expected)) return isEqual(value, expected)
+  const names = Object.keys(value).filter((name) => value[name] !== removed)
+  return names.length === Object.keys(expected).length &&
+    names.every((name) => Object.hasOwn(expected, name) && isSame(value[name], expected[name]))
 }
 
 function setMember (container: Container, segment: string, value: unknown): void {

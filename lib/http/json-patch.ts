@@ -3,7 +3,7 @@
 import { Draft, maxDepth } from './json-patch-draft.ts'
 import type { Location } from './json-patch-draft.ts'
 import { parsePointer } from './json-pointer.ts'
-import { isDeeperThan, isEqual, isObject } from './json-value.ts'
+import { isDeeperThan, isObject } from './json-value.ts'
 import type { JsonObject } from './json-value.ts'
 import { PatchRefusal } from './patch-refusal.ts'
 
@@ -15,14 +15,15 @@ export function applyJsonPatch (document: unknown, operations: unknown): unknown
   const steps = operations.map(parseOperation)
   const draft = new Draft(document)
   for (const apply of steps) apply(draft)
-  if (steps.length > 0 && isDeeperThan(draft.document, maxDepth)) {
+  const result = draft.finish()
+  if (steps.length > 0 && isDeeperThan(result, maxDepth)) {
     throw new PatchRefusal({
       kind: 'inapplicable',
       detail: `The result is nested deeper than ${maxDepth} levels.`,
       index: steps.length - 1
     })
   }
-  return draft.document
+  return result
 }
 
 type Step = (draft: Draft) => void
@@ -55,7 +56,7 @@ const parsers: Readonly<Record<string, OperationParser>> = {
     if (path.pointer.startsWith(from.pointer + '/')) {
       throw toMalformed(path.index, 'A value cannot be moved into itself.', path.pointer)
     }
-    if (path.pointer === from.pointer) return (draft) => { draft.get(from) }
+    if (path.pointer === from.pointer) return (draft) => draft.check(from)
     return (draft) => draft.add(path, draft.remove(from))
   },
   copy (operation, path) {
@@ -65,7 +66,7 @@ const parsers: Readonly<Record<string, OperationParser>> = {
   test (operation, path) {
     const value = getValue(operation, path)
     return (draft) => {
-      if (isEqual(draft.get(path), value)) return
+      if (draft.test(path, value)) return
       throw new PatchRefusal({
         kind: 'test',
         detail: 'The value differs from the one that the operation expects.',
