@@ -14,3 +14,16 @@ export function isValidHost (value: string): boolean {
   const address = match.groups?.address
   return address === undefined || isIPv6(address) || futureAddress.test(address)
 }
+
+/** RFC 3986, sections 6.2.2 and 6.2.3: whether two valid values name the same host and port. */
+export function isSameHost (one: string, other: string, scheme: string | undefined): boolean {
+  return one === other || normalizeHost(one, scheme) === normalizeHost(other, scheme)
+}
+
+const defaultPorts: Readonly<Record<string, string>> = { http: '80', https: '443' }
+
+function normalizeHost (value: string, scheme: string | undefined): string {
+  const host = value.toLowerCase().replace(/:$/, '')
+  const port = `:${defaultPorts[scheme ?? '']}`
+  return host.endsWith(port) ? host.slice(0, -port.length) : host
+}

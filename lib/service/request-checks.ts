@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { buildAllow } from '../http/allow.ts'
-import { isValidHost } from '../http/host.ts'
+import { isSameHost, isValidHost } from '../http/host.ts'
 import { problem, formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { hasUnknownTransferCoding } from '../http/transfer-encoding.ts'
@@ -31,6 +31,13 @@ function checkHost ({ rawHeaders, httpVersionMinor, headers: { host } }: Incomin
   return undefined
 }
 
+/** RFC 9113, section 8.3.1: Host must not name another host than `:authority`. Node.js refuses what is invalid. */
+function checkAuthority ({ headers }: IncomingMessage): Problem | undefined {
+  const { host, ':authority': authority, ':scheme': scheme } = headers as Record<string, string | undefined>
+  if (host === undefined || authority === undefined || isSameHost(host, authority, scheme)) return undefined
+  return problem('bad-request', { detail: 'The header Host differs from :authority.' })
+}
+
 /** RFC 9112, section 6.1: 501 for a coding that is not decoded, also if `chunked` follows. */
 function checkTransferCoding ({ headers: { 'transfer-encoding': codings } }: IncomingMessage): Problem | undefined {
   if (codings === undefined || !hasUnknownTransferCoding(codings)) return undefined
@@ -53,11 +60,9 @@ function checkTarget ({ url = '', method }: IncomingMessage): Problem | undefine
 }
 
 function checkRequest (request: IncomingMessage, methods: Methods): Problem | undefined {
-  if (!isHttp2(request)) {
-    if (request.httpVersionMajor !== 1) return problem('http-version-not-supported')
-    const refusal = checkHost(request) ?? checkTransferCoding(request)
-    if (refusal !== undefined) return refusal
-  }
+  if (!isHttp2(request) && request.httpVersionMajor !== 1) return problem('http-version-not-supported')
+  const refusal = isHttp2(request) ? checkAuthority(request) : checkHost(request) ?? checkTransferCoding(request)
+  if (refusal !== undefined) return refusal
   if (!methods.includes(request.method!)) return methodNotImplemented(request)
   return checkTarget(request)
 }

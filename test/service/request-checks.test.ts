@@ -437,6 +437,16 @@ test('HTTP/2 works, with OPTIONS * and problems', async (t) => {
   t.equal(refusal, 501)
   t.match(JSON.parse(content), { code: 'not-implemented' })
   t.equal((await ask({ ':path': '/' }))[0], 200)
+  for (const [host, authority, status] of [
+    ['a.example', 'a.example', 200],
+    ['A.Example:80', 'a.example', 200],
+    ['b.example', 'a.example', 400],
+    ['a.example:81', 'a.example', 400]
+  ] as const) {
+    const [found, content] = await ask({ ':path': '/', ':authority': authority, host })
+    t.equal(found, status, `Host: ${host}, :authority: ${authority}`)
+    if (status === 400) t.match(JSON.parse(content), { code: 'bad-request', detail: /Host.*:authority/ })
+  }
   const [status, text] = await ask({ ':path': '/%zz' })
   t.equal(status, 400)
   t.match(JSON.parse(text), { code: 'bad-request' })
