@@ -8,11 +8,11 @@ import type { Collection } from '../collection.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
-import { getCollectionPath, getTargetPath, neverAborted } from '../request/request.ts'
+import { getCollectionPath, getTargetPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import { toCanonicalJson } from '../schema/canonical-json.ts'
 import type { RouteOptions } from '../options.ts'
-import type { Receipt, Receipts, Unreachable } from '../storage/contract.ts'
+import type { Context, Receipt, Receipts, Unreachable } from '../storage/contract.ts'
 import type { ActionInfo, Feature, Host } from './feature.ts'
 
 type RepeatableAction = 'create' | 'update'
@@ -142,7 +142,7 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
       expires: now + settings.lease,
       answer: undefined
     }
-    const release = (failure?: unknown) => receipts.release(claim, withoutAbort).catch((err: unknown) => {
+    const release = (failure?: unknown) => receipts.release(claim, limitTime(releaseTimeout)).catch((err: unknown) => {
       // The failure of the request is logged as well. Another line about the same storage would not add anything.
       if (isUnreachable(failure)) return
       request.original.log.error({ collection: collection.name, err }, 'an idempotency key could not be released')
@@ -186,8 +186,19 @@ function hasNoEffect (thrown: unknown): boolean {
   return (Object(thrown) as Partial<Unreachable>).hasNoEffect === true
 }
 
-/** The context of calls that must run even if the client has disconnected. */
-const withoutAbort = { signal: neverAborted }
+/** In milliseconds. Otherwise the key is free when its lease ends. */
+const releaseTimeout = 2000
+
+/** In milliseconds. What remains is removed later. */
+const sweepTimeout = 10_000
+
+/**
+ * The context of calls that run even if the client has disconnected. They have a limit of their own: one that waits for
+ * a lock, or for a server that does not respond, holds a connection that other requests need.
+ */
+function limitTime (milliseconds: number): Pick<Context, 'signal'> {
+  return { signal: AbortSignal.timeout(milliseconds) }
+}
 
 /** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
 function getKey (collection: Collection, request: Request, { required }: Settings): string | Problem | undefined {
@@ -321,7 +332,7 @@ function sweep ({ name, storage }: Collection, { original: { log } }: Request, n
   const receipts = storage.receipts!
   if (now - (sweptAt.get(receipts) ?? 0) < minute) return
   sweptAt.set(receipts, now)
-  receipts.sweep(now - 60 * minute, withoutAbort).catch((err: unknown) => {
+  receipts.sweep(now - 60 * minute, limitTime(sweepTimeout)).catch((err: unknown) => {
     log.error({ collection: name, err }, 'expired idempotency keys could not be removed')
   })
 }

@@ -3,15 +3,21 @@ import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { test } from 'tap'
+import type { Test } from 'tap'
 import { parseIdempotencyKey } from '../../lib/http/idempotency-key.ts'
 import { problem } from '../../lib/index.ts'
 import type { Collection } from '../../lib/collection.ts'
 import type { Receipts } from '../../lib/storage/contract.ts'
+import { mysql } from '../../lib/storage/mysql.ts'
+import { postgres } from '../../lib/storage/postgres.ts'
+import type { SqlAdapter } from '../../lib/storage/sql.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
 import { ada, altered, ask, build, gate, logged, notes, User, users } from '../app.ts'
 import { isProportional } from '../growth.ts'
+import { mysqlPool, noMysql, noServers } from '../storage/databases.ts'
+import { startPostgres } from '../storage/servers.ts'
 import { define } from '../define.ts'
 
 // draft-ietf-httpapi-idempotency-key-header-07
@@ -625,3 +631,72 @@ test('invalid idempotency options fail at boot', async (t) => {
     { code: 'FST_COLLECTION_UNSUPPORTED', message: /idempotency stores responses/ }
   )
 })
+
+interface LockableDatabase {
+  /** Over a pool with one connection. */
+  readonly adapter: SqlAdapter
+  /** Locks all receipts until the test ends. */
+  lock(): Promise<void>
+}
+
+const lockable: ReadonlyArray<{ name: string; skip: string | false; open(t: Test): Promise<LockableDatabase> }> = [
+  {
+    name: 'PostgreSQL',
+    skip: noServers,
+    async open (t) {
+      const server = await startPostgres()
+      t.teardown(() => server.end())
+      return {
+        adapter: postgres(server.pool({ max: 1 })),
+        async lock () {
+          const client = await server.pool({ max: 1 }).connect()
+          t.teardown(() => client.release(true))
+          await client.query('BEGIN')
+          await client.query('SELECT * FROM notes_receipts FOR UPDATE')
+        }
+      }
+    }
+  },
+  {
+    name: 'MySQL',
+    skip: noMysql,
+    async open (t) {
+      const { pool, name, end } = await mysqlPool({ connectionLimit: 1 })
+      t.teardown(end)
+      const { pool: other, end: endOther } = await mysqlPool({ connectionLimit: 1 })
+      t.teardown(endOther)
+      return {
+        adapter: mysql(pool),
+        async lock () {
+          const client = await other.getConnection()
+          t.teardown(() => client.destroy())
+          await client.query('BEGIN')
+          await client.query(`SELECT * FROM ${name}.notes_receipts FOR UPDATE`)
+        }
+      }
+    }
+  }
+]
+
+for (const { name, skip, open } of lockable) {
+  test(`${name}: a key whose row is locked does not hold a connection when it is released`, { skip }, async (t) => {
+    const { adapter, lock } = await open(t)
+    const { lines, logger } = logged()
+    const definition = notes({
+      storage: adapter,
+      hooks: {
+        async beforeValidation () {
+          await lock()
+          throw problem('conflict', { detail: 'on purpose' })
+        }
+      }
+    }).with(idempotency())
+    await adapter.createTable(definition)
+    const app = await build(t, definition, { logger })
+    // The lock is held until the end, so a response shows that the release has ended without it.
+    const refused = await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })
+    t.match(refused.json(), { code: 'conflict', detail: 'on purpose' })
+    t.match(lines, [{ msg: 'an idempotency key could not be released' }])
+    t.equal((await ask(app, 'GET /notes')).statusCode, 200, 'the only connection is free')
+  })
+}
