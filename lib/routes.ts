@@ -1,4 +1,11 @@
-import type { FastifyInstance, FastifySchema, HTTPMethods, RouteOptions as FastifyRouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifySchema,
+  HTTPMethods,
+  onRequestAsyncHookHandler,
+  onRequestHookHandler,
+  RouteOptions as FastifyRouteOptions
+} from 'fastify'
 import { allowedActions, authorize, canIdentify, getCachePolicy, isProtected } from './access/authorize.ts'
 import type { Action, ActionName, AnyActionName } from './action.ts'
 import { composeAction } from './actions/compose.ts'
@@ -57,22 +64,24 @@ export function addRoutes (
   createConfig: typeof createSwaggerConfig | undefined
 ): void {
   const path = buildCollectionRoute(collection)
+  const addRoute = createRouteAdder(app, collection)
   const served = actionRoutes.filter(({ name }) => (collection.actions as ReadonlySet<string>).has(name))
   const itemRoutes = served.filter(({ at }) => at === 'item')
-  addRoutesAt(app, collection, { routes: served.filter(({ at }) => at === 'collection'), url: path, createConfig })
-  addRoutesAt(app, collection, { routes: itemRoutes, url: `${path}/:id`, createConfig })
+  const collectionRoutes = served.filter(({ at }) => at === 'collection')
+  addRoutesAt(app, collection, { routes: collectionRoutes, url: path, createConfig, addRoute })
+  addRoutesAt(app, collection, { routes: itemRoutes, url: `${path}/:id`, createConfig, addRoute })
   for (const custom of collection.attached.actions.values()) {
     const { name, at, handle: action } = custom
     const route: ActionRoute = { name, action, at, methods: ['POST'], content: 'input', custom }
     const url = at === 'item' ? `${path}/:id/${name}` : `${path}/${name}`
-    addRoutesAt(app, collection, { routes: [route], url, createConfig })
+    addRoutesAt(app, collection, { routes: [route], url, createConfig, addRoute })
   }
   // Fastify sends parameters of over 100 characters to the 404 handler of the app, but not what a wildcard matches.
   const url = `${path}/*`
   if (collection.id.generate === 'client' || collection.attached.matchesAnySegment) {
-    addRoutesAt(app, collection, { routes: itemRoutes, url, createConfig })
+    addRoutesAt(app, collection, { routes: itemRoutes, url, createConfig, addRoute })
   } else {
-    addRoute(app, collection, {
+    addRoute({
       ...getResourceOptions(collection),
       url,
       method: getSupportedMethods(app),
@@ -86,20 +95,24 @@ interface RouteTarget {
   readonly routes: readonly ActionRoute[]
   readonly url: string
   readonly createConfig: typeof createSwaggerConfig | undefined
+  readonly addRoute: AddRoute
 }
 
-function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, url, createConfig }: RouteTarget): void {
+function addRoutesAt (app: FastifyInstance, collection: Collection, target: RouteTarget): void {
+  const { routes, url, createConfig, addRoute } = target
   const wildcardOptions: RouteOptions = url.endsWith('*') ? { onRequest: skipDeeperPaths(app.prefix + url) } : {}
 
   for (const route of routes) {
     const options = mergeRouteOptions(
       wildcardOptions,
       collection.routes.all ?? {},
-      getOwnOptions(collection, route),
-      getOriginOptions(collection, route),
-      getAccessOptions(collection, route),
-      getContentOptions(collection, route)
+      getOwnOptions(collection, route)
     )
+    const checks = [
+      ...getOriginChecks(collection, route),
+      ...getAccessChecks(collection, route),
+      ...getContentChecks(collection, route)
+    ]
     const handlerOptions = getHandlerOptions(collection, route)
     const errorHandler = createErrorHandler(collection, route.name)
     for (const [index, method] of route.methods.entries()) {
@@ -107,7 +120,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, ur
         ? describeRoute(collection, getInfo(route), app.prefix + buildParentRoute(collection))
         : hiddenSchema
       const handler = createHandler(collection, handlerOptions)
-      addRoute(app, collection, { ...options, url, method, schema, exposeHeadRoute: false, handler, errorHandler })
+      addRoute({ ...options, url, method, schema, exposeHeadRoute: false, handler, errorHandler }, checks)
     }
   }
 
@@ -115,7 +128,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, ur
   const operations = routes
     .filter((route) => isDocumented(route, url))
     .map((route) => ({ action: getInfo(route), method: route.methods[0].toLowerCase() }))
-  addRoute(app, collection, {
+  addRoute({
     ...resourceOptions,
     config: { ...resourceOptions.config, ...createConfig?.(app, collection, operations) },
     url,
@@ -123,12 +136,12 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, { routes, ur
     ...createOptionsHandlers(collection, createOptionsHeaders(collection, routes))
   })
   const methods = getMethods(routes)
-  addRoute(app, collection, {
-    ...mergeRouteOptions(resourceOptions, { onRequest: refuseMethod(buildAllow(methods)) }),
+  addRoute({
+    ...resourceOptions,
     url,
     method: getSupportedMethods(app).filter((method) => !methods.includes(method)),
     handler: createNotFoundHandler(collection)
-  })
+  }, [refuseMethod(buildAllow(methods))])
 }
 
 function getHandlerOptions (collection: Collection, route: ActionRoute): HandlerOptions {
@@ -190,20 +203,20 @@ function getOwnOptions ({ routes }: Collection, { name, custom }: ActionRoute): 
  * Only a POST without content, or with the content of a form, can come from a page of another origin without a CORS
  * preflight. The six actions need content.
  */
-function getOriginOptions (collection: Collection, { methods: [method], custom }: ActionRoute): RouteOptions {
+function getOriginChecks (collection: Collection, { methods: [method], custom }: ActionRoute): RequestCheck[] {
   const { trustedOrigins } = collection
   const isForgeable = method === 'POST' &&
     (custom === undefined ? acceptsForms(getRepresentationTypes(collection)) : !custom.safe)
-  return isForgeable && trustedOrigins !== '*' ? { onRequest: refuseCrossOrigin(trustedOrigins) } : {}
+  return isForgeable && trustedOrigins !== '*' ? [refuseCrossOrigin(trustedOrigins)] : []
 }
 
-function getAccessOptions (collection: Collection, { name }: ActionRoute): RouteOptions {
-  return isProtected(collection) ? { onRequest: authorize(collection, name) } : {}
+function getAccessChecks (collection: Collection, { name }: ActionRoute): RequestCheck[] {
+  return isProtected(collection) ? [authorize(collection, name)] : []
 }
 
 /** Refuses a request by its headers before its content is read. */
-function getContentOptions (collection: Collection, { content }: ActionRoute): RouteOptions {
-  return content === undefined ? {} : { onRequest: checkHeaders(collection, acceptedContents[content](collection)) }
+function getContentChecks (collection: Collection, { content }: ActionRoute): RequestCheck[] {
+  return content === undefined ? [] : [checkHeaders(collection, acceptedContents[content](collection))]
 }
 
 /** RFC 9651, section 3.3.4: the header Accept-Query is a list of tokens, and this media type is a token. */
@@ -232,11 +245,27 @@ function buildAcceptHeaders (collection: Collection, routes: readonly ActionRout
   return headers
 }
 
-function addRoute (app: FastifyInstance, collection: Collection, route: FastifyRouteOptions): void {
-  try {
-    app.route(route)
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error
-    throw new DuplicatePath(collection.name, `${[route.method].flat().join(', ')} ${app.prefix}${route.url}`)
+/** A hook `onRequest` of the library, which can refuse a request. */
+type RequestCheck = onRequestHookHandler | onRequestAsyncHookHandler
+
+type AddRoute = (route: FastifyRouteOptions, checks?: readonly RequestCheck[]) => void
+
+/**
+ * Returns a function that adds a route. The checks of the library run after the hooks that plugins add to routes, so
+ * that @fastify/rate-limit also counts requests that are refused, such as those with wrong credentials.
+ */
+function createRouteAdder (app: FastifyInstance, collection: Collection): AddRoute {
+  let pending: readonly RequestCheck[] = []
+  app.addHook('onRoute', (route) => {
+    if (pending.length > 0) route.onRequest = [route.onRequest ?? [], ...pending].flat() as onRequestHookHandler[]
+  })
+  return (route, checks = []) => {
+    pending = checks
+    try {
+      app.route(route)
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error
+      throw new DuplicatePath(collection.name, `${[route.method].flat().join(', ')} ${app.prefix}${route.url}`)
+    }
   }
 }

@@ -67,6 +67,26 @@ test('scripts of other origins can read the rate limit headers', async (t) => {
   }
 })
 
+test('requests that a collection refuses count against the limit', async (t) => {
+  const refusals: ReadonlyArray<readonly [string, number, object]> = [
+    ['GET /notes', 401, { access: { authenticate: () => { throw new Error('unknown') } } }],
+    ['GET /notes', 403, { access: { allow: () => false } }],
+    ['DELETE /notes', 405, {}],
+    ['POST /notes', 415, {}]
+  ]
+  for (const [target, status, given] of refusals) {
+    const app = await build(t, [])
+    await app.register(rateLimit, { max: 2 })
+    await app.register(collection, notes(given))
+    const statuses: number[] = []
+    for (let turn = 0; turn < 3; turn++) {
+      const options = status === 415 ? { content: 'a', type: 'text/plain' } : {}
+      statuses.push((await ask(app, target, options)).statusCode)
+    }
+    t.strictSame(statuses, [status, status, 429], `${target} ${status}`)
+  }
+})
+
 test('under pressure collections return 503 with the Retry-After of the plugin, but probes respond', async (t) => {
   for (const when of ['before', 'after']) {
     const app = await build(t, [])
