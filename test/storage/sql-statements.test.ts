@@ -358,7 +358,7 @@ test('without RETURNING, a write returns the bound values or reads the row withi
 test('a write after a read compares the row that was read, without reading it again', async (t) => {
   const schema = { type: 'object', properties: { id: { type: 'string' }, note: { type: 'string' } } } as const
   for (const [version, column] of [
-    [{ column: 'count', as: 'integer' }, ' AND "count"::text IS NOT DISTINCT FROM $5'],
+    [{ column: 'count', as: 'integer' }, ' AND "count"::text IS NOT DISTINCT FROM $6'],
     [{ derived: true }, '']
   ] as const) {
     const row = ['a', 'x', '1']
@@ -367,7 +367,7 @@ test('a write after a read compares the row that was read, without reading it ag
     const found = await storage.find('a', context)
     await storage.replace('a', { id: 'a', note: 'y' }, found?.version, context)
     t.equal(sent.length, 2)
-    t.match(sent[1]?.text, `"id"::text IS NOT DISTINCT FROM $3 AND "note"::text IS NOT DISTINCT FROM $4${column}`)
+    t.match(sent[1]?.text, `"id"::text IS NOT DISTINCT FROM $4 AND "note"::text IS NOT DISTINCT FROM $5${column}`)
     sent.length = 0
     t.same(
       await storage.replace('a', { id: 'a' }, 'unknown', context),

@@ -173,7 +173,10 @@ function buildColumnsQuery (table: readonly string[]): string {
 const isTable = 'TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?'
 
 /** Only MySQL has indexes over expressions. Keys of system-versioned tables of MariaDB end with a system column. */
-const catalog = `SELECT 'column', NULL, COLUMN_NAME,
+const catalog = `SELECT 'column', CASE
+      WHEN COLLATION_NAME LIKE '%nopad_bin' OR COLLATION_NAME LIKE '%0900_bin' OR COLLATION_NAME = 'binary' THEN NULL
+      ELSE COLLATION_NAME END,
+    COLUMN_NAME,
     CASE WHEN DATA_TYPE IN ('char', 'varchar', 'binary', 'varbinary') THEN COLUMN_TYPE ELSE DATA_TYPE END,
     CASE WHEN IS_NULLABLE = 'YES' THEN NULL
       WHEN COLUMN_DEFAULT IS NULL AND EXTRA = '' THEN 'needs value' ELSE 'not null' END, 0

@@ -8,6 +8,8 @@ export interface CatalogColumn {
   readonly family: TypeFamily | undefined
   /** The name of the type, in lower case. */
   readonly type: string
+  /** The name of its collation, or of its type, if different texts are equal in it. */
+  readonly inexact: string | undefined
   readonly notNull: boolean
   /** Whether an INSERT without it fails. */
   readonly needsValue: boolean
@@ -63,6 +65,7 @@ function toCatalog (rows: readonly Row[], { foldName, getTypeFamily }: Dialect):
       columns.set(foldName(String(column)), {
         name: String(column),
         type,
+        inexact: name === null ? undefined : String(name),
         family: getTypeFamily(type),
         notNull: condition !== null,
         needsValue: condition === 'needs value'

@@ -88,7 +88,7 @@ const families: Readonly<Record<Kind, readonly TypeFamily[]>> = {
 }
 
 function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: StorageUse): Difference[] {
-  const { dialect, table, managed, id } = layout
+  const { dialect, table, managed, id, version } = layout
   const found = catalog.columns.get(dialect.foldName(column.name))
   if (found === undefined) return []
   const differences: Difference[] = []
@@ -98,6 +98,16 @@ function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: S
         `stored as ${dialect.types[column.kind]}, so its values cannot be stored, read or compared`,
       statements: [],
       otherwise: 'Change the type of the column with a migration, or that of the property in the schema.'
+    })
+  }
+  // In other tables, every comparison is exact whatever the collation.
+  if (managed && column.kind === 'text' && found.inexact !== undefined) {
+    differences.push({
+      what: `the column ${column.sql} of the table ${table} compares as ${found.inexact}, in which different texts ` +
+        'can be equal, so filters, ids and scopes would find rows of other values',
+      statements: [],
+      otherwise: `Change its type to ${getColumnType(layout, column)} with a migration, or, if the column has to ` +
+        `stay as it is, set the storage option "version" to { column: '${version.name}', as: 'random' }.`
     })
   }
   // In a table created by createTable, a missing property is written as NULL. In others, the database sets its default.

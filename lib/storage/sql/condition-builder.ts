@@ -3,7 +3,7 @@ import { splitPattern } from '../like-pattern.ts'
 import type { Dialect } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { getOperand, type Operand } from './operand.ts'
-import type { Parameters } from './parameters.ts'
+import { joinTests, type Parameters } from './parameters.ts'
 
 type Search = NonNullable<Query['search']>
 
@@ -81,14 +81,10 @@ export class ConditionBuilder {
     // Filled up to a power of two, so that lists of any length need few statements.
     while (bindable.length & (bindable.length - 1)) bindable.push(last)
     const bindAll = () => bindable.map((value) => this.#bind(operand, value)).join(', ')
-    if (!holds) return this.#orNull(operand, `${operand.ordered} NOT IN (${bindAll()})`)
-    return operand.equatable
-      .map((expression) => {
-        return bindable.length === 1
-          ? `${expression} = ${this.#bind(operand, last)}`
-          : `${expression} IN (${bindAll()})`
-      })
-      .join(' AND ')
+    if (!holds) return this.#orNull(operand, `${operand.equatable.at(-1)} NOT IN (${bindAll()})`)
+    return joinTests(this.#dialect, operand.equatable, (expression) => (
+      bindable.length === 1 ? `${expression} = ${this.#bind(operand, last)}` : `${expression} IN (${bindAll()})`
+    ))
   }
 
   #buildComparison (

@@ -94,8 +94,9 @@ export interface Dialect {
   /**
    * The query for the catalog of a table; a schema may precede the table. Its rows are [kind, name of the index,
    * column, detail, condition, position]:
-   * - `column` for each column of the table: the detail is its type, and the condition `not null`, or `needs value` if
-   *   there is no default either, or NULL;
+   * - `column` for each column of the table: the name is that of its collation, or of its type, if different texts are
+   *   equal in it; the detail is its type, and the condition `not null`, or `needs value` if there is no default
+   *   either, or NULL;
    * - `unique` and `index` for each part of an index: the detail is its expression, the condition its predicate;
    * - `trigger` if a trigger can set columns of new rows;
    * - another kind if the table has no indexes that could ensure uniqueness, as a view.
@@ -127,8 +128,10 @@ export interface Dialect {
   /** How an instant, in UTC with milliseconds (RFC 3339), is bound. */
   readonly toDateTime: (instant: string) => string
 
-  /** Expressions that together test for equality; the first can use an index. */
+  /** Expressions that together test for equality: the first can use an index, and the last is exact. */
   readonly equatable: (column: string, kind: Kind, managed: boolean) => readonly [string, ...string[]]
+  /** The test of an expression after the first, for the rows that the first has found. The default is the test. */
+  readonly recheck?: (test: string, first: string) => string
   /** An expression that orders text by code point, and other kinds by value. */
   readonly ordered: (column: string, kind: Kind, managed: boolean) => string
   /** A column of text, a date or an instant, as the text of the item. */

@@ -21,7 +21,7 @@ export function findListIndexes (layout: Layout): ListIndex[] {
     // The index of the order serves the filter as well.
     if (ordered[0] === column) continue
     const [equatable] = dialect.equatable(column.sql, column.kind, managed)
-    if (equatable === column.sql) found.push({ columns: [column], use: 'filtered' })
+    if (managed || equatable === column.sql) found.push({ columns: [column], use: 'filtered' })
   }
   return found
 }

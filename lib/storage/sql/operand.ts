@@ -10,7 +10,7 @@ export interface Operand {
   readonly kind: Kind
   readonly codec: Codec
   readonly nullable: boolean
-  /** Expressions that together test for equality. */
+  /** Expressions that together test for equality. The last is exact. */
   readonly equatable: readonly string[]
   readonly ordered: string
   /** The expression that rows are sorted by: `ordered`, or as much of it as the database compares. */

@@ -17,6 +17,21 @@ export class Parameters {
 }
 
 /** Builds a condition in which each expression equals its own parameter, after so many that are bound before. */
-export function buildEquality ({ placeholder }: Dialect, expressions: readonly string[], bound = 0): string {
-  return expressions.map((expression, index) => `${expression} = ${placeholder(bound + index + 1)}`).join(' AND ')
+export function buildEquality (dialect: Dialect, expressions: readonly string[], bound = 0): string {
+  return joinTests(dialect, expressions, (expression, index) => (
+    `${expression} = ${dialect.placeholder(bound + index + 1)}`
+  ))
+}
+
+/** Joins the tests of expressions that together test for equality. */
+export function joinTests (
+  { recheck }: Dialect,
+  expressions: readonly string[],
+  build: (expression: string, index: number) => string
+): string {
+  const [first = ''] = expressions
+  return expressions
+    .map(build)
+    .map((test, index) => index === 0 || recheck === undefined ? test : recheck(test, first))
+    .join(' AND ')
 }

@@ -36,12 +36,16 @@ export class TargetConditions<Item extends object> {
   constructor (layout: Layout, reader: Reader<Item>) {
     const { dialect, id, managed, version: { compare } } = layout
     const byId = dialect.equatable(id.sql, id.kind, managed)
-    const byIdAndVersion = compare === undefined ? byId : [...byId, compare.sql]
     this.#layout = layout
     this.#reader = reader
     this.#idParameters = byId.length
     this.#byId = new Cache(100, (bound) => buildEquality(dialect, byId, bound))
-    this.#byIdAndVersion = new Cache(100, (bound) => buildEquality(dialect, byIdAndVersion, bound))
+    this.#byIdAndVersion = new Cache(100, (bound) => {
+      const equality = buildEquality(dialect, byId, bound)
+      return compare === undefined
+        ? equality
+        : `${equality} AND ${compare.sql} = ${dialect.placeholder(bound + byId.length + 1)}`
+    })
   }
 
   /** Whether the expected version is a digest, which has to be compared with the row itself. */

@@ -10,6 +10,9 @@ function extract (column: string, names: readonly string[]): string {
   return `json_extract(${column}, ${buildPath(names)})`
 }
 
+/** Compares bytes, with the index of the column if that is its collation, as by default. */
+const toBinary = (expression: string) => `${expression} COLLATE BINARY`
+
 /** What is specific to SQLite. */
 export const dialect: Dialect = {
   name: 'sqlite',
@@ -57,13 +60,14 @@ export const dialect: Dialect = {
   isSame: (a, b) => `${a} IS ${b}`,
   toDateTime: (text) => text,
 
-  equatable: (column, kind, managed) => [dialect.ordered(column, kind, managed)],
+  // Explicit in every table, because the catalog does not have the collation of a column.
+  equatable: (column, kind, managed) => [kind === 'text' ? toBinary(column) : dialect.ordered(column, kind, managed)],
   ordered (column, kind, managed) {
     if (managed) return column
     // Existing tables have times in any form of SQLite, and text in any collation.
     if (kind === 'date-time') return `strftime('%Y-%m-%dT%H:%M:%fZ', ${column})`
     if (kind === 'date') return `date(${column})`
-    return kind === 'text' || kind === 'uuid' ? `${column} COLLATE BINARY` : column
+    return kind === 'text' || kind === 'uuid' ? toBinary(column) : column
   },
   text: (column, kind, managed) => dialect.ordered(column, kind, managed),
   castFraction: (placeholder) => placeholder,
@@ -167,7 +171,7 @@ function getTypeFamily (type: string): TypeFamily | undefined {
 function buildLike (text: string, parts: readonly string[], bind: (value: Value) => string): string {
   const [first = '', ...others] = parts
   const last = others.pop()
-  if (last === undefined) return `${text} = ${bind(first)}`
+  if (last === undefined) return `${toBinary(text)} = ${bind(first)}`
   const runs = others.filter((run) => run !== '')
   // An index serves a prefix.
   if (last === '' && runs.length === 0) return `${text} GLOB ${bind(`${first.replace(/[*?[]/g, '[$&]')}*`)}`
