@@ -129,12 +129,13 @@ function checkKeyOwner (
 }
 
 function withReplay (next: Action, settings: Settings, maxLength: number): Action {
+  const clock = new ReceiptClock()
   return async (collection, request) => {
     const key = getKey(collection, request, settings)
     if (key instanceof Problem) return key
     if (key === undefined) return next(collection, request)
     const receipts = collection.storage.receipts!
-    const now = Date.now()
+    const now = await clock.read(receipts, request.context)
     const claim: Receipt = {
       key,
       fingerprint: getFingerprint(request),
@@ -161,7 +162,7 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
         ...encodeContent(content),
         sight: getVisibility(collection, request)
       }
-      const receipt = { ...claim, expires: Date.now() + settings.expiry, answer: JSON.stringify(stored) }
+      const receipt = { ...claim, expires: clock.now() + settings.expiry, answer: JSON.stringify(stored) }
       const isKept = await storage.receipts!.keep(receipt, request.context)
       // If not, the request took so long that another one has claimed the key.
       return isKept ? undefined : keyInUse()
@@ -325,6 +326,30 @@ function limitContent (response: Response, maxLength: number): Response {
 }
 
 const minute = 60_000
+
+/**
+ * The clock by which receipts expire: that of the database, if it has one. By the clock of a process that is ahead, the
+ * receipts of all others would have expired, and their requests could be done again. It is read once a minute.
+ */
+class ReceiptClock {
+  #time = 0
+  #readAt = -Infinity
+
+  async read (receipts: Receipts, context: Request['context']): Promise<number> {
+    if (receipts.now !== undefined && performance.now() - this.#readAt > minute) {
+      const time = await receipts.now(context)
+      this.#readAt = performance.now()
+      this.#time = time
+    }
+    return this.now()
+  }
+
+  /** Does not depend on the clock of the process, which may be set meanwhile. */
+  now (): number {
+    return this.#time === 0 ? Date.now() : this.#time + Math.floor(performance.now() - this.#readAt)
+  }
+}
+
 const sweptAt = new WeakMap<Receipts, number>()
 
 /** Removes expired receipts once a minute, without delaying the request. Recent ones may belong to a slow request. */

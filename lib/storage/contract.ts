@@ -194,6 +194,11 @@ export interface Receipts {
   keep (receipt: Receipt, context: Pick<Context, 'signal'>): Promise<boolean>
   /** Removes the claim; a stored response stays, and so does the claim of another request. */
   release (receipt: Receipt, context: Pick<Context, 'signal'>): Promise<void>
+  /**
+   * Returns the time by the clock of the database, in milliseconds since 1970. Without it, receipts expire by the clock
+   * of each process.
+   */
+  now? (context: Pick<Context, 'signal'>): Promise<number>
   /** Removes the receipts that expired up to this time. */
   sweep (expired: number, context: Pick<Context, 'signal'>): Promise<void>
 }

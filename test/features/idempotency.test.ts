@@ -15,8 +15,9 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
 import { ada, altered, ask, build, gate, logged, notes, User, users } from '../app.ts'
+import { controlClock } from '../clock.ts'
 import { isProportional } from '../growth.ts'
-import { mysqlPool, noMysql, noServers } from '../storage/databases.ts'
+import { databases, mysqlPool, noMysql, noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { define } from '../define.ts'
 
@@ -484,6 +485,51 @@ test('receipts that expired an hour ago are removed at most once a minute, in th
   t.ok(Math.abs(Date.now() - 3_600_000 - swept[0]!) < 10_000)
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be removed/ }])
 })
+
+for (const { name, skip, open } of databases) {
+  // SQLite has the clock of the process, which all processes of the machine share.
+  if (name === 'sqlite') continue
+  test(`${name}: a process whose clock is wrong neither removes nor ignores receipts of others`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    const clock = controlClock(t)
+    const adapter = database.adapter()
+    const sweeps: Array<Promise<void>> = []
+    const serve = async () => build(t, notes({
+      storage: (shape) => {
+        const storage = adapter<never>(shape)
+        const receipts = storage.receipts!
+        const { sweep } = receipts
+        receipts.sweep = (...args) => {
+          const sweeping = sweep.apply(receipts, args)
+          sweeps.push(sweeping)
+          return sweeping
+        }
+        return storage
+      }
+    }).with(idempotency()))
+    await adapter.createTable(notes().with(idempotency()) as never)
+    const post = async (app: Parameters<typeof ask>[0], name: string) => {
+      return ask(app, 'POST /notes', { content: { text: name }, fields: { 'idempotency-key': name } })
+    }
+    const first = await post(await serve(), 'a')
+    for (const [index, hours] of [26, -52].entries()) {
+      clock.advance(hours * 3_600_000)
+      const other = await serve()
+      const added = await post(other, `other-${index}`)
+      t.equal(added.statusCode, 201)
+      await Promise.all(sweeps)
+      for (const app of [other, await serve()]) {
+        const again = await post(app, 'a')
+        t.equal(again.headers.location, first.headers.location, `${hours} h`)
+        t.equal(again.headers['idempotent-replayed'], 'true')
+        t.equal((await post(app, `other-${index}`)).headers.location, added.headers.location)
+      }
+    }
+    t.equal(sweeps.length, 3, 'one of each process')
+    t.equal((await database.rows('SELECT id FROM notes')).length, 3)
+  })
+}
 
 test('a claim with an unknown result is released, so that the next attempt can run', async (t) => {
   let lost = true

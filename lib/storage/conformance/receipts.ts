@@ -131,6 +131,12 @@ export const receiptCases: readonly Case[] = [
     assert.equal(await keepInTransaction(storage, toAnswered(claim, 'again')), false)
     assert.deepEqual(await findReceipt(storage, 'a'), toAnswered(claim))
   }),
+  receiptCase('the clock of the database, if it has one, has milliseconds since 1970', async (storage) => {
+    const receipts = getReceipts(storage)
+    const time = await receipts.now?.(unscoped) ?? now
+    assert.ok(Number.isSafeInteger(time), String(time))
+    assert.ok(time > Date.UTC(2000, 0) && time < Date.UTC(9999, 0), new Date(time).toISOString())
+  }),
   receiptCase('sweep removes expired receipts, and nothing else', async (storage) => {
     const [old, recent] = [createClaim('a', now), createClaim('b', now + 1)]
     await insertThing(storage, { id: 'a', name: 'first' })

@@ -119,6 +119,7 @@ export const dialect: Dialect = {
   },
 
   now: 'CURRENT_TIMESTAMP(6)',
+  clock: 'FLOOR(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)',
   later (column) {
     const next = `COALESCE(${column} + INTERVAL 1 MICROSECOND, CURRENT_TIMESTAMP(6))`
     return `GREATEST(CURRENT_TIMESTAMP(6), ${next})`

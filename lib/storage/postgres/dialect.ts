@@ -103,6 +103,7 @@ export const dialect: Dialect = {
   },
 
   now: 'clock_timestamp()',
+  clock: 'floor(extract(epoch FROM clock_timestamp()) * 1000)',
   later: (column) => `GREATEST(clock_timestamp(), ${column} + interval '1 microsecond')`,
 
   lockRows: ' FOR UPDATE',

@@ -153,6 +153,8 @@ export interface Dialect {
 
   /** The current time, for a version column with timestamps. */
   readonly now: string
+  /** The current time in milliseconds since 1970; undefined if the database has the clock of the process. */
+  readonly clock?: string
   /** The current time, but later than the value of the column. */
   readonly later: (column: string) => string
 

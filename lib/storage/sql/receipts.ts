@@ -56,12 +56,20 @@ export class ReceiptStatements {
 
 /** The receipts of a session: that of the storage, or that of a transaction. */
 export class SqlReceipts implements Receipts {
+  readonly now?: NonNullable<Receipts['now']>
   readonly #statements: ReceiptStatements
   readonly #session: Session
 
   constructor (statements: ReceiptStatements, session: Session) {
+    const { clock } = statements.dialect
+    if (clock !== undefined) this.now = (context) => this.#readClock(clock, context)
     this.#statements = statements
     this.#session = session
+  }
+
+  async #readClock (clock: string, context: SignalContext): Promise<number> {
+    const [row] = await this.#session.rows({ text: `SELECT ${clock}`, values: [], context, recurring: true })
+    return Number(row?.[0])
   }
 
   async claim (receipt: Receipt, now: number, context: SignalContext): Promise<Receipt | undefined> {
