@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
 import { isOrigin } from './http/cross-origin.ts'
 import { isObject } from './http/json-value.ts'
@@ -34,6 +35,10 @@ export function checkOptions<Schema extends ObjectSchema> (options: Options<Sche
       'Remove one of them.')
   }
   checkFormats(name, options.formats)
+  if (types.isAsyncFunction(options.links)) {
+    throw new BadOption(name, 'links is an async function. Make it a function that returns the links, ' +
+      'from the item alone.')
+  }
 }
 
 function checkRoutes (name: string, routes: NonNullable<Options<ObjectSchema>['routes']>): void {

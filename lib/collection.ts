@@ -1,3 +1,4 @@
+import type { LinkFailures } from './response/links.ts'
 import type { TagSuffixes } from './response/tag-suffix.ts'
 import type { AnyFeature, Attached, Feature } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
@@ -159,6 +160,8 @@ export interface Collection<Item = object> extends Definition<Item> {
   ) => CollectionCalls<Other, Adds>
   /** What the features have attached. */
   readonly attached: Attached
+  /** Logs functions that fail to decide about links. Set when an app serves the collection. */
+  readonly linkFailures?: LinkFailures
   /** Further links of an item. */
   links? (context: { readonly item: Readonly<Item> }): Readonly<Record<string, Link>>
   with (...features: ReadonlyArray<Feature<Item, unknown> | undefined>): Collection<Item>

@@ -6,6 +6,7 @@ import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
 import { buildCollectionRoute, toCollection } from './collection.ts'
 import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
 import type { Transaction } from './options.ts'
+import { LinkFailures } from './response/links.ts'
 import { TagSuffixes } from './response/tag-suffix.ts'
 import { createCaches } from './formats/representation-cache.ts'
 
@@ -110,6 +111,7 @@ export function registerCollection (app: FastifyInstance, definition: Collection
       return openCollection(app, other, transaction)
     },
     service: getServiceInfo(app),
+    linkFailures: new LinkFailures(definition.name, app.log),
     tagSuffixes: new TagSuffixes({ ...definition, neighbors }),
     representations: createCaches(definition.formats)
   })

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
@@ -17,6 +18,7 @@ import { validationProblem } from '../items/validation.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import { readInput } from '../request/content.ts'
 import type { Call, Request } from '../request/request.ts'
+import { refusePromise } from '../response/links.ts'
 import { noContent, ok } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
 import { renderWritten, respondToUpdate } from '../response/write-response.ts'
@@ -274,6 +276,10 @@ function checkActionOptions (host: Host, name: string, options: UntypedOptions):
   if (when !== undefined && (typeof when !== 'function' || on === 'collection')) {
     host.fail(`action("${name}"): when must be a function of an item. An action on the collection has none.`)
   }
+  if (types.isAsyncFunction(when)) {
+    host.fail(`action("${name}"): when is an async function, but it decides about links as well. ` +
+      'Make it a function that returns true, false or a text, and wait for other data in run.')
+  }
   for (const [option, schema] of Object.entries({ input, output })) {
     if (schema !== undefined && schema.type !== 'object') {
       host.fail(`action("${name}"): ${option} must be a schema of an object, such as Type.Object({}).`)
@@ -305,9 +311,14 @@ function createAction (host: Host, name: string, options: UntypedOptions): Custo
     handle: (collection, request) => runner.handle(collection, request),
     call: (collection, call) => runner.call(collection, call),
     requiresMatch: (general) => runner.requiresMatch(general),
-    isPossible: (item) => when === undefined || when({ item }) === true,
+    isPossible: (item) => when === undefined || callWhen(name, when, item) === true,
     condition: String(when)
   }
+}
+
+/** Links are built while a response is rendered, so the function cannot be asynchronous. */
+function callWhen (name: string, when: NonNullable<UntypedOptions['when']>, item: object): unknown {
+  return refusePromise(when({ item }), `The function when of the action "${name}"`, 'true, false or a text')
 }
 
 type RunnerOptions = UntypedOptions & Required<Pick<UntypedOptions, 'on' | 'input'>>
@@ -410,11 +421,12 @@ class ActionRunner {
   }
 
   #checkState (item: object): Problem | undefined {
-    const verdict = this.#options.when?.({ item }) ?? true
+    const { when } = this.#options
+    const verdict = when === undefined || callWhen(this.#name, when, item)
     if (verdict === true) return undefined
-    const detail = verdict === false
-      ? `The action ${this.#name} is not possible in the state that the item has.`
-      : verdict
+    const detail = typeof verdict === 'string'
+      ? verdict
+      : `The action ${this.#name} is not possible in the state that the item has.`
     return problem('conflict', { detail })
   }
 

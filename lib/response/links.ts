@@ -1,5 +1,6 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { Collection } from '../collection.ts'
-import type { Links } from '../formats/format.ts'
+import type { Link, Links } from '../formats/format.ts'
 import { formatLink } from '../http/link.ts'
 import type { LinkValue } from '../http/link.ts'
 import type { Entry, Id } from '../storage/contract.ts'
@@ -22,17 +23,63 @@ export function buildItemLinks (collection: Collection, entry: Entry<object>, pa
     collection: { href: path },
     ...hasParent && { up: { href: path.slice(0, path.lastIndexOf('/')) } },
     ...Object.fromEntries([...children].map((name) => [name, { href: `${self}/${name}` }])),
-    ...collection.attached.actions.size > 0 && buildActionLinks(collection, entry.item, self),
-    ...collection.links?.({ item: entry.item })
+    ...collection.attached.actions.size > 0 && buildActionLinks(collection, entry, self),
+    ...collection.links !== undefined && buildOwnLinks(collection, entry)
   }
 }
 
 /** Builds the links of the custom actions that are possible in the state of the item, and that the caller may call. */
-function buildActionLinks ({ attached, allowedActions }: Collection, item: object, self: string): Links {
-  const possible = [...attached.actions.values()].filter(({ name, at, isPossible }) => {
-    return at === 'item' && allowedActions?.has(name) !== false && isPossible(item)
-  })
-  return Object.fromEntries(possible.map(({ name, title }) => [name, { href: `${self}/${name}`, title }]))
+function buildActionLinks (collection: Collection, entry: Entry<object>, self: string): Links {
+  const { attached, allowedActions } = collection
+  const links: Record<string, Link> = {}
+  for (const { name, at, title, isPossible } of attached.actions.values()) {
+    if (at !== 'item' || allowedActions?.has(name) === false) continue
+    try {
+      if (isPossible(entry.item)) links[name] = { href: `${self}/${name}`, title }
+    } catch (error) {
+      collection.linkFailures?.report(`when of the action "${name}"`, entry.id, error)
+    }
+  }
+  return links
+}
+
+/** Builds the links of the definition. If its function fails for an item, the others are sent nevertheless. */
+function buildOwnLinks (collection: Collection, { id, item }: Entry<object>): Links {
+  try {
+    return refusePromise(collection.links!({ item }), 'The function links', 'the links')
+  } catch (error) {
+    collection.linkFailures?.report('links', id, error)
+    return {}
+  }
+}
+
+/** Returns what a function of the app has returned, which nothing can wait for. `expected` is what it should return. */
+export function refusePromise<Value> (value: Value, source: string, expected: string): Value {
+  const { then } = Object(value) as { then?: unknown }
+  if (typeof then !== 'function') return value
+  // If it is rejected as well, that would end the process.
+  Promise.resolve(value).catch(() => {})
+  throw new TypeError(`${source} returned a promise. Make it return ${expected}.`)
+}
+
+/** Logs functions of the app that fail to decide about links, each of them once: a list would log it for each item. */
+export class LinkFailures {
+  readonly #collection: string
+  readonly #log: Pick<FastifyBaseLogger, 'error'>
+  readonly #reported = new Set<string>()
+
+  constructor (collection: string, log: Pick<FastifyBaseLogger, 'error'>) {
+    this.#collection = collection
+    this.#log = log
+  }
+
+  report (source: string, id: Id, err: unknown): void {
+    if (this.#reported.has(source)) return
+    this.#reported.add(source)
+    const message = `the function ${source} of the collection ${this.#collection} failed. ` +
+      'Its links are left out; this is logged once'
+    this.#log.error({ collection: this.#collection, id, err }, message)
+  }
 }
 
 const itemLinkHeaders = new WeakMap<Collection, { readonly path: string, readonly header: string }>()
