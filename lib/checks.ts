@@ -1,5 +1,6 @@
 import { types } from 'node:util'
 import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
+import type { Format } from './formats/format.ts'
 import { isOrigin } from './http/cross-origin.ts'
 import { isObject } from './http/json-value.ts'
 import type { ListingOptions } from './listing/listing.ts'
@@ -63,11 +64,25 @@ function checkLimit (name: string, limit: LimitOptions = {}): void {
 
 function checkFormats (name: string, formats: Options<ObjectSchema>['formats']): void {
   if (formats === undefined) return
+  for (const format of formats as readonly unknown[]) {
+    if (isFormat(format)) continue
+    throw new BadOption(name, `formats contains ${JSON.stringify(format) ?? typeof format}, which is not a format. ` +
+      'Import formats and list them, as in formats: [json, hal], ' +
+      'with json from fastify-collections and hal from fastify-collections/hal.')
+  }
   const names = new Set(formats.map((format) => format.name))
   const mediaTypes = new Set(formats.map((format) => format.mediaType))
   if (formats.length > 0 && names.size === formats.length && mediaTypes.size === formats.length) return
   throw new BadOption(name, 'formats needs at least one format, and no two with the same name or media type. ' +
     'Leave it out for JSON.')
+}
+
+function isFormat (format: unknown): boolean {
+  const { name, mediaType, item, list } = Object(format) as Partial<Record<keyof Format, unknown>>
+  return typeof name === 'string' &&
+    typeof mediaType === 'string' &&
+    typeof item === 'function' &&
+    typeof list === 'function'
 }
 
 interface Kind {

@@ -194,6 +194,11 @@ export interface Related {
   readonly attached: Attached
 }
 
+/** Whether the value is what `define()` returns, for callers without TypeScript. */
+export function isDefinition (value: unknown): boolean {
+  return (Object(value) as Partial<Collection>).attached !== undefined
+}
+
 /** `define()` returns a collection, although the type `Definition` shows only a part of it. */
 export function toCollection<Item> (definition: Definition<Item>): Collection<Item> {
   return definition as Collection<Item>

@@ -3,6 +3,7 @@ import type { AccessOptions } from './access/rules.ts'
 import { checkListing, checkOptions, checkStorage, checkSupport, defaultLimit } from './checks.ts'
 import { noNeighbors } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
+import { BadOption } from './errors.ts'
 import type { AnyFeature, Feature } from './features/feature.ts'
 import { Attachments } from './features/host.ts'
 import { json } from './formats/json.ts'
@@ -16,8 +17,9 @@ import { WriteQueue } from './items/write-queue.ts'
 import { deriveListing } from './listing/listing.ts'
 import { toTotalOrder } from './listing/selection.ts'
 import { actionNames } from './options.ts'
-import type { EtagOptions, ListOptions, Options, PutOptions } from './options.ts'
+import type { EtagOptions, ListOptions, Options, PutOptions, RouteOptions } from './options.ts'
 import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
+import { mergeRouteOptions } from './route-options.ts'
 import { checkOrder, checkProperties, checkRequiredReadOnly, checkSchema, compileSchema } from './schema/checks.ts'
 import { findDateTimes, normalizeDates } from './schema/date-times.ts'
 import { MessageSchemas } from './schema/message-schemas.ts'
@@ -33,6 +35,10 @@ function getListOptions ({ list = {} }: { list?: object }): ListOptions<Record<s
 
 /** Adds defaults to a group of options. An option that is undefined counts as missing. */
 function addDefaults<Group extends object> (defaults: Required<Group>, options: Group | undefined): Required<Group> {
+  return mergeGroup(defaults, options) as Required<Group>
+}
+
+function mergeGroup (defaults: object | undefined, options: object | undefined): Record<string, unknown> {
   const stated = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
   return { ...defaults, ...Object.fromEntries(stated) }
 }
@@ -79,7 +85,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     transactions: options.hooks?.beforeWrite !== undefined || options.hooks?.afterWrite !== undefined
   })
   const formats = options.formats ?? [json]
-  const cache = typeof options.cache === 'string' ? { list: options.cache, read: options.cache } : options.cache
+  const cache = toCacheGroup(options.cache)
   for (const action of ['list', 'read'] as const) {
     if (isPersonal(access, action)) checkCache(name, action, cache?.[action])
   }
@@ -114,6 +120,11 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     hooks: options.hooks ?? {},
     ...options.links !== undefined && { links: options.links }
   } satisfies Partial<Collection<ItemOf<Schema>>>
+}
+
+/** A single policy is for lists and items. */
+function toCacheGroup (cache: Options<ObjectSchema>['cache']): Exclude<Options<ObjectSchema>['cache'], string> {
+  return typeof cache === 'string' ? { list: cache, read: cache } : cache
 }
 
 type Base<Schema extends ObjectSchema> = ReturnType<typeof readOptions<Schema>>
@@ -231,10 +242,20 @@ export interface Defaults
 type RemainingOptions<Schema extends ObjectSchema, Given> =
   Omit<Options<Schema>, keyof Given & 'storage'> & Partial<Pick<Options<Schema>, 'storage'>>
 
+const defaultNames = ['storage', 'actions', 'routes', 'access', 'list', 'put', 'etag', 'cache', 'formats']
+
+/** For callers without TypeScript: hooks of the defaults would be lost in a definition that has hooks itself. */
+function checkDefaults (name: string, defaults: object): void {
+  const unknown = Object.keys(defaults).find((option) => !defaultNames.includes(option))
+  if (unknown === undefined) return
+  throw new BadOption(name, `the defaults of defineWith() cannot have "${unknown}". Add it to each definition. ` +
+    `Available defaults: ${defaultNames.join(', ')}.`)
+}
+
 /**
  * Returns a `define` with options and features that all collections of an app share. A definition can add to them or
  * replace them, option by option: `access: { allow: { list: 'public' } }` keeps `authenticate` and the other rules of
- * the defaults.
+ * the defaults, and `cache: { read: 'no-store' }` keeps the policy of lists. Hooks in `routes` add up.
  *
  * @example
  * export const define = defineWith({ storage: sqlite(database), access: { authenticate } }, idempotency())
@@ -246,27 +267,45 @@ export function defineWith<const Given extends Defaults> (
 ) {
   return <const Schema extends ObjectSchema>(options: RemainingOptions<Schema, Given>): Definition<ItemOf<Schema>> => {
     // The defaults have the options that are missing here; TypeScript cannot infer that.
-    return define(mergeOptions(defaults, options as unknown as Options<Schema>)).with(...features)
+    const own = options as unknown as Options<Schema>
+    checkDefaults(own.name, defaults)
+    return define(mergeOptions(defaults, own)).with(...features)
   }
 }
 
-/** Merges the options of a definition into those that it shares with others, group by group. */
+/** Merges the options of a definition into those that it shares with others, option by option. */
 export function mergeOptions<Schema extends ObjectSchema> (
   defaults: Defaults,
   options: Options<Schema>
 ): Options<Schema> {
-  const merged: Record<string, unknown> = { ...defaults, ...options }
-  for (const name of ['routes', 'access', 'list', 'put', 'etag'] as const) {
-    if (defaults[name] === undefined || options[name] === undefined) continue
-    merged[name] = { ...defaults[name], ...options[name] }
+  const merged = mergeGroup(defaults, options)
+  for (const name of ['access', 'list', 'put', 'etag'] as const) {
+    if (options[name] !== undefined) merged[name] = mergeGroup(defaults[name], options[name])
+  }
+  const { access, cache, list, routes } = options
+  if (routes !== undefined) merged.routes = mergeRoutes(defaults.routes, routes)
+  if (typeof cache === 'object') merged.cache = mergeGroup(toCacheGroup(defaults.cache), cache)
+  if (list?.limit !== undefined) {
+    merged.list = { ...merged.list as object, limit: mergeGroup(defaults.list?.limit, list.limit) }
   }
   const general = defaults.access?.allow
-  const own = options.access?.allow
+  const own = access?.allow
   // A definition that has a rule for all actions replaces the rules of the defaults; otherwise it adds to them.
   if (general !== undefined && typeof own === 'object' && own.all === undefined) {
-    merged.access = { ...merged.access as AccessOptions, allow: { ...toRuleTable(general), ...own } }
+    merged.access = { ...merged.access as AccessOptions, allow: mergeGroup(toRuleTable(general), own) }
   }
   return merged as unknown as Options<Schema>
+}
+
+type Routes = NonNullable<Options<ObjectSchema>['routes']>
+
+/** Hooks of the defaults run first: a definition that sets another option keeps those that refuse callers. */
+function mergeRoutes (defaults: Routes = {}, own: Routes): Routes {
+  const merged: Routes = { ...defaults }
+  for (const [action, route] of Object.entries(own) as Array<[keyof Routes, RouteOptions | undefined]>) {
+    if (route !== undefined) merged[action] = mergeRouteOptions(defaults[action] ?? {}, route)
+  }
+  return merged
 }
 
 /** Defines an older version of a collection, with those of its features that do not depend on its items. */

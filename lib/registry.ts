@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { CollectionCalls } from './calls/types.ts'
 import { createCalls } from './calls/calls.ts'
-import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
-import { buildCollectionRoute, toCollection } from './collection.ts'
+import { BadOption, NoDefinition, NoRegistry, NotRegistered } from './errors.ts'
+import { buildCollectionRoute, isDefinition, toCollection } from './collection.ts'
 import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
 import type { Transaction } from './options.ts'
 import { LinkFailures } from './response/links.ts'
@@ -150,8 +150,8 @@ export function openCollection<Item extends object, Adds> (
   definition: Definition<Item, Adds>,
   transaction?: Transaction
 ): CollectionCalls<Item, Adds> {
+  if (!isDefinition(definition)) throw new NoDefinition()
   const { attached, name } = toCollection(definition)
-  if (attached === undefined) throw new NoDefinition()
   return createCalls<Item, Adds>({
     name,
     log: app.log,
@@ -164,6 +164,24 @@ export function openCollection<Item extends object, Adds> (
       return served.collection
     }
   })
+}
+
+/**
+ * Lets `app.collection()` explain itself as long as nothing decorates the app with it. The root inherits it, because a
+ * decorator of the root could conflict with one of the app.
+ */
+export function explainRegistry (app: FastifyInstance): void {
+  if ('collection' in app) return
+  // Fastify creates the context of a plugin from that of its parent.
+  let root: object = app
+  for (;;) {
+    const parent = Object.getPrototypeOf(root) as object | null
+    if (parent === null || parent === Object.prototype) break
+    root = parent
+  }
+  const explain = (): never => { throw new NoRegistry() }
+  // Writable, so that a decorator can be assigned in its place.
+  Object.setPrototypeOf(root, Object.create(Object.prototype, { collection: { value: explain, writable: true } }))
 }
 
 /**

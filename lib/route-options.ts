@@ -13,12 +13,12 @@ const hooks = [
   'onRequestAbort'
 ] as const
 
-/** Merges options of Fastify routes: hooks add up in this order; of other options, the last one counts. */
+/** Merges options of Fastify routes: hooks add up in this order, each once; of other options, the last one counts. */
 export function mergeRouteOptions (...options: readonly RouteOptions[]): RouteOptions {
   const route: Record<string, unknown> = Object.assign({}, ...options)
   for (const hook of hooks) {
     const functions = options.flatMap((option) => option[hook] ?? [])
-    if (functions.length > 0) route[hook] = functions
+    if (functions.length > 0) route[hook] = [...new Set(functions)]
   }
   return route
 }

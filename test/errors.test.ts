@@ -4,7 +4,7 @@ import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
-import collection, { define, registry } from '../lib/index.ts'
+import collection, { define, defineWith, registry } from '../lib/index.ts'
 import { moved } from '../lib/service/moved.ts'
 import { service } from '../lib/service/service.ts'
 import type { Adapter, Storage, Supports } from '../lib/index.ts'
@@ -12,7 +12,11 @@ import { memory } from '../lib/storage/memory.ts'
 import { mysql } from '../lib/storage/mysql.ts'
 import { postgres } from '../lib/storage/postgres.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
+import { bulk } from '../lib/features/bulk.ts'
+import { expand } from '../lib/features/expand.ts'
 import { timeout } from '../lib/features/timeout.ts'
+import { version } from '../lib/features/version/version.ts'
+import { within } from '../lib/features/within.ts'
 
 const uuid = Type.String({ format: 'uuid' })
 const User = Type.Object({ id: uuid, email: Type.String() })
@@ -48,6 +52,16 @@ async function callUnserved (): Promise<void> {
   await app.collection(define(users)).create({ email: 'ada@example.com' })
 }
 
+async function callWithoutRegistry (
+  getContext: (app: ReturnType<typeof Fastify>) => ReturnType<typeof Fastify>
+): Promise<void> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const definition = define(users)
+  await app.register(async (inner) => { await inner.register(collection, definition) }, { prefix: '/v1' })
+  await getContext(app).collection(definition).create({ email: 'ada@example.com' })
+}
+
 async function twice (): Promise<void> {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -75,7 +89,41 @@ const mistakes: Readonly<
   FST_COLLECTION_NOT_REGISTERED: [
     ['a call of a definition that the app does not serve', () => callUnserved(), /app\.register\(collection/]
   ],
+  FST_COLLECTION_NO_REGISTRY: [
+    ['a call without the registry', () => callWithoutRegistry((app) => app), /await app\.register\(registry\)/],
+    ['one in a plugin', () => callWithoutRegistry((app) => Object.create(app)), /await app\.register\(registry\)/]
+  ],
   FST_COLLECTION_BAD_OPTION: [
+    ['the name of a format', () => loose({ ...users, formats: ['json'] }), /"json", which is not a format.*\[json, hal\]/],
+    ['a format without functions', () => loose({ ...users, formats: [{ name: 'a', mediaType: 'a/b' }] }), /\[json, hal\]/],
+    ['formats that are undefined', () => loose({ ...users, formats: [undefined] }), /formats contains undefined, which is not a format/],
+    [
+      'a feature that was not called',
+      () => define(users).with(bulk as never),
+      /with\(\) got the function bulk instead of a feature\. Call it, as in \.with\(bulk\(\)\)\./
+    ],
+    ['the name of a feature', () => define(users).with('bulk' as never), /got "bulk" instead of a feature.*bulk\(\)/],
+    ['several features in an array', () => define(users).with([bulk()] as never), /instead of a feature/],
+    ['no feature', () => define(users).with(false as never), /got false instead of a feature/],
+    [
+      'a feature of all collections that was not called',
+      () => defineWith({ storage: memory() }, bulk as never)({ name: 'users', schema: User }),
+      /got the function bulk/
+    ],
+    [
+      'a relation to the name of a collection',
+      () => define(users).with(expand({ team: { collection: 'teams', property: 'email' } } as never)),
+      /the relation "team" needs the collection that define\(\) returned.*property/
+    ],
+    ['a relation to nothing', () => define(users).with(expand({ team: undefined } as never)), /the relation "team" needs/],
+    ['no relations', () => define(users).with(expand(undefined as never)), /expand takes an object/],
+    ['the name of a parent', () => define(users).with(within('teams' as never, 'email')), /within\(\) needs the parent/],
+    ['a version of a name', () => version('users' as never, 'v1', {} as never), /version\(\) needs the current collection/],
+    [
+      'hooks for every collection',
+      () => defineWith({ storage: memory(), hooks: {} } as never)({ name: 'users', schema: User } as never),
+      /the defaults of defineWith\(\) cannot have "hooks"\. Add it to each definition/
+    ],
     ['an option that does not exist', () => loose({ ...users, uniqe: ['email'] }), /"uniqe".*unique/],
     ['no storage', () => loose({ ...users, storage: undefined }), /memory\(\)/],
     ['an action that does not exist', () => loose({ ...users, actions: ['delete'] }), /"delete".*remove/],

@@ -1,6 +1,6 @@
 import { findReader } from '../access/authorize.ts'
 import { checkHooks } from '../access/check-hooks.ts'
-import { toCollection } from '../collection.ts'
+import { isDefinition, toCollection } from '../collection.ts'
 import type { Collection, Definition, Related } from '../collection.ts'
 import { Unsupported } from '../errors.ts'
 import { isPersonal } from '../access/rules.ts'
@@ -39,8 +39,8 @@ export function expand<Item extends object = Record<string, unknown>> (
   return {
     name: 'expand',
     setup (host) {
-      host.checkOptions('expand', options, Object.keys(options))
-      const relations = readRelations(options)
+      host.checkOptions('expand', options, Object.keys(Object(options)))
+      const relations = readRelations(host, options)
       checkRelations(host, relations)
       const names = Object.keys(relations)
       const getNames = ({ hidden }: Pick<Collection, 'hidden'>): string[] => {
@@ -87,8 +87,13 @@ export function expand<Item extends object = Record<string, unknown>> (
 
 type RelatedCollections = Readonly<Record<string, { readonly collection: Related, readonly property: string }>>
 
-function readRelations (options: Relations): RelatedCollections {
-  return Object.fromEntries(Object.entries(options).map(([name, { collection, property }]) => {
+function readRelations (host: Host, options: Relations): RelatedCollections {
+  return Object.fromEntries(Object.entries(options).map(([name, relation]) => {
+    const { collection, property } = Object(relation) as Relation
+    if (!isDefinition(collection)) {
+      host.fail(`expand: the relation "${name}" needs the collection that define() returned. ` +
+        `Pass it, as in expand({ ${name}: { collection: users, property: 'userId' } }).`)
+    }
     return [name, { collection: toCollection(collection), property }]
   }))
 }

@@ -75,6 +75,7 @@ export class Attachments implements Host, Attached {
 
   constructor (collection: CollectionInfo, features: readonly AnyFeature[]) {
     this.collection = collection
+    for (const feature of features) this.#checkFeature(feature)
     const names = features.map(({ name }) => name)
     const repeated = names.find((name, index) => names.indexOf(name) < index)
     if (repeated !== undefined) this.fail(`the feature "${repeated}" is added twice. Remove one of them.`)
@@ -84,6 +85,18 @@ export class Attachments implements Host, Attached {
       feature.setup(this)
     }
     this.onWrite = joinHooks(this.hooks.onWrite)
+  }
+
+  /** For callers without TypeScript. */
+  #checkFeature (feature: unknown): void {
+    if (typeof feature === 'function') {
+      const name = feature.name === '' ? 'feature' : feature.name
+      this.fail(`with() got the function ${name} instead of a feature. Call it, as in .with(${name}()).`)
+    }
+    const { name, setup } = Object(feature) as { name?: unknown, setup?: unknown }
+    if (typeof name === 'string' && typeof setup === 'function') return
+    const given = JSON.stringify(feature) ?? typeof feature
+    this.fail(`with() got ${given} instead of a feature. Pass features, as in .with(bulk(), idempotency()).`)
   }
 
   fail (message: string): never {

@@ -1,6 +1,6 @@
 import { checkHooks } from '../access/check-hooks.ts'
 import { checkCache, isPersonal } from '../access/rules.ts'
-import { toCollection } from '../collection.ts'
+import { isDefinition, toCollection } from '../collection.ts'
 import type { Definition } from '../collection.ts'
 import { getStatedPolicy } from '../http/cache-control.ts'
 import type { Feature, FeatureProperty } from './feature.ts'
@@ -20,6 +20,10 @@ export function within<Item extends object = Record<string, unknown>> (
   return {
     name: 'within',
     setup (host) {
+      if (!isDefinition(definition)) {
+        host.fail('within() needs the parent collection that define() returned. ' +
+          'Pass it, as in within(users, \'userId\').')
+      }
       const parent = toCollection(definition)
       const { name, schema, actions, routes, cache } = host.collection
       const properties = Object.keys(schema.properties)

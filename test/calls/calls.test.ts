@@ -367,3 +367,16 @@ test('a call changes neither its argument nor what it has returned before', asyn
   given.tags.push('b')
   t.strictSame((await app.collection(things).read(id)).item.tags, ['a'])
 })
+
+test('the registry can be registered after collections, and the app can have a decorator of that name', async (t) => {
+  const products = define({ name: 'products', schema: Order, storage: memory() })
+  const late = Fastify()
+  const other = Fastify()
+  t.after(() => Promise.all([late.close(), other.close()]))
+  await late.register(collection, products)
+  await late.register(registry)
+  t.ok((await late.collection(products).create({ product: 'pen' })).id)
+  await other.register(collection, products)
+  other.decorate('collection', (() => 'its own') as never)
+  t.equal((other.collection as () => unknown)(), 'its own')
+})

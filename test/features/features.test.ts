@@ -369,6 +369,62 @@ test('a definition extends or replaces the access rules of defineWith()', async 
   t.equal(await status('POST /open'), 201)
 })
 
+test('defineWith() merges groups option by option, and an option that is undefined counts as missing', async (t) => {
+  const shared = defineWith({
+    storage: memory(),
+    cache: 'max-age=10',
+    list: { limit: { default: 2, maximum: 3 } },
+    etag: { required: true },
+    access: { authenticate: () => 'ada', allow: { all: 'public', remove: () => false } }
+  })
+  const byAction = defineWith({ storage: memory(), cache: { list: 'max-age=1', read: 'max-age=2' } })
+  const app = await build(t, [
+    shared({ name: 'none', schema: Note }),
+    shared({ name: 'some', schema: Note, cache: { read: 'max-age=20' }, list: { limit: { default: 1 } }, etag: {} }),
+    shared({ name: 'missing', schema: Note, cache: undefined, access: undefined, etag: undefined, list: undefined } as never),
+    shared({ name: 'parts', schema: Note, access: { authenticate: undefined, allow: { remove: undefined } } } as never),
+    byAction({ name: 'one', schema: Note, cache: 'max-age=5' }),
+    byAction({ name: 'other', schema: Note, cache: { list: 'max-age=7' } })
+  ])
+  const policies = async (name: string) => {
+    const created = await ask(app, `POST /${name}`, { content: { text: 'a' } })
+    const responses = [await ask(app, `GET /${name}`), await ask(app, `GET ${created.headers.location}`)]
+    const removed = await ask(app, `DELETE ${created.headers.location}`)
+    return [...responses.map(({ headers }) => headers['cache-control']), removed.statusCode]
+  }
+  t.strictSame(await policies('none'), ['max-age=10', 'max-age=10', 403])
+  t.strictSame(await policies('some'), ['max-age=10', 'max-age=20', 403])
+  t.strictSame(await policies('missing'), ['max-age=10', 'max-age=10', 403])
+  t.strictSame(await policies('parts'), ['max-age=10', 'max-age=10', 403])
+  t.strictSame(await policies('one'), ['max-age=5', 'max-age=5', 204])
+  t.strictSame(await policies('other'), ['max-age=7', 'max-age=2', 204])
+  for (let count = 0; count < 4; count++) await ask(app, 'POST /some', { content: { text: 'a' } })
+  t.equal((await ask(app, 'GET /some')).json().length, 1)
+  t.equal((await ask(app, 'GET /some?limit=4')).statusCode, 400, 'the maximum of the defaults')
+})
+
+test('hooks in routes of defineWith() run before those of a definition, each once', async (t) => {
+  const calls: string[] = []
+  const hook = (name: string) => async () => { calls.push(name) }
+  const [shared, own] = [hook('shared'), hook('own')]
+  const refuse = async () => { throw Object.assign(new Error('no'), { statusCode: 401 }) }
+  const defineNote = defineWith({
+    storage: memory(),
+    routes: { all: { onRequest: shared, bodyLimit: 10 }, remove: { onRequest: refuse } }
+  })
+  const app = await build(t, [
+    defineNote({ name: 'one', schema: Note, routes: { all: { logLevel: 'warn' }, remove: { logLevel: 'warn' } } }),
+    defineNote({ name: 'two', schema: Note, routes: { all: { onRequest: [own, shared], bodyLimit: 1000 }, list: {} } })
+  ])
+  t.equal((await ask(app, 'GET /one')).statusCode, 200)
+  t.strictSame(calls.splice(0), ['shared'])
+  t.equal((await ask(app, 'DELETE /one/1')).statusCode, 401)
+  t.equal((await ask(app, 'POST /one', { content: { text: 'longer' } })).statusCode, 413)
+  calls.length = 0
+  t.equal((await ask(app, 'POST /two', { content: { text: 'longer' } })).statusCode, 201)
+  t.strictSame(calls, ['shared', 'own'])
+})
+
 test('properties that features need are read even if fields does not select them', async (t) => {
   const adding = (name: string, property: string): Feature<object> => ({
     name,

@@ -1,5 +1,5 @@
 import { defineVersion, mergeOptions } from '../../define.ts'
-import { toCollection } from '../../collection.ts'
+import { isDefinition, toCollection } from '../../collection.ts'
 import type { Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'
 import { HookError } from '../../failure.ts'
@@ -59,6 +59,9 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   label: string,
   options: VersionOptions<Item, Schema>
 ): Definition<ItemOf<Schema>> {
+  if (!isDefinition(definition)) {
+    throw new BadOption(label, 'version() needs the current collection that define() returned as its first argument.')
+  }
   const current = toCollection(definition)
   const { present, accept, renamed = {}, ...stated } = options
   const { name = current.name } = stated
