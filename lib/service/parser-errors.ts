@@ -35,13 +35,28 @@ function toTransferCodingProblem ({ rawPacket = noBytes }: ParserError): Problem
   return hasLength ? problem('bad-request') : problem('not-implemented')
 }
 
+/** The end of a request line, which may have arrived in parts. */
+const versionInLine = /(?:^|HTTP\/)(?<major>\d)\.\d\r$/
+
+/**
+ * RFC 9110, section 15.6.6: 505 is about the major version. The parser of Node.js rejects HTTP/1.2 as well, and a
+ * version without CRLF after it: those are 400.
+ */
+function toVersionProblem (error: ParserError): Problem {
+  const major = versionInLine.exec(getLine(error).whole)?.groups?.major
+  if (major === '1') return problem('bad-request', { detail: 'The version has to be HTTP/1.1 or HTTP/1.0.' })
+  return major === undefined ? problem('bad-request') : problem('http-version-not-supported')
+}
+
 const problemsByCode: Readonly<Record<string, (error: ParserError) => Problem>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => problem('request-timeout'),
   HPE_HEADER_OVERFLOW: toSizeProblem,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: () => problem('content-too-large'),
   HPE_INVALID_METHOD: toMethodProblem,
   HPE_INVALID_TRANSFER_ENCODING: toTransferCodingProblem,
-  HPE_INVALID_VERSION: () => problem('http-version-not-supported')
+  HPE_INVALID_VERSION: toVersionProblem,
+  // The preface of HTTP/2: RFC 9113, section 3.4.
+  HPE_PAUSED_H2_UPGRADE: () => problem('http-version-not-supported')
 }
 
 /** Returns the line in which the parser stopped: the part that was parsed, and the whole, as far as it was received. */
