@@ -10,6 +10,7 @@ import { allowedActions, authorize, canIdentify, getCachePolicy, isProtected } f
 import type { Action, ActionName, AnyActionName } from './action.ts'
 import { composeAction } from './actions/compose.ts'
 import { create } from './actions/create.ts'
+import { createEarlyCheck } from './actions/early-checks.ts'
 import { list } from './actions/list.ts'
 import { query } from './actions/query.ts'
 import { read } from './actions/read.ts'
@@ -29,7 +30,13 @@ import { describeRoute, hiddenSchema } from './openapi/summary.ts'
 import type { ActionInfo, CustomAction } from './features/feature.ts'
 import type { RouteOptions } from './options.ts'
 import { getRepresentationTypes } from './request/content.ts'
-import { checkHeaders, refuseCrossOrigin, refuseMethod, skipDeeperPaths } from './request/headers.ts'
+import {
+  checkHeaders,
+  refuseCrossOrigin,
+  refuseExpectation,
+  refuseMethod,
+  skipDeeperPaths
+} from './request/headers.ts'
 import type { AcceptedContent } from './request/headers.ts'
 import { mergeRouteOptions, omitHooks } from './route-options.ts'
 
@@ -85,7 +92,7 @@ export function addRoutes (
       ...getResourceOptions(collection),
       url,
       method: getSupportedMethods(app),
-      onRequest: skipDeeperPaths(app.prefix + url),
+      onRequest: [skipDeeperPaths(app.prefix + url), refuseExpectation],
       handler: createNotFoundHandler(collection)
     })
   }
@@ -215,8 +222,11 @@ function getAccessChecks (collection: Collection, { name }: ActionRoute): Reques
 }
 
 /** Refuses a request by its headers before its content is read. */
-function getContentChecks (collection: Collection, { content }: ActionRoute): RequestCheck[] {
-  return content === undefined ? [] : [checkHeaders(collection, acceptedContents[content](collection))]
+function getContentChecks (collection: Collection, route: ActionRoute): RequestCheck[] {
+  const { content, takesQuery = false } = route
+  if (content === undefined) return []
+  const checkEarly = createEarlyCheck(collection, getInfo(route), takesQuery)
+  return [checkHeaders(collection, acceptedContents[content](collection), checkEarly)]
 }
 
 /** RFC 9651, section 3.3.4: the header Accept-Query is a list of tokens, and this media type is a token. */

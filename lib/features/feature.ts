@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Action, ActionName, AnyActionName } from '../action.ts'
 import type { Format } from '../formats/format.ts'
@@ -188,6 +189,11 @@ export interface ListedPage {
 
 /** The functions that a feature can add with `addHook()`. */
 export interface Hooks {
+  /**
+   * Called with the headers of a request whose client waits for 100 (Continue), before its content is read. Returns a
+   * problem that the action would return whatever the content is.
+   */
+  onHeaders (headers: IncomingHttpHeaders, action: ActionInfo): Problem | undefined
   /**
    * Called with the content of a PUT and the stored item, before validation, and again after a race. Returns the
    * content to use.

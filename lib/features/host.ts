@@ -58,6 +58,7 @@ export class Attachments implements Host, Attached {
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
+    onHeaders: [],
     onContent: [],
     onWrite: [],
     onView: [],

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { getCallerId } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
 import type { Action, Result } from '../action.ts'
@@ -98,6 +99,10 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
         if (!acceptsKey(info)) return next
         if (info.custom !== undefined) checkKeyOwner(host, info.name, info.custom)
         return withReplay(next, settings, info.name === 'create' ? maxCreatedLength : maxUpdatedLength)
+      })
+      host.addHook('onHeaders', (headers, info) => {
+        const key = acceptsKey(info) ? readKey(headers, settings) : undefined
+        return key instanceof Problem ? key : undefined
       })
       host.describe((operation, info, { components }) => {
         if (!acceptsKey(info)) return
@@ -202,8 +207,15 @@ function limitTime (milliseconds: number): Pick<Context, 'signal'> {
 }
 
 /** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
-function getKey (collection: Collection, request: Request, { required }: Settings): string | Problem | undefined {
-  const header = request.fields['idempotency-key']
+function getKey (collection: Collection, request: Request, settings: Settings): string | Problem | undefined {
+  const key = readKey(request.fields, settings)
+  if (typeof key !== 'string') return key
+  const path = request.segment === '' ? request.path : getCollectionPath(request)
+  return digest([getKeyOwner(collection, request), path, key])
+}
+
+function readKey (headers: IncomingHttpHeaders, { required }: Settings): string | Problem | undefined {
+  const header = headers['idempotency-key']
   if (header === undefined) {
     if (!required) return undefined
     return problem('idempotency-key-missing', {
@@ -211,14 +223,9 @@ function getKey (collection: Collection, request: Request, { required }: Setting
         'Send the same key when you retry it.'
     })
   }
-  const key = parseIdempotencyKey(String(header))
-  if (key === undefined) {
-    return problem('idempotency-key-malformed', {
-      detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'
-    })
-  }
-  const path = request.segment === '' ? request.path : getCollectionPath(request)
-  return digest([getKeyOwner(collection, request), path, key])
+  return parseIdempotencyKey(String(header)) ?? problem('idempotency-key-malformed', {
+    detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'
+  })
 }
 
 /** Headers by which most services identify callers. `access.vary` adds others. */

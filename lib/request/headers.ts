@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { onRequestHookHandler } from 'fastify'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Collection } from '../collection.ts'
 import type { Format } from '../formats/format.ts'
 import { negotiate } from '../http/accept.ts'
@@ -51,6 +51,12 @@ export function refuseCrossOrigin (trustedOrigins: readonly string[]): onRequest
   }
 }
 
+/** RFC 9110, section 10.1.1: where every response is 404, a client that waits for 100 (Continue) gets it at once. */
+export const refuseExpectation: onRequestHookHandler = ({ headers }, _reply, done) => {
+  if (headers.expect === undefined) done()
+  else done(toError(problem('not-found')))
+}
+
 /** The content that an action accepts. */
 export interface AcceptedContent {
   readonly types: readonly string[]
@@ -58,13 +64,22 @@ export interface AcceptedContent {
   readonly field: 'accept' | 'accept-patch' | 'accept-query'
 }
 
-/** Creates a hook that responds with 406 or 415 if the headers do not match what the action sends and accepts. */
-export function checkHeaders (collection: Collection, accepted: AcceptedContent): onRequestHookHandler {
-  return function ({ headers }, _reply, done) {
+/**
+ * Creates a hook that responds with 406 or 415 if the headers do not match what the action sends and accepts. If the
+ * client waits for 100 (Continue), `checkEarly` may refuse the request as well.
+ */
+export function checkHeaders (
+  collection: Collection,
+  accepted: AcceptedContent,
+  checkEarly: (request: FastifyRequest) => Problem | undefined
+): onRequestHookHandler {
+  return function (request, _reply, done) {
+    const { headers } = request
     const refusal = checkAccept(collection, headers) ??
       checkContentType(headers, accepted) ??
       checkContentEncoding(headers) ??
-      checkContentRange(headers)
+      checkContentRange(headers) ??
+      (headers.expect === undefined ? undefined : checkEarly(request))
     if (refusal === undefined) done()
     else done(toError(refusal))
   }

@@ -43,6 +43,14 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   if (settings.appErrors) {
     app.setErrorHandler(createErrorHandler(settings.problems))
     app.setNotFoundHandler((_request, reply) => sendProblem(problem('not-found'), settings.problems, reply))
+    // A client that waits for 100 (Continue) gets 404 before its content is read. A 404 handler of the app may read it.
+    app.addHook('onRequest', (request, reply, done) => {
+      if (request.is404 && request.headers.expect !== undefined) {
+        sendProblem(problem('not-found'), settings.problems, reply)
+      } else {
+        done()
+      }
+    })
   }
   const { audit: auditOptions } = settings
   if (auditOptions !== false) app.addHook('onReady', async () => audit(app, auditOptions))

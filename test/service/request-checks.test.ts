@@ -5,13 +5,19 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import cors from '@fastify/cors'
+import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { service } from '../../lib/service/service.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
-import { altered, build, gate, notes } from '../app.ts'
+import { action } from '../../lib/features/action.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { within } from '../../lib/features/within.ts'
+import collection, { define } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { altered, build, gate, Note, notes } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 
 // Responses of the server before Fastify has a route, over real connections.
@@ -341,6 +347,8 @@ test('listeners and options that the app sets itself are kept', async (t) => {
 
 const json = 'Content-Type: application/json'
 
+const Reply = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), of: Type.String({ format: 'uuid' }) })
+
 test('Expect: 100-continue on a rejected request returns the final status (RFC 9110, section 10.1.1)', async (t) => {
   const app = await build(
     t,
@@ -357,9 +365,32 @@ test('Expect: 100-continue on a rejected request returns the final status (RFC 9
     ],
     { bodyLimit: 1000 }
   )
-  await app.register(service)
+  await app.register(service, { appErrors: true })
+  const keyed = idempotency({ required: true, actions: ['create', 'update'] })
+  const strict = define({ name: 'strict', schema: Note, storage: memory(), etag: { required: true } })
+    .with(action('check', { run: ({ item }) => item }), keyed)
+  await app.register(collection, strict)
+  await app.register(collection, define({ name: 'replies', schema: Reply, storage: memory() }).with(within(strict, 'of')))
   const port = await listen(app)
+  const id = '01900000-0000-7000-8000-000000000001'
+  const key = 'Idempotency-Key: "k"'
+  const length = 'Content-Length: 10'
   for (const [target, fields, status] of [
+    ['PUT /notes/none', [json, length], 404],
+    ['PATCH /notes/none', [json, length], 404],
+    [`PUT /notes/${'x'.repeat(200)}`, [json, length], 404],
+    ['POST /strict/none/check', [json, length, key], 404],
+    ['POST /strict/none/replies', [json, length], 404],
+    ['POST /nowhere', [json, length], 404],
+    [`PUT /notes/${id}/deeper`, [json, length], 404],
+    ['POST /notes?a=1', [json, length], 400],
+    [`PUT /notes/${id}?a=1`, [json, length], 400],
+    ['POST /strict', [json, length], 400],
+    ['POST /strict', [json, length, 'Idempotency-Key: "'], 400],
+    [`PATCH /strict/${id}`, [json, length, 'Idempotency-Key: a b'], 400],
+    [`PATCH /strict/${id}`, [json, length, key], 428],
+    [`PUT /strict/${id}`, [json, length], 428],
+    [`POST /strict/${id}/check`, [json, length, key], 428],
     ['PATCH /notes', [json, 'Content-Length: 10'], 405],
     ['POST /notes', ['Content-Type: text/csv', 'Content-Length: 10'], 415],
     ['POST /notes', [json, 'Content-Encoding: zstd', 'Content-Length: 10'], 415],
@@ -376,6 +407,27 @@ test('Expect: 100-continue on a rejected request returns the final status (RFC 9
     t.equal(answer.fields.connection, 'close', 'the connection closes, so that content is not read as a request')
     await wire.closed()
     t.equal(wire.rest.length, 0, 'no 100 is sent')
+  }
+})
+
+test('Expect: 100-continue returns 100 if the status depends on the storage or on the content', async (t) => {
+  const app = await build(t, notes({ etag: { required: true } }))
+  app.setNotFoundHandler(async (request, reply) => reply.code(404).send({ received: request.body }))
+  await app.register(service)
+  const wire = new Wire(await listen(app))
+  t.teardown(() => wire.close())
+  const id = '01900000-0000-7000-8000-000000000001'
+  for (const [target, fields, content, status] of [
+    [`PUT /notes/${id}`, ['If-Match: "a"'], '{"text":"a"}', 404],
+    ['POST /notes', [], '{"text":1}', 422],
+    ['POST /notes?a=1', ['Prefer: handling=lenient'], '{"text":"a"}', 201],
+    // The 404 handler of an app may use the content.
+    ['POST /nowhere', [], '{}', 404]
+  ] as const) {
+    wire.write([target, json, ...fields, `Content-Length: ${content.length}`, 'Expect: 100-continue'])
+    t.equal((await wire.answer()).status, 100, target)
+    wire.socket.write(content)
+    t.equal((await wire.answer()).status, status, target)
   }
 })
 
