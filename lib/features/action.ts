@@ -6,6 +6,7 @@ import type { Result } from '../action.ts'
 import type { BasicCalls } from '../calls/types.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
+import { toPointer } from '../http/json-pointer.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitAction } from '../items/commit-action.ts'
@@ -22,11 +23,14 @@ import { refusePromise } from '../response/links.ts'
 import { noContent, ok } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
 import { renderWritten, respondToUpdate } from '../response/write-response.ts'
-import { fillDefaults } from '../schema/annotations.ts'
+import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { compileContentSchema } from '../schema/checks.ts'
+import { findHiddenPaths, omitUnknown } from '../schema/known-properties.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { Properties } from '../schema/properties.ts'
+import { rewriteSchema } from '../schema/rewrite-schema.ts'
 import type { ItemOf, ObjectSchema } from '../schema/static.ts'
+import { getSubschemas } from '../schema/subschemas.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
 import type { CustomAction, Feature, Host } from './feature.ts'
@@ -104,7 +108,7 @@ export interface CustomActionOptions<
    */
   on?: On
   /**
-   * The schema of the content of requests: a TypeBox object.
+   * The schema of the content of requests: a TypeBox object. Properties that it does not have are refused.
    *
    * @default an object without properties
    * @example
@@ -112,7 +116,8 @@ export interface CustomActionOptions<
    */
   input?: Input
   /**
-   * The schema of the content of responses, if that is not the item: a TypeBox object.
+   * The schema of the content of responses, if that is not the item: a TypeBox object. Properties that it does not
+   * have are left out.
    *
    * @default responses have the item; those of an action on the collection have no content
    * @example
@@ -294,7 +299,7 @@ function toTitle (name: string): string {
 }
 
 function createAction (host: Host, name: string, options: UntypedOptions): CustomAction {
-  const { on: at = 'item', input = noInput as JsonSchema, output, safe = false, when } = options
+  const { on: at = 'item', input = noInput as JsonSchema, safe = false, when } = options
   const { allow, route = {}, title = toTitle(name), description } = options
   const runner = new ActionRunner(host, name, { ...options, on: at, input })
   return {
@@ -302,8 +307,8 @@ function createAction (host: Host, name: string, options: UntypedOptions): Custo
     at,
     safe,
     idempotent: options.idempotent ?? safe,
-    input,
-    output,
+    input: runner.input,
+    output: runner.output,
     allow,
     route,
     title,
@@ -321,23 +326,43 @@ function callWhen (name: string, when: NonNullable<UntypedOptions['when']>, item
   return refusePromise(when({ item }), `The function when of the action "${name}"`, 'true, false or a text')
 }
 
+/** Whether a schema has a property of another one, at any depth: the same object, not one of the same name. */
+function sharesProperty (schema: JsonSchema, other: JsonSchema, name: string): boolean {
+  const shared = other.properties?.[name]
+  return (shared !== undefined && Object.values(schema.properties ?? {}).includes(shared)) ||
+    getSubschemas(schema).some((inner) => sharesProperty(inner, other, name))
+}
+
 type RunnerOptions = UntypedOptions & Required<Pick<UntypedOptions, 'on' | 'input'>>
 
 /** Runs one custom action. */
 class ActionRunner {
+  /** The schema of the content that clients send. */
+  readonly input: JsonSchema
+  /** The schema of the content that clients get. Some callers do not see all of it. */
+  readonly output: JsonSchema | undefined
   readonly #name: string
   readonly #options: RunnerOptions
   readonly #validateInput: Validator
   readonly #validateOutput: Validator | undefined
   readonly #inputProperties: Properties
+  readonly #outputProperties: Properties | undefined
+  /** The properties that some callers do not see, and that the input has taken from the schema of the items. */
+  readonly #sharedNames: readonly string[]
 
   constructor ({ collection }: Host, name: string, options: RunnerOptions) {
     this.#name = name
     this.#options = options
     const { input, output } = options
-    this.#validateInput = compileContentSchema(`${collection.name}, input of action("${name}")`, input)
+    const accepted = rewriteSchema(input, { optional: ['readOnly'] })
+    this.#validateInput = compileContentSchema(`${collection.name}, input of action("${name}")`, accepted)
     this.#validateOutput = output && compileContentSchema(`${collection.name}, output of action("${name}")`, output)
     this.#inputProperties = readProperties(input)
+    this.#outputProperties = output && readProperties(output)
+    this.input = rewriteSchema(input, { drop: 'readOnly', filled: true })
+    const optionalNames = new Set(collection.access?.visible.keys())
+    this.#sharedNames = [...optionalNames].filter((name) => sharesProperty(input, collection.schema, name))
+    this.output = output && rewriteSchema(output, { drop: 'writeOnly', optionalNames })
   }
 
   /** Handles a request. */
@@ -414,10 +439,23 @@ class ActionRunner {
   #readInput (collection: Collection, call: Call): object | Problem {
     const content = readInput(collection, call, this.#options.input)
     if (content instanceof Problem) return content
-    const input = fillDefaults(content.value, this.#inputProperties)
+    const properties = this.#inputProperties
+    const unseen = this.#findUnseen(collection, content.value)
+    if (unseen !== undefined) return unseen
+    // As in a POST, readOnly properties are ignored.
+    const input = fillDefaults(omitAnnotated(content.value, properties, 'readOnly'), properties)
     const failures = this.#validateInput(input)
     // The schema accepts only objects.
     return failures === undefined ? input as object : validationProblem(failures)
+  }
+
+  /** 422 for properties of the item that the caller does not see. */
+  #findUnseen ({ hidden }: Collection, content: unknown): Problem | undefined {
+    if (hidden === undefined) return undefined
+    const unseen = new Set(this.#sharedNames.filter((name) => hidden.has(name)))
+    const paths = findHiddenPaths(content, this.#inputProperties, unseen)
+    if (paths.length === 0) return undefined
+    return validationProblem(paths.map((path) => ({ pointer: toPointer(path), message: 'is not a known property' })))
   }
 
   #checkState (item: object): Problem | undefined {
@@ -438,14 +476,17 @@ class ActionRunner {
 
   #readReturned (collection: Collection, returned: unknown): { item: unknown, output: object | undefined } {
     if (this.#validateOutput === undefined) return { item: returned ?? undefined, output: undefined }
-    const { item, output } = Object(returned) as { item?: unknown, output?: unknown }
+    const { item, output: full } = Object(returned) as { item?: unknown, output?: unknown }
+    const output = omitUnknown(full, this.#outputProperties)
     const failures = this.#validateOutput(output)
     if (!isObject(output) || failures !== undefined) {
       const found = failures?.map(({ pointer, message }) => `${pointer} ${message}`.trim()).join(', ')
       throw new TypeError(`The action ${this.#name} of the collection ${collection.name} returned an invalid output` +
         `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
     }
-    return { item, output }
+    const { hidden } = collection
+    // An object stays one.
+    return { item, output: hidden ? omitUnknown(output, this.#outputProperties, hidden) as object : output }
   }
 
   /** The item, or the output. Without either, the response has no content. */
@@ -453,7 +494,8 @@ class ActionRunner {
     if (output === undefined) return after === undefined ? noContent() : respondToUpdate(collection, request, after)
     const { format, path } = request
     const content = renderWritten(collection, request, () => {
-      return format.item(output, { up: { href: path } }, this.#options.output!)
+      const sent = omitAnnotated(output, this.#outputProperties, 'writeOnly') as object
+      return format.item(sent, { up: { href: path } }, this.output!)
     })
     return content === undefined ? noContent() : ok(content, { 'content-type': format.mediaType })
   }

@@ -21,6 +21,8 @@ export interface Properties extends Readonly<Record<Annotation, boolean>> {
   readonly affected: Record<Annotation | 'partly', readonly string[]>
   others: Properties | undefined
   items: Properties | undefined
+  /** Whether an object can have properties that the schema does not have. */
+  readonly isOpen: boolean
 }
 
 /** A schema of a value, and whether it certainly applies. */
@@ -63,7 +65,8 @@ class PropertyReader {
       named: new Map(),
       affected: { readOnly: [], writeOnly: [], immutable: [], partly: [] },
       others: undefined,
-      items: undefined
+      items: undefined,
+      isOpen: parts.some(({ schema }) => isOpenSchema(schema))
     }
     this.known.set(key, properties)
     for (const name of new Set(parts.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))) {
@@ -86,6 +89,20 @@ class PropertyReader {
     this.#numbers.set(schema, number)
     return certain ? `${number}` : `${number}?`
   }
+}
+
+/** Whether a schema allows any property, or says nothing about the properties of objects. */
+function isOpenSchema (schema: JsonSchema): boolean {
+  const { type = 'object', properties, patternProperties, additionalProperties, unevaluatedProperties } = schema
+  if (additionalProperties === true || unevaluatedProperties === true) return true
+  return [type].flat().includes('object') &&
+    properties === undefined &&
+    patternProperties === undefined &&
+    additionalProperties === undefined &&
+    unevaluatedProperties === undefined &&
+    schema.const === undefined &&
+    schema.$ref === undefined &&
+    getBranches(schema).length === 0
 }
 
 /** If several schemas describe one place, as in a tuple, none of them certainly applies. */

@@ -12,6 +12,8 @@ export interface DerivationRule {
   readonly optional?: readonly Annotation[]
   /** Makes properties with a default optional. */
   readonly filled?: boolean
+  /** Makes properties with these names optional. */
+  readonly optionalNames?: ReadonlySet<string> | undefined
   /**
    * RFC 7396: every property is optional, none has a default, and null removes an optional one.
    * Arrays are replaced as a whole.
@@ -106,7 +108,7 @@ function rewrite (schema: JsonSchema, derivation: Derivation, isPart: boolean): 
 
 function rewriteProperties (schema: JsonSchema, derivation: Derivation, result: Record<string, unknown>): void {
   const { properties = {}, required = [] } = schema
-  const { rule: { drop, optional = [], filled = false }, root } = derivation
+  const { rule: { drop, optional = [], filled = false, optionalNames }, root } = derivation
   const isPartial = derivation.rule.partial === true && !derivation.isInArray
   const hasAny = (name: string, annotations: readonly Annotation[]): boolean => {
     return annotations.some((annotation) => hasAnnotation(properties[name] ?? {}, annotation, root))
@@ -121,6 +123,7 @@ function rewriteProperties (schema: JsonSchema, derivation: Derivation, result: 
   const optionalAnnotations = drop === undefined ? optional : [drop, ...optional]
   const isRequired = (name: string): boolean => {
     if (filled && properties[name]?.default !== undefined) return false
+    if (optionalNames?.has(name) === true) return false
     return !hasAny(name, optionalAnnotations)
   }
   const stillRequired = isPartial ? [] : required.filter(isRequired)

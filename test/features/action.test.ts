@@ -1,3 +1,4 @@
+import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
@@ -579,6 +580,205 @@ test('access rules, scope and hidden properties apply', async (t) => {
   await t.rejects(app.collection(orders).cancel(id, content, { caller: 'bob' }), { code: 'not-found' })
   t.equal((await app.collection(orders).audit(id, {}, { caller: 'boss' })).item.reason, 'late')
   t.notOk('reason' in (await app.collection(orders).cancel(id, content, { caller: 'ann' })).item)
+})
+
+test('input refuses unknown properties at any depth, over HTTP and from code', async (t) => {
+  const Line = Type.Object({
+    product: Type.String(),
+    options: Type.Optional(Type.Array(Type.Object({ a: Type.Number() })))
+  })
+  const inputs: unknown[] = []
+  const orders = define({ name: 'orders', schema: Order, storage: memory(), formats: [json, xml, hal] }).with(
+    action('add', {
+      input: Type.Object({
+        line: Line,
+        either: Type.Optional(Type.Union([Type.Object({ a: Type.String() }), Type.Null()])),
+        marks: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+        open: Type.Optional(Type.Object({ a: Type.Number() }, { additionalProperties: true }))
+      }),
+      run ({ item, input }) {
+        inputs.push(input)
+        return { ...item, ...input as object }
+      }
+    }),
+    action('touch', { run () {} })
+  )
+  const app = await build(t, orders)
+  await app.register(registry)
+  const { id } = (await ask(app, 'POST /orders', { content: { product: 'tea', quantity: 1 } })).json()
+  const line = { product: 'tea' }
+  const refused: Array<[content: object, pointer: string]> = [
+    [{ line, status: 'paid' }, '/status'],
+    [{ line: { product: 'tea', price: 0 } }, '/line/price'],
+    [{ line: { product: 'tea', options: [{ a: 1 }, { a: 1, b: 2 }] } }, '/line/options/1/b'],
+    [{ line, either: { a: 'x', b: 1 } }, '/either/b']
+  ]
+  for (const [content, pointer] of refused) {
+    const errors = [{ pointer, message: 'is not a known property' }]
+    const answer = await ask(app, `POST /orders/${id}/add`, { content })
+    t.match(answer.json(), { status: 422, code: 'validation-failed', errors }, pointer)
+    await t.rejects(app.collection(orders).add(id, content as never), { code: 'validation-failed', errors }, pointer)
+  }
+  const markup = await ask(app, `POST /orders/${id}/add`, {
+    content: '<item><line><product>tea</product><price>0</price></line></item>',
+    type: 'application/xml'
+  })
+  t.match(markup.json(), { status: 422, errors: [{ pointer: '/line/price' }] })
+  t.match((await ask(app, `POST /orders/${id}/touch`, { content: { a: 1 } })).json(), { errors: [{ pointer: '/a' }] })
+  t.strictSame(inputs, [])
+  const allowed = { line, marks: { any: 1 }, open: { a: 1, b: 2 } }
+  await ask(app, `POST /orders/${id}/add`, { content: allowed })
+  t.strictSame(inputs, [allowed], 'what the schema opens is open')
+})
+
+test('readOnly properties of an input are ignored, as in a POST', async (t) => {
+  const inputs: unknown[] = []
+  const orders = define({ name: 'orders', schema: Order, storage: memory() }).with(
+    action('copy', {
+      input: Type.Object({ order: Order, tags: Type.Array(Type.Object({ by: Type.String({ readOnly: true }) })) }),
+      run ({ input }) {
+        inputs.push(input)
+      }
+    })
+  )
+  const app = await build(t, orders)
+  const { id } = (await ask(app, 'POST /orders', { content: { product: 'tea', quantity: 1 } })).json()
+  const order = { id, product: 'tea', quantity: 2, status: 'paid' }
+  const answer = await ask(app, `POST /orders/${id}/copy`, { content: { order, tags: [{ by: 'me' }] } })
+  t.equal(answer.statusCode, 200)
+  t.strictSame(inputs, [{ order: { product: 'tea', quantity: 2, status: 'open' }, tags: [{}] }])
+})
+
+test('responses have only what the output has, without its writeOnly properties', async (t) => {
+  const User = Type.Object({ name: Type.String(), password: Type.String({ writeOnly: true }) })
+  const user = { name: 'ann', password: 'secret-1', salt: 'secret-2' }
+  const output = Type.Object({
+    user: User,
+    users: Type.Array(User),
+    either: Type.Union([User, Type.Null()]),
+    both: Type.Intersect([User, Type.Object({ age: Type.Integer() })]),
+    any: Type.Unknown(),
+    byName: Type.Record(Type.String(), User),
+    pin: Type.Optional(Type.String({ writeOnly: true }))
+  })
+  const returned = {
+    user,
+    users: [user, user],
+    either: user,
+    both: { ...user, age: 5 },
+    any: { kept: 1, at: new Date(0) },
+    byName: { salt: user },
+    pin: 'secret-3',
+    more: 'secret-4'
+  }
+  const orders = define({ name: 'orders', schema: Order, storage: memory(), formats: [json, xml, hal, html] })
+    .with(action('report', { on: 'collection', safe: true, output, run: () => ({ output: returned }) }))
+  const app = await build(t, orders)
+  await app.register(registry)
+  const seen = { name: 'ann' }
+  t.strictSame((await ask(app, 'POST /orders/report')).json(), {
+    user: seen,
+    users: [seen, seen],
+    either: seen,
+    both: { name: 'ann', age: 5 },
+    any: { kept: 1, at: '1970-01-01T00:00:00.000Z' },
+    byName: { salt: seen }
+  })
+  for (const accept of ['application/json', 'application/xml', 'application/hal+json', 'text/html']) {
+    const { statusCode, body } = await ask(app, 'POST /orders/report', { fields: { accept } })
+    t.equal(statusCode, 200, accept)
+    t.match(body, 'ann', accept)
+    t.notMatch(body, /secret|password|pin\b/, accept)
+  }
+  const fromCode: object = await app.collection(orders).report()
+  t.match(fromCode, { user: { name: 'ann', password: 'secret-1' }, pin: 'secret-3' }, 'code gets all of the output')
+  t.notMatch(JSON.stringify(fromCode), /secret-2|secret-4/)
+})
+
+test('an output does not show what is hidden from the caller, and an input of the item does not take it', async (t) => {
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    access: {
+      authenticate: ({ request }) => request.headers.authorization,
+      visible: { reason: ({ caller }) => caller === 'boss' }
+    }
+  }).with(
+    action('report', {
+      output: Type.Object({
+        order: Order,
+        all: Type.Array(Order),
+        reason: Type.String(),
+        by: Type.Record(Type.String(), Type.Integer())
+      }),
+      run: ({ item }) => ({ output: { order: item, all: [item], reason: 'none', by: { reason: 1 } } })
+    }),
+    action('merge', {
+      input: Type.Object({ order: Order }),
+      run: ({ item, input }) => ({ ...item, ...input.order, id: item.id })
+    }),
+    action('explain', {
+      input: Type.Object({ reason: Type.String() }),
+      run: ({ item, input }) => ({ ...item, reason: input.reason })
+    })
+  )
+  const app = await build(t, orders)
+  await app.register(registry)
+  const as = (authorization: string) => ({ fields: { authorization } })
+  const content = { product: 'tea', quantity: 1 }
+  const { id } = (await ask(app, 'POST /orders', { content: { ...content, reason: 'x' }, ...as('boss') })).json()
+  const full = (await ask(app, `POST /orders/${id}/report`, as('boss'))).json()
+  t.match(full, { order: { reason: 'x' }, all: [{ reason: 'x' }], reason: 'none', by: { reason: 1 } })
+  const part = (await ask(app, `POST /orders/${id}/report`, as('ann'))).json()
+  const { reason, ...seen } = full.order
+  t.strictSame(part, { order: seen, all: [seen], by: { reason: 1 } }, 'the names of a map are data')
+  t.strictSame(await app.collection(orders).report(id, {}, { caller: 'ann' }), part)
+  const merge = (caller: string) => {
+    return ask(app, `POST /orders/${id}/merge`, { content: { order: { ...content, reason: 'y' } }, ...as(caller) })
+  }
+  t.match((await merge('ann')).json(), {
+    status: 422,
+    errors: [{ pointer: '/order/reason', message: 'is not a known property' }]
+  })
+  t.equal((await merge('boss')).json().reason, 'y')
+  t.equal((await ask(app, `POST /orders/${id}/explain`, { content: { reason: 'z' }, ...as('ann') })).statusCode, 200)
+})
+
+test('OpenAPI describes what an action accepts and sends', async (t) => {
+  const User = Type.Object({
+    id: Type.Integer({ readOnly: true }),
+    name: Type.String({ default: 'ann' }),
+    password: Type.String({ writeOnly: true }),
+    reason: Type.String()
+  })
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Shop', version: '1' } } })
+  await app.register(collection, define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    access: { visible: { reason: () => false } }
+  }).with(action('swap', {
+    allow: 'public',
+    input: Type.Object({ user: User }),
+    output: Type.Object({ users: Type.Array(User) }),
+    run: () => ({ output: { users: [] } })
+  })))
+  await app.ready()
+  const { components } = app.swagger() as { components: { schemas: Record<string, object> } }
+  const find = (suffix: string) => {
+    const name = Object.keys(components.schemas).find((name) => name.endsWith(suffix))!
+    return JSON.parse(JSON.stringify(components.schemas[name]))
+  }
+  const input = find('SwapInput')
+  t.equal(input.additionalProperties, false)
+  t.strictSame(Object.keys(input.properties.user.properties), ['name', 'password', 'reason'])
+  t.strictSame(input.properties.user.required, ['password', 'reason'])
+  const output = find('SwapOutput')
+  t.strictSame(Object.keys(output.properties.users.items.properties), ['id', 'name', 'reason'])
+  t.strictSame(output.properties.users.items.required, ['id', 'name'])
 })
 
 test('an Idempotency-Key repeats the response of a custom action', async (t) => {
