@@ -67,7 +67,7 @@ export async function buildAbout (
     offer: getOffer(collection),
     path,
     search,
-    origin: `${original.protocol}://${original.host}`,
+    origin: getOrigin(original),
     trail: buildTrail(collection, path, at),
     actions: await allowedActions(collection, original),
     fixed: Object.keys({ ...scope?.values, ...fixed }),
@@ -76,6 +76,12 @@ export async function buildAbout (
     total,
     caller: getCallerName(caller)
   }
+}
+
+/** From the target URI, which caches use as their key: X-Forwarded-Host of one client must not reach another one. */
+function getOrigin ({ headers, protocol }: Request['original']): string {
+  const host = headers[':authority'] ?? headers.host ?? ''
+  return `${protocol === 'https' ? 'https' : 'http'}://${String(host)}`
 }
 
 /** The name if the caller has one, because a person recognizes it; otherwise the id. */

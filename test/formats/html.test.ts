@@ -756,6 +756,14 @@ test('hostile content is escaped in every part of a page', async (t) => {
   t.ok(long.length > 1_000_000 && long.length < 1_100_000, 'the page of the item shows it once, in its form')
 })
 
+test('a page does not contain the forwarded host of one client, which a cache could send to others', async (t) => {
+  const app = await build(t, notes({ formats }), { trustProxy: true })
+  const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'evil' }
+  const { payload } = await ask(app, 'GET /notes', { fields: { accept, host: 'api.example', ...forwarded } })
+  t.match(payload, '<span data-origin>http://api.example</span>')
+  t.notMatch(payload, 'evil')
+})
+
 test('only safe URLs become links', async (t) => {
   for (const href of ['https://example.com/', 'http://[::1]/', '/users', 'mailto:a@example.com', '?x', '']) {
     t.equal(getSafeHref(href), href)
