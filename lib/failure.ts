@@ -2,6 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { codings, UndecodableContent } from './http/content-encoding.ts'
 import { Problem, problem, getDetail, getProblemForStatus, outcomeUnknown } from './http/problems.ts'
 import type { ProblemName } from './http/problems.ts'
+import type { Unreachable } from './storage/contract.ts'
 
 interface Thrown {
   readonly statusCode?: unknown
@@ -134,6 +135,7 @@ export function errorToProblem (thrown: unknown, replyStatus: number, hasRetryAf
 
 interface Log {
   info (details: object, message: string): void
+  warn (details: object, message: string): void
   error (details: object, message: string): void
 }
 
@@ -151,11 +153,19 @@ export function logFailure (
   const error = thrown instanceof ActionError ? thrown.cause : thrown
   if (status >= 500 && thrown instanceof Problem) {
     log.info({ ...target, problem: { status, code: name, detail } }, 'request refused')
+  } else if (status >= 500 && isContention(error)) {
+    // Under load there are many, and the stacks of the library and the driver explain none of them.
+    const { message, cause } = error
+    log.warn({ ...target, reason: `${message}: ${(Object(cause) as Partial<Error>).message}` }, 'request failed')
   } else if (status >= 500) {
     log.error({ ...target, err: error }, 'request failed')
   } else if (error instanceof ProblemError) {
     log.info({ ...target, err: error }, 'request refused, because a call of the app was refused')
   }
+}
+
+function isContention (thrown: unknown): thrown is Unreachable {
+  return (Object(thrown) as Partial<Unreachable>).isContention === true
 }
 
 /** Returns the HTTP status of an error; undefined if it has none. */

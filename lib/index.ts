@@ -114,6 +114,7 @@ export type {
   HookOptions,
   LimitOptions,
   ListOptions,
+  LockedItems,
   Options,
   PendingWrite,
   PutOptions,

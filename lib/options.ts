@@ -2,11 +2,11 @@ import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { Caller, DatabaseClient } from './access/caller.ts'
 import type { AccessOptions } from './access/rules.ts'
 import type { ActionName } from './action.ts'
-import type { CollectionCalls } from './calls/types.ts'
+import type { BasicCalls, CallOptions, CollectionCalls, StoredItem } from './calls/types.ts'
 import type { Definition } from './collection.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { ItemOf, ObjectSchema, PropertyOf } from './schema/static.ts'
-import type { Adapter, GenerateId } from './storage/contract.ts'
+import type { Adapter, GenerateId, Id } from './storage/contract.ts'
 
 // What a user writes. docs/definition.md has a section for each option.
 
@@ -87,7 +87,24 @@ export interface Transaction {
    * await transaction.collection(products).update(item.product, { stock: 0 })
    */
   collection<Item extends object, Adds> (definition: Definition<Item, Adds>): CollectionCalls<Item, Adds>
+  /**
+   * Reads several items, and locks them until the transaction ends. Every transaction locks them in the same order,
+   * whatever the order of the ids, so that two of them do not wait for each other. Fails with `not-found` if one of the
+   * items does not exist. The items are those of a definition, or of its calls, such as `collection` in `run` of a
+   * custom action.
+   *
+   * @example
+   * const [source, target] = await transaction.lock(accounts, [from, to])
+   */
+  lock<Item extends object, Adds, const Ids extends readonly Id[]> (
+    target: Definition<Item, Adds> | Pick<BasicCalls<Item>, 'read'>,
+    ids: Ids,
+    options?: Omit<CallOptions, 'transaction'>
+  ): Promise<LockedItems<Item, Ids>>
 }
+
+/** The items, in the order of their ids in the call. */
+export type LockedItems<Item, Ids extends readonly Id[]> = { readonly [Index in keyof Ids]: StoredItem<Item> }
 
 /** A write inside its transaction, before it is stored: the argument of `hooks.beforeWrite`. */
 export type PendingWrite<Item> = Pick<CommittedChange<Item>, 'customAction' | 'before' | 'caller' | 'request'> & {

@@ -48,7 +48,12 @@ export class TransactionItems {
 }
 
 function compareItems (a: LockedItem, b: LockedItem): number {
-  return compareText(a.collection.name, b.collection.name) || compareText(String(a.id), String(b.id))
+  return compareText(a.collection.name, b.collection.name) || compareIds(a.id, b.id)
+}
+
+/** The order in which transactions lock items: the same for all spellings of an id, such as of a UUID. */
+export function compareIds (a: Id, b: Id): number {
+  return compareText(String(a).toLowerCase(), String(b).toLowerCase()) || compareText(String(a), String(b))
 }
 
 function compareText (a: string, b: string): number {

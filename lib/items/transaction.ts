@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { CollectionCalls } from '../calls/types.ts'
+import type { BasicCalls, CallOptions, CollectionCalls, StoredItem } from '../calls/types.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { HookError, ProblemError } from '../failure.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { Transaction } from '../options.ts'
+import type { LockedItems, Transaction } from '../options.ts'
 import { getRefusal, isRefusal, refusalToProblem } from '../response/refusal.ts'
 import type { Context, Entry, Id, Refusal, Storage, TransactionHandle } from '../storage/contract.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
-import { TransactionItems } from './transaction-items.ts'
+import { compareIds, TransactionItems } from './transaction-items.ts'
 
 /** A transaction was used in a way that it cannot be. */
 export class TransactionError extends Error {
@@ -65,6 +65,20 @@ export class OpenTransaction implements Transaction {
   collection<Item extends object, Adds> (definition: Definition<Item, Adds>): CollectionCalls<Item, Adds> {
     // Only collections that an app serves have transactions.
     return this.#owner.openCollection!(definition, this)
+  }
+
+  async lock<Item extends object, Adds, const Ids extends readonly Id[]> (
+    target: Definition<Item, Adds> | Pick<BasicCalls<Item>, 'read'>,
+    ids: Ids,
+    options?: Omit<CallOptions, 'transaction'>
+  ): Promise<LockedItems<Item, Ids>> {
+    const calls: Pick<BasicCalls<Item>, 'read'> = 'read' in target ? target : this.collection(target)
+    const entries = new Map<Id, StoredItem<Item>>()
+    for (const id of [...ids].sort(compareIds)) {
+      if (!entries.has(id)) entries.set(id, await calls.read(id, { ...options, transaction: this }))
+    }
+    // TypeScript does not know that map() keeps the length.
+    return ids.map((id) => entries.get(id)!) as unknown as LockedItems<Item, Ids>
   }
 
   /** Returns the storage of a collection within this transaction. */

@@ -335,6 +335,8 @@ export interface Unreachable extends Error {
   readonly isOutcomeUnknown?: boolean
   /** Whether the failed write is certainly not done, such as without a connection. False by default. */
   readonly hasNoEffect?: boolean
+  /** Whether other writers are the cause, as of a deadlock. It is logged in one line, without a stack. */
+  readonly isContention?: boolean
 }
 
 /**

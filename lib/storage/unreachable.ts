@@ -4,6 +4,7 @@ interface FailureOptions {
   readonly detail?: string | undefined
   /** Whether the statement was not sent, or refused. */
   readonly hasNoEffect?: boolean
+  readonly isContention?: boolean
 }
 
 /** Sent to the client as 503. The error of the driver is its cause, for the log. */
@@ -13,12 +14,18 @@ export class StorageUnreachable extends Error implements Unreachable {
   /** For the client; undefined for the default. */
   readonly detail: string | undefined
   readonly hasNoEffect: boolean
+  readonly isContention: boolean
 
-  constructor (message: string, cause: unknown, { detail, hasNoEffect = false }: FailureOptions = {}) {
+  constructor (
+    message: string,
+    cause: unknown,
+    { detail, hasNoEffect = false, isContention = false }: FailureOptions = {}
+  ) {
     super(message, { cause })
     this.name = 'StorageUnreachable'
     this.detail = detail
     this.hasNoEffect = hasNoEffect
+    this.isContention = isContention
   }
 }
 

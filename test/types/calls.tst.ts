@@ -71,5 +71,13 @@ test('hooks inside the transaction are typed', () => {
     }
   })
   expect(app.collection(orders).transaction(async () => 1)).type.toBe<Promise<number>>()
+  app.collection(orders).transaction(async (transaction) => {
+    const pair = await transaction.lock(orders, ['a', 2])
+    expect(pair).type.toBe<readonly [StoredItem<Item>, StoredItem<Item>]>()
+    const ids: string[] = []
+    expect(await transaction.lock(orders, ids)).type.toBe<ReadonlyArray<StoredItem<Item>>>()
+    expect(await transaction.lock(app.collection(orders), ids)).type.toBe<ReadonlyArray<StoredItem<Item>>>()
+    expect(transaction.lock).type.not.toBeCallableWith(orders, [{}])
+  })
   expect(app.collection(orders).create).type.not.toBeCallableWith({ total: 1 }, { transaction: {} })
 })

@@ -36,6 +36,8 @@ export interface SearchDialect {
 /** A temporary failure, and what is wrong. */
 export type FailureKind =
   | 'unreachable'
+  /** Other transactions came first, each time that it was repeated. */
+  | 'contended'
   /** The server, or the file, refuses writes. */
   | 'read-only'
   /** There is no space for another row. */

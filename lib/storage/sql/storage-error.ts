@@ -27,6 +27,10 @@ const retryHint = 'Repeat the request after the time in the header Retry-After.'
 /** What the log and the client get. The log has the error of the driver as well. */
 const descriptions: Readonly<Record<FailureKind, { readonly message: string, readonly detail?: string }>> = {
   unreachable: { message: 'cannot be reached, or is too busy' },
+  contended: {
+    message: 'gave precedence to other transactions each time',
+    detail: `Other requests changed the same data each time. ${retryHint}`
+  },
   'read-only': {
     message: 'is read-only, and refused a write',
     detail: `The database of the server is read-only at the moment. ${retryHint}`
@@ -53,7 +57,7 @@ const descriptions: Readonly<Record<FailureKind, { readonly message: string, rea
 export function toStorageError (dialect: Dialect, error: unknown): unknown {
   if (isInstance(error, StorageUnreachable)) return error
   const kind = dialect.classifyError(error)
-  return kind === 'other' ? error : createStorageError(dialect, kind === 'retry' ? 'unreachable' : kind, error)
+  return kind === 'other' ? error : createStorageError(dialect, kind === 'retry' ? 'contended' : kind, error)
 }
 
 /** Converts the error of an attempt to get a connection. */
@@ -70,7 +74,11 @@ export function createStorageError (
   hasNoEffect = kind !== 'unreachable' && kind !== 'io-error'
 ): StorageUnreachable {
   const { message, detail } = descriptions[kind]
-  return new StorageUnreachable(`${name} ${message}`, cause, { detail, hasNoEffect })
+  return new StorageUnreachable(`${name} ${message}`, cause, {
+    detail,
+    hasNoEffect,
+    isContention: kind === 'contended'
+  })
 }
 
 /** Whether a connection is closed after an error. One to a server that is read-only may lead to a former primary. */
