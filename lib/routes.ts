@@ -6,7 +6,15 @@ import type {
   onRequestHookHandler,
   RouteOptions as FastifyRouteOptions
 } from 'fastify'
-import { allowedActions, authorize, canIdentify, getCachePolicy, isProtected } from './access/authorize.ts'
+import {
+  allowedActions,
+  authorize,
+  canHide,
+  canIdentify,
+  getCachePolicy,
+  isHidden,
+  isProtected
+} from './access/authorize.ts'
 import type { Action, ActionName, AnyActionName } from './action.ts'
 import { composeAction } from './actions/compose.ts'
 import { create } from './actions/create.ts'
@@ -24,6 +32,7 @@ import { createErrorHandler, createHandler, createNotFoundHandler, createOptions
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
 import { buildAllow } from './http/allow.ts'
 import { acceptsForms } from './http/cross-origin.ts'
+import { problem } from './http/problems.ts'
 import { patchTypes } from './items/patch.ts'
 import type { createSwaggerConfig } from './openapi/description.ts'
 import { describeRoute, hiddenSchema } from './openapi/summary.ts'
@@ -35,7 +44,8 @@ import {
   refuseCrossOrigin,
   refuseExpectation,
   refuseMethod,
-  skipDeeperPaths
+  skipDeeperPaths,
+  toError
 } from './request/headers.ts'
 import type { AcceptedContent } from './request/headers.ts'
 import { mergeRouteOptions, omitHooks } from './route-options.ts'
@@ -131,6 +141,8 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
     }
   }
 
+  const names = routes.map(({ name }) => name)
+  const hiding = canHide(collection, names) ? [hideResource(collection, names)] : []
   const resourceOptions = mergeRouteOptions(wildcardOptions, getResourceOptions(collection))
   const operations = routes
     .filter((route) => isDocumented(route, url))
@@ -141,14 +153,14 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
     url,
     method: 'OPTIONS',
     ...createOptionsHandlers(collection, createOptionsHeaders(collection, routes))
-  })
+  }, hiding)
   const methods = getMethods(routes)
   addRoute({
     ...resourceOptions,
     url,
     method: getSupportedMethods(app).filter((method) => !methods.includes(method)),
     handler: createNotFoundHandler(collection)
-  }, [refuseMethod(buildAllow(methods))])
+  }, [...hiding, refuseMethod(buildAllow(methods))])
 }
 
 function getHandlerOptions (collection: Collection, route: ActionRoute): HandlerOptions {
@@ -199,6 +211,13 @@ function getSupportedMethods (app: FastifyInstance): HTTPMethods[] {
 /** For routes that belong to the resource and to no action: OPTIONS and 405 need no credentials. */
 function getResourceOptions ({ routes: { all = {} } }: Collection): RouteOptions & { schema: object } {
   return { ...omitHooks(all), schema: hiddenSchema }
+}
+
+/** OPTIONS and 405 must not reveal a resource that `access.allow` hides from the caller. */
+function hideResource (collection: Collection, actions: readonly AnyActionName[]): RequestCheck {
+  return async (request) => {
+    if (await isHidden(collection, actions, request)) throw toError(problem('not-found'))
+  }
 }
 
 /** The options of the route itself, in addition to those of all routes. */

@@ -5,7 +5,7 @@ import type { Collection, Definition } from '../collection.ts'
 import { getStatus, isUnreachable, ProblemError } from '../failure.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import { isObject } from '../http/json-value.ts'
-import { problem } from '../http/problems.ts'
+import { Problem, problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
 import type { DateTimes } from '../schema/date-times.ts'
 import type { Caller } from './caller.ts'
@@ -152,6 +152,26 @@ async function requireAccess (
   const { caller, refusal } = await evaluateAccess(access, action, incoming)
   if (refusal !== undefined) throw refusal
   return caller
+}
+
+/** Whether rules can return `'hidden'` for all of these actions. */
+export function canHide ({ access }: Protected, actions: readonly AnyActionName[]): boolean {
+  return access !== undefined && actions.length > 0 && actions.every((action) => {
+    return typeof access.allow[action] === 'function'
+  })
+}
+
+/** Whether the rules hide all of these actions from the caller: then the resource does not exist for it. */
+export async function isHidden (
+  { access }: Protected,
+  actions: readonly AnyActionName[],
+  incoming: Incoming
+): Promise<boolean> {
+  for (const action of actions) {
+    const { refusal } = await evaluateAccess(access!, action, incoming)
+    if (!(refusal instanceof Problem && refusal.name === 'not-found')) return false
+  }
+  return true
 }
 
 /** Whether the caller may call an action. Actions that are not served are not refused here. */

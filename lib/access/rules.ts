@@ -19,7 +19,7 @@ export interface AccessContext {
   readonly request: FastifyRequest | undefined
 }
 
-/** `'hidden'` refuses with 404 instead of 403, as if there were no such resource. */
+/** `'hidden'` refuses with 404 instead of 403. */
 export type Verdict = boolean | 'hidden'
 
 /** Decides whether a caller may do something. */
