@@ -1,5 +1,6 @@
 import type {
   FastifyInstance,
+  FastifyRequest,
   FastifySchema,
   HTTPMethods,
   onRequestAsyncHookHandler,
@@ -215,7 +216,7 @@ function getResourceOptions ({ routes: { all = {} } }: Collection): RouteOptions
 
 /** OPTIONS and 405 must not reveal a resource that `access.allow` hides from the caller. */
 function hideResource (collection: Collection, actions: readonly AnyActionName[]): RequestCheck {
-  return async (request) => {
+  return async (request: FastifyRequest) => {
     if (await isHidden(collection, actions, request)) throw toError(problem('not-found'))
   }
 }

@@ -13,6 +13,9 @@ import { buildListUrl, renderQueryForm } from './html/query-form.ts'
 import { renderTable } from './html/table.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
+/** No text of V8 is longer. Linters require a limit. */
+const maxStringLength = 536_870_888
+
 /**
  * `text/html`: pages and forms for people with a browser.
  *
@@ -24,7 +27,7 @@ export const html: Format = {
   mediaType: 'text/html; charset=utf-8',
   item: (item, links, schema) => renderContent({ item, links }, createContext(schema)),
   list: (items, links, schema) => renderContent({ items, links }, createContext(schema)),
-  describe: () => ({ type: 'string' }),
+  describe: () => ({ type: 'string', maxLength: maxStringLength }),
   page: renderContent,
   problem: renderProblem,
   fields: pageHeaders

@@ -31,8 +31,9 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
   }),
   sort: ({ listing: { sortable } }) => {
     const names = [...sortable.keys()]
-    const description = `Properties to sort by; prefix one with - for descending order: ${names.join(', ')}`
-    return describeChoice(names.flatMap((name) => [name, `-${name}`]), description)
+    const description = `Properties to sort by, each once; prefix one with - for descending order: ${names.join(', ')}`
+    const choice = describeChoice(names.flatMap((name) => [name, `-${name}`]), description)
+    return { ...choice, maxItems: names.length, uniqueItems: true }
   },
   fields: ({ listing: { visible } }) => {
     const description = 'Returns only these properties. The others are left out, even if the schema requires them'

@@ -25,6 +25,12 @@ function takesContent ({ operation }: OperationContext): boolean {
   return operation.custom !== undefined || operationsWithContent.has(getOperationName(operation))
 }
 
+/** A query string has a maximum length, which valid values can exceed, such as those of a long list. */
+function takesQueryString ({ operation }: OperationContext): boolean {
+  const name = getOperationName(operation)
+  return operation.custom === undefined && (name === 'list' || name === 'read')
+}
+
 /** Returns the access rules of the operation, and of reading the item that the collection is nested in. */
 function getRules ({ collection: { access, parent }, operation }: OperationContext): Rule[] {
   const rules = [access?.allow[operation.name], parent?.collection.access?.allow.read]
@@ -61,6 +67,7 @@ const problemCases: readonly ProblemCase[] = [
   { status: 409, applies: ({ operation: { safe, custom } }) => !safe || custom !== undefined },
   { status: 412, applies: ({ operation: { at, custom } }) => custom === undefined || at === 'item' },
   { status: 413, applies: takesContent },
+  { status: 414, applies: takesQueryString },
   { status: 415, applies: takesContent },
   { status: 422, applies: takesContent },
   {

@@ -133,9 +133,18 @@ function rewriteProperties (schema: JsonSchema, derivation: Derivation, result: 
 
 function makeNullable (schema: JsonSchema): JsonSchema {
   const branches = [schema, ...getBranches(schema, ['anyOf', 'oneOf'])]
-  if (branches.some(({ type }) => [type].flat().includes('null'))) return schema
+  if (branches.some(allowsNull)) return schema
   const hasPlainType = typeof schema.type === 'string' && schema.enum === undefined && schema.const === undefined
   return hasPlainType ? { ...schema, type: [schema.type, 'null'] } : { anyOf: [schema, { type: 'null' }] }
+}
+
+/** Keywords that can refuse null. Others, such as `minLength`, only restrict values of one type. */
+const restrictions = ['enum', 'const', '$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'if']
+
+/** Whether a schema names null as a type, or allows everything. Branches are not considered. */
+function allowsNull (schema: JsonSchema): boolean {
+  if (schema.type !== undefined) return [schema.type].flat().includes('null')
+  return restrictions.every((keyword) => schema[keyword] === undefined)
 }
 
 type SchemaWithProperties = JsonSchema & { readonly properties: Readonly<Record<string, JsonSchema>> }

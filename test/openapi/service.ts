@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import rateLimit from '@fastify/rate-limit'
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
-import collection from '../../lib/index.ts'
+import collection, { json } from '../../lib/index.ts'
+import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
@@ -105,6 +106,7 @@ export const products = define({
 
 export const goods = define({
   name: 'goods',
+  formats: [json, html],
   schema: Type.Object({ id: Type.String({ ...uuid, readOnly: true }), label: Type.String(line(100)) }),
   storage: memory()
 }).with(reactAdmin(), refine())
