@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import etag from '@fastify/etag'
@@ -180,7 +181,7 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
     {
       before: async (app) => {
         await app.register(middie)
-        app.use((request, response, next) => {
+        app.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
           if (request.method === 'OPTIONS') response.writeHead(204).end()
           else next()
         })
