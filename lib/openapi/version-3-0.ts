@@ -35,9 +35,18 @@ const nullSchema: Json = { type: 'object', nullable: true, enum: [null] }
 
 const convertUnion = (keyword: string) => (value: unknown): Json | undefined => {
   if (!Array.isArray(value) || !value.some(isNullSchema)) return undefined
-  const [first, ...others] = value.filter((choice) => !isNullSchema(choice)) as Json[]
+  const choices = value.filter((choice) => !isNullSchema(choice)) as Json[]
+  const [first, ...others] = choices
   if (others.length === 0 && first?.type !== undefined) return { ...first, nullable: true }
-  return { [keyword]: value.map((choice) => isNullSchema(choice) ? nullSchema : choice) }
+  return { [keyword]: addNull(choices) }
+}
+
+/** Allows null in one of the choices. Some generators cannot express a choice that allows only null. */
+function addNull (choices: readonly Json[]): Json[] {
+  // Other keywords, such as `enum`, still refuse null.
+  const index = choices.findIndex((choice) => choice.type !== undefined && choice.enum === undefined)
+  if (index < 0) return [...choices, nullSchema]
+  return choices.with(index, { ...choices[index], nullable: true })
 }
 
 const convertExclusive = (bound: string, keyword: string) => (value: unknown): Json => (
@@ -52,7 +61,7 @@ const keywords: Readonly<Record<string, (value: unknown, schema: Json) => Json |
     const nullable = others.length + 1 < value.length
     if (others.length === 0) return { type: first, nullable }
     const choices: Json[] = [first, ...others].map((type) => ({ type }))
-    return { anyOf: nullable ? [...choices, nullSchema] : choices }
+    return { anyOf: nullable ? addNull(choices) : choices }
   },
   anyOf: convertUnion('anyOf'),
   oneOf: convertUnion('oneOf'),
