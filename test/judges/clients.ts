@@ -1,6 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import swagger from '@fastify/swagger'
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import collection, { define } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
 import { root, scratch } from '../example.ts'
 
 // Clients that are generated from the document of the example service compile in strict mode, and call each operation.
@@ -255,6 +260,38 @@ export async function checkClients (address: string): Promise<Array<{ name: stri
   })
 }
 
+/** Schemas that generators find difficult. */
+const things = define({
+  name: 'things',
+  schema: Type.Object({
+    id: Type.String({ format: 'uuid', readOnly: true }),
+    anything: Type.Optional(Type.Unknown()),
+    either: Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Null()])),
+    pair: Type.Optional(Type.Tuple([Type.String(), Type.Integer()])),
+    scores: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+    kind: Type.Optional(Type.Literal('thing'))
+  }),
+  storage: memory()
+})
+
+/** Generates clients from documents of the other versions of OpenAPI, and returns what does not compile. */
+export async function checkVersions (): Promise<Array<{ name: string, messages: string[] }>> {
+  const results = []
+  for (const version of ['3.0.3', '3.2.0']) {
+    const app = Fastify()
+    await app.register(swagger, { openapi: { openapi: version, info: { title: 'Things', version: '1.0.0' } } })
+    await app.register(collection, things)
+    await app.ready()
+    const source = JSON.stringify(app.swagger())
+    await app.close()
+    for (const generator of [openapiFetch, heyApi, orval]) {
+      const messages = compileClient(generator, { folder: scratch(), address: 'http://localhost', source })
+      results.push({ name: `${generator.name}, OpenAPI ${version}`, messages })
+    }
+  }
+  return results
+}
+
 interface ClientCheck {
   readonly folder: string
   readonly address: string
@@ -262,16 +299,23 @@ interface ClientCheck {
   readonly operations: readonly string[]
 }
 
-function checkClient (generator: Generator, { folder, address, source, operations }: ClientCheck): string[] {
+/** Generates a client into a folder, and returns what the generator or the compiler reports. */
+function compileClient (generator: Generator, { folder, address, source }: Omit<ClientCheck, 'operations'>): string[] {
   writeFileSync(join(folder, 'openapi.json'), source)
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts'] }))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const generated = generator.generate(folder, address)
   if (generated.status !== 0) return [`The client is not generated: ${generated.stdout}${generated.stderr}`]
-  writeFileSync(join(folder, 'program.ts'), writeProgram(generator))
   const compiled = runProgram(folder, join(root, 'node_modules/typescript/bin/tsc'), ['-p', '.'])
-  if (compiled.status !== 0) return compiled.stdout.split('\n')
+  return compiled.status === 0 ? [] : compiled.stdout.split('\n')
+}
+
+function checkClient (generator: Generator, { operations, ...check }: ClientCheck): string[] {
+  const { folder, address } = check
+  writeFileSync(join(folder, 'program.ts'), writeProgram(generator))
+  const errors = compileClient(generator, check)
+  if (errors.length > 0) return errors
   const { stdout, stderr } = runProgram(folder, join(folder, 'out/program.js'), [address])
   const reported = new Map(stdout.split('\n').map((line) => line.split(' ') as [string, string]))
   const messages = operations.flatMap((id) => {

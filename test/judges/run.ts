@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { example, isInstalled, scratch } from '../example.ts'
-import { checkClients } from './clients.ts'
+import { checkClients, checkVersions } from './clients.ts'
 import { lintDocument } from './linters.ts'
 
 // Programs that judge the example service from the outside: `npm run judges`. They are installed at the first run.
@@ -59,7 +59,8 @@ const { child, address } = await example()
 const results = [
   { name: `Nu HTML checker, ${paths.length} pages`, messages: await checkPages(address) },
   ...await lintDocument(address),
-  ...await checkClients(address)
+  ...await checkClients(address),
+  ...await checkVersions()
 ]
 child.kill()
 for (const { name, messages } of results) {
