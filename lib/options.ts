@@ -73,8 +73,8 @@ export interface Transaction {
    */
   readonly client: DatabaseClient
   /**
-   * Aborted if the transaction is rolled back because the client has disconnected or the time of `timeout` is over. Pass
-   * it to everything that takes long.
+   * Aborted if the transaction is rolled back because the client has disconnected or the time of `timeout` is over.
+   * Pass it to everything that takes long.
    *
    * @example
    * await fetch(url, { signal: transaction.signal })

@@ -172,13 +172,10 @@ export function openCollection<Item extends object, Adds> (
  */
 export function explainRegistry (app: FastifyInstance): void {
   if ('collection' in app) return
-  // Fastify creates the context of a plugin from that of its parent.
-  let root: object = app
-  for (;;) {
-    const parent = Object.getPrototypeOf(root) as object | null
-    if (parent === null || parent === Object.prototype) break
-    root = parent
-  }
+  // Fastify creates the context of a plugin from that of its parent. Only the root has its own server.
+  let root: object | null = app
+  while (root !== null && !Object.hasOwn(root, 'server')) root = Object.getPrototypeOf(root) as object | null
+  if (root === null || Object.getPrototypeOf(root) !== Object.prototype) return
   const explain = (): never => { throw new NoRegistry() }
   // Writable, so that a decorator can be assigned in its place.
   Object.setPrototypeOf(root, Object.create(Object.prototype, { collection: { value: explain, writable: true } }))

@@ -143,7 +143,8 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
   }
 
   const names = routes.map(({ name }) => name)
-  const hiding = canHide(collection, names) ? [hideResource(collection, names)] : []
+  const canBeHidden = canIdentify(collection) && canHide(collection, names)
+  const hiding = canBeHidden ? [hideResource(collection, names)] : []
   const resourceOptions = mergeRouteOptions(wildcardOptions, getResourceOptions(collection))
   const operations = routes
     .filter((route) => isDocumented(route, url))

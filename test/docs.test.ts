@@ -16,6 +16,7 @@ import { optionNames } from '../lib/checks.ts'
 import { things } from '../lib/storage/conformance/thing.ts'
 import type { Adapter, Receipt, Storage, Supports } from '../lib/storage/contract.ts'
 import type { Feature } from '../lib/index.ts'
+import { action } from '../lib/features/action.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { redirects } from '../lib/features/redirects.ts'
 import { softDelete } from '../lib/features/soft-delete.ts'
@@ -444,6 +445,11 @@ const requests: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     }),
     'any: access.allow refuses the caller': () => ({
       given: { access: { authenticate: () => 'ada', allow: () => false } }
+    }),
+    'POST: a custom action, sent by a page of another origin without a CORS preflight': () => ({
+      at: `/${id}/look`,
+      headers: { 'sec-fetch-site': 'cross-site' },
+      features: [action('look', { run () {} }) as unknown as Feature<object>]
     }),
     "any: access.allow returns 'hidden'": () => ({ given: { access: { allow: () => 'hidden' } } }),
     'any: the item is outside the access.scope of the caller': () => ({

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 
 /** These need servers, or take long. */
 const excluded = [
-  'bench', 'browser', 'caches', 'crashes', 'example-service', 'examples', 'package', 'storage/balancer',
-  'storage/encrypted', 'storage/galera', 'storage/pgbouncer', 'storage/pools', 'storage/redis',
+  'bench', 'browser', 'caches', 'crashes', 'example-service', 'examples', 'items/interruptions', 'package',
+  'storage/balancer', 'storage/encrypted', 'storage/galera', 'storage/pgbouncer', 'storage/pools', 'storage/redis',
   'storage/servers', 'transfers', 'tutorial'
 ]
 

@@ -317,7 +317,7 @@ export async function retryWrite<Done extends object> (
     let result: Done | Refusal | Problem
     if (isQueued) {
       const turn = writeQueue.begin(id, { context: request.context, isRepeated: attempts > 1 })
-      // Mostly undefined, which saves a turn of the event loop.
+      // Mostly undefined, which saves an await.
       if (turn !== undefined) await turn
       try {
         result = await (callsApp ? writeQueue.runForApp(id, attempt) : attempt())

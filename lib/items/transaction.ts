@@ -277,8 +277,9 @@ export async function openTransaction<Done extends object> (
 ): Promise<Done | Problem | Refusal> {
   const { storage } = collection
   let transaction: OpenTransaction | undefined
+  let lost: OpenTransaction | undefined
   const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Done> => {
-    const before = transaction
+    const before = transaction ?? lost
     transaction = new OpenTransaction(collection, handle, context)
     return transaction.run(work, inner, before)
   }
@@ -289,11 +290,11 @@ export async function openTransaction<Done extends object> (
       return done
     } catch (thrown) {
       const lostRace = transaction?.lostRace
-      // An aborted transaction does not begin again, so the lost race may be that of the attempt before.
-      if (lostRace === undefined || context.signal.aborted) {
-        return getReason(transaction === undefined ? thrown : transaction.toHookError(thrown))
-      }
+      if (lostRace === undefined) return getReason(transaction === undefined ? thrown : transaction.toHookError(thrown))
       if (attempts === maxAttempts) return lostRace
+      // The next attempt may fail before it begins.
+      lost = transaction
+      transaction = undefined
     }
   }
 }

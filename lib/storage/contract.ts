@@ -225,7 +225,8 @@ export interface Storage<Item> {
   /** Compares and removes in one step. Without `expected`, the item only has to exist. */
   remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
   /**
-   * Commits everything that `work` writes, or nothing: a rejection of `work` rolls back and is passed on, whatever it is.
+   * Commits everything that `work` writes, or nothing: a rejection of `work`, whatever it is, rolls back and is passed
+   * on.
    * A commit that the database refuses, such as for a deferred constraint, rejects with a `CommitRefused`.
    * `work` may be called again after the database rolled it back, such as after a deadlock.
    *

@@ -96,11 +96,12 @@ class MemoryTransaction implements TransactionHandle {
     // The storage was created for the same rows.
     const known = this.#parts.get(rows)?.storage as Storage<Item> | undefined
     if (known !== undefined) return known
+    this.#checkOpen()
     const innerRows = new TransactionRows(rows)
     const innerReceipts = new MemoryReceipts(receipts)
     const methods = createMethods(innerRows)
     const use = async <Result>(call: () => Promise<Result>): Promise<Result> => {
-      if (this.#hasEnded) throw new TransactionEnded()
+      this.#checkOpen()
       return call()
     }
     const storage: Storage<Item> = {
@@ -132,6 +133,10 @@ class MemoryTransaction implements TransactionHandle {
   end (): void {
     this.#hasEnded = true
     for (const part of this.#parts.values()) part.end()
+  }
+
+  #checkOpen (): void {
+    if (this.#hasEnded) throw new TransactionEnded()
   }
 }
 

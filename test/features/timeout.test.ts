@@ -19,6 +19,7 @@ import { within } from '../../lib/features/within.ts'
 import { altered, ask, build, created, gate, logged, notes, users } from '../app.ts'
 import { noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
+import { storages } from '../storages.ts'
 import { listen, Wire } from '../wire.ts'
 
 // docs/limits.md, timeouts: the response, and what is stored at that time and later.
@@ -257,6 +258,36 @@ test('with an Idempotency-Key, a repeat after a timeout neither loses nor duplic
   )
   t.strictSame(await texts(after), ['once'])
 })
+
+for (const { name, skip, open } of storages) {
+  test(`${name}: a transaction that waits for another one does not begin after the timeout`, { skip }, async (t) => {
+    const { storage, prepare } = await open(t)
+    const [begun, released] = [gate(), gate()]
+    const calls: string[] = []
+    const definition = notes({
+      storage,
+      hooks: {
+        beforeWrite: async ({ action }) => {
+          calls.push(action)
+          if (action !== 'update') return
+          begun.open()
+          await released.opened
+        }
+      }
+    }).with(timeout({ create: limit, remove: limit }))
+    await prepare(definition)
+    const app = await build(t, definition)
+    const { at } = await created(app, '/notes', { text: 'first' })
+    const slow = ask(app, `PATCH ${at}`, { content: { text: 'patched' }, type: 'application/merge-patch+json' })
+    await begun.opened
+    const late = [ask(app, 'POST /notes', { content: { text: 'late' } }), ask(app, `DELETE ${at}`)]
+    for (const answer of await Promise.all(late)) t.match(answer.json(), { ...timedOut, detail: unchanged })
+    released.open()
+    t.equal((await slow).statusCode, 200)
+    t.strictSame(await texts(app), ['patched'])
+    t.strictSame(calls, ['create', 'update'], 'no hook is called for a request that was answered')
+  })
+}
 
 test('the timeout includes reading the parent of a nested collection', async (t) => {
   const never = gate()

@@ -9,6 +9,7 @@ import { sqlite } from '../../lib/storage/sqlite.ts'
 import type { Shape, Storage } from '../../lib/storage/contract.ts'
 import { mysqlPool, noMysql, noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
+import { startProxy, type Proxy } from '../storage/proxy.ts'
 import { createTable } from '../storages.ts'
 
 // Storages with few connections, which can tell what a request that was interrupted has left behind.
@@ -22,12 +23,16 @@ export interface WatchedStorage {
   prepare(collection: Collection): Promise<void>
   /** What is not as before any request: busy connections, open transactions, requests that wait. */
   findRemains(): Promise<string[]>
+  readonly proxy?: Proxy | undefined
+  /** Runs a statement outside of the pool of the storage. */
+  run?(text: string): Promise<unknown[]>
 }
 
 export interface WatchedDatabase {
   readonly name: 'memory' | 'sqlite' | 'postgres' | 'mysql'
   readonly skip: string | false
-  open(t: Closing): Promise<WatchedStorage>
+  /** A server can be reached through a proxy, to make it silent. */
+  open(t: Closing, isProxied?: boolean): Promise<WatchedStorage>
 }
 
 /** The size of each pool: fewer connections than requests of any test. */
@@ -48,6 +53,7 @@ export const watchedDatabases: readonly WatchedDatabase[] = [
       const adapter = sqlite(database)
       return {
         storage: adapter,
+        run: async (text) => database.prepare(text).all(),
         prepare: (collection) => createTable(adapter, collection),
         findRemains: async () => database.isTransaction ? ['an open transaction'] : []
       }
@@ -56,14 +62,23 @@ export const watchedDatabases: readonly WatchedDatabase[] = [
   {
     name: 'postgres',
     skip: noServers,
-    async open (t) {
+    async open (t, isProxied = false) {
       const server = await startPostgres()
       t.after(() => server.end())
-      const pool = server.pool({ max: poolSize, application_name: 'watched' })
+      const proxy = isProxied ? await startProxy(server.port) : undefined
+      t.after(() => proxy?.end())
+      const pool = server.pool({
+        max: poolSize,
+        application_name: 'watched',
+        connectionTimeoutMillis: 10_000,
+        ...proxy && { port: proxy.port }
+      })
       const watcher = server.pool({ max: 1 })
       const adapter = postgres(pool)
       return {
         storage: adapter,
+        proxy,
+        run: async (text) => (await watcher.query(text)).rows,
         prepare: (collection) => createTable(adapter, collection),
         async findRemains () {
           const { rows } = await watcher.query(
@@ -80,19 +95,28 @@ export const watchedDatabases: readonly WatchedDatabase[] = [
   {
     name: 'mysql',
     skip: noMysql,
-    async open (t) {
-      const { pool, name, end } = await mysqlPool({ connectionLimit: poolSize })
-      t.after(end)
+    async open (t, isProxied = false) {
+      const proxy = isProxied ? await startProxy(Number(new URL(process.env['MYSQL_URL']!).port)) : undefined
+      const { pool, name, end } = await mysqlPool({ connectionLimit: poolSize, ...proxy && { port: proxy.port } })
+      t.after(async () => {
+        await end()
+        await proxy?.end()
+      })
       const { pool: watcher, end: endWatcher } = await mysqlPool({ connectionLimit: 1 })
       t.after(endWatcher)
       const adapter = mysql(pool)
       return {
         storage: adapter,
+        proxy,
+        async run (text) {
+          await watcher.query(`USE ${name}`)
+          return (await watcher.query(text))[0] as unknown[]
+        },
         prepare: (collection) => createTable(adapter, collection),
         async findRemains () {
           const [rows] = await watcher.query(`SELECT p.COMMAND AS command, t.trx_state AS state, p.INFO AS query
             FROM information_schema.PROCESSLIST p LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID
-            WHERE p.DB = '${name}' AND (t.trx_id IS NOT NULL OR p.COMMAND <> 'Sleep')`)
+            WHERE p.DB = '${name}' AND p.ID <> CONNECTION_ID() AND (t.trx_id IS NOT NULL OR p.COMMAND <> 'Sleep')`)
           const remains = (rows as Array<Record<string, unknown>>).map((row) => JSON.stringify(row))
           const busy = countBusy(pool)
           if (busy > 0) remains.push(`${busy} busy connections`)
@@ -116,7 +140,7 @@ export async function waitForRest ({ findRemains }: WatchedStorage): Promise<str
     const remains = await findRemains()
     if (remains.length === 0) return []
     // INNODB_TRX is up to date only if nobody has read it for 100 milliseconds.
-    await delay(150)
+    await delay(turn < 10 ? 15 : 150)
   }
   return findRemains()
 }

@@ -1,5 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
@@ -114,7 +115,6 @@ interface Sent {
 const requests: ReadonlyArray<(at: string) => Sent> = [
   () => ({ title: 'POST with a key', line: 'POST /notes', content: '{"text":"new"}', hasKey: true }),
   (at) => ({ title: 'PATCH', line: `PATCH ${at}`, content: '{"text":"new"}', type: 'application/merge-patch+json' }),
-  (at) => ({ title: 'DELETE', line: `DELETE ${at}`, content: '' }),
   (at) => ({ title: 'action with a key', line: `POST ${at}/touch`, content: '{}', hasKey: true })
 ]
 
@@ -219,4 +219,123 @@ for (const { name, skip, open } of watchedDatabases) {
       }
     }
   })
+
+  const hasServer = name === 'postgres' || name === 'mysql'
+  if (!hasServer) continue
+  test(`${name}: a server that is silent from any statement on gets the true response`, { skip }, async (t) => {
+    const watched = await open(t, true)
+    const proxy = watched.proxy!
+    const steps = new Steps()
+    const { port, create, readTexts } = await openService(t, watched, steps, limit)
+    const toRequest = requests.at(-1)!
+    watchStatements(t, steps)
+    const effects = new Set<string>()
+    for (let at = 0, isReached = true; isReached; at++) {
+      isReached = false
+      const request = toRequest(await create())
+      const before = await readTexts()
+      const wire = new Wire(port)
+      steps.count = 0
+      steps.onStep = (step) => {
+        if (step !== at) return
+        isReached = true
+        proxy.silence()
+      }
+      const { status, content } = await send(wire, request)
+      steps.onStep = () => {}
+      wire.close()
+      // The server notices that its clients are gone.
+      proxy.drop()
+      proxy.recover()
+      const remains = await waitForRest(watched)
+      if (remains.length > 0) t.strictSame(remains, [], `${request.title}, step ${at}`)
+      // The pool may not have noticed yet that a connection is closed.
+      const after = await readTexts().catch(() => readTexts()).catch(() => readTexts())
+      const isChanged = after.length > before.length
+      const [effect] = status < 300 ? ['done'] : /Nothing was changed|had begun|unknown|$/.exec(content.toString())!
+      effects.add(effect!)
+      if (effect === 'done') t.ok(isChanged, `step ${at}: ${effect}`)
+      else if (effect === 'Nothing was changed') t.notOk(isChanged, `step ${at}: ${effect}`)
+      else t.equal(status, 503, `step ${at}: ${content}`)
+    }
+    t.ok(effects.has('done') && effects.has('Nothing was changed'), [...effects].join())
+  })
+
+  test(`${name}: a connection that a function still uses after a timeout is closed`, { skip }, async (t) => {
+    const watched = await open(t)
+    const { storage } = watched
+    const responded = gate()
+    const late = gate()
+    const results: unknown[] = []
+    const notes = define({ name: 'notes', schema: Note, storage }).with(
+      timeout({ all: limit }),
+      action('touch', {
+        async run ({ transaction }) {
+          const client = transaction.client as { query(text: string): Promise<unknown> }
+          const write = () => client.query(`INSERT INTO log VALUES (${results.length})`)
+          await write()
+          // Longer than the test waits: it has to be cancelled.
+          const sleep = name === 'postgres' ? 'SELECT pg_sleep(60)' : 'SELECT SLEEP(60)'
+          results.push(await client.query(sleep).catch(toMessage))
+          results.push(await write().catch(toMessage))
+          await responded.opened
+          results.push(await write().catch(toMessage))
+          late.open()
+        }
+      })
+    )
+    await watched.prepare(notes as never)
+    await watched.run!('CREATE TABLE log (number integer)')
+    const app = Fastify({ forceCloseConnections: true })
+    t.after(() => app.close())
+    await app.register(collection, notes)
+    const { headers } = await app.inject({ method: 'POST', url: '/notes', payload: { text: 'first' } })
+    const response = await app.inject({ method: 'POST', url: `${headers.location}/touch`, payload: {} })
+    t.match(response.json(), { code: 'timeout', detail: /Nothing was changed/ })
+    t.strictSame(await waitForRest(watched), [])
+    responded.open()
+    await late.opened
+    t.strictSame(results.map((result) => typeof result), ['string', 'string', 'string'], String(results))
+    t.strictSame(await watched.run!('SELECT number FROM log'), [])
+    t.equal((await app.inject({ url: '/notes' })).json().length, 1)
+  })
+}
+
+test('sqlite: the database that a function still uses after a timeout is refused', async (t) => {
+  const watched = await watchedDatabases.find(({ name }) => name === 'sqlite')!.open(t)
+  const responded = gate()
+  const late = gate()
+  const results: unknown[] = []
+  const notes = define({ name: 'notes', schema: Note, storage: watched.storage }).with(
+    timeout(limit),
+    action('touch', {
+      async run ({ transaction }) {
+        const client = transaction.client as DatabaseSync
+        client.exec('CREATE TABLE log (number INTEGER)')
+        results.push(client.isTransaction)
+        await responded.opened
+        try {
+          client.exec('CREATE TABLE log (number INTEGER)')
+        } catch (error) {
+          results.push(toMessage(error))
+        }
+        late.open()
+      }
+    })
+  )
+  await watched.prepare(notes as never)
+  const app = Fastify({ forceCloseConnections: true })
+  t.after(() => app.close())
+  await app.register(collection, notes)
+  const { headers } = await app.inject({ method: 'POST', url: '/notes', payload: { text: 'first' } })
+  const response = await app.inject({ method: 'POST', url: `${headers.location}/touch`, payload: {} })
+  t.match(response.json(), { code: 'timeout', detail: /Nothing was changed/ })
+  responded.open()
+  await late.opened
+  t.match(results, [true, /The transaction has ended/])
+  t.strictSame(await watched.run!("SELECT name FROM sqlite_schema WHERE name = 'log'"), [])
+})
+
+function toMessage (error: unknown): string {
+  return String(error)
 }

@@ -9,6 +9,8 @@ export interface Proxy {
   silence (): void
   /** New connections forward again. Those from before stay silent. */
   recover (): void
+  /** Closes all connections. */
+  drop (): void
   end (): Promise<void>
 }
 
@@ -42,6 +44,9 @@ export async function startProxy (...ports: number[]): Promise<Proxy> {
     },
     recover () {
       isSilent = false
+    },
+    drop () {
+      for (const socket of sockets) socket.destroy()
     },
     async end () {
       for (const socket of sockets) socket.destroy()

@@ -67,6 +67,7 @@ test('hooks inside the transaction are typed', () => {
         expect(customAction).type.toBe<string | undefined>()
         expect(after).type.toBe<Readonly<Item> | undefined>()
         expect(transaction.collection(orders)).type.toBe<CollectionCalls<Item>>()
+        expect(transaction.signal).type.toBe<AbortSignal>()
       }
     }
   })

@@ -89,10 +89,11 @@ export function createVersionStorage<Item extends object, Old extends object> (
     },
     remove: (id, expected, context) => current.remove(id, toCurrentVersion(expected), translateContext(context))
   }))
+  const { transaction, exclusive } = older
   return {
     ...older,
-    ...older.transaction && { transaction: (work, context) => older.transaction!(work, context).catch(throwTranslated) },
-    ...older.exclusive && { exclusive: (work, context) => older.exclusive!(work, context).catch(throwTranslated) }
+    ...transaction && { transaction: (work, context) => transaction(work, context).catch(throwTranslated) },
+    ...exclusive && { exclusive: (work, context) => exclusive(work, context).catch(throwTranslated) }
   }
 }
 

@@ -106,8 +106,15 @@ class HandleTransaction implements Session {
     await this.#use().execute(text)
   }
 
+  /** The handle for functions of the app, which refuses them after the end: it belongs to other requests then. */
   async getClient (): Promise<Handle> {
-    return this.#use().handle
+    return new Proxy(this.#use().handle, {
+      get: (handle, name) => {
+        this.#use()
+        const value: unknown = Reflect.get(handle, name)
+        return typeof value === 'function' ? value.bind(handle) : value
+      }
+    })
   }
 
   async transaction<Result> (work: Work<Result>): Promise<Result> {

@@ -117,7 +117,11 @@ export class PooledTransaction<Client> implements Session {
     } catch (error) {
       if (!(error instanceof RequestAborted)) throw error
       const isResponding = await cancelStatement(this.#driver, client, committing)
-      if (!isResponding) throw new OutcomeUnknown('The database did not respond to a commit', error)
+      if (!isResponding) {
+        this.#client = undefined
+        this.#driver.release(client, true)
+        throw new OutcomeUnknown('The database did not respond to a commit', error)
+      }
       // It may be done before it could be cancelled.
       await committing
     }
@@ -131,13 +135,23 @@ export class PooledTransaction<Client> implements Session {
     const client = this.#client
     if (client === undefined) return
     this.#client = undefined
+    if (this.#isShared && this.#isInUse) return this.#abandon(client)
     let isUsable = false
     try {
       isUsable = await this.#stopStatement(client) && await this.#rollBack(client)
     } finally {
-      // Closing the connection rolls back as well. A function of the app that has not ended may still use it.
-      this.#driver.release(client, broken || !isUsable || (this.#isShared && this.#isInUse))
+      // Closing the connection rolls back as well.
+      this.#driver.release(client, broken || !isUsable)
     }
+  }
+
+  /**
+   * Closes a connection that a function of the app still uses. After a ROLLBACK, its next statement would be committed
+   * by itself. The server ends the session when it notices, so a statement of the app that still runs is cancelled.
+   */
+  #abandon (client: Client): void {
+    this.#driver.release(client, true)
+    this.#driver.cancel(client, ignoreError)
   }
 
   async #stopStatement (client: Client): Promise<boolean> {
