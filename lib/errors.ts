@@ -19,14 +19,6 @@ export const NotRegistered = createError(
   500
 )
 
-export const NoRegistry = createError(
-  'FST_COLLECTION_NO_REGISTRY',
-  'app.collection() needs the plugin registry. Register it once, at the root of the app: ' +
-    'await app.register(registry), with registry from fastify-collections.',
-  500,
-  TypeError
-)
-
 export const BadOption = createError('FST_COLLECTION_BAD_OPTION', 'Collection %s: %s', 500, TypeError)
 
 export const BadName = createError(

@@ -11,7 +11,7 @@ import { createBodyReader } from './request/body.ts'
 import { varyByVersion } from './response/vary-by-version.ts'
 import { patchTypes } from './items/patch.ts'
 import { addRateLimitHeaders } from './response/rate-limit.ts'
-import { explainRegistry, registerCollection, getRegistered } from './registry.ts'
+import { registerCollection, getRegistered } from './registry.ts'
 import { addRoutes } from './routes.ts'
 import { checkStorages } from './storage-check.ts'
 
@@ -26,10 +26,7 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   const definition = toCollection(given)
   if (definition?.storage === undefined || definition.schemas === undefined) throw new NoDefinition()
   // Once for all collections of the app, when all of them are registered.
-  if (getRegistered(app).length === 0) {
-    app.addHook('onReady', () => checkStorages(app))
-    explainRegistry(app)
-  }
+  if (getRegistered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
   const served = registerCollection(app, definition)
   warnOfRepeatedName(app.prefix, served.name)
   // Registered in the context of the collection, because it cannot be registered twice on one instance.

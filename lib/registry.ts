@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { CollectionCalls } from './calls/types.ts'
 import { createCalls } from './calls/calls.ts'
-import { BadOption, NoDefinition, NoRegistry, NotRegistered } from './errors.ts'
+import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
 import { buildCollectionRoute, isDefinition, toCollection } from './collection.ts'
 import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
 import type { Transaction } from './options.ts'
@@ -164,21 +164,6 @@ export function openCollection<Item extends object, Adds> (
       return served.collection
     }
   })
-}
-
-/**
- * Lets `app.collection()` explain itself as long as nothing decorates the app with it. The root inherits it, because a
- * decorator of the root could conflict with one of the app.
- */
-export function explainRegistry (app: FastifyInstance): void {
-  if ('collection' in app) return
-  // Fastify creates the context of a plugin from that of its parent. Only the root has its own server.
-  let root: object | null = app
-  while (root !== null && !Object.hasOwn(root, 'server')) root = Object.getPrototypeOf(root) as object | null
-  if (root === null || Object.getPrototypeOf(root) !== Object.prototype) return
-  const explain = (): never => { throw new NoRegistry() }
-  // Writable, so that a decorator can be assigned in its place.
-  Object.setPrototypeOf(root, Object.create(Object.prototype, { collection: { value: explain, writable: true } }))
 }
 
 /**

@@ -52,16 +52,6 @@ async function callUnserved (): Promise<void> {
   await app.collection(define(users)).create({ email: 'ada@example.com' })
 }
 
-async function callWithoutRegistry (
-  getContext: (app: ReturnType<typeof Fastify>) => ReturnType<typeof Fastify>
-): Promise<void> {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  const definition = define(users)
-  await app.register(async (inner) => { await inner.register(collection, definition) }, { prefix: '/v1' })
-  await getContext(app).collection(definition).create({ email: 'ada@example.com' })
-}
-
 async function twice (): Promise<void> {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -88,10 +78,6 @@ const mistakes: Readonly<
   ],
   FST_COLLECTION_NOT_REGISTERED: [
     ['a call of a definition that the app does not serve', () => callUnserved(), /app\.register\(collection/]
-  ],
-  FST_COLLECTION_NO_REGISTRY: [
-    ['a call without the registry', () => callWithoutRegistry((app) => app), /await app\.register\(registry\)/],
-    ['one in a plugin', () => callWithoutRegistry((app) => Object.create(app)), /await app\.register\(registry\)/]
   ],
   FST_COLLECTION_BAD_OPTION: [
     ['the name of a format', () => loose({ ...users, formats: ['json'] }), /"json", which is not a format.*\[json, hal\]/],

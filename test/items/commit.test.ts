@@ -644,15 +644,22 @@ test('a response that cannot be rendered after a write is sent without content, 
       return html.page!(...given)
     }
   }
+  const links: Format = {
+    ...hal,
+    item: (...given) => {
+      broken()
+      return hal.item(...given)
+    },
+    list: (...given) => {
+      broken()
+      return hal.list(...given)
+    }
+  }
   const { lines, logger } = logged()
   const app = await build(
     t,
     notes({
-      formats: [json, hal, csv, pages],
-      links: () => {
-        broken()
-        return {}
-      },
+      formats: [json, links, csv, pages],
       put: { create: true },
       etag: { onPut: 'always' }
     }).with(idempotency(), bulk()),
