@@ -21,7 +21,6 @@ import {
 import type { Authorization } from './access/authorize.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { formatPreferenceApplied, parsePreferences } from './http/prefer.ts'
-import type { Preferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { mergeVary } from './http/vary.ts'
 import { joinFilters } from './storage/filter.ts'
@@ -56,20 +55,17 @@ export function createHandler (collection: Collection, options: HandlerOptions):
   const needsAuthorization = isProtected(collection)
   const personalActions = getPersonalActions(collection)
   const isNested = collection.parent !== undefined
-  const vary = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache))
-  const varyWithPrefer = `${vary}, Prefer`
+  const preference = variesByPreference ? ['Prefer'] : []
+  const varied = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache), ...preference)
 
-  function send (response: Response, isLenient: boolean, reply: FastifyReply): Formatted | undefined {
+  function send (response: Response, reply: FastifyReply): Formatted | undefined {
     const isSafe = safeMethods.has(reply.request.method)
     if (collection.groups !== undefined && (response.status < 300 || isSafe)) {
       setHeaders(isSafe ? collection.groups.read : collection.groups.write, reply)
     }
-    const applied: Preferences | undefined = isLenient
-      ? { ...response.applied, handling: 'lenient' }
-      : response.applied
+    const { applied } = response
     if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
     const policy = response.personal === true && cache.dependsOnCaller !== true ? noStore.policy : cache
-    const varied = variesByPreference || applied?.handling !== undefined ? varyWithPrefer : vary
     const fields = addDescriptionLink(collection, response.fields)
     return prepareReply(fields === response.fields ? response : { ...response, fields }, { policy, varied }, reply)
   }
@@ -86,8 +82,8 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
       const access = { place, authorization, context, customAction }
       const request = toRequest(format ?? collection.formats[0]!, access, reply)
-      const isLenient = checkEncoding(request.search) ?? (takesQuery ? false : checkQuery(request))
-      if (isLenient instanceof Problem) return prepareProblem(collection, isLenient, reply)
+      const invalid = checkEncoding(request.search) ?? (takesQuery ? undefined : checkQuery(request))
+      if (invalid !== undefined) return prepareProblem(collection, invalid, reply)
       const visible = authorization?.hidden === undefined
         ? collection
         : getVisibleCollection(collection, authorization.hidden)
@@ -96,7 +92,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
         : getLinkingCollection(visible, await findAllowed(collection.access!, personalActions, incoming))
       const result = await action(seen, request)
       context.end()
-      return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, isLenient, reply)
+      return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, reply)
     } catch (thrown) {
       // A storage or a function of the definition can throw a problem on purpose.
       if (thrown instanceof Problem) return prepareProblem(collection, thrown, reply)

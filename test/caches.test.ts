@@ -307,19 +307,6 @@ for (const { program, drops } of caches) {
     )
 
     await t.test(
-      'a list for Prefer: handling=lenient is not served to other clients (RFC 7240, section 2)',
-      async (t) => {
-        for (let turn = 0; turn < 2; turn++) {
-          t.match(await cache.ask('GET /news?colour=red', { fields: { prefer: 'handling=lenient' } }), {
-            status: 200,
-            fields: { vary: /Prefer/ }
-          })
-          t.equal((await cache.ask('GET /news?colour=red')).status, 400)
-        }
-      }
-    )
-
-    await t.test(
       `a write through the cache invalidates ${drops.join(' and ') || 'nothing'} among fresh responses`,
       async (t) => {
         await write(app, 'POST /news', 'kept')

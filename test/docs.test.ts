@@ -298,10 +298,6 @@ const requests: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
     'GET, HEAD: limit, cursor, sort, fields or count is invalid': () => ({ at: '?sort=colour' }),
     'GET, HEAD: a filter value is invalid': () => ({ at: '?updatedAt.gte=yesterday' }),
     'GET, HEAD: an unknown query parameter': () => ({ at: '?colour=red' }),
-    'GET, HEAD: an unknown query parameter, Prefer: handling=lenient': () => ({
-      at: '?colour=red',
-      headers: { prefer: 'handling=lenient' }
-    }),
     'GET, HEAD: Accept matches no format': () => ({ headers: { accept: 'image/png' } }),
     'QUERY: a page of items; a GET can express the same query': () => ({ payload: { filter: { email: '1' } } }),
     'QUERY: a page of items; no GET can express the same query': () => ({

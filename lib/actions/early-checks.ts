@@ -3,7 +3,6 @@ import { findPlace } from '../access/parent.ts'
 import type { Collection } from '../collection.ts'
 import type { ActionInfo } from '../features/feature.ts'
 import { isConditional } from '../http/preconditions.ts'
-import { parsePreferences } from '../http/prefer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { checkEncoding, checkQuery } from '../request/query.ts'
 import type { Call } from '../request/request.ts'
@@ -30,12 +29,8 @@ export function createEarlyCheck (collection: Collection, action: ActionInfo, ta
     const invalid = checkEncoding(search)
     if (invalid !== undefined) return invalid
     if (!takesQuery) {
-      const unknown = checkQuery({
-        search,
-        query: request.query as Call['query'],
-        preferences: parsePreferences(headers.prefer as string | undefined)
-      })
-      if (unknown instanceof Problem) return unknown
+      const unknown = checkQuery({ search, query: request.query as Call['query'] })
+      if (unknown !== undefined) return unknown
     }
     for (const hook of attached.hooks.onHeaders) {
       const refusal = hook(headers, action)

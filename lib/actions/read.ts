@@ -3,7 +3,6 @@ import { notModified, ok } from '../response/response.ts'
 import { isNotModified } from '../items/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { isConditional } from '../http/preconditions.ts'
-import type { Preferences } from '../http/prefer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseItemQuery } from '../listing/query-string.ts'
 import {
@@ -30,20 +29,18 @@ export async function read (collection: Collection, request: Request): Promise<R
 
   const hasView = listQuery.fields !== undefined || listQuery.features !== undefined
   const view = hasView ? await buildView(collection, [entry], { listQuery, request }) : undefined
-  return respond(collection, request, { entry, view, lenient: listQuery.lenient === true })
+  return respond(collection, request, { entry, view })
 }
 
 interface FoundItem {
   readonly entry: Entry<object>
   /** Undefined if the client requests the whole item without additions. */
   readonly view?: View | undefined
-  readonly lenient: boolean
 }
 
 /** The item, or 304 if the client has it already. */
-function respond (collection: Collection, request: Request, { entry, view, lenient }: FoundItem): Result {
+function respond (collection: Collection, request: Request, { entry, view }: FoundItem): Result {
   const { format, fields } = request
-  const applied: Preferences | undefined = lenient ? { handling: 'lenient' } : undefined
   const wanted = { format, path: getCollectionPath(request) }
   if (isConditional(fields)) {
     const headers = view === undefined
@@ -53,10 +50,10 @@ function respond (collection: Collection, request: Request, { entry, view, lenie
     const modified = hasAdditions ? undefined : getRepresentationDate(collection, entry)
     const isKnown = isNotModified(request, { tag: headers.etag!, modified })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return markPersonal(view, notModified(headers, applied))
+    if (isKnown) return markPersonal(view, notModified(headers))
   }
   const representation = view === undefined
     ? represent(collection, entry, wanted)
     : representView(collection, entry, { ...wanted, view })
-  return markPersonal(view, ok(representation.content, representation.fields, applied))
+  return markPersonal(view, ok(representation.content, representation.fields))
 }

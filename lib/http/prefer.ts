@@ -5,8 +5,6 @@ import { parseWord, splitList } from './grammar.ts'
 export interface Preferences {
   /** RFC 7240, section 4.2. */
   readonly return?: 'minimal' | 'representation'
-  /** RFC 7240, section 4.4. */
-  readonly handling?: 'strict' | 'lenient'
   readonly count?: 'exact'
 }
 
@@ -15,8 +13,6 @@ const none: Preferences = Object.freeze({})
 const known: ReadonlyMap<string, Preferences> = new Map<string, Preferences>([
   ['return=minimal', Object.freeze({ return: 'minimal' })],
   ['return=representation', Object.freeze({ return: 'representation' })],
-  ['handling=strict', Object.freeze({ handling: 'strict' })],
-  ['handling=lenient', Object.freeze({ handling: 'lenient' })],
   ['count=exact', Object.freeze({ count: 'exact' })]
 ])
 

@@ -17,8 +17,6 @@ export interface ListQuery {
   readonly features?: Readonly<Record<string, string>>
   /** Properties that features need in addition to `fields`. */
   readonly needs?: readonly string[]
-  /** Whether an unknown parameter was ignored, as the client prefers. */
-  readonly lenient?: boolean
 }
 
 /** Merges two queries. The first one takes precedence; both filters apply. */

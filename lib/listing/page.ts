@@ -46,7 +46,7 @@ export async function buildPage (collection: Collection, request: Request, listQ
     links,
     etag: buildEtag(collection, hashVersions(versions), format)
   })
-  const applied = getAppliedPreferences(request, page, listQuery)
+  const applied = getAppliedPreferences(request, page)
 
   if (isConditional(request.fields)) {
     const isKnown = isNotModified(request, { tag: fields.etag!, modified: undefined })
@@ -92,10 +92,7 @@ function buildFields (
 
 function getAppliedPreferences (
   { preferences: { count } }: Request,
-  { total }: Page<object>,
-  { lenient }: ListQuery
+  { total }: Page<object>
 ): Preferences | undefined {
-  const isCounted = count !== undefined && total !== undefined
-  if (lenient !== true && !isCounted) return undefined
-  return { ...lenient === true && { handling: 'lenient' }, ...isCounted && { count } }
+  return count === undefined || total === undefined ? undefined : { count }
 }

@@ -80,11 +80,7 @@ function parseParameters (
     const parameter = allowed?.includes(name) === false ? undefined : getParameter(collection, name)
     const isFilter = parameter === undefined && allowed === undefined
     const key = isFilter ? parseFilterKey(name, collection.listing.filterable) : undefined
-    if (parameter === undefined && key === undefined) {
-      if (preferences.handling !== 'lenient') return toUnknownParameterProblem(collection, name, allowed)
-      listQuery.lenient = true
-      continue
-    }
+    if (parameter === undefined && key === undefined) return toUnknownParameterProblem(collection, name, allowed)
     if (typeof text !== 'string') return badParameter(name, onceOnly)
     const part = parameter?.read(collection, parameter.ofText(text)) ?? parseCondition(key!, parseOperand(key!, text))
     if (typeof part === 'string') return badParameter(name, part)

@@ -2,8 +2,6 @@ import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Request } from './request.ts'
 
-type QueryTarget = Pick<Request, 'search' | 'query' | 'preferences'>
-
 /**
  * RFC 3986, section 2.1: a percent sign is followed by two hexadecimal digits, and the octets are UTF-8. The parser of
  * Fastify would return anything else as it is, and `?name=%FF` would find the item whose name is "%FF".
@@ -23,14 +21,12 @@ function isDecodable (text: string): boolean {
   }
 }
 
-/**
- * Checks the query string of a request that takes no parameters. Returns whether parameters were ignored because the
- * client prefers lenient handling (RFC 7240, section 4.4); otherwise unknown parameters are a problem.
- */
-export function checkQuery ({ search, query, preferences }: QueryTarget): boolean | Problem {
+type QueryTarget = Pick<Request, 'search' | 'query'>
+
+/** Checks the query string of a request that takes no parameters. */
+export function checkQuery ({ search, query }: QueryTarget): Problem | undefined {
   const name = search === '' ? undefined : Object.keys(query)[0]
-  if (name === undefined) return false
-  if (preferences.handling === 'lenient') return true
+  if (name === undefined) return undefined
   return problem('invalid-query', {
     detail: `The query parameter ${JSON.stringify(name)} is unknown. This request takes no query parameters.`,
     members: { parameter: name }
