@@ -10,7 +10,6 @@ import { createErrorConverter, createErrorHandler } from './handler.ts'
 import { createBodyReader } from './request/body.ts'
 import { varyByVersion } from './response/vary-by-version.ts'
 import { patchTypes } from './items/patch.ts'
-import { addRateLimitHeaders } from './response/rate-limit.ts'
 import { registerCollection, getRegistered } from './registry.ts'
 import { addRoutes } from './routes.ts'
 import { checkStorages } from './storage-check.ts'
@@ -41,7 +40,6 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   handleContentCoding(app)
   varyByVersion(app, served)
   for (const plugin of served.attached.plugins) await plugin(app)
-  addRateLimitHeaders(app)
   const openapi = app.hasDecorator('swagger') ? await import('./openapi/description.ts') : undefined
   addRoutes(app, served, openapi?.createSwaggerConfig)
 }

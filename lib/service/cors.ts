@@ -27,10 +27,12 @@ export function corsOptions (): CorsOptions {
       'Link',
       'Location',
       'Preference-Applied',
-      'RateLimit',
-      'RateLimit-Policy',
       'Retry-After',
       'Sunset',
+      // Those of @fastify/rate-limit.
+      'X-RateLimit-Limit',
+      'X-RateLimit-Remaining',
+      'X-RateLimit-Reset',
       'X-Total-Count'
     ],
     // Otherwise an OPTIONS request that is not a preflight gets 400.
