@@ -22,24 +22,17 @@ const summaries: Readonly<Record<OperationName, (plural: string, singular: strin
   remove: (_plural, singular) => `Delete ${singular}`
 }
 
-/** `users` -> `a user`, `articles` -> `an article`, `people` -> `an item of people`. */
+/** `users` -> `user`, `order-lines` -> `order line`, `people` -> `item of people`. */
 export function toSingular (plural: string): string {
   const word = plural.split(/[-_.~]/).at(-1)!
   const singular = removePluralEnding(word)
-  if (singular === word) return `an item of ${plural}`
-  const name = plural.slice(0, plural.length - word.length).replace(/[-_.~]/g, ' ') + singular
-  return `${getArticle(name)} ${name}`
+  if (singular === word) return `item of ${plural}`
+  return plural.slice(0, plural.length - word.length).replace(/[-_.~]/g, ' ') + singular
 }
 
 function removePluralEnding (word: string): string {
   if (/(?:news|series|species)$/.test(word)) return word
   return word.replace(/(?<=\w\w)ies$|(?<=s|x|z|ch|sh)es$|(?<![sui])s$/, (ending) => ending === 'ies' ? 'y' : '')
-}
-
-function getArticle (name: string): string {
-  const beginsWithVowel = /^[aeiou]/i.test(name) && !/^(?:u[bcfhjkqrstn][aeiou]|eu|one)/i.test(name)
-  const hasSilentH = /^ho(?:ur|nor)/i.test(name)
-  return beginsWithVowel || hasSilentH ? 'an' : 'a'
 }
 
 /** Returns the name of an operation that is not that of a custom action. */
@@ -65,7 +58,7 @@ export function describeRoute (
   }
 }
 
-/** `Cancel an order`, `Import orders`; of a custom action with several words, only these. */
+/** `Cancel order`, `Import orders`; of a custom action with several words, only these. */
 function buildSummary (plural: string, operation: OperationInfo): string {
   const { at, custom } = operation
   const singular = toSingular(plural)
