@@ -44,6 +44,7 @@ import {
   checkHeaders,
   refuseCrossOrigin,
   refuseExpectation,
+  refuseListPreconditions,
   refuseMethod,
   skipDeeperPaths,
   toError
@@ -129,7 +130,8 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
     const checks = [
       ...getOriginChecks(collection, route),
       ...getAccessChecks(collection, route),
-      ...getContentChecks(collection, route)
+      ...getContentChecks(collection, route),
+      ...route.name === 'create' ? [refuseListPreconditions] : []
     ]
     const handlerOptions = getHandlerOptions(collection, route)
     const errorHandler = createErrorHandler(collection, route.name)

@@ -1,8 +1,6 @@
 import type { Result } from '../action.ts'
-import { checkListPreconditions } from '../listing/list-preconditions.ts'
 import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
-import { hasTagPrecondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { commitCreate } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
@@ -11,15 +9,12 @@ import { respondToCreate } from '../response/write-response.ts'
 
 /** POST to the collection: creates an item. */
 export async function create (collection: Collection, request: Request): Promise<Result> {
-  const checkAgain = hasTagPrecondition(request.fields) ? await checkListPreconditions(collection, request) : undefined
-  if (checkAgain instanceof Problem) return checkAgain
-
   const content = readContent(collection, request)
   if (content instanceof Problem) return content
   const decided = buildNewItem(collection, request, { content: content.value })
   const item = decided instanceof Promise ? await decided : decided
   if (item instanceof Problem) return item
-  return commitCreate(collection, checkAgain === undefined ? request : { ...request, checkAgain }, {
+  return commitCreate(collection, request, {
     item,
     respond: ({ after }) => respondToCreate(collection, request, after)
   })

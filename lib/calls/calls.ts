@@ -298,7 +298,7 @@ async function runWork<Result> (
   const run = () => openTransaction(collection, async (_storage, transaction) => {
     // In an object, since the app may return anything.
     return { result: await transaction.callHook(() => work(transaction)) }
-  }, { context: { signal: neverAborted }, isExclusive: false })
+  }, { signal: neverAborted })
   // What the work throws is for its caller, unchanged.
   const done = await run().catch((thrown: unknown) => { throw thrown instanceof HookError ? thrown.cause : thrown })
   if ('result' in done) return done.result

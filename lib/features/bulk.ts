@@ -1,10 +1,8 @@
 import type { Result } from '../action.ts'
 import type { Response } from '../response/response.ts'
-import { checkListPreconditions } from '../listing/list-preconditions.ts'
 import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import { toPointer } from '../http/json-pointer.ts'
-import { hasTagPrecondition } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { notifyChange, runTransaction, writeInTransaction } from '../items/commit.ts'
 import { buildNewItem } from '../items/create.ts'
@@ -70,10 +68,7 @@ interface NewItems {
   readonly maximum: number
 }
 
-async function createAll (collection: Collection, given: Request, newItems: NewItems): Promise<Result> {
-  const checkAgain = hasTagPrecondition(given.fields) ? await checkListPreconditions(collection, given) : undefined
-  if (checkAgain instanceof Problem) return checkAgain
-  const request: Request = checkAgain === undefined ? given : { ...given, checkAgain }
+async function createAll (collection: Collection, request: Request, newItems: NewItems): Promise<Result> {
   const items = await buildNewItems(collection, request, newItems)
   if (items instanceof Problem) return items
   const entries = await insertAll(collection, request, items)

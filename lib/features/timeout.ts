@@ -175,14 +175,11 @@ function refuseLateWrites<Item> (storage: Storage<Item>): Storage<Item> {
       remove: (id, expected, context) => write(context, () => inner.remove(id, expected, context))
     }
   })
-  const { transaction, exclusive } = limited
+  const { transaction } = limited
   return {
     ...limited,
     ...transaction && {
       transaction: (work, context) => beginTransaction(context, work, (tracked) => transaction(tracked, context))
-    },
-    ...exclusive && {
-      exclusive: (work, context) => beginTransaction(context, work, (tracked) => exclusive(tracked, context))
     }
   }
 }

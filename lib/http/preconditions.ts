@@ -48,10 +48,7 @@ export function isConditional (fields: PreconditionFields): boolean {
     fields['if-unmodified-since'] !== undefined
 }
 
-/**
- * Whether there is a precondition for a resource without a modification date.
- * Those with a date are ignored then (RFC 9110, sections 13.1.3 and 13.1.4).
- */
+/** Whether there is a precondition with entity tags. */
 export function hasTagPrecondition (fields: PreconditionFields): boolean {
   return fields['if-match'] !== undefined || fields['if-none-match'] !== undefined
 }

@@ -338,9 +338,9 @@ function isRace ({ refused }: Refusal): boolean {
   return refused === 'stale' || refused === 'not-found'
 }
 
-/** Whether a write consists of more than the item: features store something with it, or it depends on the list. */
-function needsTransaction (collection: Collection, { beforeCommit, checkAgain }: Call): boolean {
-  return beforeCommit !== undefined || checkAgain !== undefined || hasHooksInTransaction(collection)
+/** Whether a write consists of more than the item: features store something with it. */
+function needsTransaction (collection: Collection, { beforeCommit }: Call): boolean {
+  return beforeCommit !== undefined || hasHooksInTransaction(collection)
 }
 
 /** Whether functions of the app run in the transaction: hooks of the definition, or of its features. */
@@ -348,25 +348,18 @@ function hasHooksInTransaction ({ attached, hooks }: Collection): boolean {
   return attached.onWrite !== undefined || hooks.beforeWrite !== undefined || hooks.afterWrite !== undefined
 }
 
-/**
- * Runs the work in one transaction, which a problem or a refusal rolls back. If the request depends on the state of the
- * list, the transaction first checks that the list has not changed, and no other request can change it until the end.
- */
+/** Runs the work in one transaction, which a problem or a refusal rolls back. */
 export function runTransaction<Done extends object> (
   collection: Collection,
-  { checkAgain, context, transaction: joined }: Call,
+  { context, transaction: joined }: Call,
   work: Work<Done>,
   // Only functions of the app need an open transaction.
   { isForApp }: { isForApp: boolean } = { isForApp: hasHooksInTransaction(collection) }
 ): Promise<Done | Problem | Refusal> {
-  const isExclusive = checkAgain !== undefined
-  const run: Work<Done> = isExclusive
-    ? async (storage, transaction) => await checkAgain(storage) ?? work(storage, transaction)
-    : work
-  if (joined !== undefined) return joinTransaction(collection, run, joined)
+  if (joined !== undefined) return joinTransaction(collection, work, joined)
   return isForApp
-    ? openTransaction(collection, run, { context, isExclusive })
-    : runInTransaction(collection, run, { context, isExclusive })
+    ? openTransaction(collection, work, context)
+    : runInTransaction(collection, work, context)
 }
 
 type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'>

@@ -243,21 +243,15 @@ function rollBackRefused<Done extends object> (result: Done | Problem | Refusal)
 export type Work<Done extends object, Open = OpenTransaction | undefined> =
   (storage: Storage<object>, transaction: Open) => Promise<Done | Problem | Refusal>
 
-interface TransactionOptions {
-  readonly context: Pick<Context, 'signal'>
-  /** Whether no other writer may change what the transaction has read. */
-  readonly isExclusive: boolean
-}
-
 /** Runs the work in a transaction. The storage may run it again if the database rolled it back. */
 export async function runInTransaction<Done extends object> (
   { storage }: Collection,
   work: Work<Done>,
-  { context, isExclusive }: TransactionOptions
+  context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
   const run = async (inner: Storage<object>): Promise<Done> => rollBackRefused(await work(inner, undefined))
   try {
-    return await (isExclusive ? storage.exclusive!(run, context) : storage.transaction!(run, context))
+    return await storage.transaction!(run, context)
   } catch (thrown) {
     return getReason(thrown)
   }
@@ -273,7 +267,7 @@ const maxAttempts = 20
 export async function openTransaction<Done extends object> (
   collection: Collection,
   work: Work<Done, OpenTransaction>,
-  { context, isExclusive }: TransactionOptions
+  context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
   const { storage } = collection
   let transaction: OpenTransaction | undefined
@@ -285,7 +279,7 @@ export async function openTransaction<Done extends object> (
   }
   for (let attempts = 1; ; attempts++) {
     try {
-      const done = await (isExclusive ? storage.exclusive!(run, context) : storage.transaction!(run, context))
+      const done = await storage.transaction!(run, context)
       for (const notify of transaction?.notifications ?? []) await notify()
       return done
     } catch (thrown) {

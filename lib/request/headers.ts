@@ -6,6 +6,7 @@ import { negotiate } from '../http/accept.ts'
 import { codings } from '../http/content-encoding.ts'
 import { parseMediaType } from '../http/content-type.ts'
 import { isAllowedByCors, isCrossOrigin, needsPreflight } from '../http/cross-origin.ts'
+import { hasTagPrecondition } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { normalizePath } from './request.ts'
@@ -55,6 +56,17 @@ export function refuseCrossOrigin (trustedOrigins: readonly string[]): onRequest
 export const refuseExpectation: onRequestHookHandler = ({ headers }, _reply, done) => {
   if (headers.expect === undefined) done()
   else done(toError(problem('not-found')))
+}
+
+/** A list has no state that a POST to it could depend on: each item has its own. */
+export const refuseListPreconditions: onRequestHookHandler = ({ headers }, _reply, done) => {
+  if (!hasTagPrecondition(headers)) done()
+  else {
+    done(toError(problem('bad-request', {
+      detail: 'If-Match and If-None-Match are not supported on POST to a list. Repeat the request without them; ' +
+        'with an Idempotency-Key, if it must not be done twice.'
+    })))
+  }
 }
 
 /** The content that an action accepts. */

@@ -41,8 +41,6 @@ export interface Call {
   readonly parsed?: ParsedContent | Problem
   /** Set by features. Called once, in the transaction of the write, with the response. A problem rolls it back. */
   readonly beforeCommit?: (storage: Storage<object>, response: Response) => Promise<Problem | undefined>
-  /** Set if a POST has a precondition. Checks in the transaction of the write whether the list has changed since. */
-  readonly checkAgain?: (storage: Storage<object>) => Promise<Problem | undefined>
   /** What `access.authenticate` returned. */
   readonly caller: Caller | undefined
   /** The rows of the caller, and the values that are set on new ones. The context already has the filter. */

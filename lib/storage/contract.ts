@@ -243,14 +243,6 @@ export interface Storage<Item> {
   readonly database?: object
   /** Returns this storage within a transaction of the same database. It is called with an open transaction. */
   join? (handle: TransactionHandle): Storage<Item>
-  /**
-   * A transaction during which no other writer, in any process, changes what `work` has read: for a write that depends
-   * on a list.
-   */
-  exclusive?<Result>(
-    work: (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>,
-    context: Pick<Context, 'signal'>
-  ): Promise<Result>
   /** The responses to requests with an idempotency key. */
   readonly receipts?: Receipts
   /**

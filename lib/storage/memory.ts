@@ -112,7 +112,6 @@ class MemoryTransaction implements TransactionHandle {
       replace: (id, item, expected, context) => use(() => methods.replace(id, item, expected, context)),
       remove: (id, expected, context) => use(() => methods.remove(id, expected, context)),
       transaction: (work) => work(storage, this),
-      exclusive: (work) => work(storage, this),
       receipts: innerReceipts
     }
     this.#parts.set(rows, {
@@ -176,10 +175,6 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
       } finally {
         unblock()
       }
-    },
-    // Writes wait for transactions anyway.
-    exclusive (work, context) {
-      return this.transaction!(work, context)
     },
     database,
     join,

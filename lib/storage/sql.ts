@@ -102,11 +102,6 @@ function createStorage<Item extends object> (session: Session, statements: State
     database,
     // The handle is that of a storage with the same database.
     join: (handle) => createStorage((handle as SqlTransaction).session, statements),
-    exclusive: (work, context) => {
-      return session.exclusive(layout.table, (inner) => {
-        return work(createStorage(inner, statements), toHandle(inner))
-      }, context).catch(refuse)
-    },
     receipts: new SqlReceipts(statements.receipts, traced),
     check: (context) => checkTable(layout, traced, context),
     schemaSql: (context) => buildSchemaSql(layout, traced, context)

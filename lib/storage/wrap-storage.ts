@@ -10,7 +10,7 @@ type PassedThrough<Item> = {
   [Property in Exclude<keyof Storage<Item>, Method | Wrapped>]: Storage<Item>[Property]
 }
 
-type Wrapped = 'transaction' | 'exclusive' | 'join' | 'check' | 'schemaSql'
+type Wrapped = 'transaction' | 'join' | 'check' | 'schemaSql'
 
 /** Returns a storage with other methods over this one, within its transactions as well. */
 export function wrapStorage<Item, Seen> (
@@ -41,11 +41,6 @@ export function wrapStorage<Item, Seen> (
     },
     ...storage.join && {
       join: (handle) => wrapStorage(storage.join!(handle), createMethods)
-    },
-    ...storage.exclusive && {
-      exclusive: (work, context) => {
-        return storage.exclusive!((inner, handle) => work(wrapStorage(inner, createMethods), handle), context)
-      }
     }
   }
 }

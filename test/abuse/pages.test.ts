@@ -95,16 +95,13 @@ test('an item longer than a page gets a page of its own', async (t) => {
   t.strictSame((await follow(app, { from: '/stories?sort=title', rel: 'next' })).pages, [['10'], ['11'], ['12']])
 })
 
-test('the ETag of a page that ends early works for If-None-Match on GET and If-Match on POST', async (t) => {
+test('the ETag of a page that ends early works for If-None-Match', async (t) => {
   const definition = define({ name: 'stories', schema: Story, storage: memory() })
   const app = await build(t, definition as Collection)
   for (const title of titles) await created(app, '/stories', { title, text })
   const first = await ask(app, 'GET /stories')
   const { etag = '' } = first.headers
   t.equal((await ask(app, 'GET /stories', { fields: { 'if-none-match': etag } })).statusCode, 304)
-  const post = () => ask(app, 'POST /stories', { content: { title: '09' }, fields: { 'if-match': etag } })
-  t.equal((await post()).statusCode, 201)
   await ask(app, `DELETE /stories/${first.json()[0].id}`)
-  t.equal((await post()).statusCode, 412)
   t.equal((await ask(app, 'GET /stories', { fields: { 'if-none-match': etag } })).statusCode, 200)
 })

@@ -493,11 +493,10 @@ test('a storage without transactions compares and writes', async (t) => {
   const orders = define({
     name: 'orders',
     schema: Order,
-    storage: altered(({ transaction, join, exclusive, supports, ...storage }) => ({
+    storage: altered(({ transaction, join, supports, ...storage }) => ({
       ...storage,
       transaction: undefined as never,
       join: undefined as never,
-      exclusive: undefined as never,
       supports: { ...supports, transactions: false, receipts: false }
     }))
   })

@@ -16,7 +16,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import type { IdempotencyOptions } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
-import { altered, ask, build, logged, notes } from '../app.ts'
+import { ask, build, logged, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
 import { createTable } from '../storages.ts'
@@ -437,81 +437,6 @@ for (const { name, skip, open } of stores) {
       mixed.map(({ statusCode }) => statusCode).join()
     )
   })
-
-  test(`${name}: of parallel POSTs with the same If-Match on the list exactly one succeeds`, { skip }, async (t) => {
-    const { adapter, createTable } = await open()
-    const schema = Type.Object({ id: uuid, text: Type.String() })
-    const Old = Type.Object({ id: uuid, words: Type.String() })
-    const things = define({ name: 'listed', schema, storage: adapter }).with(idempotency(), bulk())
-    const old = version(things, 'v1', {
-      name: 'old',
-      schema: Old,
-      present: ({ id, text }) => ({ id, words: text }),
-      accept: ({ words }) => ({ text: words }),
-      renamed: { words: 'text' }
-    })
-    await createTable(things as Collection)
-    const app = await serve(t, things as Collection, old as Collection)
-    let size = 0
-    const count = async (): Promise<number> =>
-      Number((await ask(app, 'GET /listed?count=true')).headers['x-total-count'])
-    for (const [kind, path, content, keyed] of [
-      ['one item', 'listed', { text: 'a' }, false],
-      ['with keys', 'listed', { text: 'a' }, true],
-      ['several items', 'listed', [{ text: 'a' }, { text: 'b' }], false],
-      ['an older version', 'old', { words: 'a' }, false]
-    ] as const) {
-      const {
-        headers: { etag }
-      } = await ask(app, `GET /${path}?limit=20`)
-      const post = (key: string) =>
-        ask(app, `POST /${path}`, {
-          content,
-          fields: { 'if-match': String(etag), ...(keyed && { 'idempotency-key': key }) }
-        })
-      const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => post(`key-${index}`)))
-      t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [201, ...Array(11).fill(412)], kind)
-      size += Array.isArray(content) ? content.length : 1
-      t.equal(await count(), size)
-      if (!keyed) continue
-      const winner = answers.findIndex(({ statusCode }) => statusCode === 201)
-      const again = await post(`key-${winner}`)
-      t.strictSame([again.statusCode, again.headers.location], [201, answers[winner]!.headers.location])
-    }
-    t.equal(
-      (await ask(app, 'POST /listed', { content: { text: 'a' }, fields: { 'if-none-match': '*' } })).statusCode,
-      412,
-      'a list always exists'
-    )
-    t.equal(
-      (await ask(app, 'POST /listed', { content: '{', fields: { 'if-match': '"other"' } })).statusCode,
-      412,
-      'checked before the content is read'
-    )
-    t.equal(
-      (
-        await ask(app, 'POST /listed', {
-          content: { text: 'a' },
-          fields: { 'if-unmodified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' }
-        })
-      ).statusCode,
-      201,
-      'a list has no date'
-    )
-    const plain = Array.from({ length: 6 }, () => ask(app, 'POST /listed', { content: { text: 'a' } }))
-    const conditional = Array.from({ length: 6 }, async () => {
-      const {
-        headers: { etag }
-      } = await ask(app, 'GET /listed')
-      return ask(app, 'POST /listed', { content: { text: 'a' }, fields: { 'if-match': String(etag) } })
-    })
-    const mixed = (await Promise.all([...plain, ...conditional])).map(({ statusCode }) => statusCode)
-    t.ok(
-      mixed.slice(0, 6).every((status) => status === 201) &&
-        mixed.slice(6).every((status) => status === 201 || status === 412),
-      mixed.join()
-    )
-  })
 }
 
 test('without a scope, callers are distinguished by their credentials', async (t) => {
@@ -847,13 +772,3 @@ for (const available of databases) {
     )
   })
 }
-
-test('POST with If-Match returns 400 if the storage does not implement exclusive()', async (t) => {
-  const app = await build(
-    t,
-    notes({ storage: altered(({ exclusive, ...storage }) => ({ ...storage, exclusive: undefined }) as never) })
-  )
-  const answer = await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'if-match': '*' } })
-  t.match([answer.statusCode, answer.json().detail], [400, /without If-Match/])
-  t.equal((await ask(app, 'POST /notes', { content: { text: 'a' } })).statusCode, 201)
-})

@@ -487,7 +487,7 @@ test('a transaction that cannot be used as intended is an error that says so', a
     name: 'plain',
     schema: Event,
     storage: (shape) => {
-      const { transaction, exclusive, join, database, ...storage }: Storage<{ id: string; text: string }> =
+      const { transaction, join, database, ...storage }: Storage<{ id: string; text: string }> =
         memory()(shape)
       return { ...storage, supports: { ...storage.supports, transactions: false, receipts: false } }
     }

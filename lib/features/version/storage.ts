@@ -89,11 +89,10 @@ export function createVersionStorage<Item extends object, Old extends object> (
     },
     remove: (id, expected, context) => current.remove(id, toCurrentVersion(expected), translateContext(context))
   }))
-  const { transaction, exclusive } = older
+  const { transaction } = older
   return {
     ...older,
-    ...transaction && { transaction: (work, context) => transaction(work, context).catch(throwTranslated) },
-    ...exclusive && { exclusive: (work, context) => exclusive(work, context).catch(throwTranslated) }
+    ...transaction && { transaction: (work, context) => transaction(work, context).catch(throwTranslated) }
   }
 }
 

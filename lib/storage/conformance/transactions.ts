@@ -33,19 +33,6 @@ const transactionCase = (title: string, run: Case['run']): Case => ({
   run
 })
 
-/** Skips storages without exclusive transactions, which are optional. */
-const exclusiveCase = (title: string, run: (storage: ExclusiveStorage) => Promise<void>): Case => {
-  return transactionCase(`${title}, if they are supported`, async (storage) => {
-    if (hasExclusive(storage)) await run(storage)
-  })
-}
-
-type ExclusiveStorage = Storage<Thing> & Required<Pick<Storage<Thing>, 'exclusive'>>
-
-function hasExclusive (storage: Storage<Thing>): storage is ExclusiveStorage {
-  return storage.exclusive !== undefined
-}
-
 /** Skips storages that do not share transactions, which is optional. */
 const joinCase = (title: string, run: (storage: JoiningStorage) => Promise<void>): Case => {
   return transactionCase(`${title}, if transactions are shared`, async (storage) => {
@@ -295,17 +282,6 @@ export const transactionCases: readonly Case[] = [
     await assert.rejects(joined[0]!.insert({ ...b }, unscoped))
     assert.deepEqual(await listIds(storage), [])
   }),
-  exclusiveCase('exclusive transactions that are aborted end at once', async (storage) => {
-    const controller = new AbortController()
-    const late = createGate()
-    await assertAborted(storage.exclusive(async (inner) => {
-      assertWritten(await inner.insert({ ...a }, unscoped))
-      controller.abort()
-      await late.opened
-    }, controller), late)
-    await insertThing(storage, b)
-    assert.deepEqual(await listIds(storage), ['b'])
-  }),
   joinCase('a storage that joins a transaction reads and writes in it', async (storage) => {
     await insertThings(storage, a)
     await storage.transaction(async (inner, handle) => {
@@ -327,34 +303,5 @@ export const transactionCases: readonly Case[] = [
       throw new Error('on purpose')
     }, unscoped), /on purpose/)
     assert.deepEqual(await listIds(storage), ['a'])
-  }),
-  exclusiveCase('exactly one of parallel exclusive transactions inserts into an empty list', async (storage) => {
-    await Promise.all(Array.from({ length: 8 }, (_, runner) => storage.exclusive(async (inner) => {
-      if ((await listIds(inner)).length > 0) return
-      assertWritten(await inner.insert({ id: `runner ${runner}`, name: 'only' }, unscoped))
-    }, unscoped)))
-    assert.equal((await listIds(storage)).length, 1)
-  }),
-  exclusiveCase('what exclusive transactions have read does not change until they end', async (storage) => {
-    await insertThings(storage, a)
-    const others: Array<Promise<unknown>> = []
-    await storage.exclusive(async (inner) => {
-      assert.deepEqual(await listIds(inner), ['a'])
-      if (others.length === 0) others.push(insertThing(storage, b))
-      for (let time = 0; time < 20; time++) await findThing(inner, 'a')
-      assert.deepEqual(await listIds(inner), ['a'])
-      assertWritten(await inner.insert({ ...c }, unscoped))
-      assert.deepEqual(await listIds(inner), ['a', 'c'])
-    }, unscoped)
-    await Promise.all(others)
-    assert.deepEqual(await listIds(storage), ['a', 'b', 'c'])
-  }),
-  exclusiveCase('exclusive transactions that reject are rolled back, and pass on the rejection', async (storage) => {
-    const reason = new Error('on purpose')
-    await assert.rejects(storage.exclusive(async (inner) => {
-      assertWritten(await inner.insert({ ...a }, unscoped))
-      throw reason
-    }, unscoped), (error) => error === reason)
-    assert.deepEqual(await listIds(storage), [])
   })
 ]

@@ -126,8 +126,6 @@ export const dialect: Dialect = {
   },
 
   lockRows: ' FOR UPDATE',
-  // Reads lock rows, and the gaps in which rows could be inserted. Of two writers, one is rolled back.
-  beginExclusive: () => ['SET TRANSACTION ISOLATION LEVEL SERIALIZABLE', 'BEGIN'],
 
   classifyError (error) {
     const { errno = 0, code, message } = getErrorDetail(error)

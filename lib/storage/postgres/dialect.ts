@@ -107,8 +107,6 @@ export const dialect: Dialect = {
   later: (column) => `GREATEST(clock_timestamp(), ${column} + interval '1 microsecond')`,
 
   lockRows: ' FOR UPDATE',
-  // Readers are not blocked. The lock precedes the first read, which then sees everything committed before.
-  beginExclusive: (table) => ['BEGIN', `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`],
 
   classifyError (error) {
     const { code, message } = getErrorDetail(error)

@@ -162,8 +162,6 @@ export interface Dialect {
 
   /** Follows a SELECT in a transaction whose rows must not change before its end; empty if they cannot. */
   readonly lockRows: string
-  /** The statements that begin a transaction in which no other writer changes what it has read of the table. */
-  readonly beginExclusive: (table: string) => readonly string[]
 
   readonly classifyError: (error: unknown) => ErrorKind
   /** Whether the error reports a value that its column, or its type, cannot store. */

@@ -121,10 +121,6 @@ class HandleTransaction implements Session {
     return await work(this)
   }
 
-  async exclusive<Result> (_table: string, work: Work<Result>): Promise<Result> {
-    return await work(this)
-  }
-
   async withSavepoint<Result> (_context: SignalContext, write: () => Promise<Result>): Promise<Result> {
     return await write()
   }
@@ -226,11 +222,6 @@ export class HandleSession implements Session {
         if (!isCommitted) await this.#statements.execute('ROLLBACK').catch(() => {})
       }
     }, context)
-  }
-
-  /** BEGIN IMMEDIATE locks out all other writers. */
-  async exclusive<Result> (_table: string, work: Work<Result>, context: SignalContext): Promise<Result> {
-    return await this.transaction(work, context)
   }
 
   #runInBatch<Result> (statement: Statement, run: (statement: Statement) => Result): Promise<Result> {

@@ -45,19 +45,11 @@ export class PooledSession<Client> implements Session {
   }
 
   transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result> {
-    return retry(this.#dialect, () => this.#transaction(['BEGIN'], work, context))
+    return retry(this.#dialect, () => this.#transaction(work, context))
   }
 
-  exclusive<Result> (table: string, work: Work<Result>, context: SignalContext): Promise<Result> {
-    return retry(this.#dialect, () => this.#transaction(this.#dialect.beginExclusive(table), work, context))
-  }
-
-  async #transaction<Result> (
-    begin: readonly string[],
-    work: Work<Result>,
-    context: SignalContext
-  ): Promise<Result> {
-    const transaction = new PooledTransaction(this.#driver, begin, context)
+  async #transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result> {
+    const transaction = new PooledTransaction(this.#driver, context)
     let isCommitted = false
     let broken = true
     try {

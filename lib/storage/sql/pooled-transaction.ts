@@ -14,7 +14,6 @@ const ignoreError = () => {}
  */
 export class PooledTransaction<Client> implements Session {
   readonly #driver: PoolDriver<Client>
-  readonly #begin: readonly string[]
   #opening: Promise<Client> | undefined
   /** Set as soon as there is a connection to release. */
   #client: Client | undefined
@@ -31,9 +30,8 @@ export class PooledTransaction<Client> implements Session {
   /** Settles with the last savepoint. The app may use the transaction in parallel, and savepoints are nested. */
   #savepoint: Promise<unknown> = Promise.resolve()
 
-  constructor (driver: PoolDriver<Client>, begin: readonly string[], context: SignalContext) {
+  constructor (driver: PoolDriver<Client>, context: SignalContext) {
     this.#driver = driver
-    this.#begin = begin
     this.#transactionContext = context
     this.#context = context
   }
@@ -63,10 +61,6 @@ export class PooledTransaction<Client> implements Session {
   }
 
   async transaction<Result> (work: Work<Result>): Promise<Result> {
-    return await work(this)
-  }
-
-  async exclusive<Result> (_table: string, work: Work<Result>): Promise<Result> {
     return await work(this)
   }
 
@@ -181,10 +175,7 @@ export class PooledTransaction<Client> implements Session {
       throw new TransactionEnded()
     }
     this.#client = client
-    for (const text of this.#begin) {
-      this.#checkOpen()
-      await this.#execute(client, text)
-    }
+    await this.#execute(client, 'BEGIN')
     return client
   }
 

@@ -45,8 +45,6 @@ export interface Session {
    * back. Once the signal is aborted, the transaction is rolled back, whatever `work` does.
    */
   transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result>
-  /** A transaction in which no other writer changes the table. */
-  exclusive<Result> (table: string, work: Work<Result>, context: SignalContext): Promise<Result>
   /** Runs a write whose failure leaves a surrounding transaction usable. */
   withSavepoint<Result> (context: SignalContext, write: () => Promise<Result>): Promise<Result>
   /** Returns the connection of a transaction. */

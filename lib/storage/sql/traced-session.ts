@@ -50,8 +50,4 @@ export class TracedSession implements Session {
   transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result> {
     return this.#session.transaction((inner) => work(new TracedSession(inner, this.#collection)), context)
   }
-
-  exclusive<Result> (table: string, work: Work<Result>, context: SignalContext): Promise<Result> {
-    return this.#session.exclusive(table, (inner) => work(new TracedSession(inner, this.#collection)), context)
-  }
 }

@@ -105,7 +105,6 @@ export const dialect: Dialect = {
   },
 
   lockRows: '',
-  beginExclusive: () => ['BEGIN IMMEDIATE'],
 
   classifyError (error) {
     const code = getPrimaryCode(error)
