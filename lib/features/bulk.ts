@@ -99,7 +99,7 @@ function respond (collection: Collection, request: Request, entries: ReadonlyArr
   }
 }
 
-/** 422 reports the failures of all items, each with its index. After as many as a problem lists, no more are sought. */
+/** 422 reports the failures of all items, each with its index. It ends after as many as a problem lists. */
 async function buildNewItems (
   collection: Collection,
   request: Request,

@@ -1,13 +1,14 @@
-import { _ } from 'ajv'
-import type { Code, Name } from 'ajv'
+import { _, Name } from 'ajv'
+import type { Code } from 'ajv'
 import type { Ajv2019, CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2019.js'
-import names from 'ajv/dist/compile/names.js'
 import { replaceUnionErrors } from './failures.ts'
 
 // `allErrors` of Ajv has no end: a content of 1 MiB can have millions of errors. Here, collecting ends.
 // Errors are only left out where there are others, so that an invalid value stays invalid.
 
-const { errors, vErrors } = names.default
+// The variables of a validator in which Ajv 8 counts and collects errors. ajv-errors uses them as well.
+const errors = new Name('errors')
+const vErrors = new Name('vErrors')
 
 /** Several errors can become one failure: those of one property. */
 export const maxErrors = 1000
