@@ -161,17 +161,24 @@ export function canHide ({ access }: Protected, actions: readonly AnyActionName[
   })
 }
 
-/** Whether the rules hide all of these actions from the caller: then the resource does not exist for it. */
+/**
+ * Whether the rules hide all of these actions from the caller: then the resource does not exist for it. A rule that
+ * fails hides nothing: it may need what hooks in `routes` set, which do not run for OPTIONS and 405.
+ */
 export async function isHidden (
   { access }: Protected,
   actions: readonly AnyActionName[],
   incoming: Incoming
 ): Promise<boolean> {
-  for (const action of actions) {
-    const { refusal } = await evaluateAccess(access!, action, incoming)
-    if (!(refusal instanceof Problem && refusal.name === 'not-found')) return false
+  try {
+    for (const action of actions) {
+      const { refusal } = await evaluateAccess(access!, action, incoming)
+      if (!(refusal instanceof Problem && refusal.name === 'not-found')) return false
+    }
+    return true
+  } catch {
+    return false
   }
-  return true
 }
 
 /** Whether the caller may call an action. Actions that are not served are not refused here. */

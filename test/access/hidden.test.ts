@@ -19,3 +19,15 @@ test('OPTIONS and 405 do not reveal a resource that is hidden from the caller', 
     t.ok(seen.headers.allow)
   }
 })
+
+test('a rule that fails without the hooks in routes hides nothing', async (t) => {
+  const app = await build(t, notes({
+    routes: { all: { onRequest: async (request) => { Object.assign(request, { user: { role: 'admin' } }) } } },
+    access: {
+      authenticate: () => 'ada',
+      allow: ({ request }) => (request as unknown as { user: { role: string } }).user.role === 'admin'
+    }
+  }))
+  t.equal((await ask(app, 'GET /notes')).statusCode, 200)
+  t.equal((await ask(app, 'DELETE /notes')).statusCode, 405)
+})
