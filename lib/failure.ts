@@ -153,6 +153,8 @@ export function logFailure (
   const error = thrown instanceof ActionError ? thrown.cause : thrown
   if (status >= 500 && thrown instanceof Problem) {
     log.info({ ...target, problem: { status, code: name, detail } }, 'request refused')
+  } else if (status >= 500 && isDisconnect(error)) {
+    log.info(target, 'request aborted: the client has disconnected')
   } else if (status >= 500 && isContention(error)) {
     // Under load there are many, and the stacks of the library and the driver explain none of them.
     const { message, cause } = error
@@ -162,6 +164,12 @@ export function logFailure (
   } else if (error instanceof ProblemError) {
     log.info({ ...target, err: error }, 'request refused, because a call of the app was refused')
   }
+}
+
+/** Whether a storage has stopped because the client has disconnected. If its time is over, the cause is another one. */
+function isDisconnect (thrown: unknown): boolean {
+  const { unreachable, cause } = Object(thrown) as Partial<Unreachable>
+  return unreachable === true && (Object(cause) as Partial<Error>).name === 'AbortError'
 }
 
 function isContention (thrown: unknown): thrown is Unreachable {

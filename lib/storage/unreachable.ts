@@ -37,7 +37,7 @@ export class OutcomeUnknown extends StorageUnreachable {
 /** The request no longer waits for the statement, which may still run. */
 export class RequestAborted extends StorageUnreachable {
   constructor (signal: AbortSignal, hasNoEffect = false) {
-    super('The request was aborted before the storage answered', signal.reason, { hasNoEffect })
+    super('The request was aborted before the storage responded', signal.reason, { hasNoEffect })
   }
 }
 

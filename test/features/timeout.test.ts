@@ -435,6 +435,34 @@ test('the signal of a request aborts if the client disconnects, and not after a 
   served.close()
 })
 
+test('a client that disconnects during a transaction is one line in the log, and no error', async (t) => {
+  for (const { name, open } of storages) {
+    const { storage, prepare } = await open(t)
+    const lines: Array<Record<string, unknown>> = []
+    const stream = { write (line: string) { lines.push(JSON.parse(line)) } }
+    const hooked = gate()
+    const definition = notes({
+      storage: storage as never,
+      hooks: {
+        beforeWrite: async () => {
+          hooked.open()
+          await new Promise(() => {})
+        }
+      }
+    })
+    await prepare(definition)
+    const app = await build(t, definition, { logger: { level: 'info', stream }, disableRequestLogging: true })
+    const wire = new Wire(await listen(app))
+    lines.length = 0
+    wire.ask(['POST /notes', json], content).catch(() => {})
+    await hooked.opened
+    wire.socket.destroy()
+    while (lines.length === 0) await wait(5)
+    t.match(lines, [{ level: 30, collection: 'notes', action: 'create', msg: /the client has disconnected/ }], name)
+    t.strictSame(await texts(app), [])
+  }
+})
+
 test('a signal that is created after the client has disconnected is already aborted', async (t) => {
   const closed = gate()
   const signals: AbortSignal[] = []
