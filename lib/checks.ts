@@ -1,3 +1,4 @@
+import { checkRouteFunctions } from './access/check-hooks.ts'
 import { types } from 'node:util'
 import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
 import type { Format } from './formats/format.ts'
@@ -48,8 +49,10 @@ function checkRoutes (name: string, routes: NonNullable<Options<ObjectSchema>['r
       throw new BadOption(name, `routes names "${action}". Use "all" or an action: ${actionNames.join(', ')}.`)
     }
     const owned = ownedRouteOptions.find((option) => Object.hasOwn(route, option))
-    if (owned === undefined) continue
-    throw new BadOption(name, `routes.${action}.${owned} is set by the library itself. Remove it.`)
+    if (owned !== undefined) {
+      throw new BadOption(name, `routes.${action}.${owned} is set by the library itself. Remove it.`)
+    }
+    checkRouteFunctions(name, `routes.${action}`, route)
   }
 }
 

@@ -12,6 +12,7 @@ import { memory } from '../lib/storage/memory.ts'
 import { mysql } from '../lib/storage/mysql.ts'
 import { postgres } from '../lib/storage/postgres.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
+import { action } from '../lib/features/action.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { expand } from '../lib/features/expand.ts'
 import { timeout } from '../lib/features/timeout.ts'
@@ -87,6 +88,16 @@ const mistakes: Readonly<
       'a feature that was not called',
       () => define(users).with(bulk as never),
       /with\(\) got the function bulk instead of a feature\. Call it, as in \.with\(bulk\(\)\)\./
+    ],
+    [
+      'a misspelled hook',
+      () => loose({ ...users, routes: { all: { onRequst: [() => {}] } } }),
+      /routes\.all\.onRequst is a function, but no hook of Fastify.*onRequest/
+    ],
+    [
+      'a misspelled hook of an action',
+      () => define(users).with(action('look', { route: { preHandlr: () => {} } as never, run () {} }) as never),
+      /route of the action "look"\.preHandlr/
     ],
     ['the name of a feature', () => define(users).with('bulk' as never), /got "bulk" instead of a feature.*bulk\(\)/],
     ['several features in an array', () => define(users).with([bulk()] as never), /instead of a feature/],

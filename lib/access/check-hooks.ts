@@ -32,23 +32,18 @@ interface HookedAction {
 }
 
 const readActions: readonly ActionName[] = ['list', 'read']
-const writeActions: readonly ActionName[] = ['create', 'replace', 'update', 'remove']
 
 /**
  * A custom action runs the hooks of `routes.all` and its own. If hooks of other actions protect the collection, it is
  * open to everyone, so it has to state who may call it.
  */
-export function checkActionHooks ({ name, actions, routes }: Reader, custom: HookedAction): void {
+export function checkActionHooks ({ name, routes }: Reader, custom: HookedAction): void {
   const { safe, route } = custom
   if (collectHooks(route).length > 0) return
   const general = collectHooks(routes.all)
   const hasOwnHooks = (one: ActionName): boolean => !isSubset(collectHooks(routes[one]), general)
   const hooked = (safe ? readActions : actionNames).filter(hasOwnHooks)
   if (hooked.length === 0) return
-  // With hooks for all actions, those of a few are additions, such as a role that only DELETE needs.
-  const served = writeActions.filter((one) => actions.has(one))
-  const similar = safe || served.length === 0 ? readActions.filter((one) => actions.has(one)) : served
-  if (general.length > 0 && !similar.every(hasOwnHooks)) return
   throw new BadOption(name, `the hooks in the routes of ${hooked.join(', ')} ` +
     `do not run for the action "${custom.name}". ` +
     'Move them to routes.all, add them to route of the action, ' +
@@ -57,6 +52,23 @@ export function checkActionHooks ({ name, actions, routes }: Reader, custom: Hoo
 
 /** Those that can refuse a request. */
 const requestHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
+
+/** The options of a route that are functions: the hooks, and one of @fastify/websocket. */
+const routeFunctions: ReadonlySet<string> = new Set([
+  ...requestHooks,
+  'preSerialization', 'onSend', 'onResponse', 'onTimeout', 'onError', 'onRequestAbort',
+  'childLoggerFactory', 'wsHandler'
+])
+
+/** Refuses functions that Fastify would never call. A misspelled hook would leave the collection open. */
+export function checkRouteFunctions (name: string, option: string, route: RouteOptions): void {
+  for (const [key, value] of Object.entries(route) as Array<[string, unknown]>) {
+    const isFunction = [value].flat().some((part) => typeof part === 'function')
+    if (!isFunction || routeFunctions.has(key)) continue
+    throw new BadOption(name, `${option}.${key} is a function, but no hook of Fastify has this name. ` +
+      `Hooks that can refuse a request: ${requestHooks.join(', ')}.`)
+  }
+}
 
 function getRequestHooks ({ routes }: Pick<Related, 'routes'>, action: ActionName): unknown[] {
   return [...collectHooks(routes.all), ...collectHooks(routes[action])]

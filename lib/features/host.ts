@@ -1,4 +1,4 @@
-import { checkActionHooks } from '../access/check-hooks.ts'
+import { checkActionHooks, checkRouteFunctions } from '../access/check-hooks.ts'
 import { checkRule } from '../access/rules.ts'
 import type { AccessRules, Rule } from '../access/rules.ts'
 import type { Action } from '../action.ts'
@@ -164,6 +164,7 @@ export class Attachments implements Host, Attached {
       this.fail(`the action "${name}" has no allow, and access.allow has no rule for all actions. ` +
         'Add allow: \'public\' or a function to the action, or all to access.allow.')
     }
+    checkRouteFunctions(this.collection.name, `route of the action "${name}"`, action.route)
     this.actions.set(name, action)
     if (rule === undefined) {
       checkActionHooks(this.collection, action)

@@ -268,6 +268,11 @@ for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as
       'a hook of all actions, and another one that protects every write'
     )
     t.throws(
+      () => articles({ routes: { all: { [hook]: log }, update: { [hook]: authenticate } } }).with(cancel() as never),
+      refused,
+      'a hook of all actions, and another one that protects a few'
+    )
+    t.throws(
       () => articles({ actions: ['list', 'read'], routes: { all: { onRequest: log }, ...reads(hook) } })
         .with(cancel() as never),
       refused,
@@ -281,7 +286,6 @@ for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as
     const accepted: Array<[why: string, options: Partial<Options<typeof Article>>, own?: object]> = [
       ['no hooks', {}],
       ['hooks of all actions', { routes: { all: { [hook]: authenticate } } }],
-      ['further hooks of one action', { routes: { all: { [hook]: authenticate }, remove: { [hook]: log } } }],
       ['the same hooks everywhere', { routes: { ...routes, all: { [hook]: authenticate } } }],
       ['a hook of the action', { routes }, { route: { onRequest: authenticate } }],
       ['a rule of the action', { routes }, { allow: 'public' }],
