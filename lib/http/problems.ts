@@ -49,7 +49,8 @@ export const problems = {
     status: 403,
     title: 'A page of another origin has sent the request',
     detail: 'A page of another origin has sent the request without a CORS preflight. ' +
-      'Send it with a Content-Type of the API, such as application/json, and allow the origin with CORS.'
+      'Send it with a Content-Type of the API, such as application/json, and allow the origin with CORS, ' +
+      'with credentials if the page sends cookies.'
   },
   'not-found': {
     status: 404,

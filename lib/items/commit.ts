@@ -375,7 +375,7 @@ export async function notifyChange (
       await hooks.afterCommit?.({ ...change, customAction, caller, request: original })
     } catch (err) {
       const action = customAction ?? change.action
-      const message = `the hook afterCommit of the collection ${name} failed after a ${action}`
+      const message = `the hook afterCommit of the collection ${name} failed after the action ${action}`
       log.error({ collection: name, action, err }, message)
     }
   }
