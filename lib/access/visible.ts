@@ -1,8 +1,7 @@
-import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { maxFailures } from '../schema/failures.ts'
+import { listFailures } from '../schema/failures.ts'
 import { addAnnotations } from '../schema/rewrite-schema.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { Properties } from '../schema/properties.ts'
@@ -75,8 +74,7 @@ export function checkHidden (hidden: Hidden, content: unknown): Problem | undefi
     ? content.flatMap((item, index) => findHiddenNames(item, hidden).map((name) => [String(index), name]))
     : findHiddenNames(content, hidden).map((name) => [name])
   if (paths.length === 0) return undefined
-  const listed = paths.slice(0, maxFailures)
-  const errors = listed.map((path) => ({ pointer: toPointer(path), message: 'is not a known property' }))
+  const errors = listFailures(paths, 'is not a known property')
   return problem('validation-failed', { detail: 'The content has unknown properties.', members: { errors } })
 }
 

@@ -319,10 +319,14 @@ export async function retryWrite<Done extends object> (
       const turn = writeQueue.begin(id, { context: request.context, isRepeated: attempts > 1 })
       // Mostly undefined, which saves an await.
       if (turn !== undefined) await turn
-      try {
-        result = await (callsApp ? writeQueue.runForApp(id, attempt) : attempt())
-      } finally {
-        writeQueue.end(id)
+      if (callsApp) {
+        result = await writeQueue.runForApp(id, { context: request.context, write: attempt })
+      } else {
+        try {
+          result = await attempt()
+        } finally {
+          writeQueue.end(id)
+        }
       }
     } else {
       result = await attempt()

@@ -3,11 +3,10 @@ import type { Collection } from '../collection.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { parseMediaType } from '../http/content-type.ts'
 import { applyJsonPatch, PatchRefusal } from '../http/json-patch.ts'
-import { toPointer } from '../http/json-pointer.ts'
 import { applyMergePatch } from '../http/merge-patch.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Call, ParsedContent } from '../request/request.ts'
-import { maxFailures } from '../schema/failures.ts'
+import { listFailures } from '../schema/failures.ts'
 import { hideWriteOnly, restoreWriteOnly } from '../schema/write-only.ts'
 import { findSecrets } from '../schema/secrets.ts'
 import { checkHidden, restoreHidden } from '../access/visible.ts'
@@ -44,11 +43,9 @@ function checkPatched (changes: unknown, collection: Collection): Problem | unde
   if (hidden !== undefined) return hidden
   const paths = findSecrets(changes, collection.properties)
   if (paths.length === 0) return undefined
-  const listed = paths.slice(0, maxFailures)
-  const errors = listed.map((path) => ({ pointer: toPointer(path), message: 'cannot be changed once it is set' }))
   return problem('validation-failed', {
     detail: 'The patch changes a property that cannot be changed.',
-    members: { errors }
+    members: { errors: listFailures(paths, 'cannot be changed once it is set') }
   })
 }
 

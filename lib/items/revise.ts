@@ -1,5 +1,4 @@
 import type { Collection } from '../collection.ts'
-import { toPointer } from '../http/json-pointer.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
 import type { Call } from '../request/request.ts'
@@ -13,6 +12,7 @@ import type { Entry, Id } from '../storage/contract.ts'
 import { getNextTimestamp } from './timestamps.ts'
 import { checkReturned, prepareItem } from './prepare.ts'
 import { checkUriValues, validateItem, validationProblem, withDefaults } from './validation.ts'
+import { listFailures } from '../schema/failures.ts'
 
 // The item that a PUT or a PATCH writes in place of another, or 422.
 
@@ -149,5 +149,5 @@ function checkUnchanged (
   }
   if (paths.length === 0) return undefined
   const message = mark === 'readOnly' ? 'is read-only' : 'cannot be changed once it is set'
-  return validationProblem(paths.map((path) => ({ pointer: toPointer(path), message })))
+  return validationProblem(listFailures(paths, message))
 }

@@ -32,6 +32,11 @@ interface QueueOptions {
   readonly isRepeated: boolean
 }
 
+interface AppWrite<Result> {
+  readonly context: Pick<Context, 'signal'>
+  write (): Promise<Result>
+}
+
 /** The writes of a collection, by item. */
 export class WriteQueue {
   readonly #queues = new Map<Id, ItemQueue>()
@@ -70,13 +75,23 @@ export class WriteQueue {
     else next.start()
   }
 
-  /** Runs the functions of the app that are part of a write, after `begin`. */
-  async runForApp<Result> (id: Id, write: () => Promise<Result>): Promise<Result> {
+  /**
+   * Runs a write with functions of the app, after `begin`, and ends it. They may never end: when the request is
+   * aborted, the next write to the item begins. What this one still writes is compared with the version it has read.
+   */
+  async runForApp<Result> (id: Id, { context: { signal }, write }: AppWrite<Result>): Promise<Result> {
     const outer: OuterWrite = { queue: this.#queues.get(id)!, outer: findOuterWrite(), hasEnded: false }
+    const end = (): void => {
+      if (outer.hasEnded) return
+      outer.hasEnded = true
+      this.end(id)
+    }
+    signal.addEventListener('abort', end)
     try {
       return await outerWrites.run(outer, write)
     } finally {
-      outer.hasEnded = true
+      signal.removeEventListener('abort', end)
+      end()
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2019.js'
-import { escapePointer } from '../http/json-pointer.ts'
+import { escapePointer, toPointer } from '../http/json-pointer.ts'
 
 /** An invalid property, by its JSON Pointer (RFC 6901). */
 export interface Failure {
@@ -18,6 +18,33 @@ interface FailureWithError extends Failure {
 
 /** More would not help a reader, and would let a small request cause a response of megabytes. */
 export const maxFailures = 100
+
+/** In characters. Clients choose the names in a map, and each failure below one repeats it. */
+const maxPointerLength = 2000
+
+/** Whether the pointer to a part of the value is too long to be repeated in many failures. */
+export function hasLongPointers (value: unknown, maximum = maxPointerLength): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.some((item) => hasLongPointers(item, maximum))
+  return Object.keys(value).some((name) => {
+    return name.length > maximum || hasLongPointers(Reflect.get(value, name), maximum - name.length)
+  })
+}
+
+/** Lists properties by their paths, as many as a problem can have. */
+export function listFailures (paths: Iterable<ReadonlyArray<string | number>>, message: string): Failure[] {
+  const failures: Failure[] = []
+  let length = 0
+  for (const path of paths) {
+    const pointer = toPointer(path)
+    length += pointer.length
+    // The first one is always listed, however long it is.
+    if (failures.length > 0 && length > maxFailures * maxPointerLength) break
+    failures.push({ pointer, message })
+    if (failures.length === maxFailures) break
+  }
+  return failures
+}
 
 /**
  * Replaces the errors of a union, which begin at `start` and end with its own, by those that a client needs.

@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
 import { addWorkLimits, runLimited } from './work-limits.ts'
 import { addErrorLimit } from './error-limit.ts'
-import { toFailures } from './failures.ts'
+import { hasLongPointers, toFailures } from './failures.ts'
 import type { Failure } from './failures.ts'
 import { addRangeKeyword, restrictRanges } from './ranges.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -62,7 +62,8 @@ export function compileValidator (schema: JsonSchema): Validator {
     const isValid = runLimited(validateFirst, value, 10)
     if (isValid === undefined) return tooComplex
     if (isValid) return undefined
-    // If finding all errors takes too long, the first one is reported.
+    // Only the first error is reported if the others would repeat a long name, or if finding them takes too long.
+    if (hasLongPointers(value)) return toFailures(validateFirst.errors!)
     validateAll ??= compileWith(allErrorsAjv, schema)
     const finished = runLimited(validateAll, value, 1) === undefined ? validateFirst : validateAll
     return toFailures(finished.errors!)

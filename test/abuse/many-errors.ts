@@ -50,6 +50,11 @@ const kinds: Record<string, [schema: TSchema, value: string]> = {
     Type.Unsafe({ type: 'object', propertyNames: { enum: names }, additionalProperties: true }),
     `{${members('1')}}`
   ],
+  // Each error below it has the name in its pointer.
+  'a long name': [
+    Type.Record(Type.String(), Type.Array(Line)),
+    `{"${'~'.repeat(900_000)}":[${Array(600).fill('{}').join(',')}]}`
+  ],
   unions: [Type.Array(LineOrMap), `[${repeat('{}')}]`],
   contains: [Type.Array(Type.Unknown(), { contains: Line }), `[${repeat('{}')}]`],
   'equal items': [Type.Array(Line, { uniqueItems: true }), `[${repeat('{}')}]`],

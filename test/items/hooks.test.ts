@@ -965,9 +965,9 @@ test('an error thrown by afterCommit is logged and does not affect the response'
   t.equal((await ask(app, `GET ${at}`)).json().name, 'x')
   t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
   t.match(lines, [
-    { msg: 'the hook afterCommit of the collection users failed after a create', err: { message: 'later' } },
-    { msg: 'the hook afterCommit of the collection users failed after a update', err: { message: 'at once' } },
-    { msg: 'the hook afterCommit of the collection users failed after a remove' }
+    { msg: 'the hook afterCommit of the collection users failed after the action create', err: { message: 'later' } },
+    { msg: 'the hook afterCommit of the collection users failed after the action update', err: { message: 'at once' } },
+    { msg: 'the hook afterCommit of the collection users failed after the action remove' }
   ])
   t.equal(lines.length, 3)
 })

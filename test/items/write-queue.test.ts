@@ -179,6 +179,38 @@ test('a safe action does not wait for writes', async (t) => {
   t.equal((await patched).statusCode, 200)
 })
 
+test('a write whose hook never ends makes way when its request is aborted', async (t) => {
+  limitWait(t, undefined)
+  const [started, release] = [gate(), gate()]
+  const counters = define({
+    name: 'counters',
+    schema: Counter,
+    storage: memory(),
+    hooks: {
+      async beforeValidation ({ item }) {
+        if (item.n === 1) {
+          started.open()
+          await release.opened
+        }
+        return item as CounterItem
+      }
+    }
+  })
+  const app = await serve(t, counters)
+  const { id } = await app.collection(counters).create({})
+  const controller = new AbortController()
+  const hanging = app.collection(counters).update(id, { n: 1 }, { signal: controller.signal }).catch(() => {})
+  await started.opened
+  const waiting = ask(app, `PATCH /counters/${id}`, { content: { n: 2 } })
+  await setImmediate()
+  controller.abort()
+  t.equal((await waiting).statusCode, 200)
+  t.equal((await ask(app, `PATCH /counters/${id}`, { content: { n: 3 } })).statusCode, 200)
+  release.open()
+  await hanging
+  t.equal((await ask(app, `PATCH /counters/${id}`, { content: { marks: { a: 1 } } })).statusCode, 200, 'it is free')
+})
+
 test('a write that is aborted while it waits never begins', async (t) => {
   limitWait(t, undefined)
   const [started, release] = [gate(), gate()]
