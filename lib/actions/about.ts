@@ -30,7 +30,9 @@ function buildOffer (collection: Collection): Offer {
       replace: omitHidden(schemas.replace, hidden),
       read: omitHidden(schemas.read, hidden)
     },
-    actions: [...attached.actions.values()].map(({ name, at, title, input }) => ({ name, at, title, input })),
+    actions: [...attached.actions.values()].map(({ name, at, title, input }) => {
+      return { name, at, title, input: omitHidden(input, hidden) }
+    }),
     mediaTypes,
     takesJson: getRepresentationTypes(collection).includes('application/json'),
     filters: [...filterable.values()],

@@ -25,12 +25,11 @@ import type { Response } from '../response/response.ts'
 import { renderWritten, respondToUpdate } from '../response/write-response.ts'
 import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { compileContentSchema } from '../schema/checks.ts'
-import { findHiddenPaths, omitUnknown } from '../schema/known-properties.ts'
+import { findHiddenPaths, omitHidden, omitUnknown } from '../schema/known-properties.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { Properties } from '../schema/properties.ts'
 import { rewriteSchema } from '../schema/rewrite-schema.ts'
 import type { ItemOf, ObjectSchema } from '../schema/static.ts'
-import { getSubschemas } from '../schema/subschemas.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
 import type { CustomAction, Feature, Host } from './feature.ts'
@@ -108,7 +107,8 @@ export interface CustomActionOptions<
    */
   on?: On
   /**
-   * The schema of the content of requests: a TypeBox object. Properties that it does not have are refused.
+   * The schema of the content of requests: a TypeBox object. Properties that it does not have are refused, and those
+   * with the name of one that `access.visible` hides from the caller.
    *
    * @default an object without properties
    * @example
@@ -326,11 +326,11 @@ function callWhen (name: string, when: NonNullable<UntypedOptions['when']>, item
   return refusePromise(when({ item }), `The function when of the action "${name}"`, 'true, false or a text')
 }
 
-/** Whether a schema has a property of another one, at any depth: the same object, not one of the same name. */
-function sharesProperty (schema: JsonSchema, other: JsonSchema, name: string): boolean {
-  const shared = other.properties?.[name]
-  return (shared !== undefined && Object.values(schema.properties ?? {}).includes(shared)) ||
-    getSubschemas(schema).some((inner) => sharesProperty(inner, other, name))
+/** 422 for properties with the name of one that the caller does not see. */
+function findUnseen (content: unknown, hidden: ReadonlySet<string>): Problem | undefined {
+  const paths = findHiddenPaths(content, hidden)
+  if (paths.length === 0) return undefined
+  return validationProblem(paths.map((path) => ({ pointer: toPointer(path), message: 'is not a known property' })))
 }
 
 type RunnerOptions = UntypedOptions & Required<Pick<UntypedOptions, 'on' | 'input'>>
@@ -347,8 +347,6 @@ class ActionRunner {
   readonly #validateOutput: Validator | undefined
   readonly #inputProperties: Properties
   readonly #outputProperties: Properties | undefined
-  /** The properties that some callers do not see, and that the input has taken from the schema of the items. */
-  readonly #sharedNames: readonly string[]
 
   constructor ({ collection }: Host, name: string, options: RunnerOptions) {
     this.#name = name
@@ -361,7 +359,6 @@ class ActionRunner {
     this.#outputProperties = output && readProperties(output)
     this.input = rewriteSchema(input, { drop: 'readOnly', filled: true })
     const optionalNames = new Set(collection.access?.visible.keys())
-    this.#sharedNames = [...optionalNames].filter((name) => sharesProperty(input, collection.schema, name))
     this.output = output && rewriteSchema(output, { drop: 'writeOnly', optionalNames })
   }
 
@@ -439,23 +436,16 @@ class ActionRunner {
   #readInput (collection: Collection, call: Call): object | Problem {
     const content = readInput(collection, call, this.#options.input)
     if (content instanceof Problem) return content
-    const properties = this.#inputProperties
-    const unseen = this.#findUnseen(collection, content.value)
+    const { hidden } = collection
+    const unseen = hidden && findUnseen(content.value, hidden)
     if (unseen !== undefined) return unseen
+    const properties = this.#inputProperties
     // As in a POST, readOnly properties are ignored.
     const input = fillDefaults(omitAnnotated(content.value, properties, 'readOnly'), properties)
     const failures = this.#validateInput(input)
-    // The schema accepts only objects.
-    return failures === undefined ? input as object : validationProblem(failures)
-  }
-
-  /** 422 for properties of the item that the caller does not see. */
-  #findUnseen ({ hidden }: Collection, content: unknown): Problem | undefined {
-    if (hidden === undefined) return undefined
-    const unseen = new Set(this.#sharedNames.filter((name) => hidden.has(name)))
-    const paths = findHiddenPaths(content, this.#inputProperties, unseen)
-    if (paths.length === 0) return undefined
-    return validationProblem(paths.map((path) => ({ pointer: toPointer(path), message: 'is not a known property' })))
+    if (failures !== undefined) return validationProblem(failures)
+    // The schema accepts only objects. A default that run merges would replace the value that the caller does not see.
+    return (hidden ? omitHidden(input, hidden) : input) as object
   }
 
   #checkState (item: object): Problem | undefined {
@@ -485,8 +475,9 @@ class ActionRunner {
         `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
     }
     const { hidden } = collection
-    // An object stays one.
-    return { item, output: hidden ? omitUnknown(output, this.#outputProperties, hidden) as object : output }
+    if (hidden === undefined) return { item, output }
+    // As JSON, because a toJSON() could add a property. An object stays one.
+    return { item, output: omitHidden(JSON.parse(JSON.stringify(output)), hidden) as object }
   }
 
   /** The item, or the output. Without either, the response has no content. */

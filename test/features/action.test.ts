@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
+import type { TObject } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
@@ -541,8 +542,8 @@ test('access rules, scope and hidden properties apply', async (t) => {
     }
   }).with(
     action('cancel', {
-      input: Cancel,
-      run: ({ item, input, caller }) => ({ ...item, status: `cancelled by ${String(caller)}`, reason: input.reason })
+      input: Type.Object({ note: Type.String() }),
+      run: ({ item, input, caller }) => ({ ...item, status: `cancelled by ${String(caller)}`, reason: input.note })
     }),
     action('audit', { allow: ({ caller }) => caller === 'boss', run () {} }),
     action('hide', { allow: () => 'hidden', run () {} }),
@@ -552,7 +553,7 @@ test('access rules, scope and hidden properties apply', async (t) => {
   await app.register(registry)
   const as = (authorization: string) => ({ fields: { authorization } })
   const { id } = (await ask(app, 'POST /orders', { content: { product: 'ann', quantity: 1 }, ...as('ann') })).json()
-  const content = { reason: 'late' }
+  const content = { note: 'late' }
   const call = (name: string, caller?: string) => {
     return ask(app, `POST /orders/${id}/${name}`, { content, ...caller !== undefined && as(caller) })
   }
@@ -694,7 +695,7 @@ test('responses have only what the output has, without its writeOnly properties'
   t.notMatch(JSON.stringify(fromCode), /secret-2|secret-4/)
 })
 
-test('an output does not show what is hidden from the caller, and an input of the item does not take it', async (t) => {
+test('an output does not show what is hidden from the caller, at any depth', async (t) => {
   const orders = define({
     name: 'orders',
     schema: Order,
@@ -709,17 +710,24 @@ test('an output does not show what is hidden from the caller, and an input of th
         order: Order,
         all: Type.Array(Order),
         reason: Type.String(),
-        by: Type.Record(Type.String(), Type.Integer())
+        any: Type.Unknown(),
+        open: Type.Object({ kind: Type.String() }, { additionalProperties: true }),
+        byName: Type.Record(Type.String(), Type.Integer())
       }),
-      run: ({ item }) => ({ output: { order: item, all: [item], reason: 'none', by: { reason: 1 } } })
+      run: ({ item }) => ({
+        output: {
+          order: item,
+          all: [item],
+          reason: 'none',
+          any: { items: [item], at: new Date(0), serialized: { toJSON: () => item } },
+          open: { kind: 'order', ...item },
+          byName: { reason: 1, product: 2 }
+        }
+      })
     }),
-    action('merge', {
-      input: Type.Object({ order: Order }),
-      run: ({ item, input }) => ({ ...item, ...input.order, id: item.id })
-    }),
-    action('explain', {
-      input: Type.Object({ reason: Type.String() }),
-      run: ({ item, input }) => ({ ...item, reason: input.reason })
+    action('free', {
+      output: Type.Object({}, { additionalProperties: true }),
+      run: ({ item }) => ({ output: item })
     })
   )
   const app = await build(t, orders)
@@ -728,20 +736,100 @@ test('an output does not show what is hidden from the caller, and an input of th
   const content = { product: 'tea', quantity: 1 }
   const { id } = (await ask(app, 'POST /orders', { content: { ...content, reason: 'x' }, ...as('boss') })).json()
   const full = (await ask(app, `POST /orders/${id}/report`, as('boss'))).json()
-  t.match(full, { order: { reason: 'x' }, all: [{ reason: 'x' }], reason: 'none', by: { reason: 1 } })
+  t.match(full, { order: { reason: 'x' }, all: [{ reason: 'x' }], reason: 'none', byName: { reason: 1 } })
+  t.match(full, { any: { items: [{ reason: 'x' }], serialized: { reason: 'x' } }, open: { reason: 'x' } })
   const part = (await ask(app, `POST /orders/${id}/report`, as('ann'))).json()
   const { reason, ...seen } = full.order
-  t.strictSame(part, { order: seen, all: [seen], by: { reason: 1 } }, 'the names of a map are data')
-  t.strictSame(await app.collection(orders).report(id, {}, { caller: 'ann' }), part)
-  const merge = (caller: string) => {
-    return ask(app, `POST /orders/${id}/merge`, { content: { order: { ...content, reason: 'y' } }, ...as(caller) })
-  }
-  t.match((await merge('ann')).json(), {
-    status: 422,
-    errors: [{ pointer: '/order/reason', message: 'is not a known property' }]
+  t.strictSame(part, {
+    order: seen,
+    all: [seen],
+    any: { items: [seen], at: '1970-01-01T00:00:00.000Z', serialized: seen },
+    open: { kind: 'order', ...seen },
+    byName: { product: 2 }
   })
-  t.equal((await merge('boss')).json().reason, 'y')
-  t.equal((await ask(app, `POST /orders/${id}/explain`, { content: { reason: 'z' }, ...as('ann') })).statusCode, 200)
+  t.strictSame(await app.collection(orders).report(id, {}, { caller: 'ann' }), part)
+  t.strictSame((await ask(app, `POST /orders/${id}/free`, as('ann'))).json(), seen)
+  t.strictSame((await ask(app, `POST /orders/${id}/free`, as('boss'))).json(), full.order)
+})
+
+test('an input cannot have what is hidden from the caller, however its schema is written', async (t) => {
+  const Person = Type.Object({ id: Type.Integer({ readOnly: true }), name: Type.String(), salary: Type.Integer() })
+  const { salary } = Person.properties
+  const any = { additionalProperties: true }
+  const inputs: Record<string, { input: TObject, nested?: boolean }> = {
+    whole: { input: Person },
+    partial: { input: Type.Partial(Person) },
+    partialOmit: { input: Type.Partial(Type.Omit(Person, ['id'])) },
+    partialPick: { input: Type.Partial(Type.Pick(Person, ['name', 'salary'])) },
+    optional: { input: Type.Object({ name: Type.String(), salary: Type.Optional(salary) }) },
+    required: { input: Type.Required(Person) },
+    composite: { input: Type.Composite([Person, Type.Object({})]) },
+    nullable: { input: Type.Object({ name: Type.String(), salary: Type.Union([salary, Type.Null()]) }) },
+    copy: { input: JSON.parse(JSON.stringify(Person)) },
+    own: { input: Type.Object({ name: Type.String(), salary: Type.Number({ minimum: 1 }) }) },
+    open: { input: Type.Object({ name: Type.String() }, any) },
+    openPart: { input: Type.Object({ changes: Type.Object({}, any) }), nested: true },
+    unknownPart: { input: Type.Object({ changes: Type.Unknown() }) as never, nested: true },
+    map: { input: Type.Object({ changes: Type.Record(Type.String(), Type.Unknown()) }) as never, nested: true },
+    partialPart: { input: Type.Object({ changes: Type.Partial(Person) }), nested: true }
+  }
+  for (const [name, { input, nested = false }] of Object.entries(inputs)) {
+    const people = define({
+      name: 'people',
+      schema: Person,
+      storage: memory({ items: [{ id: 1, name: 'Bob', salary: 100 }] }),
+      id: { generate: 'storage' },
+      access: {
+        authenticate: ({ request }) => request.headers.authorization,
+        visible: { salary: ({ caller }) => caller === 'hr' }
+      }
+    }).with(action('edit', {
+      input,
+      run: ({ item, input }) => ({ ...item, ...nested ? (input as { changes: object }).changes : input, id: item.id })
+    }))
+    const app = await build(t, people)
+    await app.register(registry)
+    const as = (authorization: string) => ({ fields: { authorization } })
+    const changes = { name: 'Bob', salary: 999 }
+    const content = nested ? { changes } : changes
+    const errors = [{ pointer: nested ? '/changes/salary' : '/salary', message: 'is not a known property' }]
+    const refused = await ask(app, 'POST /people/1/edit', { content, ...as('bob') })
+    t.match(refused.json(), { status: 422, code: 'validation-failed', errors }, name)
+    await t.rejects(
+      app.collection(people).edit(1, content, { caller: 'bob' }),
+      { code: 'validation-failed', errors },
+      name
+    )
+    t.equal((await ask(app, 'GET /people/1', as('hr'))).json().salary, 100, name)
+    t.equal((await ask(app, 'POST /people/1/edit', { content, ...as('hr') })).json().salary, 999, name)
+  }
+})
+
+test('the default of a hidden property does not replace its value', async (t) => {
+  const Person = Type.Object({
+    id: Type.Integer({ readOnly: true }),
+    name: Type.String(),
+    salary: Type.Integer({ default: 0 })
+  })
+  const app = await build(t, define({
+    name: 'people',
+    schema: Person,
+    storage: memory({ items: [{ id: 1, name: 'Bob', salary: 100 }] }),
+    id: { generate: 'storage' },
+    formats: [json, html],
+    access: {
+      authenticate: ({ request }) => request.headers.authorization,
+      visible: { salary: ({ caller }) => caller === 'hr' }
+    }
+  }).with(action('edit', { input: Person, run: ({ item, input }) => ({ ...item, ...input, id: item.id }) })))
+  const as = (authorization: string) => ({ fields: { authorization } })
+  const content = { name: 'Rob' }
+  t.strictSame((await ask(app, 'POST /people/1/edit', { content, ...as('bob') })).json(), { id: 1, name: 'Rob' })
+  t.equal((await ask(app, 'GET /people/1', as('hr'))).json().salary, 100)
+  t.equal((await ask(app, 'POST /people/1/edit', { content, ...as('hr') })).json().salary, 0)
+  const page = (authorization: string) => ask(app, 'GET /people/1', { fields: { authorization, accept: 'text/html' } })
+  t.match((await page('hr')).body, 'salary')
+  t.notMatch((await page('bob')).body, 'salary', 'the form of the action does not have it either')
 })
 
 test('OpenAPI describes what an action accepts and sends', async (t) => {
