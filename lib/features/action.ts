@@ -6,7 +6,6 @@ import type { Result } from '../action.ts'
 import type { BasicCalls } from '../calls/types.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
-import { toPointer } from '../http/json-pointer.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitAction } from '../items/commit-action.ts'
@@ -26,6 +25,7 @@ import { renderWritten, respondToUpdate } from '../response/write-response.ts'
 import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { compileContentSchema } from '../schema/checks.ts'
 import { findHiddenPaths, omitHidden, omitUnknown } from '../schema/known-properties.ts'
+import { listFailures } from '../schema/failures.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { Properties } from '../schema/properties.ts'
 import { rewriteSchema } from '../schema/rewrite-schema.ts'
@@ -330,7 +330,7 @@ function callWhen (name: string, when: NonNullable<UntypedOptions['when']>, item
 function findUnseen (content: unknown, hidden: ReadonlySet<string>): Problem | undefined {
   const paths = findHiddenPaths(content, hidden)
   if (paths.length === 0) return undefined
-  return validationProblem(paths.map((path) => ({ pointer: toPointer(path), message: 'is not a known property' })))
+  return validationProblem(listFailures(paths, 'is not a known property'))
 }
 
 type RunnerOptions = UntypedOptions & Required<Pick<UntypedOptions, 'on' | 'input'>>
