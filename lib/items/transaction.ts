@@ -39,6 +39,8 @@ export class OpenTransaction implements Transaction {
   readonly #owner: Collection
   readonly #handle: TransactionHandle | undefined
   readonly #context: Pick<Context, 'signal'>
+  /** The one in whose functions this one was begun, in another database. */
+  #outer: OpenTransaction | undefined
   #client: unknown
   /** Whether the functions of the app still run. They may do so after the transaction was aborted. */
   #isRunning = true
@@ -46,10 +48,16 @@ export class OpenTransaction implements Transaction {
   #failure: { readonly error: unknown } | undefined
   #hookFailure: { readonly error: unknown } | undefined
 
-  constructor (owner: Collection, handle: TransactionHandle | undefined, context: Pick<Context, 'signal'>) {
+  constructor (
+    owner: Collection,
+    handle: TransactionHandle | undefined,
+    context: Pick<Context, 'signal'>,
+    outer: OpenTransaction | undefined
+  ) {
     this.#owner = owner
     this.#handle = handle
     this.#context = context
+    this.#outer = outer
   }
 
   get client (): Transaction['client'] {
@@ -161,6 +169,8 @@ export class OpenTransaction implements Transaction {
       return rollBackRefused(result)
     } finally {
       this.#isRunning = false
+      // Functions that run on, and begin others, would otherwise keep all that have ended.
+      this.#outer = this.#outer?.findOpen()
       openTransactions--
     }
   }
@@ -194,11 +204,19 @@ export class OpenTransaction implements Transaction {
     this.#failure ??= { error }
   }
 
-  /** Refuses a call that would wait for the transaction in which it runs. */
-  checkOutsideCall ({ name, storage }: Collection): void {
-    if (!this.#isRunning || this.#handle === undefined || storage.database !== this.#handle.database) return
-    throw new TransactionError(`A call of the collection ${name} runs in a transaction of ${this.#owner.name} ` +
-      'without being part of it, so each could wait for the other. Pass { transaction } to the call.')
+  /** Refuses a call that would wait for a transaction in which it runs. */
+  checkOutsideCall (collection: Collection): void {
+    const { name, storage } = collection
+    if (this.#isRunning && this.#handle !== undefined && storage.database === this.#handle.database) {
+      throw new TransactionError(`A call of the collection ${name} runs in a transaction of ${this.#owner.name} ` +
+        'without being part of it, so each could wait for the other. Pass { transaction } to the call.')
+    }
+    this.#outer?.checkOutsideCall(collection)
+  }
+
+  /** Returns the innermost transaction that is open: this one, or one in which it was begun. */
+  findOpen (): OpenTransaction | undefined {
+    return this.#isRunning ? this : this.#outer?.findOpen()
   }
 
   /** A statement may come late, if the app does not await a call. */
@@ -270,11 +288,13 @@ export async function openTransaction<Done extends object> (
   context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
   const { storage } = collection
+  // Read here: the storage may call the function in the context of another request.
+  const outer = getRunning()?.findOpen()
   let transaction: OpenTransaction | undefined
   let lost: OpenTransaction | undefined
   const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Done> => {
     const before = transaction ?? lost
-    transaction = new OpenTransaction(collection, handle, context)
+    transaction = new OpenTransaction(collection, handle, context, outer)
     return transaction.run(work, inner, before)
   }
   for (let attempts = 1; ; attempts++) {
@@ -328,7 +348,11 @@ export function toOpenTransaction (transaction: Transaction): OpenTransaction {
   throw new TypeError('The option transaction is not a transaction. Pass what a hook or transaction() has got.')
 }
 
-/** Refuses a request or a call from code that would wait for the transaction in which it runs. */
+/** Refuses a request or a call from code that would wait for a transaction in which it runs. */
 export function checkOutsideCall (collection: Collection): void {
-  if (openTransactions > 0) running.getStore()?.checkOutsideCall(collection)
+  getRunning()?.checkOutsideCall(collection)
+}
+
+function getRunning (): OpenTransaction | undefined {
+  return openTransactions > 0 ? running.getStore() : undefined
 }

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
@@ -10,6 +11,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { version } from '../../lib/features/version/version.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
 import { ask, logged } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
@@ -549,6 +551,40 @@ test('a transaction that cannot be used as intended is an error that says so', a
     hooks: { afterWrite () {} }
   }), { code: 'FST_COLLECTION_UNSUPPORTED' })
   t.strictSame((await ask(app, 'GET /events')).json(), [])
+})
+
+test('a call is refused that would wait for a transaction around the one in which it runs', async (t) => {
+  const database = new DatabaseSync(':memory:')
+  t.after(() => database.close())
+  const adapter = sqlite(database)
+  const text = 'x'
+  const outer = define({
+    name: 'outer',
+    schema: Event,
+    storage: adapter,
+    hooks: { async afterWrite () { await app.collection(between).create({ text }) } }
+  })
+  const between: Definition<{ id: string; text: string }> = define({
+    name: 'between',
+    schema: Event,
+    storage: memory(),
+    hooks: {
+      async afterWrite () {
+        await t.rejects(app.collection(inner).transaction(async () => {}), TransactionError)
+        t.equal((await ask(app, 'GET /inner')).statusCode, 500, 'a request')
+        await app.collection(inner).create({ text })
+      }
+    }
+  })
+  const inner = define({ name: 'inner', schema: Event, storage: adapter })
+  for (const definition of [outer, inner]) await adapter.createTable(definition)
+  const app = await serve(t, outer, between, inner)
+  await t.rejects(app.collection(outer).create({ text }), {
+    name: 'TransactionError',
+    message: /A call of the collection inner runs in a transaction of outer/
+  })
+  for (const { name } of [outer, between, inner]) t.strictSame((await ask(app, `GET /${name}`)).json(), [], name)
+  t.equal((await ask(app, 'POST /inner', { content: { text } })).statusCode, 201, 'the database can be used')
 })
 
 test('a call that has failed in part undoes the whole transaction, even if its error is caught', async (t) => {
