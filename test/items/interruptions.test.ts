@@ -305,25 +305,42 @@ test('sqlite: the database that a function still uses after a timeout is refused
   const watched = await watchedDatabases.find(({ name }) => name === 'sqlite')!.open(t)
   const responded = gate()
   const late = gate()
+  const before: unknown[] = []
   const results: unknown[] = []
   const notes = define({ name: 'notes', schema: Note, storage: watched.storage }).with(
     timeout(limit),
     action('touch', {
       async run ({ transaction }) {
         const client = transaction.client as DatabaseSync
-        client.exec('CREATE TABLE log (number INTEGER)')
-        results.push(client.isTransaction)
+        client.exec("INSERT INTO log VALUES ('first')")
+        before.push(client.isTransaction)
+        const insert = client.prepare('INSERT INTO log VALUES (?) RETURNING text')
+        before.push(...insert.iterate('second'))
+        const { exec } = client
+        const { run } = insert
+        const iterator = client.prepare("INSERT INTO log VALUES ('iterator') RETURNING text").iterate()
+        const uses: Array<() => unknown> = [
+          () => client.exec("INSERT INTO log VALUES ('client')"),
+          () => exec("INSERT INTO log VALUES ('method')"),
+          () => insert.run('statement'),
+          () => insert.get('statement'),
+          () => run('method of a statement'),
+          () => iterator.next()
+        ]
         await responded.opened
-        try {
-          client.exec('CREATE TABLE log (number INTEGER)')
-        } catch (error) {
-          results.push(toMessage(error))
+        for (const use of uses) {
+          try {
+            results.push(use())
+          } catch (error) {
+            results.push(toMessage(error))
+          }
         }
         late.open()
       }
     })
   )
   await watched.prepare(notes as never)
+  await watched.run!('CREATE TABLE log (text TEXT)')
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   await app.register(collection, notes)
@@ -332,8 +349,9 @@ test('sqlite: the database that a function still uses after a timeout is refused
   t.match(response.json(), { code: 'timeout', detail: /Nothing was changed/ })
   responded.open()
   await late.opened
-  t.match(results, [true, /The transaction has ended/])
-  t.strictSame(await watched.run!("SELECT name FROM sqlite_schema WHERE name = 'log'"), [])
+  t.match(before, [true, { text: 'second' }])
+  t.match(results, Array(6).fill(/The transaction has ended/))
+  t.strictSame(await watched.run!('SELECT text FROM log'), [])
 })
 
 function toMessage (error: unknown): string {

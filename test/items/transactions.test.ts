@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
@@ -585,6 +586,69 @@ test('a call is refused that would wait for a transaction around the one in whic
   })
   for (const { name } of [outer, between, inner]) t.strictSame((await ask(app, `GET /${name}`)).json(), [], name)
   t.equal((await ask(app, 'POST /inner', { content: { text } })).statusCode, 201, 'the database can be used')
+})
+
+interface BetterStatement extends Pick<StatementSync, 'all' | 'iterate' | 'run'> {
+  readonly database: BetterSqlite
+  raw(arrays: boolean): BetterStatement
+}
+
+interface BetterSqlite {
+  exec(text: string): void
+  prepare(text: string): BetterStatement
+  transaction(work: () => void): { (): void; readonly immediate: () => void }
+}
+
+/** Has what node:sqlite has not: read-only properties that lead to the database, and functions that run statements. */
+function toBetterSqlite (database: DatabaseSync): BetterSqlite {
+  const better: BetterSqlite = {
+    exec: (text) => database.exec(text),
+    prepare (text) {
+      const statement = database.prepare(text)
+      const prepared: BetterStatement = Object.freeze({
+        database: better,
+        raw (arrays: boolean) {
+          statement.setReturnArrays(arrays)
+          return prepared
+        },
+        all: statement.all.bind(statement),
+        iterate: statement.iterate.bind(statement),
+        run: statement.run.bind(statement)
+      })
+      return prepared
+    },
+    transaction: (work) => Object.freeze(Object.assign(() => work(), { immediate: () => work() }))
+  }
+  return better
+}
+
+test('what the client of SQLite has returned cannot be used after the transaction', async (t) => {
+  const database = new DatabaseSync(':memory:')
+  t.after(() => database.close())
+  database.exec('CREATE TABLE log (text TEXT)')
+  const adapter = sqlite(toBetterSqlite(database))
+  const events = define({ name: 'events', schema: Event, storage: adapter })
+  await adapter.createTable(events)
+  const app = await serve(t, events)
+  const text = "INSERT INTO log VALUES ('x')"
+  let late: Array<() => unknown> = []
+  await app.collection(events).transaction(async ({ client }) => {
+    const better = client as BetterSqlite
+    const statement = better.prepare(text).raw(true)
+    const run = better.transaction(() => database.exec(text))
+    late = [
+      () => statement.run(),
+      () => statement.database,
+      statement.run,
+      statement.database.prepare(text).run,
+      run,
+      run.immediate
+    ]
+    for (const use of late) use()
+    t.strictSame(better.prepare('SELECT count(*) FROM log').raw(true).all(), [[5]])
+  })
+  for (const use of late) t.throws(() => use(), /The transaction has ended/)
+  t.equal(database.prepare('SELECT text FROM log').all().length, 5)
 })
 
 test('a call that has failed in part undoes the whole transaction, even if its error is caught', async (t) => {

@@ -1,6 +1,7 @@
 import { runUnlessAborted, throwIfAborted, waitUnlessAborted } from '../abort-watch.ts'
 import { BadStorageError } from '../bad-storage.ts'
 import { TransactionEnded } from '../unreachable.ts'
+import { checkEachUse } from './check-each-use.ts'
 import type { Dialect, Row, Value } from './dialect.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Session, SignalContext, Statement, Work, WriteResult } from './session.ts'
@@ -108,13 +109,7 @@ class HandleTransaction implements Session {
 
   /** The handle for functions of the app, which refuses them after the end: it belongs to other requests then. */
   async getClient (): Promise<Handle> {
-    return new Proxy(this.#use().handle, {
-      get: (handle, name) => {
-        this.#use()
-        const value: unknown = Reflect.get(handle, name)
-        return typeof value === 'function' ? value.bind(handle) : value
-      }
-    })
+    return checkEachUse(this.#use().handle, () => this.#use())
   }
 
   async transaction<Result> (work: Work<Result>): Promise<Result> {
