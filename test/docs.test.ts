@@ -312,7 +312,7 @@ const requests: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
       payload: { email: '3' },
       headers: { prefer: 'return=minimal' }
     }),
-    'POST: a precondition on the list fails': () => ({ payload: { email: '3' }, headers: { 'if-match': '"other"' } }),
+    'POST: If-Match or If-None-Match': () => ({ payload: { email: '3' }, headers: { 'if-match': '"other"' } }),
     'POST: the content is missing or malformed': () => broken(),
     'POST: the content does not match the schema': () => ({ payload: { email: 3 } }),
     'POST: the id or a unique value already exists': () => ({ payload: { email: '1' } }),

@@ -301,7 +301,7 @@ const lines: Readonly<Record<string, Line>> = {
       }),
     within: 422
   },
-  'errors of all items of one POST that a problem lists': {
+  'errors that a problem lists for all items of one POST': {
     past: ({ json }, limit) => (json().errors as unknown[]).length === limit,
     app: (t) => build(t, users().with(bulk({ maximum: 1000 }))),
     ask: (app, count) => ask(app, 'POST /users', { content: Array(count).fill({ email: 'a@example.com' }) }),

@@ -89,7 +89,7 @@ const conversation: readonly Turn[] = [
   ['POST /notes', 409, { fields: json, content: note('again') }],
   ['POST /notes', 400, { fields: json, content: '{"id":' }],
   ['POST /notes', 406, { fields: { ...json, ...none }, content: note('x', 'e') }],
-  ['POST /notes', 412, { fields: { ...json, 'if-match': '"other"' }, content: note('x', 'e') }],
+  ['POST /notes', 400, { fields: { ...json, 'if-match': '"other"' }, content: note('x', 'e') }],
   ['POST /notes', 415, { fields: { 'content-type': 'text/plain' }, content: 'x' }],
   ['POST /notes', 415, { fields: { ...json, 'content-encoding': 'compress' }, content: 'x' }],
   ['POST /notes', 422, { fields: json, content: note(1, 'e') }],

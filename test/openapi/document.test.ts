@@ -193,7 +193,7 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   )
   t.match(document.paths['/users/{id}/rename']!.post, {
     operationId: 'users.rename',
-    summary: 'Rename a user',
+    summary: 'Rename user',
     description: 'Runs the action rename on the item.',
     requestBody: {
       required: true,

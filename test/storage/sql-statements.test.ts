@@ -596,7 +596,7 @@ test('a connection that throws a value other than an error, or cannot roll back,
   const leaving = new AbortController()
   const left = slow.storage.find(id, { signal: leaving.signal, scope: undefined }).catch((error: unknown) => error)
   setImmediate(() => leaving.abort())
-  t.match(await left, { unreachable: true, message: 'The request was aborted before the storage answered' })
+  t.match(await left, { unreachable: true, message: 'The request was aborted before the storage responded' })
   t.same(slow.closed, [])
   for (let turn = 0; turn < 500 && slow.closed.length === 0; turn++) {
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -648,7 +648,7 @@ test('retries stop when the request is aborted', async (t) => {
   const left = await postgres()<Thing>(users)
     .find(id, { signal: leaving.signal, scope: undefined })
     .catch((error: unknown) => error)
-  t.match(left, { unreachable: true, message: 'The request was aborted before the storage answered' })
+  t.match(left, { unreachable: true, message: 'The request was aborted before the storage responded' })
   const tries = sent.length
   await new Promise((resolve) => setTimeout(resolve, 700))
   t.ok(tries > 1)
