@@ -192,22 +192,28 @@ test('an HTTP/2 server survives RST_STREAM between a request that expects 100 an
   await checkHttp2(t, port)
 })
 
-const http2Endings: Record<string, (session: ClientHttp2Session, stream: ClientHttp2Stream) => void> = {
-  RST_STREAM: (session, stream) => {
+interface Http2Client {
+  readonly session: ClientHttp2Session
+  readonly stream: ClientHttp2Stream
+  readonly socket: Socket
+}
+
+const http2Endings: Record<string, (client: Http2Client) => void> = {
+  RST_STREAM: ({ session, stream }) => {
     stream.close(constants.NGHTTP2_CANCEL)
     setImmediate(() => session.destroy())
   },
-  'RST_STREAM, and the session goes on': (session, stream) => {
+  'RST_STREAM, and the session goes on': ({ session, stream }) => {
     stream.close(constants.NGHTTP2_CANCEL)
     const next = session.request({ ':path': '/notes' })
     next.on('error', () => {}).on('close', () => session.destroy()).resume()
   },
-  GOAWAY: (session) => {
+  GOAWAY: ({ session }) => {
     session.goaway(constants.NGHTTP2_PROTOCOL_ERROR)
     session.destroy()
   },
-  'the end of the session': (session) => session.destroy(),
-  'a reset connection': (session) => (session.socket as Socket).destroy()
+  'the end of the session': ({ session }) => session.destroy(),
+  'a reset connection': ({ socket }) => { socket.resetAndDestroy() }
 }
 
 test('an HTTP/2 server survives RST_STREAM, GOAWAY and sessions that end', async (t) => {
@@ -215,7 +221,8 @@ test('an HTTP/2 server survives RST_STREAM, GOAWAY and sessions that end', async
   for (const [name, headers] of Object.entries(http2Requests)) {
     for (const [how, end] of Object.entries(http2Endings)) {
       for (const moment of ['at once', 'after the headers', 'after some content', 'after the response']) {
-        const session = connectHttp2(`http://127.0.0.1:${port}`)
+        const socket = connect(port, '127.0.0.1')
+        const session = connectHttp2(`http://127.0.0.1:${port}`, { createConnection: () => socket })
         session.on('error', () => {})
         const closed = waitFor(session, 'close')
         const stream = send(session, headers)
@@ -225,7 +232,7 @@ test('an HTTP/2 server survives RST_STREAM, GOAWAY and sessions that end', async
           stream.end('{"text":"a"}')
           await waitFor(stream, 'response')
         }
-        end(session, stream)
+        end({ session, stream, socket })
         await closed
       }
       t.pass(`${name}: ${how}`)
