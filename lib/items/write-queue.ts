@@ -87,6 +87,8 @@ export class WriteQueue {
       this.end(id)
     }
     signal.addEventListener('abort', end)
+    // The event does not come again.
+    if (signal.aborted) end()
     try {
       return await outerWrites.run(outer, write)
     } finally {

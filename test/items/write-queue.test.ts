@@ -211,6 +211,38 @@ test('a write whose hook never ends makes way when its request is aborted', asyn
   t.equal((await ask(app, `PATCH /counters/${id}`, { content: { marks: { a: 1 } } })).statusCode, 200, 'it is free')
 })
 
+test('a write that was aborted before its turn, and whose hook never ends, holds up no other', async (t) => {
+  limitWait(t, undefined)
+  const started = gate()
+  const controller = new AbortController()
+  const counters = define({
+    name: 'counters',
+    schema: Counter,
+    storage: memory(),
+    access: {
+      allow: ({ caller }) => {
+        if (caller === 'hanging') controller.abort()
+        return true
+      }
+    },
+    hooks: {
+      async beforeValidation ({ item, caller }) {
+        if (caller === 'hanging') {
+          started.open()
+          await new Promise(() => {})
+        }
+        return item as CounterItem
+      }
+    }
+  })
+  const app = await serve(t, counters)
+  const { id } = await app.collection(counters).create({})
+  const options = { caller: 'hanging', signal: controller.signal }
+  app.collection(counters).update(id, { n: 1 }, options).catch(() => started.open())
+  await started.opened
+  t.equal((await app.collection(counters).update(id, { n: 2 })).item.n, 2)
+})
+
 test('a write that is aborted while it waits never begins', async (t) => {
   limitWait(t, undefined)
   const [started, release] = [gate(), gate()]
