@@ -28,6 +28,11 @@ export class ActionError extends Error {
   }
 }
 
+/** Whether a write that has failed is certainly not done. */
+export function hasNoEffect (thrown: unknown): boolean {
+  return (Object(thrown) as Partial<Unreachable>).hasNoEffect === true
+}
+
 /** Whether the storage could not be reached: 503. */
 export function isUnreachable (thrown: unknown): boolean {
   return (Object(thrown) as { unreachable?: unknown }).unreachable === true

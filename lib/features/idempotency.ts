@@ -6,6 +6,7 @@ import type { Action, Result } from '../action.ts'
 import { withoutContent } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
+import { hasNoEffect, isUnreachable } from '../failure.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
@@ -13,7 +14,7 @@ import { getCollectionPath, getTargetPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import { toCanonicalJson } from '../schema/canonical-json.ts'
 import type { RouteOptions } from '../options.ts'
-import type { Context, Receipt, Receipts, Unreachable } from '../storage/contract.ts'
+import type { Context, Receipt, Receipts } from '../storage/contract.ts'
 import type { ActionInfo, Feature, Host } from './feature.ts'
 
 type RepeatableAction = 'create' | 'update'
@@ -182,14 +183,6 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
       throw thrown
     }
   }
-}
-
-function isUnreachable (thrown: unknown): boolean {
-  return (Object(thrown) as Partial<Unreachable>).unreachable === true
-}
-
-function hasNoEffect (thrown: unknown): boolean {
-  return (Object(thrown) as Partial<Unreachable>).hasNoEffect === true
 }
 
 /** In milliseconds. Otherwise the key is free when its lease ends. */

@@ -1,10 +1,10 @@
 import { actionNames } from '../action.ts'
 import type { ActionName, Result } from '../action.ts'
-import { HookError } from '../failure.ts'
+import { hasNoEffect, HookError } from '../failure.ts'
 import { outcomeUnknown, Problem, problem } from '../http/problems.ts'
 import { getRefusal } from '../response/refusal.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
-import type { Context, Storage, TransactionHandle, Unreachable } from '../storage/contract.ts'
+import type { Context, Storage, TransactionHandle } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 
 /** Milliseconds for every action, or by action; `all` is for those that are not listed, and for custom actions. */
@@ -125,10 +125,6 @@ class Progress {
 }
 
 type Work<Item, Result> = (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>
-
-function hasNoEffect (thrown: unknown): boolean {
-  return (Object(thrown) as Partial<Unreachable>).hasNoEffect === true
-}
 
 /** By the signal that the storage gets: contexts are wrapped on their way to it. */
 const progresses = new WeakMap<AbortSignal, Progress>()
