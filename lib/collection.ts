@@ -4,10 +4,9 @@ import type { AnyFeature, Attached, Feature } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import type { AccessRules } from './access/rules.ts'
-import type { Identity } from './items/ids.ts'
+import type { Identity } from './schema/ids.ts'
 import type { Listing } from './listing/listing.ts'
-import type { DateTimes } from './schema/date-times.ts'
-import type { Properties } from './schema/properties.ts'
+import type { ItemType } from './schema/item-type.ts'
 import type { CollectionCalls } from './calls/types.ts'
 import type {
   ActionName,
@@ -19,10 +18,7 @@ import type {
   Transaction
 } from './options.ts'
 import type { RepresentationCache } from './formats/representation-cache.ts'
-import type { MessageSchemas } from './schema/message-schemas.ts'
 import type { JsonSchema, Order, Storage } from './storage/contract.ts'
-import type { Timestamps } from './items/timestamps.ts'
-import type { Validator } from './schema/validation.ts'
 import type { WriteQueue } from './items/write-queue.ts'
 
 /** The collection that another one is nested in, and the property of nested items that holds the id of the parent. */
@@ -106,7 +102,7 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly versionOf: string | undefined
   /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
   readonly definedAt: number
-  readonly timestamps: Timestamps
+  readonly type: ItemType
   readonly routes: Readonly<Partial<Record<ActionName | 'all', RouteOptions>>>
   /** Who may do what; undefined if everyone may do everything. */
   readonly access: AccessRules | undefined
@@ -131,24 +127,11 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly mediaTypes: readonly string[]
   /** Rendered entries, by format. */
   readonly representations: ReadonlyMap<Format, RepresentationCache>
-  /** Changes if the representations of unchanged items change, in every format. */
-  readonly digest: string
   readonly tagSuffixes: TagSuffixes
   /** What the service plugin sets for all collections. */
   readonly service: ServiceInfo
-  readonly properties: Properties
-  /** Which properties are date-times; undefined if none is. */
-  readonly dateTimes: DateTimes | undefined
   /** The custom actions that the caller may call; undefined if it may call all. */
   readonly allowedActions: ReadonlySet<string> | undefined
-  /** The properties that the caller does not see; undefined if it sees all. */
-  readonly hidden: ReadonlySet<string> | undefined
-  readonly schemas: MessageSchemas
-  /**
-   * `draft` validates items before `hooks.beforeValidation`, when readOnly properties may be missing; `item` validates
-   * them after it, and `returned` validates those that a function of the app has returned.
-   */
-  readonly validate: { readonly draft: Validator, readonly item: Validator, readonly returned: Validator }
   /** The collection that it is nested in. */
   readonly parent: Parent | undefined
   readonly neighbors: Neighbors
@@ -184,13 +167,8 @@ export interface Related {
   readonly routes: Readonly<Partial<Record<ActionName | 'all', object>>>
   readonly storage: Storage<object>
   readonly baseStorage: Storage<object>
-  readonly id: Identity
-  readonly schema: JsonSchema
-  readonly properties: Properties
-  readonly dateTimes: DateTimes | undefined
+  readonly type: ItemType
   readonly access: AccessRules | undefined
-  readonly schemas: MessageSchemas
-  readonly digest: string
   readonly attached: Attached
 }
 

@@ -11,21 +11,20 @@ import { createCaches } from './formats/representation-cache.ts'
 import { toCachePolicy } from './http/cache-control.ts'
 import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-groups.ts'
 import { defaultChallenge } from './http/www-authenticate.ts'
-import { readIdentity } from './items/ids.ts'
-import { readTimestamps } from './items/timestamps.ts'
 import { WriteQueue } from './items/write-queue.ts'
 import { deriveListing } from './listing/listing.ts'
 import { toTotalOrder } from './listing/selection.ts'
 import { actionNames } from './options.ts'
 import type { EtagOptions, ListOptions, Options, PutOptions, RouteOptions } from './options.ts'
-import { digestSchema, TagSuffixes } from './response/tag-suffix.ts'
+import { TagSuffixes } from './response/tag-suffix.ts'
 import { mergeRouteOptions } from './route-options.ts'
-import { checkOrder, checkProperties, checkRequiredReadOnly, checkSchema, compileSchema } from './schema/checks.ts'
+import { checkOrder, checkProperties, checkRequiredReadOnly, checkSchema } from './schema/checks.ts'
 import { findDateTimes, normalizeDates } from './schema/date-times.ts'
-import { MessageSchemas } from './schema/message-schemas.ts'
-import { readProperties } from './schema/properties.ts'
-import { addAnnotations, makeOptional, rewriteSchema, trustProperties } from './schema/rewrite-schema.ts'
+import { readIdentity } from './schema/ids.ts'
+import { ItemType } from './schema/item-type.ts'
+import { addAnnotations } from './schema/rewrite-schema.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
+import { readTimestamps } from './schema/timestamps.ts'
 import type { Adapter, JsonSchema } from './storage/contract.ts'
 
 /** The names of properties, whatever the type of the item. */
@@ -114,12 +113,11 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     mediaTypes: formats.map((format) => format.mediaType),
     service: {},
     dateTimes,
-    hidden: undefined,
     allowedActions: undefined as Collection['allowedActions'],
     neighbors: noNeighbors,
     hooks: options.hooks ?? {},
     ...options.links !== undefined && { links: options.links }
-  } satisfies Partial<Collection<ItemOf<Schema>>>
+  }
 }
 
 /** A single policy is for lists and items. */
@@ -129,65 +127,59 @@ function toCacheGroup (cache: Options<ObjectSchema>['cache']): Exclude<Options<O
 
 type Base<Schema extends ObjectSchema> = ReturnType<typeof readOptions<Schema>>
 
-/** What is derived from the schema. Compiling the validators takes most of the time of `define()`. */
-function deriveFromSchema<Schema extends ObjectSchema> (
+/** Compiles the type of the items, with the properties that features have marked. */
+function compileType<Schema extends ObjectSchema> (
   options: Options<Schema>,
   base: Base<Schema>,
   { marks, actions }: Pick<Attachments, 'marks' | 'actions'>
 ) {
-  const { name, id, timestamps, access } = base
+  const { name, id, timestamps, dateTimes, access } = base
   const schema = addAnnotations(base.schema, marks)
-  const visible = [...access?.visible.keys() ?? []]
+  const concealed = [...access?.visible.keys() ?? []]
   const setsProperties = options.hooks?.beforeValidation !== undefined || access?.scope !== undefined
   if (!setsProperties) {
     const ownId = id.generate === 'client' ? undefined : id.property
     checkRequiredReadOnly(name, schema, [ownId, timestamps.created, timestamps.updated])
   }
-  const trusted = [id.assured ? id.property : undefined, timestamps.created, timestamps.updated]
-    .filter((property) => property !== undefined)
-  const draft = compileSchema(name, rewriteSchema(trustProperties(schema, trusted), { optional: ['readOnly'] }))
-  // If the server sets or keeps properties, the whole item has to be validated again.
-  const needsItemValidator = setsProperties || visible.length > 0 || options.hooks?.beforeWrite !== undefined
-  const whole = needsItemValidator || actions.size > 0 ? compileItemValidator(base, schema) : draft
-  return {
+  return new ItemType({
+    name,
     schema,
-    properties: readProperties(schema),
-    schemas: new MessageSchemas(schema, visible),
-    digest: digestSchema(schema, visible),
-    validate: { draft, item: needsItemValidator ? whole : draft, returned: whole }
-  }
-}
-
-function compileItemValidator<Schema extends ObjectSchema> ({ name, id }: Base<Schema>, schema: JsonSchema) {
-  const stored = id.generate === 'storage' ? makeOptional(schema, id.property) : schema
-  return compileSchema(name, rewriteSchema(stored, {}))
+    id,
+    timestamps,
+    dateTimes,
+    concealed,
+    isCompleted: setsProperties || concealed.length > 0 || options.hooks?.beforeWrite !== undefined,
+    isReturned: actions.size > 0
+  })
 }
 
 /**
- * Returns a function that creates the collection with any features. Features that mark no property share what is
- * derived from the schema.
+ * Returns a function that creates the collection with any features. Features that mark no property share the
+ * type of the items.
  */
 function createComposer<Schema extends ObjectSchema> (
   options: Options<Schema>,
   base: Base<Schema>
 ): (features: readonly AnyFeature[]) => Collection<ItemOf<Schema>> {
   const { name, formats, links } = base as Pick<Collection, 'name' | 'formats' | 'links'>
+  const { timestamps, dateTimes, ...collectionParts } = base
   const list = getListOptions(options)
-  const derivedByMarks = new Map<string, ReturnType<typeof deriveFromSchema<Schema>>>()
+  const typesByMarks = new Map<string, ItemType>()
 
   return function compose (features) {
     const attached = new Attachments({ ...base, filter: list.filter }, features)
     // The layers of features handle items of any type.
     const storage = attached.composeStorage(base.storage) as typeof base.storage
     const key = JSON.stringify([attached.marks, attached.actions.size > 0])
-    const derived = derivedByMarks.get(key) ?? deriveFromSchema(options, base, attached)
-    derivedByMarks.set(key, derived)
+    const type = typesByMarks.get(key) ?? compileType(options, base, attached)
+    typesByMarks.set(key, type)
     const parameters = [...attached.queryParameters.keys()]
-    const listing = deriveListing(derived, { ...list, parameters }, storage.supports)
+    const listing = deriveListing(type, { ...list, parameters }, storage.supports)
     checkListing(name, listing.known, list)
     return Object.freeze({
-      ...base,
-      ...derived,
+      ...collectionParts,
+      schema: type.schema,
+      type,
       access: attached.extendAccess(base.access),
       storage,
       baseStorage: base.storage,
@@ -198,7 +190,7 @@ function createComposer<Schema extends ObjectSchema> (
       representations: createCaches(formats),
       tagSuffixes: new TagSuffixes({
         formats,
-        digest: derived.digest,
+        digest: type.digest,
         neighbors: noNeighbors,
         attached,
         ...links && { links }

@@ -112,7 +112,7 @@ export function registerCollection (app: FastifyInstance, definition: Collection
     },
     service: getServiceInfo(app),
     linkFailures: new LinkFailures(definition.name, app.log),
-    tagSuffixes: new TagSuffixes({ ...definition, neighbors }),
+    tagSuffixes: new TagSuffixes({ ...definition, digest: definition.type.digest, neighbors }),
     representations: createCaches(definition.formats)
   })
   getRegistered(app).push({

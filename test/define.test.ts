@@ -601,7 +601,7 @@ test('timestamps are found by convention, set by option, or turned off', async (
         timestamps,
         hooks: { beforeValidation: ({ item }: { item: object }) => item }
       }) as ReturnType<typeof users>
-    ).timestamps
+    ).type.timestamps
   const none = { created: undefined, updated: undefined }
   t.strictSame(getTimestamps(Type.Object({ id, createdAt: stamp, updatedAt: stamp })), {
     created: 'createdAt',

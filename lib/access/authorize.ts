@@ -7,7 +7,7 @@ import type { CachePolicy } from '../http/cache-control.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
-import type { DateTimes } from '../schema/date-times.ts'
+import type { ItemType } from '../schema/item-type.ts'
 import type { Caller } from './caller.ts'
 import { isPersonal } from './rules.ts'
 import type { AccessContext, AccessRules, Authenticate } from './rules.ts'
@@ -23,7 +23,7 @@ export interface Protected {
   readonly name: string
   readonly actions: ReadonlySet<ActionName>
   readonly access: AccessRules | undefined
-  readonly dateTimes: DateTimes | undefined
+  readonly type: Pick<ItemType, 'dateTimes'>
 }
 
 /** The caller, or why its credentials were refused. */

@@ -17,7 +17,7 @@ export interface Scope {
 
 /** Calls `access.scope`. Undefined means all rows; an invalid result throws, so that no row is visible. */
 export async function readScope (
-  { name, access, dateTimes }: Protected,
+  { name, access, type: { dateTimes } }: Protected,
   context: AccessContext
 ): Promise<Scope | undefined> {
   if (access?.scope === undefined) return undefined
@@ -78,11 +78,4 @@ function getProperties (filter: Filter): string[] {
   if ('property' in filter) return [filter.property]
   if ('not' in filter) return getProperties(filter.not)
   return ('all' in filter ? filter.all : filter.any).flatMap(getProperties)
-}
-
-/** The values of the scope for a PUT that leaves them out: those of the stored item. */
-export function keepScopeValues ({ values }: Scope, before: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).map(([property, value]) => {
-    return [property, Object.hasOwn(before, property) ? Reflect.get(before, property) : value]
-  }))
 }

@@ -20,15 +20,15 @@ function getOffer (collection: Collection): Offer {
 }
 
 function buildOffer (collection: Collection): Offer {
-  const { name, id, schemas, hidden, mediaTypes, limit, access, service, attached } = collection
+  const { name, id, type: { messages, hidden }, mediaTypes, limit, access, service, attached } = collection
   const { filterable, sortable, parameters } = collection.listing
   return {
     name,
     id: id.property,
     schemas: {
-      create: omitHidden(schemas.create, hidden),
-      replace: omitHidden(schemas.replace, hidden),
-      read: omitHidden(schemas.read, hidden)
+      create: omitHidden(messages.create, hidden),
+      replace: omitHidden(messages.replace, hidden),
+      read: omitHidden(messages.read, hidden)
     },
     actions: [...attached.actions.values()].map(({ name, at, title, input }) => {
       return { name, at, title, input: omitHidden(input, hidden) }
@@ -46,7 +46,7 @@ function buildOffer (collection: Collection): Offer {
   }
 }
 
-function omitHidden (schema: JsonSchema, hidden: Collection['hidden']): JsonSchema {
+function omitHidden (schema: JsonSchema, hidden: ReadonlySet<string> | undefined): JsonSchema {
   if (hidden === undefined) return schema
   const visible = Object.entries({ ...schema.properties }).filter(([name]) => !hidden.has(name))
   return { ...schema, properties: Object.fromEntries(visible) }

@@ -3,7 +3,7 @@ import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import { Problem } from '../http/problems.ts'
 import { commitCreate } from '../items/commit.ts'
-import { buildNewItem } from '../items/create.ts'
+import { buildItem } from '../items/build.ts'
 import type { Request } from '../request/request.ts'
 import { respondToCreate } from '../response/write-response.ts'
 
@@ -11,8 +11,7 @@ import { respondToCreate } from '../response/write-response.ts'
 export async function create (collection: Collection, request: Request): Promise<Result> {
   const content = readContent(collection, request)
   if (content instanceof Problem) return content
-  const decided = buildNewItem(collection, request, { content: content.value })
-  const item = decided instanceof Promise ? await decided : decided
+  const item = await buildItem(collection, request, { kind: 'create', content: content.value })
   if (item instanceof Problem) return item
   return commitCreate(collection, request, {
     item,

@@ -6,8 +6,7 @@ import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitWrite } from '../items/commit.ts'
 import type { ItemWrite } from '../items/commit.ts'
-import { buildNewItem } from '../items/create.ts'
-import { buildReplacement } from '../items/revise.ts'
+import { buildItem } from '../items/build.ts'
 import { buildItemPath } from '../response/links.ts'
 import { getCollectionPath } from '../request/request.ts'
 import type { Call, Request } from '../request/request.ts'
@@ -34,7 +33,7 @@ export async function replace (collection: Collection, request: Request): Promis
 
 /** Returns the function that decides what a replace writes. */
 export function decideReplace (collection: Collection, request: Call, canCreate: boolean): ItemWrite['decide'] {
-  return (current, id) => {
+  return async (current, id) => {
     if (current === undefined && !canCreate) return problem('not-found')
 
     // Before the content is read: RFC 9110, section 13.2.1.
@@ -43,9 +42,9 @@ export function decideReplace (collection: Collection, request: Call, canCreate:
 
     const sent = readContent(collection, request)
     if (sent instanceof Problem) return sent
-    if (current === undefined) return buildNewItem(collection, request, { content: sent.value, id })
+    if (current === undefined) return buildItem(collection, request, { kind: 'create', content: sent.value, id })
     const content = completeContent(collection, sent.value, current.item)
-    return buildReplacement(collection, request, { content, before: current })
+    return buildItem(collection, request, { kind: 'replace', content, before: current })
   }
 }
 

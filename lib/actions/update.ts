@@ -4,7 +4,7 @@ import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitWrite } from '../items/commit.ts'
 import type { ItemWrite } from '../items/commit.ts'
-import { buildUpdate } from '../items/revise.ts'
+import { buildItem } from '../items/build.ts'
 import { applyPatch } from '../items/patch.ts'
 import type { Call, Request } from '../request/request.ts'
 import { respondToUpdate } from '../response/write-response.ts'
@@ -20,7 +20,7 @@ export function update (collection: Collection, request: Request): Promise<Resul
 
 /** Returns the function that decides what an update writes. */
 export function decideUpdate (collection: Collection, request: Call): ItemWrite['decide'] {
-  return (current) => {
+  return async (current) => {
     if (current === undefined) return problem('not-found')
 
     const failed = checkPreconditions(collection, request, current)
@@ -28,6 +28,6 @@ export function decideUpdate (collection: Collection, request: Call): ItemWrite[
 
     const patched = applyPatch(collection, request, current.item)
     if (patched instanceof Problem) return patched
-    return buildUpdate(collection, request, { result: patched.value, before: current })
+    return buildItem(collection, request, { kind: 'update', content: patched.value, before: current })
   }
 }

@@ -3,16 +3,20 @@ import type { Attached } from '../features/feature.ts'
 import { deriveListing } from '../listing/listing.ts'
 import { createCaches } from '../formats/representation-cache.ts'
 import { TagSuffixes } from '../response/tag-suffix.ts'
-import { rewriteSchema } from '../schema/rewrite-schema.ts'
-import { getValidator } from '../schema/validation.ts'
-import { hideProperties, HiddenCache, getVisibleProperties } from '../access/visible.ts'
 import type { Hidden } from '../access/visible.ts'
+import type { ItemType } from '../schema/item-type.ts'
 
-const collections = new HiddenCache<Collection>()
+/** By the type of the items that callers see. */
+const collections = new WeakMap<Collection, WeakMap<ItemType, Collection>>()
 
 /** Returns the collection for callers who do not see these properties. It has its own cache of representations. */
 export function getVisibleCollection (collection: Collection, hidden: Hidden): Collection {
-  return collections.get(collection, hidden, () => buildVisibleCollection(collection, hidden))
+  let known = collections.get(collection)
+  if (known === undefined) collections.set(collection, known = new WeakMap())
+  const type = collection.type.hide(hidden)
+  let visible = known.get(type)
+  if (visible === undefined) known.set(type, visible = buildVisibleCollection(collection, type, hidden))
+  return visible
 }
 
 const linkingCollections = new WeakMap<Collection, Map<string, Collection>>()
@@ -27,7 +31,7 @@ export function getLinkingCollection (collection: Collection, allowedActions: Re
     linking = Object.freeze({
       ...collection,
       allowedActions,
-      tagSuffixes: new TagSuffixes({ ...collection, allowedActions }),
+      tagSuffixes: new TagSuffixes({ ...collection, digest: collection.type.digest, allowedActions }),
       representations: createCaches(collection.formats)
     })
     known.set(key, linking)
@@ -35,12 +39,9 @@ export function getLinkingCollection (collection: Collection, allowedActions: Re
   return linking
 }
 
-function buildVisibleCollection (collection: Collection, hidden: Hidden): Collection {
-  const { formats, order, storage, validate, attached } = collection
+function buildVisibleCollection (collection: Collection, type: ItemType, hidden: Hidden): Collection {
+  const { formats, order, storage, attached } = collection
   const { filterable, sortable, search } = collection.listing
-  const schema = hideProperties(collection, hidden)
-  const properties = getVisibleProperties(collection, hidden)
-  const draft = rewriteSchema(schema, { optional: ['readOnly'] })
   const isVisible = (property: string): boolean => !hidden.has(property.split('.', 1)[0]!)
   const listingOptions = {
     filter: [...filterable.keys()],
@@ -50,12 +51,10 @@ function buildVisibleCollection (collection: Collection, hidden: Hidden): Collec
   }
   return Object.freeze({
     ...collection,
-    hidden,
-    properties,
+    type,
     // The order would reveal the values of hidden properties.
     order: order.filter(({ property }) => isVisible(property)),
-    listing: deriveListing({ schema, properties }, listingOptions, storage.supports),
-    validate: { ...validate, draft: (value: unknown) => getValidator(draft)(value) },
+    listing: deriveListing(type, listingOptions, storage.supports),
     representations: createCaches(formats)
   })
 }

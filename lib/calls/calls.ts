@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import { authorizeCall, isCallAllowed } from '../access/authorize.ts'
-import { checkHidden } from '../access/visible.ts'
 import type { AnyActionName } from '../action.ts'
 import { decideReplace } from '../actions/replace.ts'
 import { decideUpdate } from '../actions/update.ts'
@@ -28,10 +27,9 @@ import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { commitCreate, commitRemove, commitWrite } from '../items/commit.ts'
 import type { ItemWrite, WriteResult } from '../items/commit.ts'
-import { buildNewItem } from '../items/create.ts'
+import { buildItem } from '../items/build.ts'
 import { dependsOnItem } from '../items/preconditions.ts'
 import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../items/transaction.ts'
-import { validationProblem } from '../items/validation.ts'
 import { getPosition } from '../listing/cursor.ts'
 import { toIncomparableProblem } from '../listing/entries.ts'
 import { deriveListing } from '../listing/listing.ts'
@@ -44,8 +42,8 @@ import type { Call } from '../request/request.ts'
 import { refusalToProblem } from '../response/refusal.ts'
 import { buildEtag } from '../response/representation.ts'
 import { noContent } from '../response/response.ts'
-import { getVersion, toVisibleItem } from '../response/view.ts'
-import { readProperties } from '../schema/properties.ts'
+import { getVersion } from '../response/view.ts'
+import { validationProblem } from '../schema/failures.ts'
 import type { Entry, Id, Page, Query } from '../storage/contract.ts'
 
 // Calls from code: what `app.collection(definition)` returns. They do what the actions do, without HTTP.
@@ -82,7 +80,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
       if (content instanceof Problem) return content
       const id = 'caller' in options ? undefined : getGivenId(collection, content)
       if (id instanceof Problem) return id
-      const built = await buildNewItem(collection, call, { content, id })
+      const built = await buildItem(collection, call, { kind: 'create', content, id })
       if (built instanceof Problem) return built
       return captureWrite(toStored, (respond) => commitCreate(collection, call, { item: built, respond }))
     })
@@ -275,9 +273,9 @@ async function openCall (
   }
   const toStored = (entry: Entry<object>): StoredItem<object> => ({
     id: entry.id,
-    item: isApp ? entry.item : toVisibleItem(collection, entry),
+    item: isApp ? entry.item : collection.type.show(entry.item),
     get tag () {
-      return buildEtag(served, getVersion(collection, entry), format!)
+      return buildEtag(served, getVersion(collection.type, entry), format!)
     }
   })
   return { collection, call, toStored }
@@ -323,16 +321,12 @@ const openCollections = new WeakMap<Collection, Collection>()
 function getOpenCollection (collection: Collection): Collection {
   const known = openCollections.get(collection)
   if (known !== undefined) return known
-  const { schema, id, timestamps, attached, limit, etag, storage } = collection
-  const own = new Set([id.property, timestamps.created, timestamps.updated, ...Object.keys(attached.marks)])
-  const described = Object.entries({ ...schema.properties }).map(([name, property]) => {
-    return [name, own.has(name) ? property : { ...property, readOnly: false }]
-  })
-  const properties = readProperties({ ...schema, properties: Object.fromEntries(described) })
-  const listing = deriveListing({ schema, properties }, { search: collection.listing.search }, storage.supports)
+  const { attached, limit, etag, storage } = collection
+  const type = collection.type.open(Object.keys(attached.marks))
+  const listing = deriveListing(type, { search: collection.listing.search }, storage.supports)
   const open: Collection = Object.freeze({
     ...collection,
-    properties,
+    type,
     listing,
     limit: { default: limit.maximum, maximum: Math.max(limit.maximum, maxPageLimit) },
     etag: { ...etag, required: false }
@@ -347,7 +341,7 @@ const maxPageLimit = 1000
 const callersCollections = new WeakMap<Collection, Collection>()
 
 /** The collection as a caller uses it. Code decides itself whether a write needs a precondition. */
-function getCallersCollection (served: Collection, hidden: Collection['hidden']): Collection {
+function getCallersCollection (served: Collection, hidden: ReadonlySet<string> | undefined): Collection {
   const visible = hidden === undefined ? served : getVisibleCollection(served, hidden)
   let collection = callersCollections.get(visible)
   if (collection === undefined) {
@@ -369,10 +363,10 @@ function toJson (value: unknown): { readonly value: unknown } | Problem {
 }
 
 /** Returns a copy of the item, without properties that are undefined. */
-function toContent ({ hidden }: Collection, item: object): unknown {
+function toContent ({ type }: Collection, item: object): unknown {
   const json = toJson(item)
   if (json instanceof Problem) return json
-  return hidden === undefined ? json.value : checkHidden(hidden, json.value) ?? json.value
+  return type.checkHidden(json.value) ?? json.value
 }
 
 /** The app may choose the id of a new item that the library would generate otherwise: it may import items. */

@@ -11,10 +11,9 @@ import { Problem, problem } from '../http/problems.ts'
 import { commitAction } from '../items/commit-action.ts'
 import type { ActionDecision, ActionOutcome } from '../items/commit-action.ts'
 import { checkPreconditions } from '../items/preconditions.ts'
-import { buildActionResult } from '../items/revise.ts'
+import { buildReturnedItem } from '../items/build.ts'
 import { TransactionError } from '../items/transaction.ts'
 import type { OpenTransaction } from '../items/transaction.ts'
-import { validationProblem } from '../items/validation.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import { readInput } from '../request/content.ts'
 import type { Call, Request } from '../request/request.ts'
@@ -25,7 +24,7 @@ import { renderWritten, respondToUpdate } from '../response/write-response.ts'
 import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { compileContentSchema } from '../schema/checks.ts'
 import { findHiddenPaths, omitHidden, omitUnknown } from '../schema/known-properties.ts'
-import { listFailures } from '../schema/failures.ts'
+import { listFailures, validationProblem } from '../schema/failures.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { Properties } from '../schema/properties.ts'
 import { rewriteSchema } from '../schema/rewrite-schema.ts'
@@ -415,8 +414,7 @@ class ActionRunner {
     if (item === undefined || current === undefined) return { item: undefined, output }
     this.#checkMayWrite(collection)
     const source = `The action ${this.#name}`
-    const decided = buildActionResult(collection, call, { returned: item, before: current, source })
-    const built = decided instanceof Promise ? await decided : decided
+    const built = await buildReturnedItem(collection, call, { returned: item, before: current, source })
     return built instanceof Problem ? built : { item: built, output }
   }
 
@@ -436,7 +434,7 @@ class ActionRunner {
   #readInput (collection: Collection, call: Call): object | Problem {
     const content = readInput(collection, call, this.#options.input)
     if (content instanceof Problem) return content
-    const { hidden } = collection
+    const { hidden } = collection.type
     const unseen = hidden && findUnseen(content.value, hidden)
     if (unseen !== undefined) return unseen
     const properties = this.#inputProperties
@@ -474,7 +472,7 @@ class ActionRunner {
       throw new TypeError(`The action ${this.#name} of the collection ${collection.name} returned an invalid output` +
         `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
     }
-    const { hidden } = collection
+    const { hidden } = collection.type
     if (hidden === undefined) return { item, output }
     // As JSON, because a toJSON() could add a property. An object stays one.
     return { item, output: omitHidden(JSON.parse(JSON.stringify(output)), hidden) as object }

@@ -5,7 +5,7 @@ import type { Collection } from '../collection.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { notifyChange, runTransaction, writeInTransaction } from '../items/commit.ts'
-import { buildNewItem } from '../items/create.ts'
+import { buildItem } from '../items/build.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { representList } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
@@ -114,7 +114,7 @@ async function buildNewItems (
   const items: object[] = []
   const failures: Failure[] = []
   for (const [index, content] of contents.entries()) {
-    const item = await buildNewItem(collection, request, { content })
+    const item = await buildItem(collection, request, { kind: 'create', content })
     if (!(item instanceof Problem)) items.push(item)
     else if (item.name === 'validation-failed') failures.push(...getFailures(item, index))
     else return item

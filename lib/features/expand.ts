@@ -1,7 +1,7 @@
 import { findReader } from '../access/authorize.ts'
 import { checkHooks } from '../access/check-hooks.ts'
 import { isDefinition, toCollection } from '../collection.ts'
-import type { Collection, Definition, Related } from '../collection.ts'
+import type { Definition, Related } from '../collection.ts'
 import { Unsupported } from '../errors.ts'
 import { isPersonal } from '../access/rules.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
@@ -10,9 +10,10 @@ import { describeReadItem } from '../openapi/contents.ts'
 import type { Request } from '../request/request.ts'
 import { readScope } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
-import { getVersion, toVisibleItem } from '../response/view.ts'
-import type { ItemVisibility, ViewAddition } from '../response/view.ts'
-import { findHidden, getVisibleProperties } from '../access/visible.ts'
+import { getVersion } from '../response/view.ts'
+import type { ViewAddition } from '../response/view.ts'
+import type { ItemType } from '../schema/item-type.ts'
+import { findHidden } from '../access/visible.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
 
 /** Another collection, and the property that holds the id of one of its items. */
@@ -43,7 +44,7 @@ export function expand<Item extends object = Record<string, unknown>> (
       const relations = readRelations(host, options)
       checkRelations(host, relations)
       const names = Object.keys(relations)
-      const getNames = ({ hidden }: Pick<Collection, 'hidden'>): string[] => {
+      const getNames = (hidden: ReadonlySet<string> | undefined): string[] => {
         return names.filter((name) => hidden?.has(relations[name]!.property) !== true)
       }
       for (const { property, collection } of Object.values(relations)) host.addRelation(property, collection)
@@ -56,10 +57,10 @@ export function expand<Item extends object = Record<string, unknown>> (
           maxItems: names.length,
           description: 'The related items to include'
         },
-        isOffered: (hidden) => getNames({ hidden }).length > 0,
+        isOffered: (hidden) => getNames(hidden).length > 0,
         ofText: (text) => text.split(','),
         read (collection, value) {
-          const known = getNames(collection)
+          const known = getNames(collection.type.hidden)
           const isKnown = Array.isArray(value) &&
             value.length > 0 &&
             value.every((name) => known.includes(name as string))
@@ -121,9 +122,9 @@ function checkRelations (host: Host, relations: RelatedCollections): void {
   }
 }
 
-/** The related items, by their ids, and what the caller sees of them. */
+/** The related items, by their ids, and their type as the caller sees it. */
 interface RelatedEntries {
-  readonly visibility: ItemVisibility
+  readonly type: ItemType
   readonly entries: ReadonlyMap<unknown, Entry<object>>
 }
 
@@ -150,12 +151,12 @@ async function expandEntries (
     personal: chosen.some((name) => isPersonal(relations[name]!.collection.access, 'read')),
     add: (entry) => Object.fromEntries(chosen.map((name) => {
       const found = find(name, entry)
-      return [name, found === undefined ? null : toVisibleItem(related.get(name)!.visibility, found)]
+      return [name, found === undefined ? null : related.get(name)!.type.show(found.item)]
     })),
     version: (entry) => chosen.map((name) => {
       const found = find(name, entry)
       if (found === undefined) return `+${name} `
-      return `+${name} ${getVersion(related.get(name)!.visibility, found)}.${relations[name]!.collection.digest}`
+      return `+${name} ${getVersion(related.get(name)!.type, found)}.${relations[name]!.collection.type.digest}`
     }).join('')
   }
 }
@@ -170,12 +171,12 @@ async function findRelated (other: Related, ids: readonly Id[], request: Request
   const { context, original } = request
   const reader = ids.length === 0 ? undefined : await findReader(other, original)
   if (reader === undefined) {
-    return { visibility: { properties: other.properties, hidden: undefined }, entries: new Map() }
+    return { type: other.type, entries: new Map() }
   }
   const access = { action: 'read', caller: reader.caller, request: original } as const
   const scope = await readScope(other, access)
   const hidden = await findHidden(other, access)
-  const { storage, id: { property } } = other
+  const { storage, type: { id: { property } } } = other
   const page = await storage.list({
     filter: { property, is: 'in', value: ids },
     search: undefined,
@@ -188,7 +189,7 @@ async function findRelated (other: Related, ids: readonly Id[], request: Request
   }, withScope(scope?.filter, context))
   logUnreadable(other.name, page, request)
   return {
-    visibility: { properties: getVisibleProperties(other, hidden), hidden },
+    type: other.type.hide(hidden),
     entries: new Map(page.entries.map((entry) => [entry.id, entry]))
   }
 }

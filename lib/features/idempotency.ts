@@ -271,7 +271,7 @@ function decodeContent ({ content, isBinary }: StoredResponse): Response['conten
 }
 
 /** Undefined for a caller who sees everything. */
-function getVisibility ({ hidden }: Collection, { scope }: Request): Visibility | undefined {
+function getVisibility ({ type: { hidden } }: Collection, { scope }: Request): Visibility | undefined {
   if (hidden === undefined && scope === undefined) return undefined
   return { hidden: [...hidden ?? []], scope: digest([toCanonicalJson(scope?.filter) ?? '']) }
 }

@@ -9,14 +9,9 @@ import { joinFilters, withScope } from '../storage/filter.ts'
 import { describeProblemResponse } from '../openapi/problem.ts'
 import type { Request } from '../request/request.ts'
 import { checkProperties, compileSchema } from '../schema/checks.ts'
-import { rewriteSchema, makeOptional } from '../schema/rewrite-schema.ts'
-import { readProperties } from '../schema/properties.ts'
-import type { Properties } from '../schema/properties.ts'
 import { getBranches } from '../schema/subschemas.ts'
-import type { Validator } from '../schema/validation.ts'
-import type { Context, Filter, JsonSchema, Refusal, Storage } from '../storage/contract.ts'
-import { getNextTimestamp, getTimestamp } from '../items/timestamps.ts'
-import { getVisibleProperties } from '../access/visible.ts'
+import type { Context, Filter, Refusal, Storage } from '../storage/contract.ts'
+import { getNextTimestamp, getTimestamp } from '../schema/timestamps.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
 
 /** The options of `softDelete()`. */
@@ -87,8 +82,6 @@ interface Deletion {
   readonly allow: SoftDeleteOptions['allow']
   /** The storage with deleted items. That of the collection does not show them. */
   all: Storage<object>
-  /** The schema of an item that is restored: there the property can be written. */
-  readonly restored: { readonly schema: JsonSchema, readonly properties: Properties, readonly draft: Validator }
   /** Whether the property is always present, and null for items that are not deleted. */
   readonly nullable: boolean
 }
@@ -108,16 +101,10 @@ function readOptions (host: Host, property: string, allow: SoftDeleteOptions['al
       'or a union of that with Type.Null() whose default is null.')
   }
   host.require('filter', 'softDelete leaves deleted items out of lists')
-  const restored: JsonSchema = {
-    ...schema,
-    properties: { ...schema.properties, [property]: { ...described, readOnly: false } }
-  }
-  const draft = compileSchema(name, rewriteSchema(makeOptional(restored, property), { optional: ['readOnly'] }))
   return {
     property,
     allow,
     all: storage,
-    restored: { schema: restored, properties: readProperties(restored), draft },
     nullable
   }
 }
@@ -206,12 +193,11 @@ async function restoreOrRefuse (
 
 /** The collection with its deleted items, whose property can be written. A write that leaves the mark gets 410. */
 function openForRestore (collection: Collection, deletion: Deletion): Collection {
-  const { property, all, restored, nullable } = deletion
+  const { property, all, nullable } = deletion
   return {
     ...collection,
     storage: all,
-    properties: getVisibleProperties(restored, collection.hidden),
-    validate: { ...collection.validate, draft: restored.draft },
+    type: collection.type.unlock(property),
     hooks: {
       ...collection.hooks,
       beforeValidation (change) {

@@ -4,14 +4,11 @@ import type { Response } from '../response/response.ts'
 import { checkScope } from '../access/scope.ts'
 import { checkPreconditions } from './preconditions.ts'
 import type { Collection } from '../collection.ts'
-import { isEqual } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import type { Call } from '../request/request.ts'
 import type { Entry, Id, Refusal, Storage } from '../storage/contract.ts'
-import { checkReturned } from './prepare.ts'
-import type { Decision } from './revise.ts'
 import { joinTransaction, openTransaction, runInTransaction } from './transaction.ts'
 import type { OpenTransaction, Work } from './transaction.ts'
 
@@ -27,7 +24,7 @@ export interface WriteResult {
 export interface ItemWrite {
   readonly action: 'replace' | 'update'
   /** Decides what to write. Called again, with what is stored then, if another write came first. */
-  decide (current: Entry<object> | undefined, id: Id): Decision
+  decide (current: Entry<object> | undefined, id: Id): Promise<object | Problem>
   respond (written: WriteResult): Response
 }
 
@@ -46,8 +43,7 @@ export async function commitWrite (
   const attempt = async (): Promise<StoredWrite | Refusal | Problem> => {
     const before = await storage.find(id, context)
     request.transaction?.checkListed(collection, id, { current: before, scope: context.scope })
-    const decided = decide(before, id)
-    const item = decided instanceof Promise ? await decided : decided
+    const item = await decide(before, id)
     if (item instanceof Problem) return item
     const isSame = before !== undefined && isUnchanged(collection, before.item, item)
     if (isSame && request.beforeCommit === undefined) return { before, after: before }
@@ -245,7 +241,7 @@ async function callBeforeWrite (
   })
   if (returned === undefined || write.action === 'remove') return undefined
   const id: unknown = Reflect.get(write.item, collection.id.property)
-  const item = checkReturned(collection, returned, { source: 'The hook beforeWrite', id })
+  const item = collection.type.accept(returned, { source: 'The hook beforeWrite', id })
   return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
 }
 
@@ -282,14 +278,8 @@ async function callAfterWrite (
 
 /** Whether an item equals the stored one, apart from the time of its update. Then both are kept as they are. */
 export function isUnchanged (collection: Collection, before: object, item: object): boolean {
-  const { timestamps: { updated }, versionOf } = collection
   // Items of an older version can be equal although those of the current version differ.
-  if (versionOf !== undefined) return false
-  for (const name of Object.keys(item)) {
-    if (!Object.hasOwn(before, name)) return false
-    if (name !== updated && !isEqual(Reflect.get(item, name), Reflect.get(before, name))) return false
-  }
-  return Object.keys(item).length === Object.keys(before).length
+  return collection.versionOf === undefined && collection.type.isUnchanged(before, item)
 }
 
 /** How often a write is attempted that loses every race. */

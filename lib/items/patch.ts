@@ -7,23 +7,23 @@ import { applyMergePatch } from '../http/merge-patch.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Call, ParsedContent } from '../request/request.ts'
 import { listFailures } from '../schema/failures.ts'
+import type { ItemType } from '../schema/item-type.ts'
 import { hideWriteOnly, restoreWriteOnly } from '../schema/write-only.ts'
 import { findSecrets } from '../schema/secrets.ts'
-import { checkHidden, restoreHidden } from '../access/visible.ts'
 
-type Patch = (collection: Collection, item: object, patch: unknown) => ParsedContent | Problem
+type Patch = (type: ItemType, item: object, patch: unknown) => ParsedContent | Problem
 
-const applyMerge: Patch = (collection, item, patch) => {
-  return checkPatched(patch, collection) ?? { value: applyMergePatch(item, patch) }
+const applyMerge: Patch = (type, item, patch) => {
+  return checkPatched(patch, type) ?? { value: applyMergePatch(item, patch) }
 }
 
 /** Applies the operations to the item without its writeOnly properties: a test or a copy would reveal them. */
-const applyOperations: Patch = (collection, item, patch) => {
-  const { properties } = collection
+const applyOperations: Patch = (type, item, patch) => {
+  const { properties } = type
   try {
     if (!properties.contains.writeOnly) return { value: applyJsonPatch(item, patch) }
     const result = applyJsonPatch(hideWriteOnly(item, properties), patch)
-    return checkPatched(result, collection) ?? { value: restoreWriteOnly(result, properties) }
+    return checkPatched(result, type) ?? { value: restoreWriteOnly(result, properties) }
   } catch (thrown) {
     if (!(thrown instanceof PatchRefusal)) throw thrown
     const { kind, detail, index, pointer } = thrown
@@ -38,10 +38,10 @@ const refusalProblems = {
 } as const
 
 /** 422 for properties that the caller does not see, or that cannot be changed. */
-function checkPatched (changes: unknown, collection: Collection): Problem | undefined {
-  const hidden = collection.hidden && checkHidden(collection.hidden, changes)
+function checkPatched (changes: unknown, type: ItemType): Problem | undefined {
+  const hidden = type.checkHidden(changes)
   if (hidden !== undefined) return hidden
-  const paths = findSecrets(changes, collection.properties)
+  const paths = findSecrets(changes, type.properties)
   if (paths.length === 0) return undefined
   return problem('validation-failed', {
     detail: 'The patch changes a property that cannot be changed.',
@@ -59,11 +59,10 @@ const patches: Readonly<Record<string, Patch>> = {
 export const patchTypes: readonly string[] = Object.keys(patches)
 
 /** Applies the patch of the client to the item. */
-export function applyPatch (collection: Collection, request: Call, item: object): ParsedContent | Problem {
+export function applyPatch ({ type }: Collection, request: Call, item: object): ParsedContent | Problem {
   const patch = patches[parseMediaType(request.fields['content-type']) ?? ''] ?? applyMerge
-  const content = parseContent(request, parseIJson, collection.schema)
+  const content = parseContent(request, parseIJson, type.schema)
   if (content instanceof Problem) return content
-  const patched = patch(collection, item, content.value)
-  if (patched instanceof Problem || collection.hidden === undefined) return patched
-  return { value: restoreHidden(collection.hidden, patched.value, item) }
+  const patched = patch(type, item, content.value)
+  return patched instanceof Problem ? patched : { value: type.restoreHidden(patched.value, item) }
 }

@@ -34,7 +34,7 @@ export function checkPreconditions (
       detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.'
     })
   }
-  const current = entry && getValidators(collection, request, { version: getVersion(collection, entry), modified })
+  const current = entry && getValidators(collection, request, { version: getVersion(collection.type, entry), modified })
   const outcome = evaluatePreconditions({ safe: false, fields, current, weak: collection.etag.acceptWeak })
   return outcome === 'failed' ? preconditionFailed() : undefined
 }

@@ -1,8 +1,8 @@
-import type { Collection } from '../collection.ts'
+import type { ItemType } from '../schema/item-type.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Entry, Page, Query } from '../storage/contract.ts'
-import { applyView, toVisibleItem } from '../response/view.ts'
+import { applyView } from '../response/view.ts'
 import type { View } from '../response/view.ts'
 import type { ListQuery } from './list-query.ts'
 
@@ -17,7 +17,7 @@ interface PageDetails {
 
 /** Ends a page early if its items are too long; its links lead to the others. A page has at least one item. */
 export function limitPageLength (
-  collection: Collection,
+  type: ItemType,
   page: Page<object>,
   { query, listQuery, view }: PageDetails
 ): Page<object> | Problem {
@@ -25,7 +25,7 @@ export function limitPageLength (
   const entries = isBackward ? page.entries.toReversed() : page.entries
   let length = 0
   const end = entries.findIndex((entry, index) => {
-    length += estimateLength(view === undefined ? toVisibleItem(collection, entry) : applyView(collection, entry, view))
+    length += estimateLength(view === undefined ? type.show(entry.item) : applyView(type, entry, view))
     return length > maxPageLength && index > 0
   })
   if (end < 0) return page

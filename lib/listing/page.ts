@@ -36,7 +36,9 @@ export async function buildPage (collection: Collection, request: Request, listQ
     ? getCachedPage(collection, request, { versions: foundVersions, total: foundPage.total })
     : undefined
 
-  const page = cached === undefined ? limitPageLength(collection, foundPage, { query, listQuery, view }) : foundPage
+  const page = cached === undefined
+    ? limitPageLength(collection.type, foundPage, { query, listQuery, view })
+    : foundPage
   if (page instanceof Problem) return page
   const versions = page === foundPage ? foundVersions : joinVersions(collection, page, view)
   const links = cached === undefined ? buildPageLinks(collection, request, { page, query, listQuery }) : {}

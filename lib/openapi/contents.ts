@@ -71,11 +71,11 @@ export class Contents {
   }
 
   representation (kind: 'create' | 'replace'): Content {
-    const { schemas, formats } = this.#collection
+    const { type: { messages }, formats } = this.#collection
     return this.#build(formats.filter((format) => format.parse !== undefined), {
-      schema: (format) => this.#describeItem(this.#names[kind], schemas[kind], format),
+      schema: (format) => this.#describeItem(this.#names[kind], messages[kind], format),
       item: kind === 'create' ? this.#created : this.#stored,
-      writeExample: (format, item) => format.item(toSentExample(this.#collection, item), links, schemas[kind])
+      writeExample: (format, item) => format.item(toSentExample(this.#collection, item), links, messages[kind])
     })
   }
 
@@ -93,10 +93,10 @@ export class Contents {
   }
 
   patch (): Content {
-    const { schemas } = this.#collection
+    const { messages } = this.#collection.type
     const property = this.#findMutableProperty()
     const mergePatch = {
-      schema: addSchemaComponent(this.#components, this.#names.patch, schemas.patch),
+      schema: addSchemaComponent(this.#components, this.#names.patch, messages.patch),
       ...property && { example: { [property.name]: property.value } }
     }
     const jsonPatch = {
@@ -142,7 +142,7 @@ export class Contents {
 
   #findMutableProperty (): { name: string, value: unknown } | undefined {
     if (this.#stored === undefined) return undefined
-    const { named } = this.#collection.properties
+    const { named } = this.#collection.type.properties
     for (const [name, value] of Object.entries(toSentExample(this.#collection, this.#stored))) {
       if (named.get(name)?.immutable === false) return { name, value }
     }
@@ -170,9 +170,9 @@ export class Contents {
 const links = { self: { href: '/example' } }
 
 /** Builds the schema of an item in responses, with what features add to it. */
-function buildReadSchema (components: Components, collection: Pick<Related, 'schemas' | 'attached'>): JsonSchema {
-  const { schemas, attached } = collection
-  return attached.readSchemas.reduce((schema, extend) => extend(schema, components), schemas.read)
+function buildReadSchema (components: Components, collection: Pick<Related, 'type' | 'attached'>): JsonSchema {
+  const { type, attached } = collection
+  return attached.readSchemas.reduce((schema, extend) => extend(schema, components), type.messages.read)
 }
 
 /** Returns a reference to the schema of an item of a collection. */

@@ -23,22 +23,22 @@ export function chooseStoredExample (
 
 /** Builds an item; undefined if the result is not valid. */
 export function buildExampleItem (
-  { schema, validate }: Pick<Collection, 'schema' | 'validate'>,
+  { type }: Pick<Collection, 'type'>,
   choice: ExampleChoice
 ): object | undefined {
-  const item = buildExample(schema, schema, choice)
-  return isObject(item) && validate.draft(item) === undefined ? item : undefined
+  const item = buildExample(type.schema, type.schema, choice)
+  return isObject(item) && type.findFailures(item) === undefined ? item : undefined
 }
 
 /** Returns the item as a client sends it. */
-export function toSentExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
-  // `without` returns an object for an object.
-  return omitAnnotated(item, properties, 'readOnly') as object
+export function toSentExample ({ type }: Pick<Collection, 'type'>, item: object): object {
+  // An object stays one.
+  return omitAnnotated(item, type.properties, 'readOnly') as object
 }
 
 /** Returns the item as a client reads it. */
-export function toReadExample ({ properties }: Pick<Collection, 'properties'>, item: object): object {
-  return omitAnnotated(item, properties, 'writeOnly') as object
+export function toReadExample ({ type }: Pick<Collection, 'type'>, item: object): object {
+  return type.show(item)
 }
 
 /** How many references are followed, because a schema can contain itself. */

@@ -27,12 +27,12 @@ export interface SchemaNames {
  */
 export function getSchemaNames (
   components: Components,
-  { name, schemas }: Pick<Related, 'name' | 'schemas'>,
+  { name, type: { messages } }: Pick<Related, 'name' | 'type'>,
   prefix: string
 ): SchemaNames {
-  const title = getTitle(schemas.read)
+  const title = getTitle(messages.read)
   const preferred = title ?? toPascalCase(name)
-  const stem = components.getStem(schemas, [preferred, toPascalCase(prefix) + preferred])
+  const stem = components.getStem(messages, [preferred, toPascalCase(prefix) + preferred])
   return {
     stem,
     read: title === undefined ? `${stem}Item` : stem,

@@ -1,5 +1,5 @@
 import type { Collection } from '../collection.ts'
-import type { Identity } from '../items/ids.ts'
+import type { Identity } from '../schema/ids.ts'
 import type { ActionInfo } from '../features/feature.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { buildExample, chooseStoredExample } from './examples.ts'

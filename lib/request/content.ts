@@ -5,7 +5,6 @@ import { parseMediaType } from '../http/content-type.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Call, ParsedContent } from './request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import { checkHidden } from '../access/visible.ts'
 
 /** Returns the media types that POST and PUT accept. */
 export function getRepresentationTypes (collection: Collection): readonly string[] {
@@ -17,8 +16,7 @@ export function readContent (collection: Collection, request: Call): ParsedConte
   if (request.parsed !== undefined) return request.parsed
   const parse = findParser(collection, parseMediaType(request.fields['content-type']))
   const content = parseContent(request, parse, collection.schema)
-  if (content instanceof Problem || collection.hidden === undefined) return content
-  return checkHidden(collection.hidden, content.value) ?? content
+  return content instanceof Problem ? content : collection.type.checkHidden(content.value) ?? content
 }
 
 /** Parses the input of a custom action. A request without content is one with an empty object. */

@@ -7,7 +7,7 @@ import { clockTolerance, isSettled } from '../http/preconditions.ts'
 import { buildItemLinkHeader, buildItemLinks } from './links.ts'
 import type { Representation } from '../formats/representation-cache.ts'
 import type { Entry, Page } from '../storage/contract.ts'
-import { applyView, getVersion, getViewVersion, toVisibleItem } from './view.ts'
+import { applyView, getVersion, getViewVersion } from './view.ts'
 import type { View } from './view.ts'
 
 /** RFC 9110, section 8.8.3.3: each format of a version has its own tag. So has each definition. */
@@ -16,10 +16,10 @@ export function buildEtag ({ tagSuffixes }: Collection, version: string, format:
 }
 
 /** Returns a text that changes when an entry of the page changes, or when a next page appears or disappears. */
-export function joinVersions (collection: Collection, { entries, more }: Page<object>, view?: View): string {
+export function joinVersions ({ type }: Collection, { entries, more }: Page<object>, view?: View): string {
   let versions = `${more}\n`
   for (const entry of entries) {
-    const version = view === undefined ? getVersion(collection, entry) : getViewVersion(collection, entry, view)
+    const version = view === undefined ? getVersion(type, entry) : getViewVersion(type, entry, view)
     versions += `${entry.id} ${version}\n`
   }
   return versions
@@ -32,7 +32,7 @@ export function hashVersions (versions: string): string {
 
 /** Returns when the item last changed, by the storage or by its timestamp; undefined if neither is known. */
 export function getLastModified (collection: Collection, entry: Entry<object>): Date | undefined {
-  const { timestamps: { updated }, hidden } = collection
+  const { timestamps: { updated }, hidden } = collection.type
   // The time of the storage includes changes of properties that are hidden from the caller.
   const stored = hidden === undefined ? entry.modified : undefined
   if (stored !== undefined || updated === undefined || hidden?.has(updated) === true) return stored
@@ -88,9 +88,9 @@ function findDatedFrom (
 /** Renders the content without caching it: an item that was just written may never be read. */
 export function renderContent (collection: Collection, entry: Entry<object>, target: RenderTarget): Formatted {
   return target.format.item(
-    toVisibleItem(collection, entry),
+    collection.type.show(entry.item),
     buildContentLinks(collection, entry, target),
-    collection.schemas.read
+    collection.type.messages.read
   )
 }
 
@@ -108,7 +108,7 @@ export function buildEntryHeaders (
   target: RenderTarget,
   fields: Record<string, string> = {}
 ): Record<string, string> {
-  fields.etag = buildEtag(collection, getVersion(collection, entry), target.format)
+  fields.etag = buildEtag(collection, getVersion(collection.type, entry), target.format)
   addLinkHeader(collection, target, fields)
   const modified = getRepresentationDate(collection, entry)
   // A date that a later change could have as well is no validator. A date in the future is never sent.
@@ -134,9 +134,9 @@ export function representView (
   const { format, view } = target
   return {
     content: format.item(
-      applyView(collection, entry, view),
+      applyView(collection.type, entry, view),
       buildContentLinks(collection, entry, target),
-      collection.schemas.read
+      collection.type.messages.read
     ),
     fields: { 'content-type': format.mediaType, ...buildViewHeaders(collection, entry, target) }
   }
@@ -150,7 +150,7 @@ export function buildViewHeaders (
 ): Record<string, string> {
   const { format, view } = target
   const { 'last-modified': modified, ...fields } = buildEntryHeaders(collection, entry, target)
-  const etag = buildEtag(collection, getViewVersion(collection, entry, view), format)
+  const etag = buildEtag(collection, getViewVersion(collection.type, entry, view), format)
   if (modified === undefined || view.additions.length > 0) return { ...fields, etag }
   return { ...fields, etag, 'last-modified': modified }
 }
@@ -172,8 +172,8 @@ export function representList (
     return format.join(entries.map((entry) => represent(collection, entry, target).content))
   }
   const items = entries.map((entry) => (
-    view === undefined ? toVisibleItem(collection, entry) : applyView(collection, entry, view)
+    view === undefined ? collection.type.show(entry.item) : applyView(collection.type, entry, view)
   ))
   const itemLinks = entries.map((entry) => buildContentLinks(collection, entry, target))
-  return format.list(items, { list: links(), items: itemLinks }, collection.schemas.read)
+  return format.list(items, { list: links(), items: itemLinks }, collection.type.messages.read)
 }

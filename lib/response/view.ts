@@ -3,11 +3,8 @@ import type { Response } from './response.ts'
 import type { Collection } from '../collection.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import type { Request } from '../request/request.ts'
-import { omitAnnotated } from '../schema/annotations.ts'
+import type { ItemType } from '../schema/item-type.ts'
 import type { Entry } from '../storage/contract.ts'
-
-/** Which properties of items the caller can see. */
-export type ItemVisibility = Pick<Collection, 'properties' | 'hidden'>
 
 /** What a feature adds to the items of a response. */
 export interface ViewAddition {
@@ -53,33 +50,27 @@ export function markPersonal (view: View | undefined, response: Response): Respo
   return isPersonal ? { ...response, personal: true } : response
 }
 
-/** Returns the item without its `writeOnly` properties. */
-export function toVisibleItem ({ properties }: ItemVisibility, entry: Entry<object>): object {
-  // `without` returns an object for an object.
-  return omitAnnotated(entry.item, properties, 'writeOnly') as object
-}
-
-const digests = new WeakMap<ItemVisibility['properties'], WeakMap<Entry<object>, string>>()
+const digests = new WeakMap<ItemType, WeakMap<Entry<object>, string>>()
 
 /** Returns the version of what the caller sees. If properties are hidden, it does not reveal when those change. */
-export function getVersion (visibility: ItemVisibility, entry: Entry<object>): string {
-  if (visibility.hidden === undefined) return entry.version
-  let cache = digests.get(visibility.properties)
+export function getVersion (type: ItemType, entry: Entry<object>): string {
+  if (type.hidden === undefined) return entry.version
+  let cache = digests.get(type)
   if (cache === undefined) {
     cache = new WeakMap()
-    digests.set(visibility.properties, cache)
+    digests.set(type, cache)
   }
   let digest = cache.get(entry)
   if (digest === undefined) {
-    digest = hash('sha1', JSON.stringify(toVisibleItem(visibility, entry)), 'base64url')
+    digest = hash('sha1', JSON.stringify(type.show(entry.item)), 'base64url')
     cache.set(entry, digest)
   }
   return digest
 }
 
 /** Returns the item as the view shows it. */
-export function applyView (collection: Collection, entry: Entry<object>, { fields, additions }: View): object {
-  const item = toVisibleItem(collection, entry)
+export function applyView (type: ItemType, entry: Entry<object>, { fields, additions }: View): object {
+  const item = type.show(entry.item)
   const picked = fields === undefined
     ? item
     : Object.fromEntries(Object.entries(item).filter(([name]) => fields.includes(name)))
@@ -87,7 +78,7 @@ export function applyView (collection: Collection, entry: Entry<object>, { field
 }
 
 /** Each view is another representation, and has its own version. */
-export function getViewVersion (collection: Collection, entry: Entry<object>, { fields, additions }: View): string {
+export function getViewVersion (type: ItemType, entry: Entry<object>, { fields, additions }: View): string {
   const selection = fields === undefined ? '' : `~${fields.join()}`
-  return getVersion(collection, entry) + selection + additions.map(({ version }) => version(entry)).join('')
+  return getVersion(type, entry) + selection + additions.map(({ version }) => version(entry)).join('')
 }

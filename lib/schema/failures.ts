@@ -1,5 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2019.js'
 import { escapePointer, toPointer } from '../http/json-pointer.ts'
+import { problem } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
 
 /** An invalid property, by its JSON Pointer (RFC 6901). */
 export interface Failure {
@@ -182,4 +184,14 @@ function getMessage (error: ValidationError): string {
 
 function formatValues (values: readonly unknown[]): string {
   return [...new Set(values)].map((value) => JSON.stringify(value)).join(', ')
+}
+
+/** 422 with the failures. */
+export function validationProblem (failures: readonly Failure[]): Problem {
+  const errors = failures.slice(0, maxFailures)
+  const count = errors.length
+  return problem('validation-failed', {
+    detail: count === 1 ? 'One property is invalid.' : `${count} properties are invalid.`,
+    members: { errors }
+  })
 }

@@ -1,4 +1,4 @@
-import { shortDigest } from '../../response/tag-suffix.ts'
+import { shortDigest } from '../../schema/digest.ts'
 import { wrapStorage } from '../../storage/wrap-storage.ts'
 import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from '../../storage/contract.ts'
 import { withScope } from '../../storage/filter.ts'

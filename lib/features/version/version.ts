@@ -4,9 +4,7 @@ import type { Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'
 import { HookError } from '../../failure.ts'
 import { Problem } from '../../http/problems.ts'
-import { buildNewItem, getImposedValues } from '../../items/create.ts'
-import { buildReplacement } from '../../items/revise.ts'
-import { checkReturned } from '../../items/prepare.ts'
+import { buildItem, getImposedValues } from '../../items/build.ts'
 import type { Change, CommittedChange, HookOptions, Options, PendingWrite, StoredWrite } from '../../options.ts'
 import type { Call } from '../../request/request.ts'
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
@@ -99,22 +97,19 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const values = getReadOnlyValues(item)
     const content = { ...omitUndefined(accepted), ...values }
     // The current version builds items of its own type.
-    return await buildNewItem(current, toCall(origin, values), {
-      content,
-      ...id !== undefined && { id }
-    }) as Item | Problem
+    return await buildItem(current, toCall(origin, values), { kind: 'create', content, id }) as Item | Problem
   }
 
   async function replaceItem (before: Entry<Item>, accepted: object, origin: Origin): Promise<Item | Problem> {
     const content = omitUndefined({ ...before.item, ...accepted })
-    return await buildReplacement(current, toCall(origin), { content, before }) as Item | Problem
+    return await buildItem(current, toCall(origin), { kind: 'replace', content, before }) as Item | Problem
   }
 
   /** Of the values that the scope and the URI set, those of properties that are readOnly in the current version. */
   function getReadOnlyValues (item: object): Record<string, unknown> {
     return Object.fromEntries(Object.entries(getImposedValues(item))
       .map(([property, value]) => [toCurrentProperty(renamed, property), value] as const)
-      .filter(([property]) => current.properties.named.get(property)?.readOnly === true))
+      .filter(([property]) => current.type.properties.named.get(property)?.readOnly === true))
   }
 
   async function afterCommit ({ before, after, ...rest }: CommittedChange<ItemOf<Schema>>): Promise<void> {
@@ -135,7 +130,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const returned = await current.hooks.beforeWrite!({ ...write, before, item: draft })
     if (returned === undefined) return
     const id: unknown = Reflect.get(draft, current.id.property)
-    const built = checkReturned(toCollection<object>(current), returned, { source: 'The hook beforeWrite', id })
+    const built = current.type.accept(returned, { source: 'The hook beforeWrite', id })
     if (built instanceof Problem) throw built
     // The hook returned an item of the current version, and it is valid.
     const presented = normalizeDates(present(built as Item), dateTimes)

@@ -1,7 +1,7 @@
 import { BadId } from '../errors.ts'
-import { compileSchema } from '../schema/checks.ts'
+import { compileSchema } from './checks.ts'
 import type { GenerateId, Id, JsonSchema, Shape } from '../storage/contract.ts'
-import { isUuid, createUuid } from '../schema/uuid.ts'
+import { isUuid, createUuid } from './uuid.ts'
 
 /** How the items of a collection are identified. */
 export interface Identity {

@@ -1,7 +1,7 @@
 import { BadSchema } from '../errors.ts'
 import { clockTolerance } from '../http/preconditions.ts'
-import { checkProperties } from '../schema/checks.ts'
-import type { ItemSchema } from '../schema/checks.ts'
+import { checkProperties } from './checks.ts'
+import type { ItemSchema } from './checks.ts'
 
 /** The properties that the library sets when an item is created and when it changes. */
 export interface Timestamps {

@@ -1,0 +1,121 @@
+import { checkScope } from '../access/scope.ts'
+import type { Collection } from '../collection.ts'
+import { HookError } from '../failure.ts'
+import { toPointer } from '../http/json-pointer.ts'
+import { cloneJson } from '../http/json-value.ts'
+import { Problem } from '../http/problems.ts'
+import type { Call } from '../request/request.ts'
+import { validationProblem } from '../schema/failures.ts'
+import type { ItemType } from '../schema/item-type.ts'
+import type { Entry, Id } from '../storage/contract.ts'
+
+// The item that a write stores: the draft from the content, the hook of the app, and the checks of the whole.
+
+/** What an item is built from. */
+export interface ItemSource {
+  readonly kind: 'create' | 'replace' | 'update'
+  /** The content of the request; for an update, the item after the patch. */
+  readonly content: unknown
+  /** Undefined for a new item. */
+  readonly before?: Entry<object> | undefined
+  /** The id of a new item, if the URI or the app states it. */
+  readonly id?: Id | undefined
+}
+
+/** Builds the item that a write stores. Returns 422 if the content is invalid. */
+export async function buildItem (
+  collection: Collection,
+  request: Call,
+  { kind, content, before, id = before?.id }: ItemSource
+): Promise<object | Problem> {
+  const { type, hooks } = collection
+  const { fixed, scope } = request
+  const draft = type.draft({ kind, content, base: before?.item, id, fixed, scope: scope?.values })
+  if (draft instanceof Problem) return draft
+  // The hook may change its argument.
+  const draftId: unknown = Reflect.get(draft, type.id.property)
+  const item = hooks.beforeValidation === undefined
+    ? type.complete(draft)
+    : await callBeforeValidation(collection, request, { action: kind, item: draft, before, id })
+  if (item instanceof Problem) return item
+  return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
+    (scope && checkScope(item, scope)) ??
+    item
+}
+
+interface ActionReturn {
+  /** What the app has returned. */
+  readonly returned: unknown
+  readonly before: Entry<object>
+  /** What has returned it, for errors. */
+  readonly source: string
+}
+
+/** Builds the item that a custom action writes. The app decides, so it can set properties that are `readOnly`. */
+export async function buildReturnedItem (
+  collection: Collection,
+  request: Call,
+  { returned, before, source }: ActionReturn
+): Promise<object | Problem> {
+  const { type, hooks } = collection
+  const { fixed, scope } = request
+  const accepted = type.acceptChanged(returned, before.item, { source, id: before.id })
+  if (accepted instanceof Problem) return accepted
+  const failed = fixed && type.checkFixed(accepted, fixed)
+  if (failed !== undefined) return failed
+  const item = hooks.beforeValidation === undefined
+    ? accepted
+    : await callBeforeValidation(collection, request, { action: 'update', item: accepted, before, id: before.id })
+  if (item instanceof Problem) return item
+  return (scope && checkScope(item, scope)) ?? item
+}
+
+interface ProposedItem {
+  readonly action: 'create' | 'replace' | 'update'
+  readonly item: object
+  readonly before: Entry<object> | undefined
+  /** The id in the URI. */
+  readonly id: Id | undefined
+}
+
+/** By new item: the values that the scope of the caller and the URI have set in it. */
+const imposedValues = new WeakMap<object, Readonly<Record<string, unknown>>>()
+
+/** Returns the values that no client can choose, of an item that `hooks.beforeValidation` gets. */
+export function getImposedValues (item: object): Readonly<Record<string, unknown>> {
+  return imposedValues.get(item) ?? {}
+}
+
+/** Calls `hooks.beforeValidation` and validates the item that it returns. */
+async function callBeforeValidation (
+  { type, hooks }: Collection,
+  { scope, fixed, customAction, caller, original }: Call,
+  { action, item: proposed, before, id }: ProposedItem
+): Promise<object | Problem> {
+  // The hook may change its argument, which shares objects with the stored item.
+  const item = before === undefined ? proposed : cloneJson(proposed)
+  if (before === undefined && (scope ?? fixed) !== undefined) imposedValues.set(item, { ...scope?.values, ...fixed })
+  let returned: unknown
+  try {
+    returned = await hooks.beforeValidation!({
+      action,
+      customAction,
+      item,
+      before: before?.item,
+      caller,
+      request: original
+    })
+  } catch (error) {
+    // It goes to the error handler unchanged, and refuses the write with its own message.
+    throw new HookError(error)
+  }
+  return returned instanceof Problem ? returned : type.accept(returned, { source: 'The hook beforeValidation', id })
+}
+
+/** An id that the library has not generated must be one that a URI can contain, or no client could reach the item. */
+function checkAddress (type: ItemType, item: object, draftId: unknown): Problem | undefined {
+  const { property, generate, read } = type.id
+  const id: unknown = Reflect.get(item, property)
+  if ((id === draftId && generate !== 'client') || read(String(id)) === id) return undefined
+  return validationProblem([{ pointer: toPointer([property]), message: 'cannot be part of a URI' }])
+}
